@@ -1,0 +1,238 @@
+"""Recursion over terms, written once.
+
+``map_children`` is the only function that lists all shapes; everything else is a few lines over it. What
+did not change is the same object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
+from typing import Any, TypeAlias
+
+from nestling.calculus.terms import (
+    BagVar,
+    Call,
+    Change,
+    Const,
+    CountWise,
+    DictEmpty,
+    DictInput,
+    DictLit,
+    DictUnion,
+    Empty,
+    Expr,
+    Field,
+    Flatten,
+    Fold,
+    For,
+    Group,
+    Guard,
+    InL,
+    Let,
+    Lookup,
+    Negate,
+    Node,
+    Product,
+    Relation,
+    Sing,
+    SingBag,
+    Tuple,
+    Union,
+    Var,
+)
+
+Rule: TypeAlias = Callable[[Any], Any]
+
+
+def map_children(node: Any, f: Callable[[Any], Any]) -> Any:  # noqa: C901 - one arm per node
+    """``node`` with ``f`` applied to its direct children; binders are not children."""
+    match node:
+        case Var() | Const() | Relation() | Change() | BagVar() | Empty() | DictInput() | DictEmpty():
+            return node
+        case Field(record, name):
+            return _same(node, Field(f(record), name))
+        case Tuple(items):
+            return _same(node, Tuple(tuple((name, f(term)) for name, term in items)))
+        case Call(function, args):
+            return _same(node, Call(function, tuple(map(f, args))))
+        case InL(site, args):
+            return _same(node, InL(site, tuple(map(f, args))))
+        case Let(var, bound, body):
+            return _same(node, Let(var, f(bound), f(body)))
+        case Sing(element):
+            return _same(node, Sing(f(element)))
+        case SingBag(site, body, opaque):
+            return _same(node, SingBag(site, f(body), opaque))
+        case Guard(test):
+            return _same(node, Guard(f(test)))
+        case For(var, source, body):
+            return _same(node, For(var, f(source), f(body)))
+        case Product(factors):
+            return _same(node, Product(tuple((name, f(factor)) for name, factor in factors)))
+        case Union(terms):
+            return _same(node, Union(tuple(map(f, terms))))
+        case Negate(body):
+            return _same(node, Negate(f(body)))
+        case Flatten(body):
+            return _same(node, Flatten(f(body)))
+        case CountWise(operator, args):
+            return _same(node, CountWise(operator, tuple(map(f, args))))
+        case Fold(var, aggregate, source, body):
+            return _same(node, Fold(var, aggregate, f(source), f(body)))
+        case Group(var, source, key, key_var, rows, body):
+            return _same(node, Group(var, f(source), f(key), key_var, rows, f(body)))
+        case Lookup(dictionary, label):
+            return _same(node, Lookup(f(dictionary), f(label)))
+        case DictLit(site, params, body):
+            return _same(node, DictLit(site, params, f(body)))
+        case DictUnion(parts):
+            return _same(node, DictUnion(tuple(map(f, parts))))
+    raise TypeError(f"not a node of the calculus: {node!r}")
+
+
+def _same(old: Any, new: Any) -> Any:
+    """``old`` when nothing changed; identity of the children decides, so this costs O(children)."""
+    for field in fields(old):
+        a, b = getattr(old, field.name), getattr(new, field.name)
+        if a is not b and not (isinstance(a, tuple) and _all_same(a, b)):
+            return new
+    return old
+
+
+def _all_same(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
+    return len(left) == len(right) and all(
+        a is b or (isinstance(a, tuple) and _all_same(a, b)) for a, b in zip(left, right, strict=True)
+    )
+
+
+def children(node: Any) -> list[Any]:
+    """The direct children of ``node``."""
+    found: list[Any] = []
+
+    def visit(child: Any) -> Any:
+        found.append(child)
+        return child
+
+    map_children(node, visit)
+    return found
+
+
+def is_term(node: Any) -> bool:
+    """Whether ``node`` denotes an element rather than a bag or a dictionary."""
+    return isinstance(node, Var | Field | Tuple | Const | Call | InL)
+
+
+def walk(node: Any) -> Iterator[Any]:
+    """``node`` and everything below it, parents first."""
+    stack = [node]
+    while stack:
+        here = stack.pop()
+        yield here
+        stack.extend(reversed(children(here)))
+
+
+def rewrite(node: Any, rules: Sequence[Rule]) -> Any:
+    """``node`` with ``rules`` applied from the leaves up until none fires."""
+    node = map_children(node, lambda child: rewrite(child, rules))
+    for rule in rules:
+        if (new := rule(node)) is not None:
+            return rewrite(new, rules)
+    return node
+
+
+def binders(node: Node) -> tuple[Var | BagVar, ...]:
+    """The variables ``node`` binds in some of its children."""
+    match node:
+        case Let(var):
+            return (var,)
+        case For(var) | Fold(var):
+            return (var,)
+        case Group(var, _, _, key_var, rows):
+            return (var, key_var, rows)
+        case DictLit(_, params):
+            return params
+    return ()
+
+
+def scopes(node: Any) -> list[tuple[Any, frozenset[str]]]:
+    """The direct children, each with the names that ``node`` binds in it."""
+    match node:
+        case Let(var, bound, body):
+            return [(bound, frozenset()), (body, frozenset({var.name}))]
+        case For(var, source, body) | Fold(var, _, source, body):
+            return [(source, frozenset()), (body, frozenset({var.name}))]
+        case Group(var, source, key, key_var, rows, body):
+            inner = frozenset({key_var.name, rows.name})
+            return [(source, frozenset()), (key, frozenset({var.name})), (body, inner)]
+        case DictLit(_, params, body):
+            return [(body, frozenset(param.name for param in params))]
+    return [(child, frozenset()) for child in children(node)]
+
+
+def free_vars(node: Any) -> dict[str, Var | BagVar]:
+    """The variables that occur in ``node`` and are bound outside it, in order of appearance."""
+    if isinstance(node, Var | BagVar):
+        return {node.name: node}
+    return {
+        name: var
+        for child, bound in scopes(node)
+        for name, var in free_vars(child).items()
+        if name not in bound
+    }
+
+
+def relations(node: Any) -> frozenset[str]:
+    """The names of the inputs ``node`` reads, directly or in a dictionary; changes do not count."""
+    names = set()
+    for here in walk(node):
+        match here:
+            case Relation(name) | DictInput(name, _, _, 0):
+                names.add(name)
+    return frozenset(names)
+
+
+def substitute(node: Any, replacements: dict[str, Any]) -> Any:
+    """``node`` with free variables replaced.
+
+    Capture cannot happen while binders are unique: ``normalize`` renames them apart first.
+    """
+    if isinstance(node, Var | BagVar):
+        return replacements.get(node.name, node)
+    return map_children(node, lambda child: substitute(child, replacements))
+
+
+class Names:
+    """A supply of names that are not yet taken."""
+
+    def __init__(self, taken: frozenset[str] = frozenset()) -> None:
+        self._taken = set(taken)
+
+    @classmethod
+    def of(cls, *nodes: Any) -> Names:
+        """Names apart from every variable that occurs or is bound in ``nodes``."""
+        taken = set()
+        for node in nodes:
+            for here in walk(node):
+                if isinstance(here, Var | BagVar):
+                    taken.add(here.name)
+                taken.update(var.name for var in binders(here))
+        return cls(frozenset(taken))
+
+    def fresh(self, like: str) -> str:
+        """``like`` itself, or the first of ``like1``, ``like2``, … that is free."""
+        name, number = like, 1
+        while name in self._taken:
+            name, number = f"{like}{number}", number + 1
+        self._taken.add(name)
+        return name
+
+
+def size(node: Any) -> int:
+    """The number of nodes."""
+    return sum(1 for _ in walk(node))
+
+
+def is_input_dependent(expr: Expr) -> bool:
+    """Whether ``expr`` reads an input. Free let-variables are not looked through: inline lets first."""
+    return bool(relations(expr))

@@ -1,0 +1,80 @@
+"""Every exception Nestling raises on purpose.
+
+::
+
+    NestlingError
+      ├── QueryError        a view that cannot be accepted: what, where, what to write instead
+      ├── ChangeError       a change that cannot be accepted
+      │     └── ConstraintError   … because it would fill a constraint: which, and with what rows
+      └── StoreError        files
+
+A message has three parts: what is wrong, where (line and caret), and what to do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A place in a text the user wrote: its line, counted from 1, and the columns underlined."""
+
+    line: int
+    column: int
+    text: str
+    length: int = 1
+    file: str = ""
+
+    def show(self) -> str:
+        """The line with a caret under the place.
+
+        >>> print(Span(3, 4, "for x in y", 1, "views.py").show())
+          views.py, line 3
+            for x in y
+                ^
+        """
+        where = f"{self.file}, line {self.line}" if self.file else f"line {self.line}"
+        return f"  {where}\n    {self.text}\n    {' ' * self.column}{'^' * max(1, self.length)}"
+
+
+class NestlingError(Exception):
+    """What went wrong, where, and what to do about it."""
+
+    def __init__(self, what: str, *, at: Span | None = None, hint: str = "") -> None:
+        super().__init__(what)
+        self.what, self.at, self.hint = what, at, hint
+
+    def __str__(self) -> str:
+        lines = [self.what]
+        if self.at is not None:
+            lines.append(self.at.show())
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+    def located(self, at: Span | None) -> NestlingError:
+        """The same error, at ``at`` unless it already knows its place."""
+        if self.at is None:
+            self.at = at
+        return self
+
+
+class QueryError(NestlingError):
+    """The query cannot be accepted as written."""
+
+
+class ChangeError(NestlingError):
+    """The change cannot be accepted; nothing was changed."""
+
+
+class ConstraintError(ChangeError):
+    """The change would break a constraint; nothing was changed."""
+
+    def __init__(self, what: str, *, constraint: str, rows: tuple[object, ...], hint: str = "") -> None:
+        super().__init__(what, hint=hint)
+        self.constraint, self.rows = constraint, rows
+
+
+class StoreError(NestlingError):
+    """A file that cannot be opened, read or written as asked."""

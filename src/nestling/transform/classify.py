@@ -1,0 +1,224 @@
+"""What each construct of a query costs to maintain, and whether the query is efficiently incrementalizable.
+
+Law: a query all of whose constructs are LIN, BIL or SHR has, shredded, parts of finite degree only, so
+laws (3) and (4) hold for each: its changes cost less than recomputation. That is the theorem's fragment, and
+only there is "efficiently incrementalizable" asserted. CNT, LIFT-EQ and ORD are efficient given the indexes
+they name; the rest is reported with the construct that stands in the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
+from enum import Enum
+
+from nestling.calculus.show import brief
+from nestling.calculus.terms import (
+    Call,
+    CountWise,
+    Expr,
+    Field,
+    Flatten,
+    Fold,
+    For,
+    Guard,
+    Negate,
+    Product,
+    SingBag,
+    Term,
+    Union,
+    Var,
+)
+from nestling.calculus.traverse import free_vars, is_input_dependent, is_term, scopes, walk
+from nestling.calculus.types import Bag, is_base
+from nestling.calculus.typing import element_type, term_type
+
+
+class Class(Enum):
+    """The classes, each with its cost per update and what is to be said of it."""
+
+    LIN = ("O(|Δ|)", "linear in its input")
+    BIL = ("O(|Δ| · slice)", "a join: a change meets the rows that match it")
+    SHR = ("as its body, per affected label", "an inner bag, shredded: elements change, not bags")
+    OPQ = ("O(|inner bag|)", "an inner bag kept as one value: every change rebuilds it")
+    CNT = ("O(|δ argument|) probes", "counts are looked up by key; a flip costs the partner slice")
+    LIFT_EQ = ("affected keys × their partners", "an aggregate correlated by equality")
+    LIFT_X = ("rescan of the guarded expression", "an aggregate that every row depends on")
+    INEQ = ("O(|Δ| · range)", "a join by inequality: a range of an ordered index")
+    ORD = ("O(log n)", "min or max: an ordered index of counts")
+    CAN = ("every parent row of a changed bag", "nested values compared by content")
+
+    @property
+    def code(self) -> str:
+        return self.name.replace("_", "-")
+
+    @property
+    def cost(self) -> str:
+        return self.value[0]
+
+    @property
+    def reason(self) -> str:
+        return self.value[1]
+
+
+THEOREM = frozenset({Class.LIN, Class.BIL, Class.SHR})
+INDEXED = THEOREM | {Class.CNT, Class.LIFT_EQ, Class.ORD}
+
+
+class Verdict(Enum):
+    """What may be said of a whole query."""
+
+    EFFICIENT = "efficiently incrementalizable"
+    INDEXED = "efficient under stated index assumptions"
+    NOT = "not efficiently incrementalizable"
+
+
+@dataclass(frozen=True, slots=True)
+class Construct:
+    """One construct of a query and its class."""
+
+    class_: Class
+    text: str
+
+    def show(self) -> str:
+        return f"{self.class_.code:8} {self.text}\n         {self.class_.cost}: {self.class_.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Classification:
+    """The constructs of a query that read the input, and the verdict on all of them."""
+
+    constructs: tuple[Construct, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        classes = {construct.class_ for construct in self.constructs}
+        if classes <= THEOREM:
+            return Verdict.EFFICIENT
+        return Verdict.INDEXED if classes <= INDEXED else Verdict.NOT
+
+    @property
+    def obstacles(self) -> tuple[Construct, ...]:
+        """The constructs that stand in the way."""
+        return tuple(construct for construct in self.constructs if construct.class_ not in INDEXED)
+
+    def show(self) -> str:
+        """The verdict and, below it, every construct."""
+        return "\n".join((self.verdict.value, *(construct.show() for construct in self.constructs)))
+
+
+def classify(expr: Expr) -> Classification:
+    """The classes of the constructs of ``expr``, a normal form whose types carry their flags."""
+    return Classification(tuple(_constructs(expr, {})))
+
+
+#: Loop variables in scope that range over the input.
+Outer = Mapping[str, Var]
+
+
+def _constructs(expr: Expr, outer: Outer) -> Iterator[Construct]:
+    if _reads(expr, outer):
+        for class_ in _classes(expr, outer):
+            yield Construct(class_, brief(expr, 60))
+    for child, names in scopes(expr):
+        if not is_term(child):
+            yield from _constructs(child, {**outer, **_looped(expr, names, outer)})
+
+
+def _looped(expr: Expr, names: frozenset[str], outer: Outer) -> Outer:
+    match expr:
+        case For(var, source, _) if var.name in names and _reads(source, outer):
+            return {var.name: var}
+    return {}
+
+
+def _reads(expr: Expr, outer: Outer) -> bool:
+    """Whether ``expr`` changes with the input: it reads a relation, or an inner bag of an input's row."""
+    return is_input_dependent(expr) or any(
+        isinstance(term_type(node), Bag) and not outer.keys().isdisjoint(free_vars(node))
+        for node in walk(expr)
+        if isinstance(node, Var | Field)
+    )
+
+
+def _classes(expr: Expr, outer: Outer) -> list[Class]:
+    match expr:
+        case Union() | Negate() | Flatten():
+            return [Class.LIN]
+        case For(_, source, body):
+            return [_of_for(expr, outer)] if _reads(source, outer) else []
+        case Product(factors):
+            changing = [factor for _, factor in factors if _reads(factor, outer)]
+            return [Class.BIL if len(changing) > 1 else Class.LIN]
+        case SingBag(_, body, opaque):
+            return [Class.OPQ if opaque else Class.SHR] if is_input_dependent(body) else []
+        case CountWise():
+            return [Class.CNT if is_base(element_type(expr)) else Class.CAN]
+        case Fold(_, aggregate, source, _) if _reads(source, outer):
+            ordered = [Class.ORD] if aggregate in ("min", "max") else []
+            return [*ordered, _of_fold(expr, outer)]
+    return []
+
+
+def _of_for(expr: For, outer: Outer) -> Class:
+    """A loop inside a loop over the input is a join; what relates the two decides how dear it is."""
+    if not outer or not is_input_dependent(expr.source):
+        return Class.LIN
+    tests = [test for test in _conditions(expr.body) if _relates(test, {expr.var.name}, outer.keys())]
+    if tests and not any(_binds(test, {expr.var.name}, outer.keys()) for test in tests):
+        return Class.INEQ
+    return Class.BIL
+
+
+def _of_fold(expr: Fold, outer: Outer) -> Class:
+    """Which rows a change of the aggregate reaches: those of its keys, or all."""
+    rows_below = _reads(expr.body, outer)
+    if not outer:
+        return Class.LIFT_X if rows_below else Class.LIFT_EQ
+    return Class.LIFT_EQ if _correlated(expr.source, outer) else Class.LIFT_X
+
+
+def _correlated(source: Expr, outer: Outer) -> bool:
+    """Whether ``source`` is bound to its outer row: by an equality, or as an inner bag of the row."""
+    if any(
+        isinstance(node, Flatten) and not outer.keys().isdisjoint(free_vars(node)) for node in walk(source)
+    ):
+        return True
+    inner = {node.var.name for node in walk(source) if isinstance(node, For)} - {"_"}
+    tests = [test for node in walk(source) if isinstance(node, Guard) for test in _conjuncts(node.test)]
+    return any(_binds(test, inner, outer.keys()) for test in tests)
+
+
+def _conditions(body: Expr) -> list[Term]:
+    """The conjuncts that every element of ``body`` satisfies."""
+    match body:
+        case For(_, Guard(test), rest):
+            return [*_conjuncts(test), *_conditions(rest)]
+        case For(_, _, rest):
+            return _conditions(rest)
+    return []
+
+
+def _conjuncts(test: Term) -> list[Term]:
+    match test:
+        case Call("and", (left, right)):
+            return [*_conjuncts(left), *_conjuncts(right)]
+    return [test]
+
+
+def _relates(test: Term, inner: Set[str], outer: Set[str]) -> bool:
+    names = free_vars(test).keys()
+    return not names.isdisjoint(inner) and not names.isdisjoint(outer)
+
+
+def _binds(test: Term, inner: Set[str], outer: Set[str]) -> bool:
+    """Whether ``test`` holds only where inner equals outer: each disjunct has such an equality."""
+    match test:
+        case Call("or", (left, right)):
+            return _binds(left, inner, outer) and _binds(right, inner, outer)
+        case Call("and", (left, right)):
+            return _binds(left, inner, outer) or _binds(right, inner, outer)
+        case Call("==" | "=", (left, right)):
+            sides = [free_vars(left).keys(), free_vars(right).keys()]
+            return any(a <= inner and a and b <= outer and b for a, b in (sides, sides[::-1]))
+    return False

@@ -1,0 +1,106 @@
+"""Everything that is derived from a query, once: the passes in order, each checked.
+
+Law: every step is well typed (``check`` passes after each), and the parts obey the laws of their passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nestling.calculus.terms import Change, DictInput, Dictionary, DictLit, Expr, Relation
+from nestling.calculus.traverse import relations, walk
+from nestling.calculus.types import Bag, Path, Type, dictionary_name
+from nestling.calculus.typing import check
+from nestling.transform.classify import Classification, classify
+from nestling.transform.cost import Cost, cost, symbolic_size
+from nestling.transform.degree import degree
+from nestling.transform.delta import delta
+from nestling.transform.flags import DeepPath, infer_flags
+from nestling.transform.normalize import normalize
+from nestling.transform.shred import Shredded, dictionaries, shred
+from nestling.transform.simplify import simplify
+from nestling.values.update import change_name
+
+
+@dataclass(frozen=True)
+class Part:
+    """One flat query of a shredded view: its flat part, or one definition of a dictionary."""
+
+    name: str
+    query: Expr
+    change: Expr
+    degree: float
+    cost: Cost
+    cost_of_change: Cost
+    definition: DictLit | None = None
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """A query with all that is known of it before it runs."""
+
+    query: Expr
+    normal: Expr
+    shredded: Shredded
+    classification: Classification
+    cost: Cost
+    parts: tuple[Part, ...]
+
+
+#: The passes up to shredding, in order.
+PASSES: tuple[tuple[str, Callable[[Expr], Expr]], ...] = (
+    ("normalize", normalize),
+    ("simplify", simplify),
+    ("normalize again: simplification may have copied binders", normalize),
+)
+
+
+def derive(name: str, query: Expr, deep: frozenset[DeepPath] = frozenset()) -> Derivation:
+    """The derivation of ``query``, called ``name``; deep updates reach the inputs at ``deep``."""
+    check(query)
+    normal = query
+    for _, step in PASSES:
+        normal = step(normal)
+        check(normal)
+    normal = infer_flags(normal, deep)
+    check(normal)
+    shredded = shred(normal)
+    check(shredded.flat)
+    parts = [_part(f"{name}ᶠ", shredded.flat, None)]
+    for path, dictionary in dictionaries(shredded.context):
+        for definition in _definitions(dictionary):
+            label = f"{name}ᴳ{_subscript(path)}"
+            parts.append(_part(label, definition.body, definition))
+    sizes = _symbolic_sizes(normal)
+    return Derivation(query, normal, shredded, classify(normal), cost(normal, sizes), tuple(parts))
+
+
+def _part(name: str, query: Expr, definition: DictLit | None) -> Part:
+    changing = relations(query)
+    change = simplify(delta(query, changing))
+    sizes = _symbolic_sizes(query) | _symbolic_sizes(change)
+    return Part(name, query, change, degree(query), cost(query, sizes), cost(change, sizes), definition)
+
+
+def _definitions(dictionary: Dictionary) -> list[DictLit]:
+    return [node for node in (dictionary, *getattr(dictionary, "parts", ())) if isinstance(node, DictLit)]
+
+
+def _subscript(path: Path) -> str:
+    return "".join(f".{step}" for step in path)
+
+
+def _symbolic_sizes(expr: Expr) -> dict[str, Cost]:
+    """``|R|`` for every relation, change and dictionary in ``expr``."""
+    stored: dict[str, Type] = {}
+    for node in walk(expr):
+        match node:
+            case Relation(name, type_):
+                stored[name] = type_
+            case Change(name, type_, order):
+                stored[change_name(name, order)] = type_
+            case DictInput(relation, path, element, order):
+                name = dictionary_name(relation, path)
+                stored[change_name(name, order) if order else name] = Bag(element)
+    return {name: symbolic_size(name, type_) for name, type_ in stored.items()}

@@ -1,0 +1,137 @@
+"""The normal form that shredding and lowering read.
+
+Law (18): ``evaluate(normalize(e)) = evaluate(e)``. Afterwards binders are unique, there are no ``let`` and
+no ``group``, ``∅`` is propagated, and every ``sng_ι`` has a site of its own, numbered from 1 in reading
+order. Lets must go before shredding: ``for y in S union let X := sng(y) in sng_1(X)`` has a body without
+free for-variables, so all its labels would be one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import count
+from typing import Any
+
+from nestling.calculus.build import (
+    countwise,
+    dict_union,
+    flatten,
+    fold,
+    for_,
+    lookup,
+    negate,
+    product,
+    ungroup,
+    union,
+)
+from nestling.calculus.terms import (
+    BagVar,
+    CountWise,
+    DictLit,
+    DictUnion,
+    Expr,
+    Flatten,
+    Fold,
+    For,
+    Group,
+    InL,
+    Let,
+    Lookup,
+    Negate,
+    Product,
+    SingBag,
+    Union,
+    Var,
+)
+from nestling.calculus.traverse import Names, free_vars, map_children, walk
+from nestling.calculus.typing import dictionary_element, element_type
+
+
+def normalize(expr: Expr) -> Expr:
+    """``expr`` with unique binders, lets inlined, groups expanded, ∅ propagated and sites numbered.
+
+    >>> from nestling.calculus.parse import parse, parse_type
+    >>> from nestling.calculus.show import show
+    >>> print(show(normalize(parse("let X := R in for x in X union X", {"R": parse_type("Bag(int)")}))))
+    for x in R union R
+    """
+    normal = _Normalize(Names(frozenset(free_vars(expr)))).of(expr, {})
+    return _number_sites(normal)
+
+
+class _Normalize:
+    """One run: the names given out so far. ``env`` maps variables to what stands for them."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+
+    def of(self, node: Any, env: Mapping[str, Callable[[], Any]]) -> Any:
+        match node:
+            case Var(name) | BagVar(name):
+                return env[name]() if name in env else node
+            case Let(var, bound, body):
+                # Normalised anew at every use, so that no two uses share a binder.
+                return self.of(body, {**env, var.name: lambda: self.of(bound, env)})
+            case For(var, source, body):
+                new = self.renamed(var)
+                return for_(new, self.of(source, env), self.of(body, {**env, var.name: lambda: new}))
+            case Fold(var, aggregate, source, body):
+                new = self.renamed(var)
+                inner = self.of(body, {**env, var.name: lambda: new})
+                return fold(new.name, aggregate, self.of(source, env), inner)
+            case Group():
+                return self.of(ungroup(node, Names.of(node)), env)
+            case DictLit(site, params, body):
+                own = {param.name: self.renamed(param) for param in params}
+                inner = self.of(body, {name: partial(_identity, var) for name, var in own.items()})
+                return DictLit(site, tuple(own.values()), inner)
+            case _:
+                return rebuilt(map_children(node, lambda child: self.of(child, env)))
+
+    def renamed(self, var: Var) -> Var:
+        return var if var.name == "_" else Var(self.names.fresh(var.name), var.type)
+
+
+def _identity(value: Any) -> Any:
+    return value
+
+
+def rebuilt(node: Any) -> Any:
+    """``node`` through its smart constructor."""
+    match node:
+        case Union(terms):
+            return union(element_type(node), *terms)
+        case Negate(body):
+            return negate(body)
+        case Flatten(body):
+            return flatten(body)
+        case Product(factors):
+            return product(factors)
+        case CountWise(operator, args):
+            return countwise(operator, *args)
+        case For(var, source, body):
+            return for_(var, source, body)
+        case Fold(var, aggregate, source, body):
+            return fold(var.name, aggregate, source, body)
+        case Lookup(dictionary, label):
+            return lookup(dictionary, label)
+        case DictUnion(parts):
+            return dict_union(dictionary_element(node), parts)
+    return node
+
+
+def _number_sites(expr: Expr) -> Expr:
+    if any(isinstance(node, InL | DictLit) for node in walk(expr)):
+        # Already shredded: its sites are the names of its labels.
+        return expr
+    numbers = count(1)
+
+    def renumber(node: Any) -> Any:
+        if isinstance(node, SingBag):
+            site = next(numbers)
+            return SingBag(site, renumber(node.body), node.opaque)
+        return map_children(node, renumber)
+
+    numbered: Expr = renumber(expr)
+    return numbered

@@ -1,0 +1,212 @@
+"""Equations of the calculus, applied from left to right until none fires.
+
+Law (18): ``evaluate(simplify(e)) = evaluate(e)``, and ``simplify`` never raises the degree. Each rule is one
+equation; its docstring is the equation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nestling.calculus.build import FALSE, TRUE, empty, for_, negate, union
+from nestling.calculus.functions import FUNCTIONS, apply_function
+from nestling.calculus.terms import (
+    BagVar,
+    Call,
+    Const,
+    CountWise,
+    Expr,
+    Field,
+    Flatten,
+    Fold,
+    For,
+    Guard,
+    Let,
+    Negate,
+    Sing,
+    SingBag,
+    Tuple,
+    Union,
+    Var,
+)
+from nestling.calculus.traverse import Rule, free_vars, rewrite, substitute, walk
+from nestling.calculus.types import Scalar
+from nestling.calculus.typing import element_type, term_type
+from nestling.transform.normalize import rebuilt
+
+
+def simplify(expr: Expr) -> Expr:
+    """``expr`` in its simplest form under ``SIMPLIFICATIONS``.
+
+    >>> from nestling.calculus.parse import parse, parse_type
+    >>> from nestling.calculus.show import show
+    >>> catalog = {"R": parse_type("Bag(int)"), "S": parse_type("Bag(int)")}
+    >>> print(show(simplify(parse("S ⊎ (for x in R union sng(x)) ⊎ ⊖S", catalog))))
+    R
+    """
+    simplified: Expr = rewrite(expr, SIMPLIFICATIONS)
+    return simplified
+
+
+def by_construction(node: Any) -> Any:
+    """``∅`` absorbs and is neutral, ``⊖⊖e → e``, unions are flat: the smart constructors."""
+    new = rebuilt(node)
+    return None if new is node or new == node else new
+
+
+def for_over_singleton(node: Any) -> Any:
+    """``for x in sng(t) union b  →  b[x := t]``"""
+    match node:
+        case For(var, Sing(element), body):
+            return substitute(body, {var.name: element})
+    return None
+
+
+def for_collecting(node: Any) -> Any:
+    """``for x in e union sng(x)  →  e``"""
+    match node:
+        case For(var, source, Sing(Var(name))) if name == var.name and name != "_":
+            return source
+    return None
+
+
+def for_under_negation(node: Any) -> Any:
+    """``for x in ⊖e union b  →  ⊖(for x in e union b)``, and so for ``b``"""
+    match node:
+        case For(var, Negate(source), body):
+            return negate(for_(var, source, body))
+        case For(var, source, Negate(body)):
+            return negate(for_(var, source, body))
+    return None
+
+
+def for_over_for(node: Any) -> Any:
+    """``for x in (for y in e union b) union c  →  for y in e union for x in b union c``"""
+    match node:
+        case For(var, For(inner, source, body), rest) if _apart(inner, rest):
+            return For(inner, source, For(var, body, rest))
+    return None
+
+
+def _apart(inner: Var, rest: Expr) -> bool:
+    """Whether moving ``rest`` under ``inner`` captures and shadows nothing."""
+    if inner.name == "_":
+        return True
+    bound = any(inner.name == var.name for node in walk(rest) for var in _bound(node))
+    return inner.name not in free_vars(rest) and not bound
+
+
+def _bound(node: Any) -> tuple[Var | BagVar, ...]:
+    match node:
+        case For(var) | Fold(var):
+            return (var,)
+        case Let(var):
+            return (var,)
+    return ()
+
+
+def negate_union(node: Any) -> Any:
+    """``⊖(e₁ ⊎ …)  →  ⊖e₁ ⊎ …``"""
+    match node:
+        case Negate(Union(terms)):
+            return union(element_type(node), *map(negate, terms))
+    return None
+
+
+def cancel_opposites(node: Any) -> Any:
+    """``e ⊎ ⊖e ⊎ …  →  …``; sound because ⊎ adds integers: a term and its negation sum to zero."""
+    match node:
+        case Union(terms):
+            for i, term in enumerate(terms):
+                opposite = negate(term)
+                if opposite in terms[i + 1 :]:
+                    j = terms.index(opposite, i + 1)
+                    rest = terms[:i] + terms[i + 1 : j] + terms[j + 1 :]
+                    return union(element_type(node), *rest)
+    return None
+
+
+def flatten_singleton(node: Any) -> Any:
+    """``flatten(sng_ι(e))  →  e``"""
+    match node:
+        case Flatten(SingBag(_, body)):
+            return body
+    return None
+
+
+def flatten_union(node: Any) -> Any:
+    """``flatten(e₁ ⊎ …)  →  flatten(e₁) ⊎ …``, and so for ``⊖``"""
+    match node:
+        case Flatten(Union(terms)):
+            return Union(tuple(Flatten(term) for term in terms))
+        case Flatten(Negate(body)):
+            return Negate(Flatten(body))
+    return None
+
+
+def distinct_twice(node: Any) -> Any:
+    """``f(f(e))  →  f(e)`` for f in distinct, exists, clip"""
+    match node:
+        case CountWise("distinct" | "exists" | "clip" as outer, (CountWise(inner) as arg,)):
+            return arg if outer == inner else None
+    return None
+
+
+def guard_constant(node: Any) -> Any:
+    """``[true]  →  sng⟨⟩``,  ``[false]  →  ∅``"""
+    match node:
+        case Guard(Const(value)):
+            return Sing(Tuple(())) if value is True else empty(element_type(node))
+    return None
+
+
+def field_of_tuple(node: Any) -> Any:
+    """``⟨…, f: t, …⟩.f  →  t``"""
+    match node:
+        case Field(Tuple(items), name):
+            return dict(items)[name]
+    return None
+
+
+def connective_unit(node: Any) -> Any:
+    """``t and true  →  t``, ``t or false  →  t``, ``t and false  →  false``, ``t or true  →  true``"""
+    match node:
+        case Call("and" | "or" as name, (left, right)):
+            unit, zero = (TRUE, FALSE) if name == "and" else (FALSE, TRUE)
+            if zero in (left, right):
+                return zero
+            return right if left == unit else left if right == unit else None
+    return None
+
+
+def constant_call(node: Any) -> Any:
+    """``fn(c, …)  →  the value of fn``, where it has one"""
+    match node:
+        case Call(name, args) if all(isinstance(arg, Const) for arg in args):
+            type_ = term_type(node)
+            values = [arg.value for arg in args if isinstance(arg, Const)]
+            try:
+                value = apply_function(FUNCTIONS[name], values)
+            except (ArithmeticError, ValueError, TypeError):
+                # Left for evaluation to report: the call may stand where it is never evaluated.
+                return None
+            return Const(value, type_) if isinstance(type_, Scalar) else None
+    return None
+
+
+SIMPLIFICATIONS: tuple[Rule, ...] = (
+    by_construction,
+    for_over_singleton,
+    for_collecting,
+    for_under_negation,
+    for_over_for,
+    negate_union,
+    cancel_opposites,
+    flatten_singleton,
+    flatten_union,
+    distinct_twice,
+    guard_constant,
+    field_of_tuple,
+    connective_unit,
+    constant_call,
+)

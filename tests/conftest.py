@@ -1,0 +1,37 @@
+"""What every test shares: the Hypothesis profiles and the ``--update`` option.
+
+``HYPOTHESIS_PROFILE`` chooses how long property tests run. A law sets no ``max_examples`` of its own, so
+that ``make laws`` can lengthen it.
+"""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+QUICK_EXAMPLES = 100
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update", action="store_true", help="rewrite the expected parts of tests/specs")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--update") and config.getoption("numprocesses", default=None):
+        raise pytest.UsageError("--update writes files: run it without -n")
+
+
+def _register(name: str, max_examples: int) -> None:
+    settings.register_profile(
+        name,
+        max_examples=max_examples,
+        deadline=None,
+        derandomize=False,  # Hypothesis would fix the seed where CI is set; new examples find new bugs
+        print_blob=True,
+        suppress_health_check=[HealthCheck.too_slow],  # a busy machine is no fault of the law
+    )
+
+
+_register("quick", QUICK_EXAMPLES)
+_register("laws", 20 * QUICK_EXAMPLES)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
