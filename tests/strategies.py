@@ -1,18 +1,18 @@
 """Random types, values, queries and updates, all well typed.
 
-Queries are drawn top down for a wanted element type. Three fragments: ``"inc"`` (IncNRC⁺: an inner bag never
-depends on the input), ``"nrc"`` (NRC⁺) and ``"full"`` (with count-wise operators, folds and groups). The domain
-is small, so that joins meet, bags repeat, inner bags are equal or empty, and deletions cancel.
+Queries are drawn top down for a wanted element type. Three fragments: ``"inc"`` (IncNRC⁺: an inner bag
+never depends on the input), ``"nrc"`` (NRC⁺) and ``"full"`` (with count-wise operators, folds and groups).
+The domain is small, so that joins meet, bags repeat, inner bags are equal or empty, and deletions cancel.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cache, partial
+from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
-from nestling.calculus.aggregates import AGGREGATES
-from nestling.calculus.build import TRUE, call, elements, where
+from nestling.calculus.build import call, elements, where
 from nestling.calculus.terms import (
     BagVar,
     Const,
@@ -36,6 +36,7 @@ from nestling.calculus.terms import (
     Union,
     Var,
 )
+from nestling.calculus.traverse import relations
 from nestling.calculus.types import (
     BOOL,
     INT,
@@ -51,25 +52,58 @@ from nestling.calculus.types import (
     record,
 )
 from nestling.calculus.typing import element_type, fold_type, term_type
-from nestling.transform.shred import ShreddedValue, Surrogates, flat_type, shred_value
-from nestling.values.bag import ZBag
+from nestling.transform.shred import ShreddedValue, Surrogates, shred_value
+from nestling.values.bag import EMPTY, ZBag
 from nestling.values.update import Update
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
+T = TypeVar("T")
 
-MAYBE = nullable(INT)
-ITEMS = record(a=INT, items=Bag(INT))
+MAYBE, FLAG = nullable(INT), nullable(BOOL)
 
-#: Flat, keyed by nothing, nested once, nested twice, bags of bags, and with nulls.
-CATALOG: dict[str, Bag] = {
-    "S": Bag(INT),
-    "T": Bag(record(a=INT, b=INT)),
-    "R": Bag(ITEMS),
-    "N": Bag(Bag(ITEMS)),
-    "U": Bag(record(a=INT, m=MAYBE)),
-}
 
-WANTED: tuple[Type, ...] = (INT, record(a=INT, b=INT), ITEMS, Bag(INT), Bag(ITEMS), UNIT, MAYBE)
+@dataclass(frozen=True)
+class Schema:
+    """The relations of a database, and the element types that queries over it go through."""
+
+    catalog: dict[str, Bag]
+    types: tuple[Type, ...]
+
+    @property
+    def nested(self) -> tuple[Type, ...]:
+        """The types with a bag inside."""
+        return tuple(type_ for type_ in self.types if not is_base(type_))
+
+    def flags(self, element: Type) -> list[bool]:
+        """The flags that bags of ``element`` may have."""
+        found = [type_.opaque for type_ in self.types if isinstance(type_, Bag) and type_.element == element]
+        return found or [False]
+
+
+def schema(items: bool = False, rows: bool = False) -> Schema:
+    """Relations that are flat, nested once, nested twice as bags of bags, and with nulls.
+
+    ``items`` and ``rows`` say which of the two inner levels are opaque.
+    """
+    row = record(a=INT, items=Bag(INT, items))
+    catalog = {
+        "S": Bag(INT),
+        "T": Bag(record(a=INT, b=INT)),
+        "R": Bag(row),
+        "N": Bag(Bag(row, rows)),
+        "U": Bag(record(a=INT, m=MAYBE)),
+    }
+    flat = (INT, record(a=INT, b=INT), UNIT, MAYBE, FLAG)
+    return Schema(catalog, (*flat, row, Bag(INT, items), Bag(row, rows)))
+
+
+def schemas() -> st.SearchStrategy[Schema]:
+    """The same relations under all flags."""
+    return st.builds(schema, st.booleans(), st.booleans())
+
+
+SCHEMA = schema()
+CATALOG = SCHEMA.catalog
 FLAT: tuple[Type, ...] = (INT, record(a=INT, b=INT), UNIT)
 
 
@@ -85,6 +119,7 @@ def scalars(type_: Scalar) -> st.SearchStrategy[Any]:
     return st.none() | values if type_.nullable else values
 
 
+@cache
 def values(type_: Type, most: int = 3) -> st.SearchStrategy[Any]:
     """Values of a type; bags inside are non-negative, as in every stored state."""
     match type_:
@@ -97,10 +132,11 @@ def values(type_: Type, most: int = 3) -> st.SearchStrategy[Any]:
     raise TypeError(type_)
 
 
-def bags(element: Type, *, signed: bool = False, most: int = 3) -> st.SearchStrategy[ZBag]:
+@cache
+def bags(element: Type, *, signed: bool = False, least: int = 0, most: int = 3) -> st.SearchStrategy[ZBag]:
     """Bags of a type; ``signed`` admits negative multiplicities at the top."""
     counts = st.sampled_from([-2, -1, 1, 2]) if signed else st.sampled_from([1, 1, 2])
-    return st.lists(st.tuples(values(element, 2), counts), max_size=most).map(ZBag)
+    return st.lists(st.tuples(values(element, 2), counts), min_size=least, max_size=most).map(ZBag)
 
 
 def types(depth: int = 3) -> st.SearchStrategy[Type]:
@@ -113,9 +149,17 @@ def types(depth: int = 3) -> st.SearchStrategy[Type]:
     return base | records | st.builds(Bag, inner, st.booleans())
 
 
-def databases(catalog: dict[str, Bag] = CATALOG) -> st.SearchStrategy[dict[str, ZBag]]:
-    """One non-negative bag per relation."""
-    return st.fixed_dictionaries({name: bags(type_.element) for name, type_ in catalog.items()})
+@st.composite
+def databases(
+    draw: Draw, catalog: dict[str, Bag] = CATALOG, read: frozenset[str] | None = None
+) -> dict[str, ZBag]:
+    """One non-negative bag per relation, not often empty; empty where it is not ``read``."""
+    return {
+        name: draw(bags(type_.element, least=min(1, draw(st.integers(0, 5)))))
+        if read is None or name in read
+        else EMPTY
+        for name, type_ in catalog.items()
+    }
 
 
 @st.composite
@@ -133,7 +177,7 @@ def updates(
     names = draw(st.lists(st.sampled_from(among), min_size=1, max_size=3, unique=True))
     changes = {}
     for name in names:
-        change = draw(bags(catalog[name].element, signed=True))
+        change = draw(bags(catalog[name].element, signed=True, least=1))
         if database[name] and draw(st.booleans()):
             gone = draw(st.sampled_from(sorted(database[name], key=repr)))
             change = change + ZBag([(gone, -database[name][gone])])
@@ -142,9 +186,14 @@ def updates(
 
 
 @st.composite
-def good_updates(draw: Draw, database: dict[str, ZBag], catalog: dict[str, Bag] = CATALOG) -> Update:
+def good_updates(
+    draw: Draw,
+    database: dict[str, ZBag],
+    catalog: dict[str, Bag] = CATALOG,
+    touching: frozenset[str] = frozenset(),
+) -> Update:
     """A change after which every relation is non-negative again."""
-    update = draw(updates(database, catalog))
+    update = draw(updates(database, catalog, touching))
     clipped = {
         name: ZBag((v, max(times, -database[name][v])) for v, times in change.items())
         for name, change in update.relations.items()
@@ -154,17 +203,18 @@ def good_updates(draw: Draw, database: dict[str, ZBag], catalog: dict[str, Bag] 
 
 @dataclass(frozen=True)
 class Scope:
-    """What a query may mention where it is being drawn."""
+    """What a query may mention where it is being drawn; ``depth`` counts the binders around it."""
 
     vars: tuple[Var, ...] = ()
     bags: tuple[BagVar, ...] = ()
     inputs: bool = True
+    depth: int = 0
 
     def with_var(self, var: Var) -> "Scope":
-        return replace(self, vars=(*self.vars, var))
+        return replace(self, vars=(*self.vars, var), depth=self.depth + 1)
 
     def with_bag(self, var: BagVar) -> "Scope":
-        return replace(self, bags=(*self.bags, var))
+        return replace(self, bags=(*self.bags, var), depth=self.depth + 1)
 
     def without_inputs(self) -> "Scope":
         return replace(self, inputs=False, bags=())
@@ -174,20 +224,30 @@ class Scope:
 def queries(
     draw: Draw,
     fragment: str = "nrc",
-    wanted: tuple[Type, ...] = WANTED,
+    wanted: tuple[Type, ...] = (),
     fuel: int = 4,
-    catalog: dict[str, Bag] = CATALOG,
+    schema: Schema = SCHEMA,
+    negation: bool = True,
 ) -> Expr:
-    """A closed query of one of the ``wanted`` element types."""
-    want = draw(st.sampled_from(wanted))
-    return _Drawing(draw, fragment, catalog).expr(want, Scope(), fuel)
+    """A closed query of one of the ``wanted`` element types; without ``negation`` it has no ``⊖``."""
+    want = draw(st.sampled_from(wanted or schema.types))
+    reuse = draw(st.booleans())
+    return _Drawing(draw, fragment, schema, negation, reuse).expr(want, Scope(), fuel)
+
+
+@cache
+def _positions(count: int) -> st.SearchStrategy[int]:
+    # Strategies are dear to make; sampled_from would be made anew for every list of options.
+    return st.integers(0, count - 1)
 
 
 @dataclass
 class _Drawing:
     draw: Draw
     fragment: str
-    catalog: dict[str, Bag]
+    schema: Schema
+    negation: bool
+    reuse: bool  # binders apart from each other only where one is inside the other, as people write them
     names: int = 0
     sites: int = 0
     moves: dict[str, Callable[..., Expr]] = field(init=False)
@@ -199,12 +259,12 @@ class _Drawing:
             "group": self.group,
         }  # fmt: skip
 
-    def fresh(self, prefix: str) -> str:
+    def fresh(self, prefix: str, scope: Scope) -> str:
         self.names += 1
-        return f"{prefix}{self.names}"
+        return f"{prefix}{scope.depth if self.reuse else self.names}"
 
-    def pick(self, options: list[Any]) -> Any:
-        return self.draw(st.sampled_from(options))
+    def pick(self, options: Sequence[T]) -> T:
+        return options[self.draw(_positions(len(options)))]
 
     def expr(self, want: Type, scope: Scope, fuel: int) -> Expr:
         leaves = self.leaves(want, scope)
@@ -212,26 +272,34 @@ class _Drawing:
         if fuel <= 0:
             ready = [*leaves, *shapes]
             return self.pick(ready)() if ready else Empty(Bag(want))
-        moves = ["for", "for", "for", "union", "negate", "flatten", "guard"]
+        options = [*leaves, *shapes, *shapes] if fuel < 3 else []
+        options += [partial(self.moves[move], want, scope, fuel) for move in self.usable(scope)]
+        return self.pick(options)()
+
+    def usable(self, scope: Scope) -> list[str]:
+        """The moves that may be made in ``scope``, by name; some are likelier than others."""
+        moves = ["for", "for", "for", "union", "flatten"]
+        moves += ["guard", "guard"] if scope.vars else []
+        moves += ["negate"] * self.negation
         if scope.inputs:
             moves.append("let")
         if self.fragment == "full" and scope.inputs:
             moves += ["countwise", "fold", "fold", "group"]
-        options: list[Callable[[], Expr]] = [*leaves, *shapes] if fuel < 3 else []
-        options += [lambda move=move: self.moves[move](want, scope, fuel) for move in moves]
-        return self.pick(options)()
+        return moves
 
     def leaves(self, want: Type, scope: Scope) -> list[Callable[[], Expr]]:
         found: list[Callable[[], Expr]] = []
         if scope.inputs:
+            catalog = self.schema.catalog
             found += [
-                lambda name=name, type_=type_: Relation(name, type_)
-                for name, type_ in self.catalog.items()
-                if type_.element == want
+                partial(Relation, name, catalog[name]) for name in catalog if catalog[name].element == want
             ]
-            found += [lambda var=var: var for var in scope.bags if var.type.element == want]
+            bags = [partial(BagVar, var.name, var.type) for var in scope.bags if var.type.element == want]
+            found += [*bags, *bags]
+        inner = [term for term in self.inner_bags(scope) if term_type(term) in (Bag(want), Bag(want, True))]
+        found += [partial(elements, term) for term in (*inner, *inner)]
         if is_base(want) or self.projections(want, scope):
-            found.append(lambda: Sing(self.term(want, scope)))
+            found += [lambda: Sing(self.term(want, scope))] * (1 + bool(scope.vars))
         if isinstance(want, Record) and want.names == () and scope.vars:
             found.append(lambda: Guard(self.condition(scope)))
         return found
@@ -248,21 +316,23 @@ class _Drawing:
         self.sites += 1
         site = self.sites
         inner = scope if self.fragment != "inc" else scope.without_inputs()
-        return SingBag(site, self.expr(element, inner, fuel - 1), opaque)
+        # The first inner bags are never mere leaves: they are what shredding is about.
+        least = 1 if site <= 3 else 0
+        return SingBag(site, self.expr(element, inner, max(fuel - 1, least)), opaque)
 
     def for_(self, want: Type, scope: Scope, fuel: int) -> Expr:
         source = self.source(scope, fuel)
-        var = Var(self.fresh("x"), element_type(source))
+        var = Var(self.fresh("x", scope), element_type(source))
         return For(var, source, self.expr(want, scope.with_var(var), fuel - 1))
 
     def source(self, scope: Scope, fuel: int) -> Expr:
-        inner = [elements(term) for term in self.inner_bags(scope)]
-        if inner and self.draw(st.booleans()):
-            return self.pick(inner)  # type: ignore[no-any-return]
+        near: list[Expr] = [*map(elements, self.inner_bags(scope)), *scope.bags]
+        if near and self.draw(st.booleans()):
+            return self.pick(near)
         if scope.inputs and self.draw(st.integers(0, 3)):
-            name = self.pick(sorted(self.catalog))
-            return Relation(name, self.catalog[name])
-        return self.expr(self.pick(list(WANTED)), scope, fuel - 2)
+            name = self.pick(sorted(self.schema.catalog))
+            return Relation(name, self.schema.catalog[name])
+        return self.expr(self.pick(self.schema.types), scope, fuel - 2)
 
     def union(self, want: Type, scope: Scope, fuel: int) -> Expr:
         return Union(tuple(self.expr(want, scope, fuel - 1) for _ in range(2)))
@@ -271,14 +341,15 @@ class _Drawing:
         return Negate(self.expr(want, scope, fuel - 1))
 
     def flatten(self, want: Type, scope: Scope, fuel: int) -> Expr:
-        return Flatten(self.expr(Bag(want), scope, fuel - 1))
+        opaque = self.pick(self.schema.flags(want))
+        return Flatten(self.expr(Bag(want, opaque), scope, fuel - 1))
 
     def guard(self, want: Type, scope: Scope, fuel: int) -> Expr:
         return where(self.condition(scope), self.expr(want, scope, fuel - 1))
 
     def let(self, want: Type, scope: Scope, fuel: int) -> Expr:
-        bound = self.expr(self.pick([*WANTED, want]), scope, fuel - 2)
-        var = BagVar(self.fresh("X"), Bag(element_type(bound)))
+        bound = self.expr(want if self.draw(st.booleans()) else self.pick(self.schema.types), scope, fuel - 2)
+        var = BagVar(self.fresh("X", scope), Bag(element_type(bound)))
         return Let(var, bound, self.expr(want, scope.with_bag(var), fuel - 1))
 
     def countwise(self, want: Type, scope: Scope, fuel: int) -> Expr:
@@ -289,15 +360,15 @@ class _Drawing:
     def fold(self, want: Type, scope: Scope, fuel: int) -> Expr:
         aggregate = self.pick(["count", "sum", "min", "max", "avg", "var", "count_distinct"])
         source = self.expr(INT, scope, fuel - 1)
-        var = Var(self.fresh("n"), fold_type(aggregate, source))
+        var = Var(self.fresh("n", scope), fold_type(aggregate, source))
         return Fold(var, aggregate, source, self.expr(want, scope.with_var(var), fuel - 1))
 
     def group(self, want: Type, scope: Scope, fuel: int) -> Expr:
         source = self.source(scope, fuel)
-        var = Var(self.fresh("g"), element_type(source))
-        key = self.term(self.pick(list(FLAT)), scope.with_var(var))
-        key_var = Var(self.fresh("k"), term_type(key))
-        rows = BagVar(self.fresh("G"), Bag(var.type))
+        var = Var(self.fresh("g", scope), element_type(source))
+        key = self.term(self.pick(FLAT), scope.with_var(var))
+        key_var = Var(self.fresh("k", scope), term_type(key))
+        rows = BagVar(self.fresh("G", scope), Bag(var.type))
         body = self.expr(want, scope.with_var(key_var).with_bag(rows), fuel - 1)
         return Group(var, source, key, key_var, rows, body)
 
@@ -306,25 +377,48 @@ class _Drawing:
             name = self.pick(["and", "or", "not"])
             args = [self.condition(scope, depth - 1) for _ in range(1 if name == "not" else 2)]
             return call(name, *args)
-        type_ = self.pick([INT, MAYBE])
+        type_ = self.pick([INT, MAYBE] if self.projections(MAYBE, scope) else [INT])
         operator = self.pick(["==", "!=", "<", "<=", ">", "="])
         return call(operator, self.term(type_, scope), self.term(type_, scope))
 
     def term(self, want: Type, scope: Scope, depth: int = 1) -> Term:
         options = self.projections(want, scope)
         if options and self.draw(st.integers(0, 4)):
-            return self.pick(options)  # type: ignore[no-any-return]
+            return self.pick(options)
         match want:
             case Record(fields):
                 return Tuple(tuple((name, self.term(field, scope, depth)) for name, field in fields))
-            case Scalar("int", False) if depth and not self.draw(st.integers(0, 3)):
-                args = [self.term(INT, scope, depth - 1) for _ in range(2)]
-                return call(self.pick(["+", "-", "*"]), *args)
-            case Scalar("bool"):
-                return TRUE
+            case Scalar() if depth and not self.draw(_positions(3)):
+                return self.call(want, scope)
             case Scalar():
                 return Const(self.draw(scalars(want)), want)
-        return self.pick(options)  # type: ignore[no-any-return]
+        return self.pick(options)
+
+    def call(self, want: Scalar, scope: Scope) -> Term:
+        """A function of leaves, with a result of type ``want``."""
+        number, other, maybe = (partial(self.term, type_, scope, 0) for type_ in (INT, INT, MAYBE))
+        test = partial(self.condition, scope, 1)
+        forms: dict[Scalar, list[Callable[[], Term]]] = {
+            INT: [
+                *(partial(self.apply, name, number, other) for name in "+-*"),
+                partial(self.apply, "abs", number),
+                partial(self.apply, "coalesce", maybe, number),
+                partial(self.apply, "if", test, number, other),
+            ],
+            MAYBE: [
+                partial(self.apply, "nullable", number),
+                partial(self.apply, "+", maybe, number),
+                partial(self.apply, "if", test, maybe, number),
+            ],
+            FLAG: [
+                partial(self.apply, "=", maybe, number),
+                *(partial(self.apply, name, partial(self.term, FLAG, scope, 0), test) for name in ("and", "or")),
+            ],
+        }
+        return self.pick(forms[want])()
+
+    def apply(self, name: str, *args: Callable[[], Term]) -> Term:
+        return call(name, *(arg() for arg in args))
 
     def projections(self, want: Type, scope: Scope) -> list[Term]:
         return [term for term in self.all_projections(scope) if term_type(term) == want]
@@ -334,7 +428,7 @@ class _Drawing:
 
     def all_projections(self, scope: Scope) -> list[Term]:
         found: list[Term] = []
-        pending: list[Term] = [var for var in scope.vars]
+        pending: list[Term] = list(scope.vars)
         while pending:
             term = pending.pop(0)
             found.append(term)
@@ -344,41 +438,97 @@ class _Drawing:
         return found
 
 
-@dataclass
-class ShreddedInstance:
-    """A nested database, its shredded form, an update of the latter with deep changes, and both after it."""
+@dataclass(frozen=True)
+class Instance:
+    """A query, a database, and an update of it."""
 
-    shredded: dict[str, Any]
-    changes: dict[str, Any]
-    after: dict[str, Any]
+    query: Expr
+    database: dict[str, Any]
+    update: Update
+
+    @property
+    def changed(self) -> frozenset[str]:
+        """U, the relations that change."""
+        return frozenset(self.update.relations)
+
+    @property
+    def with_changes(self) -> dict[str, Any]:
+        """The old state and the changes: what a delta reads."""
+        return {**self.database, **self.update.as_changes()}
+
+    @property
+    def after(self) -> dict[str, Any]:
+        """The new state."""
+        return self.update.apply(self.database)
 
 
 @st.composite
-def shredded_instances(
-    draw: Draw, catalog: dict[str, Bag], *, deep: bool = True, signed: bool = False
-) -> ShreddedInstance:
-    """A shredded database and a change of it: rows with fresh labels, and elements under labels in use."""
+def instances(
+    draw: Draw, fragment: str = "full", *, fuel: int = 4, good: bool = False, negation: bool = True
+) -> Instance:
+    """A query and an update of what it reads, and sometimes of what it does not.
+
+    A ``good`` update leaves no relation with negative multiplicities.
+    """
+    query = draw(queries(fragment, fuel=fuel, negation=negation))
+    database = draw(databases(CATALOG, relations(query)))
+    touching = relations(query) if draw(st.integers(0, 4)) else frozenset()
+    return Instance(query, database, draw((good_updates if good else updates)(database, CATALOG, touching)))
+
+
+@dataclass(frozen=True)
+class ShreddedInstance:
+    """A shredded database and an update of it with deep changes."""
+
+    database: dict[str, Any]
+    update: Update
+
+    @property
+    def with_changes(self) -> dict[str, Any]:
+        return {**self.database, **self.update.as_changes()}
+
+    @property
+    def after(self) -> dict[str, Any]:
+        return self.update.apply(self.database)
+
+
+@st.composite
+def shredded_instances(draw: Draw, catalog: dict[str, Bag]) -> ShreddedInstance:
+    """A shredded database and a change of it.
+
+    Rows come with fresh labels or copy a label in use, rows go, and inner bags in use gain and lose elements.
+    """
     policy = Surrogates()
     before: dict[str, Any] = {}
-    relations: dict[str, ZBag] = {}
+    rows: dict[str, ZBag] = {}
     changed: dict[str, dict[Any, ZBag]] = {}
     for name, type_ in catalog.items():
         old = shred_value(name, draw(bags(type_.element)), type_.element, policy)
-        new = shred_value(name, draw(bags(type_.element, signed=signed)), type_.element, policy)
+        new = shred_value(name, draw(bags(type_.element)), type_.element, policy)
         before |= old.as_database(name)
-        relations[name] = new.flat + _some_gone(draw, old)
+        rows[name] = new.flat + _some_gone(draw, old) + _some_copied(draw, old, type_.element)
         changed |= new.dictionaries
-        if deep:
-            _add_deep(draw, name, type_, before, changed, policy)
-    update = Update(relations, changed)
-    return ShreddedInstance(before, update.as_changes(), update.apply(before))
+        _add_deep(draw, name, type_, before, changed, policy)
+    return ShreddedInstance(before, Update(rows, changed))
 
 
 def _some_gone(draw: Draw, old: ShreddedValue) -> ZBag:
     if not old.flat or not draw(st.booleans()):
         return ZBag()
     gone = draw(st.sampled_from(sorted(old.flat, key=repr)))
-    return ZBag([(gone, -1)])
+    return ZBag([(gone, -old.flat[gone])])
+
+
+def _some_copied(draw: Draw, old: ShreddedValue, element: Type) -> ZBag:
+    """Another row with the inner bags of one that is there: both have the same labels."""
+    if not old.flat or not isinstance(element, Record) or not draw(st.booleans()):
+        return ZBag()
+    row = draw(st.sampled_from(sorted(old.flat, key=repr)))
+    copy = [
+        draw(scalars(type_)) if isinstance(type_, Scalar) else value
+        for value, type_ in zip(row, element.types, strict=True)
+    ]
+    return ZBag.of(tuple(copy))
 
 
 def _add_deep(
@@ -407,18 +557,3 @@ def _below(name: str, path: tuple[str, ...], key: str) -> str:
     """The dictionary of a level below ``path``, from its name relative to the elements there."""
     relative = tuple(key.split(".")[1:])
     return ".".join((name, *path, *relative))
-
-
-__all__ = [
-    "AGGREGATES",
-    "CATALOG",
-    "bags",
-    "databases",
-    "flat_type",
-    "good_updates",
-    "queries",
-    "shredded_instances",
-    "types",
-    "updates",
-    "values",
-]

@@ -34,7 +34,7 @@ def main() -> None:
     for title, movies in (("M", MOVIES), ("M ⊎ ΔM", MOVIES + JARHEAD)):
         print(f"\nrelated[{title}]")
         print(nested_table(evaluate(query, {"M": movies})))
-        print(f"\nrelatedᶠ[{title}] and relatedᴳ[{title}]")
+        print(f"\nrelated^F[{title}] and related^Γ[{title}]")
         print(shredded_tables(derivation, movies))
 
 

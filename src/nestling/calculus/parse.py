@@ -2,74 +2,47 @@
 
 Law: ``parse(show(e, width), catalog) == e`` for every checked ``e`` and every width.
 
-A variable's type is found from what it ranges over, and every node is checked as soon as it is built, so
-an error of type knows its place in the text. Whatever the text, ``QueryError`` is the only exception.
+A variable's type is found from what it ranges over, and every node is checked as soon as it is made, so an
+error of type knows its place in the text. Whatever the text, ``QueryError`` is the only exception.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import date, datetime, timedelta
-from decimal import Decimal
 from difflib import get_close_matches
-from typing import Any, NoReturn, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import nestling.calculus.terms as t
+import nestling.calculus.types as ty
 from nestling.calculus.aggregates import AGGREGATES
+from nestling.calculus.countwise import OPERATORS
 from nestling.calculus.functions import FUNCTIONS, INFIX
-from nestling.calculus.lex import LITERALS, RESERVED, Tokens, unquoted
-from nestling.calculus.show import brief
-from nestling.calculus.types import (
-    ELEMENT,
-    LABEL,
-    NUMERIC,
-    SCALARS,
-    UNIT,
-    Bag,
-    Dict,
-    Record,
-    Scalar,
-    Type,
-    bag_levels,
-    dictionary_name,
-    nullable,
-    show_type,
-)
+from nestling.calculus.lex import LITERALS, Tokens, read_literal
 from nestling.calculus.typing import check_node, dictionary_element, element_type, fold_type, term_type
 from nestling.errors import QueryError
 
-Catalog: TypeAlias = Mapping[str, Bag]
+Catalog: TypeAlias = Mapping[str, ty.Bag]
 Scope: TypeAlias = Mapping[str, t.Var | t.BagVar]
 T = TypeVar("T")
 
-_TYPES = (*SCALARS, "Label", "Bag", "Opaque", "Dict")
-_FORMS = {
-    "for": "for x in … where … union …",
-    "let": "let X := … in …",
-    "fold": "fold x := sum(…) in …",
-    "group": "group x in … by k := … as X union …",
-}
-_MAKERS: dict[str, Callable[[str], Any]] = {
-    "decimal": Decimal,
-    "date": date.fromisoformat,
-    "datetime": datetime.fromisoformat,
-    "float": float,
-}
+Dictionary: TypeAlias = t.DictLit | t.DictInput | t.DictUnion | t.DictEmpty
+_TERM = "a term is x, x.f, ⟨f: t, …⟩, a literal or f(t, …)"
+_BAG = "a bag is R, sng(t), [t], ∅[T], ⟨f: e × …⟩, e ⊎ e, ⊖e, f(e, …), d(t), or a for, let, fold or group"
+_DICT = "a dictionary is R.path, [⟨1, x: T⟩ ↦ e], (d ∪ d) or [][T]"
 
 
 def parse(text: str, catalog: Catalog, scope: Scope | None = None) -> t.Expr:
     """The expression ``text``; ``catalog`` has the types of the relations.
 
-    A dictionary ``R.items`` holds the flat elements of that level of ``R``, or what ``catalog`` says of
-    ``"R.items"``.
+    The elements of a dictionary ``R.items`` are those of ``catalog["R.items"]``, else the flat ones of that
+    level of ``R``.
 
-    >>> from nestling.calculus.types import INT
-    >>> parse("sng(1) ⊎ R", {"R": Bag(INT)})
-    Union(terms=(Sing(element=Const(value=1, type=Scalar(name='int', nullable=False))), ...
+    >>> parse("R ⊎ ∅[int]", {"R": ty.Bag(ty.INT)}).terms[0].name
+    'R'
     """
-    return _parse(text, _Parser.expr, catalog, scope)
+    return _parse(text, _Parser.bag, catalog, scope)
 
 
 def parse_dictionary(text: str, catalog: Catalog, scope: Scope | None = None) -> t.Dictionary:
@@ -82,9 +55,9 @@ def parse_term(text: str, scope: Scope | None = None) -> t.Term:
     return _parse(text, _Parser.term, {}, scope)
 
 
-def parse_type(text: str) -> Type:
+def parse_type(text: str) -> ty.Type:
     """The type ``text``; the inverse of ``show_type``."""
-    return _parse(text, _Parser.type, {}, {})
+    return _parse(text, _Parser.type, {}, None)
 
 
 def _parse(text: str, rule: Callable[[_Parser], T], catalog: Catalog, scope: Scope | None) -> T:
@@ -92,22 +65,57 @@ def _parse(text: str, rule: Callable[[_Parser], T], catalog: Catalog, scope: Sco
     try:
         result = rule(parser)
     except RecursionError:
-        at = parser.span(parser.place)
         hint = "name the inner parts as views of their own"
-        raise QueryError("the query is nested too deeply", at=at, hint=hint) from None
-    if parser.token.kind != "end":
-        parser.unexpected("the end", "join bags with ⊎ and conditions with and, or put parentheses")
+        raise QueryError("nested too deeply", at=parser.span(parser.place), hint=hint) from None
+    if parser.token.text:
+        parser.unexpected("the end", "join bags with ⊎ and conditions with and; check the parentheses")
     return result
 
 
 class _Parser(Tokens):
-    """One method per rule of the grammar; ``scope`` holds the variables bound around the next token."""
+    """The rules of the grammar; ``scope`` is what the next word sees, ``spans`` where nodes stand, by id."""
 
     def __init__(self, text: str, catalog: Catalog, scope: Scope) -> None:
         super().__init__(text)
         self.catalog, self.scope = catalog, scope
+        self.spans: dict[int, tuple[int, int]] = {}
+        self.rules: dict[str, Callable[[], t.Expr | t.Dictionary]] = {
+            "for": self.for_,
+            "let": self.let,
+            "fold": self.fold,
+            "group": self.group,
+            "sng": self.singleton,
+            "[": self.square,
+            "(": self.round,
+            "@": self.reference,
+            "∅": self.empty,
+            "⟨": lambda: t.Product(self.fields(self.bag, "×")),
+            "⊖": lambda: t.Negate(*self.read("⊖", self.operand)),
+            "⊎": lambda: t.Union((*self.read("⊎", "(", self.bag, ")"),)),
+            "flatten": lambda: t.Flatten(*self.read("flatten", "(", self.bag, ")")),
+        }
 
-    # what all rules share
+    def fields(self, rule: Callable[[], T], separator: str = ",") -> tuple[tuple[str, T], ...]:
+        """``⟨name: rule, …⟩``; a separator alone stands for no field."""
+        self.expect("⟨", "a record is ⟨f: …, …⟩")
+        self.accept("×")
+        return self.listed(lambda: (*self.read(self.name, ":", rule),), "⟩", separator)
+
+    def made(self, node: T, first: int, place: int | None = None) -> T:
+        """``node``, which stands from ``first`` up to here, if it is well typed."""
+        self.spans[id(node)] = (first, self.place)
+        with self.blaming(first if place is None else place, node):
+            check_node(node)
+        return node
+
+    @contextmanager
+    def blaming(self, place: int, node: Any = None) -> Iterator[None]:
+        """Errors are the fault of a child of ``node`` if one can be found, else of the word at ``place``."""
+        try:
+            yield
+        except QueryError as error:
+            error.located(self.span(*self.spans.get(id(_culprit(node)), (place, 0))))
+            raise
 
     @contextmanager
     def binding(self, *variables: t.Var | t.BagVar) -> Iterator[None]:
@@ -116,217 +124,297 @@ class _Parser(Tokens):
         yield
         self.scope = outer
 
-    def checked(self, node: T, first: int, end: int | None = None) -> T:
-        """``node`` if it is well typed, else the blame on the tokens from ``first`` to ``end``."""
-        try:
-            check_node(node)
-        except QueryError as error:
-            error.located(self.span(first, end))
-            raise
-        return node
-
-    def placed(self, rule: Callable[[], T]) -> tuple[T, int, int]:
-        """What ``rule`` reads, and the place where it stands."""
-        first = self.place
-        return rule(), first, self.place
-
-    def listed(self, rule: Callable[[], T], closing: str) -> list[T]:
-        """``rule, … closing``."""
-        found: list[T] = []
-        while not self.at(closing):
-            found.append(rule())
-            if not self.accept(","):
-                break
-        self.expect(closing, f"separate by commas and close with {closing}")
-        return found
-
-    def between(self, opening: str, rule: Callable[[], T], closing: str) -> T:
-        self.expect(opening)
-        found = rule()
-        self.expect(closing)
-        return found
-
-    def label(self) -> str:
-        if self.token.kind not in ("name", "site", "quoted"):
-            self.unexpected("the name of a field", "a name that is no word is written `name`")
-        token = self.take()
-        return unquoted(token.text) if token.kind == "quoted" else token.text
-
-    def named(self, rule: Callable[[], T]) -> tuple[int, str, T]:
-        """``name: rule``, with the place of the name."""
-        place, name = self.place, self.label()
-        self.expect(":", "a field is written name: value")
-        return place, name, rule()
-
-    def record(self, node: T, fields: Sequence[tuple[int, str, Any]], first: int) -> T:
-        """``node`` with the blame for a name that stands twice on the second."""
-        names = [name for _, name, _ in fields]
-        repeated = [place for i, (place, name, _) in enumerate(fields) if name in names[:i]]
-        return self.checked(node, *(repeated[:1] or [first]))
-
     def binder(self) -> str:
         """The name of a variable that is bound here."""
-        if self.token.text in RESERVED or self.token.kind not in ("name", "quoted"):
-            self.unexpected("the name of a variable", "a variable may not be called like a keyword")
-        place, name = self.place, self.label()
+        place, name = self.place, self.word("a variable", "a keyword as a name is written `name`")
         if name in self.scope and name != "_":
             self.fail(f"{name!r} is bound twice", "rename one of the two variables", place)
         return name
 
-    # types
+    def type(self) -> ty.Type:
+        if self.token.text == "⟨":
+            return ty.Record(self.fields(self.type))
+        if self.accept("Label"):
+            return ty.LABEL
+        if self.token.text not in ("Bag", "Opaque", "Dict"):
+            return self.scalar()
+        name, element = self.read(self.take, "(", self.type, ")")
+        return ty.Dict(element) if name == "Dict" else ty.Bag(element, name == "Opaque")
 
-    def type(self) -> Type:
-        if self.accept("⟨"):
-            fields = self.listed(lambda: self.named(self.type), "⟩")
-            return Record(tuple((name, field) for _, name, field in fields))
-        place, name = self.place, self.take().text
-        if name in SCALARS:
-            return Scalar(name, self.accept("?"))
-        if name in ("Bag", "Opaque", "Dict"):
-            element = self.between("(", self.type, ")")
-            return Dict(element) if name == "Dict" else Bag(element, name == "Opaque")
-        if name != "Label":
-            self.fail(f"there is no type {name!r}", _close(name, _TYPES, "the types are ⟨f: T, …⟩"), place)
-        return LABEL
-
-    # terms
+    def scalar(self) -> ty.Scalar:
+        place, name = self.place, self.take()
+        if name not in ty.SCALARS:
+            types = (*ty.SCALARS, "Label", "Bag", "Opaque", "Dict")
+            self.fail(f"{name!r} is not a type", _close(name, types, "a type is ⟨f: T, …⟩ or one of"), place)
+        return ty.Scalar(name, self.accept("?"))
 
     def term(self, level: int = 0) -> t.Term:
         """Operators of precedence ``level`` and more; they group to the left."""
-        left = self.placed(self.negation if self.at("not") else self.path)
+        first = self.place
+        left = self.path()
         while self.token.text in INFIX and (own := FUNCTIONS[self.token.text].precedence) >= level:
-            place, name = self.place, self.take().text
-            right = self.placed(lambda own=own: self.term(own + 1))  # type: ignore[misc]
-            left = self.call(name, place, [left, right]), left[1], self.place
-        return left[0]
-
-    def negation(self) -> t.Term:
-        place, name = self.place, self.take().text
-        return self.call(name, place, [self.placed(lambda: self.term(FUNCTIONS["not"].precedence))])
-
-    def call(self, name: str, place: int, args: Sequence[tuple[t.Term, int, int]]) -> t.Term:
-        """A call, with the blame on an argument that is no scalar, or on the function."""
-        node = t.Call(name, tuple(arg for arg, _, _ in args))
-        wrong = [(first, end) for arg, first, end in args if not isinstance(term_type(arg), Scalar)]
-        return self.checked(node, *(wrong[0] if wrong else (place,)))
+            place, name = self.place, self.take()
+            left = self.made(t.Call(name, (left, self.term(own + 1))), first, place)
+        return left
 
     def path(self) -> t.Term:
-        term = self.atom()
+        first = self.place
+        term = self.made(self.atom(), first)
         while self.accept("."):
             place = self.place
-            term = self.checked(t.Field(term, self.label()), place)
+            term = self.made(t.Field(term, self.name()), first, place)
         return term
 
     def atom(self) -> t.Term:
+        term: t.Term
         kind, text = self.token.kind, self.token.text
-        if self.at("⟨"):
-            return self.tuple_()
-        if self.at("("):
-            return self.between("(", self.term, ")")
-        if kind == "site" and text.startswith("inL"):
-            return t.InL(int(self.take().text[4:]), tuple(self.arguments(self.term)))
-        follows = self.tokens[self.place + 1].text if kind == "name" else ""
-        if kind in ("number", "string", "bytes") or text in ("-", "true", "false", "null"):
+        if text == "(":
+            (term,) = self.read("(", self.term, ")")
+            return term
+        if text == "⟨":
+            return t.Tuple(self.fields(self.term))
+        if self.accept("not"):
+            return t.Call(text, (self.term(FUNCTIONS[text].precedence),))
+        if kind in ("scalar", "bytes", "string", "number") or text in ("-", "true", "false", "null"):
             return self.constant()
-        if follows == "(":
-            return self.constant() if text in (*_MAKERS, "timedelta") else self.function()
+        if text.startswith("inL_") and kind == "site":
+            (site,) = self.read(self.site, "(")
+            return t.InL(site, self.listed(self.term))
+        if self.calls():
+            return self.call(t.Call, FUNCTIONS, self.term)
         return self.variable()
 
-    def arguments(self, rule: Callable[[], T]) -> list[T]:
-        self.expect("(")
-        return self.listed(rule, ")")
+    def site(self) -> int:
+        return int(self.take().rpartition("_")[2])
 
-    def tuple_(self) -> t.Tuple:
-        place = self.place
-        self.take()
-        fields = self.listed(lambda: self.named(self.term), "⟩")
-        return self.record(t.Tuple(tuple((name, term) for _, name, term in fields)), fields, place)
+    def calls(self) -> bool:
+        return self.token.kind == "name" and self.tokens[self.place + 1].text == "("
 
-    def function(self) -> t.Term:
-        place, name = self.place, self.take().text
-        if name in AGGREGATES:
-            self.fail(f"{name} is an aggregate, not a function", f"bind it: {_FORMS['fold']}", place)
-        if name not in FUNCTIONS:
-            self.checked(t.Call(name, ()), place)
-        return self.call(name, place, self.arguments(lambda: self.placed(self.term)))
+    def call(self, make: Callable[[str, Any], T], known: Iterable[str], rule: Callable[[], Any]) -> T:
+        """``name(rule, …)``; a name that is not ``known`` is refused before its arguments are read."""
+        place, name, _ = self.place, self.take(), self.take()
+        if name not in known and name in AGGREGATES:
+            self.fail(f"the value of {name} needs a variable", f"write fold x := {name}(…) in …", place)
+        if name not in known:
+            self.made(make(name, ()), place)
+        return make(name, self.listed(rule))
 
     def variable(self) -> t.Var:
-        if self.token.text in RESERVED or self.token.kind not in ("name", "quoted"):
-            self.unexpected("a term", "a term is x, x.field, ⟨f: t, …⟩, a literal or function(t, …)")
-        place, name = self.place, self.label()
+        place, name = self.place, self.word("a term", _TERM)
         var = self.scope.get(name)
         if isinstance(var, t.Var):
-            return var
+            return t.Var(name, var.type)
         if var or name in self.catalog:
             self.fail(f"{name!r} is a bag, not an element", f"range over it: for x in {name} union …", place)
-        names = [other for other, var in self.scope.items() if isinstance(var, t.Var)]
-        self.fail(f"{name!r} is not bound", _close(name, names, "in scope"), place)
+        elements = [name for name, var in self.scope.items() if isinstance(var, t.Var)]
+        self.fail(f"{name!r} is not bound", _close(name, elements, "in scope"), place)
 
     def constant(self) -> t.Const:
-        place = self.place
+        place, sign = self.place, "-" if self.accept("-") else ""
         if self.accept("null"):
-            type_ = self.between("[", self.scalar, "]")
-            return t.Const(None, nullable(type_))
+            (type_,) = self.read("[", self.scalar, "]")
+            return t.Const(None, ty.nullable(type_))
         try:
-            value = self.value()
-        except (ValueError, ArithmeticError) as error:
-            self.fail(f"this literal has no value: {error}", "compare the form that show prints", place)
-        natural = LITERALS[type(value)]
-        type_ = self.between("[", self.scalar, "]") if self.at("[") else natural
-        if type_.name != natural.name and not (natural.name == "int" and type_.name in NUMERIC):
-            self.fail(f"this literal is no {type_.name}", "drop the type", place)
+            value = read_literal(sign + self.take())
+        except ValueError:
+            self.fail("this is not a literal", "the negative of a term is neg(t)", place, self.place)
+        own = LITERALS[type(value)]
+        (type_,) = self.read("[", self.scalar, "]") if self.token.text == "[" else (own,)
+        if own.name not in (type_.name, "int" if type_.name in ty.NUMERIC else ""):
+            self.fail(f"a literal of type {own.name} is not a {type_.name}", "drop the type", place)
         return t.Const(value, type_)
 
-    def scalar(self) -> Scalar:
-        place, type_ = self.place, self.type()
-        if not isinstance(type_, Scalar):
-            self.fail(f"a literal is a scalar, not a {show_type(type_)}", f"one of {', '.join(SCALARS)}", place)
-        return type_
+    def bag(self) -> t.Expr:
+        """Operands joined by ``⊎``."""
+        return self.sum(self.place, self.operand())
 
-    def value(self) -> Any:
-        kind, text = self.token.kind, self.token.text
-        if kind == "number" or text == "-":
-            return self.number()
-        self.take()
-        if text in _MAKERS:
-            return _MAKERS[text](self.between("(", self.string, ")"))
-        if text == "timedelta":
-            return timedelta(*self.arguments(self.number))
-        if kind == "bytes":
-            return unquoted(text[1:]).encode("latin-1")
-        return unquoted(text) if kind == "string" else text == "true"
+    def sum(self, first: int, term: t.Expr) -> t.Expr:
+        terms, place = [term], self.place
+        while self.accept("⊎"):
+            terms.append(self.operand())
+        return terms[0] if len(terms) == 1 else self.made(t.Union(tuple(terms)), first, place)
 
-    def string(self) -> str:
-        if self.token.kind != "string":
-            self.unexpected("a string", "write the value in quotes: decimal('1.20')")
-        return unquoted(self.take().text)
-
-    def number(self) -> int | float:
-        sign = -1 if self.accept("-") else 1
-        if self.token.kind != "number":
-            self.unexpected("a number", "the negative of a term is neg(t)")
-        text = self.take().text
-        return sign * (int(text) if text.isdigit() else float(text))
-
-    # expressions
-
-    def expr(self) -> t.Expr:
-        first = self.place
-        return self.bag(self.node(), first)
-
-    def bag(self, node: t.Expr | t.Dictionary, first: int) -> t.Expr:
-        if isinstance(node, t.DictLit | t.DictInput | t.DictUnion | t.DictEmpty):
-            hint = f"look a label up in it: {brief(node)}(x.label)"
-            raise QueryError("a dictionary stands where a bag is needed", at=self.span(first, self.place), hint=hint)
+    def operand(self) -> t.Expr:
+        first, node = self.place, self.node()
+        if isinstance(node, Dictionary):
+            self.fail("a dictionary is not a bag", "look a label up in it: d(t)", first, self.place)
         return node
 
     def dictionary(self) -> t.Dictionary:
         first, node = self.place, self.node()
-        if isinstance(node, t.DictLit | t.DictInput | t.DictUnion | t.DictEmpty):
+        if isinstance(node, Dictionary):
             return node
-        hint = "a dictionary is R.path, [⟨1, x: T⟩ ↦ e], (d ∪ d) or [][T]"
-        raise QueryError("a bag stands where a dictionary is needed", at=self.span(first, self.place), hint=hint)
+        self.fail("a bag is not a dictionary", _DICT, first, self.place)
 
-    def operand_bag(self) -> t.Expr:
-        first = self.place
-        return self.bag(self.operand(), first)
+    def node(self) -> t.Expr | t.Dictionary:
+        first, token = self.place, self.token
+        if token.text in self.rules:
+            node = self.made(self.rules[token.text](), first)
+        elif token.kind == "site" and token.text.startswith("sng"):
+            node = self.made(self.nested(), first)
+        elif self.calls():
+            node = self.made(self.call(t.CountWise, OPERATORS, self.bag), first)
+        else:
+            node = self.made(self.reference(), first)
+        if isinstance(node, Dictionary) and self.token.text == "(":
+            node = self.made(t.Lookup(node, *self.read("(", self.term, ")")), first)
+        return node
+
+    def for_(self) -> t.Expr:
+        name, source = self.read("for", self.binder, "in", self.bag)
+        var = t.Var(name, element_type(source))
+        with self.binding(var):
+            if not self.accept("where"):
+                return t.For(var, source, *self.read("union", self.bag))
+            place = self.place
+            test = self.made(t.Guard(self.term()), place)
+            return t.For(var, source, t.For(t.Var("_", ty.UNIT), test, *self.read("union", self.bag)))
+
+    def let(self) -> t.Expr:
+        name, bound = self.read("let", self.binder, ":=", self.bag, "in")
+        var = t.BagVar(name, ty.Bag(element_type(bound)))
+        with self.binding(var):
+            return t.Let(var, bound, self.bag())
+
+    def fold(self) -> t.Expr:
+        (name,), place = self.read("fold", self.binder, ":="), self.place
+        aggregate, source = self.read(self.name, "(", self.bag, ")", "in")
+        with self.blaming(place):
+            var = t.Var(name, fold_type(aggregate, source))
+        with self.binding(var):
+            return t.Fold(var, aggregate, source, self.bag())
+
+    def group(self) -> t.Expr:
+        name, source, key_name = self.read("group", self.binder, "in", self.bag, "by", self.binder, ":=")
+        var = t.Var(name, element_type(source))
+        with self.binding(var):
+            key = self.term()
+        (rows_name,) = self.read("as", self.binder, "union")
+        key_var, rows = t.Var(key_name, term_type(key)), t.BagVar(rows_name, ty.Bag(var.type))
+        with self.binding(key_var, rows):
+            return t.Group(var, source, key, key_var, rows, self.bag())
+
+    def singleton(self) -> t.Expr:
+        """``sng(t)`` or ``sng⟨f: t, g: bag_1(e), …⟩``"""
+        place, _ = self.place, self.take()
+        if self.token.text != "⟨":
+            return t.Sing(*self.read("(", self.term, ")"))
+        factors = self.fields(self.component)
+        items = tuple((name, factor.element) for name, factor in factors if isinstance(factor, t.Sing))
+        if len(items) < len(factors):
+            return t.Product(factors)
+        return t.Sing(self.made(t.Tuple(items), place))
+
+    def component(self) -> t.Expr:
+        bag = self.token.kind == "site" and self.token.text.startswith("bag")
+        return self.nested() if bag else t.Sing(self.term())
+
+    def nested(self) -> t.Expr:
+        """``sng_1(e)``, in a record ``bag_1(e)``; with ``!`` opaque"""
+        opaque = "!" in self.token.text
+        site, body = self.read(self.site, "(", self.bag, ")")
+        return t.SingBag(site, body, opaque)
+
+    def empty(self) -> t.Expr:
+        self.take()
+        opaque = self.accept("!")
+        (element,) = self.read("[", self.type, "]")
+        return t.Empty(ty.Bag(element, opaque))
+
+    def square(self) -> t.Expr | t.Dictionary:
+        """``[t]``, ``[][T]`` or ``[⟨1, x: T, …⟩ ↦ e]``"""
+        self.take()
+        if self.accept("]"):
+            return t.DictEmpty(*self.read("[", self.type, "]"))
+        if self.token.text != "⟨" or not self.tokens[self.place + 1].text.isdigit():
+            return t.Guard(*self.read(self.term, "]"))
+        (site,) = self.read("⟨", self.take)
+        self.accept(",")
+        params = self.listed(lambda: t.Var(*self.read(self.binder, ":", self.type)), "⟩")
+        with self.binding(*params):
+            return t.DictLit(int(site), params, *self.read("↦", self.bag, "]"))
+
+    def round(self) -> t.Expr | t.Dictionary:
+        """``(e)`` or ``(d ∪ …)``"""
+        self.take()
+        first, node = self.place, self.node()
+        if not isinstance(node, Dictionary):
+            node = self.sum(first, node)
+        elif self.accept("∪"):
+            return t.DictUnion((node, *self.listed(self.dictionary, ")", "∪")))
+        self.expect(")", "close with )")
+        return node
+
+    def reference(self) -> t.Expr | t.Dictionary:
+        """``R``, ``ΔR``, ``X`` or ``R.path``; ``@R`` is a relation whose name a variable has taken."""
+        place, plain = self.place, not self.accept("@")
+        change = re.match("Δ([0-9]{0,9})", self.token.text)
+        name, order = self.word("a bag", _BAG), 0
+        var = self.scope.get(name)
+        if plain and isinstance(var, t.BagVar) and self.token.text != ".":
+            return t.BagVar(name, var.type)
+        if change:
+            name, order = name[change.end() :] or self.name(), int(change[1] or 1)
+        if self.token.text == ".":
+            return self.input(name, order, place)
+        type_ = self.relation(name, place)
+        return t.Change(name, type_, order) if order else t.Relation(name, type_)
+
+    def relation(self, name: str, place: int) -> ty.Bag:
+        if name in self.catalog:
+            return self.catalog[name]
+        if isinstance(self.scope.get(name), t.Var):
+            hint = f"the elements of an inner bag are flatten(sng({name}.…))"
+            self.fail(f"{name!r} is an element, not a bag", hint, place)
+        variables = [name for name, var in self.scope.items() if isinstance(var, t.BagVar)]
+        hint = _close(name, [*variables, *self.catalog], "there are")
+        self.fail(f"there is no relation {name!r}", hint, place)
+
+    def input(self, relation: str, order: int, place: int) -> t.Dictionary:
+        path: ty.Path = ()
+        while self.accept("."):
+            path = (*path, self.take() if self.token.text == ty.ELEMENT else self.name())
+        name = ty.dictionary_name(relation, path)
+        if name in self.catalog:
+            return t.DictInput(relation, path, self.catalog[name].element, order)
+        levels = dict(ty.bag_levels(self.relation(relation, place).element))
+        if path not in levels:
+            names = [ty.dictionary_name(relation, level) for level in levels]
+            self.fail(f"there is no dictionary {name!r}", _close(name, names, "there are"), place, self.place)
+        return t.DictInput(relation, path, _flat(levels[path].element), order)
+
+
+def _culprit(node: Any) -> Any:
+    """The child at fault where ``node`` is ill typed, if it is one."""
+    match node:
+        case t.Guard(child) | t.Flatten(child) | t.Lookup(_, child) | t.Group(_, _, child):
+            return child
+        case t.Call(_, args):
+            return next((arg for arg in args if not isinstance(term_type(arg), ty.Scalar)), None)
+        case t.Union(args) | t.CountWise(_, args):
+            return _odd(
+                args, [ty.with_opaque(element_type(arg), isinstance(node, t.CountWise)) for arg in args]
+            )
+        case t.DictUnion(parts):
+            return _odd(parts, [dictionary_element(part) for part in parts])
+    return None
+
+
+def _odd(children: tuple[Any, ...], types: list[ty.Type]) -> Any:
+    return next((child for child, type_ in zip(children, types, strict=True) if type_ != types[0]), None)
+
+
+def _flat(type_: ty.Type) -> ty.Type:
+    """The type with labels for its shredded levels: what the rows of a dictionary hold."""
+    match type_:
+        case ty.Record(fields):
+            return ty.Record(tuple((name, _flat(field)) for name, field in fields))
+        case ty.Bag(element, opaque):
+            return ty.Bag(_flat(element), True) if opaque else ty.LABEL
+    return type_
+
+
+def _close(name: str, names: Iterable[str], otherwise: str) -> str:
+    names = list(names)
+    close = get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"{otherwise}: {', '.join(names) or 'nothing'}"

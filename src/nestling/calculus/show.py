@@ -8,15 +8,12 @@ something follows. A chain of them is set flush; only what the last one yields i
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
-from decimal import Decimal
-from math import isfinite
-from typing import Any, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
 import nestling.calculus.terms as t
 from nestling.calculus.functions import FUNCTIONS, INFIX
 from nestling.calculus.layout import LINE, Doc, bracket, group, nest, render
-from nestling.calculus.lex import label, quoted, word
+from nestling.calculus.lex import LITERALS, label, literal, quoted, word
 from nestling.calculus.traverse import binders, walk
 from nestling.calculus.types import ELEMENT, Bag, Dict, Label, Record, Scalar, Type, show_type
 from nestling.values.update import change_name
@@ -24,13 +21,9 @@ from nestling.values.update import change_name
 Binder: TypeAlias = t.Let | t.For | t.Fold | t.Group
 Call: TypeAlias = t.Sing | t.SingBag | t.Flatten | t.CountWise | t.Guard | t.Lookup
 
-#: How tightly an expression holds together: a binder, a union, anything else.
+#: What may stand without parentheses: anything, all but binders, neither binders nor unions.
 OPEN, DELIMITED, OPERAND = 0, 1, 2
 ATOM = 1 + max(function.precedence for function in FUNCTIONS.values())
-
-_CLASSES = (bool, int, float, Decimal, str, bytes, date, datetime, timedelta)
-#: The scalar type of a literal, by the class of its value.
-LITERALS: dict[type, Scalar] = {class_: Scalar(class_.__name__.lower()) for class_ in _CLASSES}
 
 
 def show(node: t.Node, width: int = 88) -> str:
@@ -51,11 +44,7 @@ def show(node: t.Node, width: int = 88) -> str:
 
 
 def brief(node: t.Node, width: int = 40) -> str:
-    """``node`` in one line, cut after ``width`` characters.
-
-    >>> brief(t.Const("a long story, and then some more of it", Scalar("str")), 16)
-    "'a long story, …"
-    """
+    """``node`` in one line, cut after ``width`` characters."""
     text = show(node, 10**9)
     return text if len(text) <= width else text[: width - 1] + "…"
 
@@ -108,27 +97,11 @@ def _chain(function: str, left: t.Term, right: t.Term) -> Doc:
 def _const(const: t.Const, level: int) -> str:
     if const.value is None:
         return f"null[{const.type.name}]"
-    text = _literal(const.value)
+    text = literal(const.value)
     if LITERALS.get(type(const.value)) != const.type:
         text += f"[{show_type(const.type)}]"
     # A minus sign belongs to its literal where it cannot be an operator: x == -1, but x - (-1).
     return f"({text})" if text.startswith("-") and level > FUNCTIONS["=="].precedence else text
-
-
-def _literal(value: Any) -> str:
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case Decimal():
-            return f"decimal({str(value)!r})"
-        case date():
-            return f"{type(value).__name__}({value.isoformat()!r})"
-        case timedelta():
-            return f"timedelta({value.days}, {value.seconds}, {value.microseconds})"
-        case float() if not isfinite(value):
-            return f"float({str(value)!r})"
-        case _:
-            return repr(value)
 
 
 def _type(type_: Type) -> Doc:
@@ -143,12 +116,6 @@ def _type(type_: Type) -> Doc:
             return show_type(type_)
         case _:
             assert_never(type_)
-
-
-def _strength(expr: t.Expr) -> int:
-    if isinstance(expr, Binder):
-        return OPEN
-    return DELIMITED if isinstance(expr, t.Union) and len(expr.terms) > 1 else OPERAND
 
 
 def _input(name: str, order: int) -> str:
@@ -166,8 +133,9 @@ class _Writer:
         self.taken = {var.name for var in variables if isinstance(var, t.BagVar)}
 
     def expr(self, expr: t.Expr, level: int = OPEN) -> Doc:
-        """``expr`` where what holds together less tightly than ``level`` needs parentheses."""
-        if _strength(expr) < level:
+        """``expr`` with parentheses if ``level`` asks for them."""
+        several = isinstance(expr, t.Union) and len(expr.terms) > 1
+        if level > (OPEN if isinstance(expr, Binder) else DELIMITED if several else OPERAND):
             return bracket("(", [self.expr(expr)], ")")
         match expr:
             case t.Let() | t.For() | t.Fold() | t.Group():
@@ -203,8 +171,8 @@ class _Writer:
             case t.Sing(element):
                 record = isinstance(element, t.Tuple)
                 return ("sng", _term(element)) if record else bracket("sng(", [_term(element)], ")")
-            case t.SingBag(site, body, opaque):
-                return bracket(f"sng{'!' * opaque}_{site}(", [self.expr(body)], ")")
+            case t.SingBag():
+                return self.nested("sng", expr)
             case t.Flatten(body):
                 return bracket("flatten(", [self.expr(body)], ")")
             case t.CountWise(operator, args):
@@ -216,32 +184,27 @@ class _Writer:
             case _:
                 assert_never(expr)
 
-    def product(self, factors: tuple[tuple[str, t.Expr], ...]) -> Doc:
-        components = [(name, self.component(factor)) for name, factor in factors]
-        if any(isinstance(f, t.SingBag) for _, f in factors) and all(doc for _, doc in components):
-            return bracket("sng⟨", [_named(name, doc) for name, doc in components], "⟩")
-        docs = [_named(name, self.delimited(factor)) for name, factor in factors]
-        return bracket("⟨", docs, _closing(docs, "×", "⟩"), " ×")
+    def nested(self, name: str, expr: t.SingBag) -> Doc:
+        return bracket(f"{name}{'!' * expr.opaque}_{expr.site}(", [self.expr(expr.body)], ")")
 
-    def component(self, factor: t.Expr) -> Doc:
-        """A factor that is one element, as that element; else nothing."""
-        match factor:
-            case t.Sing(element):
-                return _term(element)
-            case t.SingBag(site, body, opaque):
-                return bracket(f"bag{'!' * opaque}_{site}(", [self.expr(body)], ")")
-            case _:
-                return ""
+    def product(self, factors: tuple[tuple[str, t.Expr], ...]) -> Doc:
+        single = [(name, factor) for name, factor in factors if isinstance(factor, t.Sing | t.SingBag)]
+        if len(single) < len(factors) or all(isinstance(factor, t.Sing) for _, factor in single):
+            docs = [_named(name, self.delimited(factor)) for name, factor in factors]
+            return bracket("⟨", docs, _closing(docs, "×", "⟩"), " ×")
+        docs = [
+            _named(name, _term(f.element) if isinstance(f, t.Sing) else self.nested("bag", f))
+            for name, f in single
+        ]
+        return bracket("sng⟨", docs, "⟩")
 
     def union(self, terms: tuple[t.Expr, ...], level: int) -> Doc:
         if len(terms) < 2:
             return bracket("⊎(", [self.expr(term) for term in terms], ")")
-        *rest, last = terms
-        docs = [self.expr(term, OPERAND) for term in rest]
-        if level == OPEN and isinstance(last, Binder):
-            docs.append(nest(self.expr(last)))
-        else:
-            docs.append(self.expr(last, OPERAND))
+        ends_open = level == OPEN and isinstance(terms[-1], Binder)
+        docs = [self.expr(term, OPERAND) for term in (terms[:-1] if ends_open else terms)]
+        if ends_open:
+            docs.append(nest(self.expr(terms[-1])))
         return group(docs[0], *((LINE, "⊎ ", doc) for doc in docs[1:]))
 
     def delimited(self, expr: t.Expr) -> Doc:
@@ -277,7 +240,8 @@ class _Writer:
     def dictionary(self, dictionary: t.Dictionary) -> Doc:
         match dictionary:
             case t.DictLit(site, params, body):
-                names: list[Doc] = [str(site), *(_named(var.name, _type(var.type)) for var in params)]
+                names: list[Doc] = [str(site)]
+                names += [(f"{word(var.name)}: ", _type(var.type)) for var in params]
                 return group("[", bracket("⟨", names, "⟩"), " ↦", nest(LINE, self.expr(body)), "]")
             case t.DictInput(relation, path, _, order):
                 steps = [step if step == ELEMENT else label(step) for step in path]
@@ -293,4 +257,4 @@ class _Writer:
 
 def _closing(docs: list[Doc], operator: str, closing: str) -> str:
     """``closing``, after the operator where none stands between ``docs``."""
-    return closing if len(docs) > 1 else f" {operator}{closing}".lstrip(" " * (not docs))
+    return {0: operator, 1: f" {operator}"}.get(len(docs), "") + closing

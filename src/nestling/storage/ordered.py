@@ -1,54 +1,43 @@
 """Ordered maps with running sums: the store for inequality joins, min, max and top-k.
 
-A B+-tree. Beside its keys, a node keeps one list per measure: the values of its entries in a leaf, the sums of
-its kids above. Search is ``bisect`` and a running sum is ``sum`` of a slice, so all work within a node is C.
-RATIOS
+A B+-tree. Beside its keys, a node keeps one list per measure: the values of its entries in a leaf, the sums
+of its kids above. Search is ``bisect`` and a running sum ``sum`` of a slice, so all work within a node is C.
+RATIO1
+RATIO2
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
-from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from collections.abc import Iterator
+from typing import Any, Generic, TypeAlias, TypeVar
 
-if TYPE_CHECKING:
-    from _typeshed import SupportsRichComparison
-
-K = TypeVar("K", bound="SupportsRichComparison")
-Number: TypeAlias = Any  # int, float, Decimal or Fraction, which share no type with an addition
-Measures: TypeAlias = tuple[Number, ...]
-
-FULL = 64  # entries of a leaf, kids of a node: fewer cost levels, more cost longer slices
-SPARSE = FULL // 4
+K = TypeVar("K", bound=Any)  # int, str, float, Decimal, date, tuples of them: any total order, so no NaN
+Measures: TypeAlias = tuple[Any, ...]  # Any: int, float, Decimal and Fraction share no type that adds
+Item: TypeAlias = tuple[K, Measures]
+FULL, SPARSE = 64, 16  # entries of a leaf, kids of a node: fewer cost levels, more cost longer slices
 
 
 class OrderedMap(Generic[K]):
-    """A map from totally ordered keys (so no NaN) to ``width`` measures: an integer count, then sums.
+    """A map from ordered keys to measures: an integer count (measure 0), then ``sums`` sums (1, 2, ...).
 
-    Law: the measures of a key are the sums of what was added to it, and every query answers as the sorted list
-    of live entries would. An entry lives while its count, or another measure that is not a float, is not zero.
-    Floats keep no entry alive, because rounding leaves residues; a residue goes with its entry and stays in no
-    later sum. Integers are exact. Each measure has one type of number, besides int.
+    Law: the measures of a key are the sums of what was added to it, and queries answer as the sorted list of
+    live entries would. An entry lives while its count, or another measure that is not a float, is not zero:
+    rounding leaves residues in floats. A residue goes with its entry and stays in no later sum. Integers are
+    exact; a measure has one type of number besides int. One key or bound takes O(log n) time; memory is O(n).
 
-    With n live keys, what touches one key or bound is O(log n), and memory is O(n).
-
-    >>> book: OrderedMap[int] = OrderedMap(width=2)
+    >>> book: OrderedMap[int] = OrderedMap(sums=1)
     >>> for price, volume in (101, 5), (99, 20), (101, 7):
     ...     book.add(price, 1, volume)
     >>> list(book.items()), book.prefix(101), book.descend(20)
     ([(99, (1, 20)), (101, (2, 12))], (1, 20), 101)
     """
 
-    __slots__ = ("_root", "_size")
-
-    def __init__(self, width: int = 1) -> None:
-        if width < 1:
-            raise ValueError("an OrderedMap needs at least one measure, the count")
+    def __init__(self, sums: int = 0) -> None:
         self._size = 0
-        self._root: _Node[K] = _Node([], [[] for _ in range(width)], [])
+        self._root: _Node[K] = _Node([], [[] for _ in range(1 + sums)], [])
 
-    def add(self, key: K, *measures: Number) -> None:
+    def add(self, key: K, *measures: Any) -> None:
         """Add ``measures`` to those of ``key``; adding their negatives undoes it."""
         if len(measures) != len(self._root.cols):
             raise ValueError(f"expected {len(self._root.cols)} measures, got {len(measures)}")
@@ -68,7 +57,6 @@ class OrderedMap(Generic[K]):
         return self.get(key) is not None
 
     def __len__(self) -> int:
-        """The number of live keys; that of positions is ``total()[0]``."""
         return self._size
 
     def __iter__(self) -> Iterator[K]:
@@ -77,16 +65,14 @@ class OrderedMap(Generic[K]):
     def __reversed__(self) -> Iterator[K]:
         return (key for key, _ in self.items(reverse=True))
 
-    def items(self, *, reverse: bool = False) -> Iterator[tuple[K, Measures]]:
+    def items(self, *, reverse: bool = False) -> Iterator[Item[K]]:
         """The live keys and their measures, in key order or its reverse."""
-        return self._walk(None, True, -1 if reverse else 1)
+        return self.items_from(None, reverse=reverse)
 
-    def items_from(self, low: K, inclusive: bool = True) -> Iterator[tuple[K, Measures]]:
-        """The items with key >= ``low`` (> unless ``inclusive``), in key order."""
-        return self._walk(low, inclusive, 1)
-
-    def _walk(self, low: K | None, inclusive: bool, step: int) -> Iterator[tuple[K, Measures]]:
-        cut, size, stack = bisect_left if inclusive else bisect_right, self._size, [self._root]
+    def items_from(self, low: K | None, inclusive: bool = True, reverse: bool = False) -> Iterator[Item[K]]:
+        """The items with key >= ``low`` (> unless ``inclusive``; None: all), in key order or its reverse."""
+        cut, step = bisect_left if inclusive else bisect_right, -1 if reverse else 1
+        size, stack = self._size, [self._root]
         while stack:
             node = stack.pop()
             i = 0 if low is None else cut(node.keys, low)
@@ -109,10 +95,9 @@ class OrderedMap(Generic[K]):
         """The measures summed over keys > ``key`` (>= if ``inclusive``)."""
         return tuple(self._root.beside(key, inclusive, above=True))
 
-    def between(self, low: K, high: K, *, low_inclusive: bool = True, high_inclusive: bool = True) -> Measures:
+    def between(self, low: K, high: K, low_inclusive: bool = True, high_inclusive: bool = True) -> Measures:
         """The measures summed over keys from ``low`` to ``high``, both included unless told."""
-        # not a difference of prefixes, which would lose small floats beside large ones
-        node = self._root
+        node = self._root  # no difference of prefixes: it would lose small floats beside large ones
         while True:
             i = (bisect_left if low_inclusive else bisect_right)(node.keys, low)
             j = (bisect_right if high_inclusive else bisect_left)(node.keys, high)
@@ -148,7 +133,7 @@ class OrderedMap(Generic[K]):
         """The last ``k`` positions likewise, the greatest key first."""
         return list(_take(self.items(reverse=True), k))
 
-    def descend(self, threshold: Number, measure: int = 1) -> K | None:
+    def descend(self, threshold: Any, measure: int = 1) -> K | None:
         """The least key with ``prefix(key, inclusive=True)[measure] > threshold``, or None.
 
         That measure must be >= 0 in every entry: only then do prefix sums ascend with the key. For floats, a
@@ -158,24 +143,26 @@ class OrderedMap(Generic[K]):
         if not self._size or not sum(node.cols[measure]) > threshold:
             return None
         while True:
-            sums = list(accumulate(node.cols[measure], initial=before))
+            col, i, last = node.cols[measure], 0, len(node.cols[measure]) - 1
             # the last needs no test: some kid is over the threshold, whatever rounding says here
-            i = bisect_right(sums, threshold, 1, len(sums) - 1) - 1
+            while i < last and before + col[i] <= threshold:
+                before += col[i]
+                i += 1
             if not node.kids:
                 return node.keys[i]
-            node, before = node.kids[i], sums[i]
+            node = node.kids[i]
 
 
 class _Node(Generic[K]):
     """A leaf, without ``kids``, or an inner node, with one key between each two ``kids``.
 
-    ``kids[i]`` holds the keys k with ``keys[i - 1] < k <= keys[i]``; ``cols[m][i]`` is measure m of ``keys[i]``
-    in a leaf, and its sum over ``kids[i]`` in an inner node.
+    ``kids[i]`` holds the keys k with ``keys[i - 1] < k <= keys[i]``. ``cols[m][i]`` is measure m of
+    ``keys[i]`` in a leaf and of ``kids[i]``, summed, in an inner node.
     """
 
     __slots__ = ("cols", "keys", "kids")
 
-    def __init__(self, keys: list[K], cols: list[list[Number]], kids: list[_Node[K]]) -> None:
+    def __init__(self, keys: list[K], cols: list[list[Any]], kids: list[_Node[K]]) -> None:
         self.keys, self.cols, self.kids = keys, cols, kids
 
     def add(self, key: K, measures: Measures) -> int:
@@ -197,46 +184,41 @@ class _Node(Generic[K]):
         found = i < len(self.keys) and self.keys[i] == key
         values = [col[i] + measures[m] for m, col in enumerate(self.cols)] if found else measures
         lives = bool(values[0]) or any(value and not isinstance(value, float) for value in values)
-        if lives and found:
+        if found and lives:
             for m, col in enumerate(self.cols):
                 col[i] = values[m]
-        elif lives or found:
-            # unnoticed, a NaN would break the order and a float count would never be quite zero
-            if key != key or isinstance(values[0], float):  # noqa: PLR0124 (only NaN differs from itself)
-                raise ValueError(f"NaN key or inexact count: {key!r}, {measures}")
-            for column, value in zip((self.keys, *self.cols), (key, *values), strict=True):
-                column[i : i + found] = [value][:lives]
+        elif lives:
+            if key != key:  # noqa: PLR0124 (true of NaN, which would break the order unnoticed)
+                raise ValueError(f"{key!r} has no place in an order")
+            self.keys.insert(i, key)
+            for m, col in enumerate(self.cols):
+                col.insert(i, values[m])
+        elif found:
+            for column in (self.keys, *self.cols):
+                del column[i]
         return lives - found
 
-    def beside(self, key: K, inclusive: bool, *, above: bool) -> list[Number]:
-        """The measures summed over the keys on one side of ``key``."""
+    def beside(self, key: K, inclusive: bool, *, above: bool) -> list[Any]:
         cut, node, sums = bisect_left if inclusive == above else bisect_right, self, [0] * len(self.cols)
         while True:
             i = cut(node.keys, key)
-            part = slice(i + bool(node.kids), None) if above else slice(i)
             for m, col in enumerate(node.cols):
-                sums[m] += sum(col[part])
+                sums[m] += sum(col[i + bool(node.kids) :] if above else col[:i])
             if not node.kids:
                 return sums
             node = node.kids[i]
 
     def edge(self, at: int) -> K | None:
-        if self.kids:
-            return self.kids[at].edge(at)
-        return self.keys[at] if self.keys else None
+        return self.kids[at].edge(at) if self.kids else self.keys[at] if self.keys else None
 
     def as_root(self) -> _Node[K]:
         """The root for what this one holds: not over full, nor with a lone kid."""
-        if len(self.kids) == 1:
-            return self.kids[0]
-        if len(self.cols[0]) <= FULL:
-            return self
-        root: _Node[K] = _Node([], [[0] for _ in self.cols], [self])
-        root._split(0)
-        return root
+        if len(self.cols[0]) > FULL:
+            return _Node([], [[0] for _ in self.cols], [self])._mend(0)
+        return self.kids[0] if len(self.kids) == 1 else self
 
-    def _mend(self, i: int) -> None:
-        """Join ``kids[i]`` to a neighbour if sparse, and halve what is over full."""
+    def _mend(self, i: int) -> _Node[K]:
+        """Join ``kids[i]`` to a neighbour if it is sparse, and halve it if it is over full."""
         if len(self.kids[i].cols[0]) < SPARSE:
             i = min(i, len(self.kids) - 2)
             left, right, key = self.kids[i], self.kids.pop(i + 1), self.keys.pop(i)
@@ -245,23 +227,21 @@ class _Node(Generic[K]):
             for m, sums in enumerate(self.cols):
                 left.cols[m] += right.cols[m]
                 sums[i : i + 2] = [sum(left.cols[m])]
-        if len(self.kids[i].cols[0]) > FULL:
-            self._split(i)
-
-    def _split(self, i: int) -> None:
         left = self.kids[i]
-        half = len(left.cols[0]) // 2
-        right = _Node(left.keys[half:], [col[half:] for col in left.cols], left.kids[half:])
-        del left.keys[half:], left.kids[half:]
-        # the key between two kids moves up; the key of a leaf is an entry and stays
-        self.keys.insert(i, left.keys.pop() if left.kids else left.keys[-1])
-        self.kids.insert(i + 1, right)
-        for m, sums in enumerate(self.cols):
-            del left.cols[m][half:]
-            sums[i : i + 1] = [sum(left.cols[m]), sum(right.cols[m])]
+        if len(left.cols[0]) > FULL:
+            half = len(left.cols[0]) // 2
+            right = _Node(left.keys[half:], [col[half:] for col in left.cols], left.kids[half:])
+            del left.keys[half:], left.kids[half:]
+            # the key between two kids moves up; the key of a leaf is an entry and stays
+            self.keys.insert(i, left.keys.pop() if left.kids else left.keys[-1])
+            self.kids.insert(i + 1, right)
+            for m, sums in enumerate(self.cols):
+                del left.cols[m][half:]
+                sums[i : i + 1] = [sum(left.cols[m]), sum(right.cols[m])]
+        return self
 
 
-def _take(items: Iterable[tuple[K, Measures]], k: int) -> Iterator[tuple[K, int]]:
+def _take(items: Iterator[Item[K]], k: int) -> Iterator[tuple[K, int]]:
     for key, (count, *_) in items:
         if k <= 0:
             return

@@ -67,10 +67,10 @@ def derive(name: str, query: Expr, deep: frozenset[DeepPath] = frozenset()) -> D
     check(normal)
     shredded = shred(normal)
     check(shredded.flat)
-    parts = [_part(f"{name}ᶠ", shredded.flat, None)]
+    parts = [_part(f"{name}^F", shredded.flat, None)]
     for path, dictionary in dictionaries(shredded.context):
         for definition in _definitions(dictionary):
-            label = f"{name}ᴳ{_subscript(path)}"
+            label = f"{name}^Γ{_subscript(path)}"
             parts.append(_part(label, definition.body, definition))
     sizes = _symbolic_sizes(normal)
     return Derivation(query, normal, shredded, classify(normal), cost(normal, sizes), tuple(parts))

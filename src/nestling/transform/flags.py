@@ -2,9 +2,9 @@
 
 Law (6): shredding by any consistent flags means the same; ``infer_flags`` finds the least: a level is
 shredded iff its contents can change while the row that holds it stays. That is the inner bags a query
-computes from its input, and those of an input that deep updates address; whatever flows together with such a
-level through ``⊎``, ``for`` or a count-wise operator has its form. Everything else stays opaque: one value
-in its row.
+computes from its input or from such bags, and those of an input that deep updates address; whatever flows
+together with such a level through ``⊎``, ``for`` or a count-wise operator has its form. Everything else stays
+opaque: one value in its row.
 """
 
 from __future__ import annotations
@@ -78,7 +78,11 @@ Build: TypeAlias = Callable[[], Any]
 
 def infer_flags(expr: Expr, deep: frozenset[DeepPath] = frozenset()) -> Expr:
     """``expr``, normalised, with every bag level marked shredded or opaque: the least that is sound."""
-    return _Flags(deep).of(expr, {})[1]()  # type: ignore[no-any-return]  # a build of an Expr is an Expr
+    flags = _Flags(deep)
+    _, build = flags.of(expr, {})
+    flags.solve()
+    flagged: Expr = build()
+    return flagged
 
 
 class _Flags:
@@ -87,6 +91,8 @@ class _Flags:
     def __init__(self, deep: frozenset[DeepPath]) -> None:
         self.deep = deep
         self.inputs: dict[str, Levels] = {}
+        self.built: Level | None = None
+        self.reads: list[tuple[Level, Level]] = []
 
     def of(self, expr: Expr, env: Mapping[str, Levels]) -> tuple[Levels, Build]:  # noqa: C901 - one arm per node
         match expr:
@@ -105,14 +111,8 @@ class _Flags:
             case Guard(test):
                 _, build = self.of_term(test, env)
                 return Levels(fields={}), lambda: Guard(build())
-            case SingBag(site, body, _):
-                inner, build = self.of(body, env)
-                level = Level(shredded=is_input_dependent(body))
-                # The flag is read when the term is built, after all constraints are known.
-                return (
-                    Levels(level, element=inner),
-                    lambda: SingBag(site, build(), not level.find().shredded),
-                )
+            case SingBag():
+                return self.of_singleton(expr, env)
             case For(var, source, body):
                 outer, first = self.of(source, env)
                 inner, second = self.of(body, {**env, var.name: outer})
@@ -130,17 +130,42 @@ class _Flags:
                 return levels, lambda: Union(tuple(build() for build in builds))
             case CountWise(operator, args):
                 levels, builds = self.alike(args, env)
+                self.read_all(levels)  # contents are compared
                 return levels, lambda: CountWise(operator, tuple(build() for build in builds))
             case Negate(body):
                 levels, build = self.of(body, env)
                 return levels, lambda: Negate(build())
             case Flatten(body):
                 levels, build = self.of(body, env)
+                self.read(levels)
                 return levels.element or Levels(), lambda: Flatten(build())
             case Let() | Group() | BagVar() | Lookup():
                 raise TypeError(f"infer_flags reads normal forms of nested queries, not {expr}")
             case _:
                 assert_never(expr)
+
+    def of_singleton(self, expr: SingBag, env: Mapping[str, Levels]) -> tuple[Levels, Build]:
+        level = Level(shredded=is_input_dependent(expr.body))
+        outer, self.built = self.built, level
+        inner, build = self.of(expr.body, env)
+        self.built = outer
+        # The flag is read when the term is built, after all constraints are known.
+        return Levels(level, element=inner), lambda: SingBag(expr.site, build(), not level.find().shredded)
+
+    def read(self, levels: Levels) -> None:
+        if levels.level is not None and self.built is not None:
+            self.reads.append((levels.level, self.built))
+
+    def read_all(self, levels: Levels) -> None:
+        self.read(levels)
+        for inner in (levels.element,) if levels.element else (levels.fields or {}).values():
+            self.read_all(inner)
+
+    def solve(self) -> None:
+        """Shred every bag that is built by reading a shredded one: its contents change with what it reads."""
+        while late := [built for read, built in self.reads if read.find().shredded > built.find().shredded]:
+            for built in late:
+                built.find().shredded = True
 
     def of_term(self, term: Term, env: Mapping[str, Levels]) -> tuple[Levels, Build]:
         match term:

@@ -11,26 +11,24 @@ from typing import Any
 from nestling.calculus.build import FALSE, TRUE, empty, for_, negate, union
 from nestling.calculus.functions import FUNCTIONS, apply_function
 from nestling.calculus.terms import (
-    BagVar,
     Call,
     Const,
     CountWise,
     Expr,
     Field,
     Flatten,
-    Fold,
     For,
     Guard,
-    Let,
     Negate,
     Sing,
     SingBag,
+    Term,
     Tuple,
     Union,
     Var,
 )
-from nestling.calculus.traverse import Rule, free_vars, rewrite, substitute, walk
-from nestling.calculus.types import Scalar
+from nestling.calculus.traverse import Rule, binders, free_vars, rewrite, substitute, walk
+from nestling.calculus.types import INT, Scalar
 from nestling.calculus.typing import element_type, term_type
 from nestling.transform.normalize import rebuilt
 
@@ -45,6 +43,12 @@ def simplify(expr: Expr) -> Expr:
     R
     """
     simplified: Expr = rewrite(expr, SIMPLIFICATIONS)
+    return simplified
+
+
+def simplify_term(term: Term) -> Term:
+    """``term`` in its simplest form."""
+    simplified: Term = rewrite(term, SIMPLIFICATIONS)
     return simplified
 
 
@@ -83,26 +87,15 @@ def for_under_negation(node: Any) -> Any:
 def for_over_for(node: Any) -> Any:
     """``for x in (for y in e union b) union c  →  for y in e union for x in b union c``"""
     match node:
-        case For(var, For(inner, source, body), rest) if _apart(inner, rest):
+        case For(var, For(inner, source, body), rest) if _apart(inner, var, rest):
             return For(inner, source, For(var, body, rest))
     return None
 
 
-def _apart(inner: Var, rest: Expr) -> bool:
-    """Whether moving ``rest`` under ``inner`` captures and shadows nothing."""
-    if inner.name == "_":
-        return True
-    bound = any(inner.name == var.name for node in walk(rest) for var in _bound(node))
-    return inner.name not in free_vars(rest) and not bound
-
-
-def _bound(node: Any) -> tuple[Var | BagVar, ...]:
-    match node:
-        case For(var) | Fold(var):
-            return (var,)
-        case Let(var):
-            return (var,)
-    return ()
+def _apart(inner: Var, var: Var, rest: Expr) -> bool:
+    """Whether moving ``var`` and ``rest`` under ``inner`` captures and shadows nothing."""
+    bound = {name.name for node in walk(rest) for name in binders(node)}
+    return inner.name == "_" or inner.name not in {var.name, *bound, *free_vars(rest)}
 
 
 def negate_union(node: Any) -> Any:
@@ -179,6 +172,17 @@ def connective_unit(node: Any) -> Any:
     return None
 
 
+def multiplied_constant(node: Any) -> Any:
+    """``t * 1  →  t``, ``t * 0  →  0`` for integers that are not null"""
+    match node:
+        case Call("*", (left, right)) if term_type(left) == INT == term_type(right):
+            one, zero = Const(1, INT), Const(0, INT)
+            if zero in (left, right):
+                return zero
+            return right if left == one else left if right == one else None
+    return None
+
+
 def constant_call(node: Any) -> Any:
     """``fn(c, …)  →  the value of fn``, where it has one"""
     match node:
@@ -208,5 +212,6 @@ SIMPLIFICATIONS: tuple[Rule, ...] = (
     guard_constant,
     field_of_tuple,
     connective_unit,
+    multiplied_constant,
     constant_call,
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -40,9 +41,15 @@ def _canonical(value: Any) -> str:
             return f"label:{site!r}:{_canonical(environment)}"
         case tuple():
             return "(" + ",".join(map(_canonical, value)) + ")"
-        case int() | float() | Decimal() if math.isfinite(value):
+        case int() | float() | Decimal():
             # Numbers compare across their types, so they hash by what they are: an exact ratio.
+            if not math.isfinite(value):
+                return f"{float(value)}"
             numerator, denominator = value.as_integer_ratio()
             return f"{numerator}/{denominator}"
+        case datetime():
+            # Moments compare across their zones, and without regard to fold.
+            moment = value if value.utcoffset() is None else value.astimezone(UTC)
+            return f"datetime:{moment.replace(fold=0)!r}"
         case _:
             return f"{type(value).__name__}:{value!r}"

@@ -8,13 +8,14 @@ or a surrogate.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
-    """``⟨site, environment⟩``; equal labels name the same bag."""
+class Label(NamedTuple):
+    """``⟨site, environment⟩``; equal labels name the same bag.
+
+    A named tuple because labels are keys of every dictionary: a tuple hashes and compares in C.
+    """
 
     site: int | str
     environment: tuple[Any, ...] = ()

@@ -22,7 +22,10 @@ class LabelPolicy(Protocol):
     """How the inner bags of an input get their names."""
 
     def label(self, site: str, enclosing: Label | None, row: Any) -> Label:
-        """A label for the bag at ``site`` in ``row``, a record of the level that ``enclosing`` names."""
+        """A label for the bag at ``site`` in ``row``, a record of the level that ``enclosing`` names.
+
+        ``row`` is ``None`` where an opaque level stands between: its rows have no name to be keyed under.
+        """
         ...
 
 
@@ -41,7 +44,7 @@ class Keys:
     """The enclosing keys: deep updates are addressed by them.
 
     ``keys`` gives the positions of the key in a level's record, by site (the relation's name for its rows).
-    A level without a key, or whose enclosing levels have none, takes surrogates. Deleting a row must delete
+    A level without a key, and one inside an opaque level, takes surrogates. Deleting a row must delete
     the rows under its labels, else re-inserting the key would find them again.
     """
 
@@ -51,7 +54,7 @@ class Keys:
     def label(self, site: str, enclosing: Label | None, row: Any) -> Label:
         level = str(enclosing.site) if enclosing else site.split(".", 1)[0]
         positions = self.keys.get(level)
-        if positions is None:
+        if positions is None or row is None:
             return self.fallback.label(site, enclosing, row)
         outer = enclosing.environment if enclosing else ()
         return Label(site, (*outer, *(row[i] for i in positions)))
@@ -93,9 +96,12 @@ class _Shredder:
                     self.dictionaries[dictionary_name(self.relation, here)] = {}
                 self.declare(element, _below(here, element))
 
-    def bag(self, bag: ZBag, element: Type, path: Path, enclosing: Label | None) -> ZBag:
+    def bag(
+        self, bag: ZBag, element: Type, path: Path, enclosing: Label | None, *, opaque: bool = False
+    ) -> ZBag:
         return ZBag(
-            (self.value(value, element, path, enclosing, value), times) for value, times in bag.items()
+            (self.value(value, element, path, enclosing, None if opaque else value), times)
+            for value, times in bag.items()
         )
 
     def value(self, value: Any, type_: Type, path: Path, enclosing: Label | None, row: Any) -> Any:
@@ -106,7 +112,7 @@ class _Shredder:
             case Bag(element, opaque):
                 here = path or (ELEMENT,)
                 if opaque:
-                    return self.bag(value, element, _below(here, element), enclosing)
+                    return self.bag(value, element, _below(here, element), enclosing, opaque=True)
                 site = dictionary_name(self.relation, here)
                 label = self.policy.label(site, enclosing, row)
                 rows = self.bag(value, element, _below(here, element), label)

@@ -1,0 +1,1 @@
+"""The embedded engine: a trigger program as Python source, run in the user's process."""

@@ -1,0 +1,169 @@
+"""A trigger program as Python source.
+
+Per table one function, ``on_…(row, times)``; per view one generator of its rows and one per site for the inner
+bags. Each statement is a loop nest under a comment that says what it does. The source uses nothing but
+dictionaries and the names of ``terms.namespace``; literals are written by ``repr``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nestling.calculus.show import show
+from nestling.engine.local.loops import Loops, key_of, read_group
+from nestling.engine.local.source import Source
+from nestling.engine.local.storage import Store, stores
+from nestling.engine.local.terms import Scope, python, tuple_of
+from nestling.engine.local.writes import add_to, add_to_ordered, collect, write_row
+from nestling.program.statements import Add, Event, Plan, Program, Propagate, Statement, Trigger, Write
+from nestling.program.traverse import term_vars
+
+#: Names that generated functions use for themselves.
+RESERVED = ("row", "times", "total", "key", "cell", "part", "ordered", "change", "EMPTY", "NOTHING", "Label")
+
+
+def generate(program: Program) -> str:
+    """The source of ``program``."""
+    writer = _Writer(program)
+    for name, trigger in program.triggers.items():
+        writer.trigger(f"on_{identifier(name)}", trigger)
+    for name, view in program.views.items():
+        writer.reader(f"rows_of_{identifier(name)}", view.rows, f"rows of {name}")
+        for site, plan in view.definitions.items():
+            writer.reader(f"bag_of_{identifier(name)}_{site}", plan, f"inner bag {site} of {name}")
+    return writer.out.text() + "\n"
+
+
+def identifier(name: str) -> str:
+    """``name`` with what Python does not allow in names replaced."""
+    return "".join(c if c.isalnum() else "_" for c in name)
+
+
+class _Writer:
+    def __init__(self, program: Program) -> None:
+        self.program, self.stores, self.out = program, stores(program), Source()
+
+    def scope(self) -> Scope:
+        return Scope([*RESERVED, *(store.python for store in self.stores.values())])
+
+    def trigger(self, function: str, trigger: Trigger) -> None:
+        scope = self.scope()
+        columns = [scope.name(column) for column in trigger.columns]
+        scope.keep(trigger.times, "times")
+        self.out.line()
+        self.out.line()
+        with self.out.block(f"def {function}(row, times):"):
+            if columns:
+                self.out.line(f"{', '.join(columns)}{',' if len(columns) == 1 else ''} = row")
+            for name in self.collected(trigger):
+                self.out.line(f"change_{self.stores[name].python} = {{}}")
+            for action in trigger.actions:
+                match action:
+                    case Add(statement, later):
+                        self.statement(statement, later, scope)
+                    case Write(table):
+                        write_row(self.out, self.stores[table], columns)
+                    case Propagate():
+                        self.propagate(action, scope)
+
+    def collected(self, trigger: Trigger) -> list[str]:
+        return [action.map for action in trigger.actions if isinstance(action, Propagate)]
+
+    def statement(self, statement: Statement, later: bool, scope: Scope) -> None:
+        store, depth = self.stores[statement.target], self.out.depth
+        self.out.line(f"# {describe(statement)}")
+        self.nest(statement, scope)
+        key = [python(term, scope) for term in statement.keys]
+        amounts = [_operand(python(term, scope)) for term in statement.amounts]
+        if later:
+            collect(self.out, store, key, amounts)
+        elif store.is_ordered:
+            add_to_ordered(self.out, store, key_of(key[:-1]), key[-1], amounts[0])
+        else:
+            add_to(self.out, store, key, amounts)
+        self.out.close_to(depth)
+
+    def nest(self, statement: Statement, scope: Scope) -> None:
+        used = term_vars(*statement.keys, *statement.amounts)
+        Loops(self.out, scope, self.stores).open(statement.steps, used)
+
+    def propagate(self, action: Propagate, scope: Scope) -> None:
+        store = self.stores[action.map]
+        self.out.line(f"# pass the change of {action.map} on")
+        (self.propagate_ordered if store.is_ordered else self.propagate_cells)(action, store, scope)
+
+    def propagate_cells(self, action: Propagate, store: Store, scope: Scope) -> None:
+        event = action.events[0][0]
+        keys = [scope.name(var) for var in event.keys]
+        old, new = [scope.name(v) for v in event.old], [scope.name(v) for v in event.new]
+        changes = [f"{name}_change" for name in new]
+        with self.out.block(
+            f"for {key_of(keys) if keys else '_'}, {_cell(changes)} in change_{store.python}.items():"
+        ):
+            self.out.line(f"{', '.join(old)} = {store.python}.get({key_of(keys)}, {_zero(store)})")
+            for o, n, c in zip(old, new, changes, strict=True):
+                self.out.line(f"{n} = {o} + {c}")
+            for _, adds in action.events:
+                for add in adds:
+                    self.statement(add.statement, add.later, scope)
+            add_to(self.out, store, keys, changes)
+
+    def propagate_ordered(self, action: Propagate, store: Store, scope: Scope) -> None:
+        self.out.line("groups = {}")
+        with self.out.block(f"for (group, value), change in change_{store.python}.items():"):
+            self.out.line("groups.setdefault(group, []).append((value, change))")
+        with self.out.block("for group, changes in groups.items():"):
+            for event, _ in action.events:
+                self.out.line(f"{scope.name(event.old[0])} = {read_group(store, event.aggregate, 'group')}")
+            with self.out.block("for value, change in changes:"):
+                add_to_ordered(self.out, store, "group", "value", "change")
+            for event, adds in action.events:
+                self.ordered_event(store, event, adds, scope)
+
+    def ordered_event(self, store: Store, event: Event, adds: Sequence[Add], scope: Scope) -> None:
+        keys = [scope.name(var) for var in event.keys]
+        if keys:
+            self.out.line(f"{', '.join(keys)} = group")
+        self.out.line(f"{scope.name(event.new[0])} = {read_group(store, event.aggregate, 'group')}")
+        for add in adds:
+            self.statement(add.statement, add.later, scope)
+
+    def reader(self, function: str, plan: Plan, title: str) -> None:
+        scope = self.scope()
+        params = [scope.name(param) for param in plan.params]
+        self.out.line()
+        self.out.line()
+        with self.out.block(f"def {function}({', '.join(params)}):"):
+            self.out.line(f'"""The {title}: each with a multiplicity."""')
+            for statement in plan.statements:
+                self.read_statement(statement, len(params), scope)
+            self.out.line("return")
+            self.out.line("yield")
+
+    def read_statement(self, statement: Statement, params: int, scope: Scope) -> None:
+        depth = self.out.depth
+        self.out.line(f"# {describe(statement)}")
+        self.nest(statement, scope)
+        columns = tuple_of([python(term, scope) for term in statement.keys[params:]])
+        self.out.line(f"yield {columns}, {python(statement.amounts[0], scope)}")
+        self.out.close_to(depth)
+
+
+def describe(statement: Statement) -> str:
+    """``target[keys] += amounts`` in the calculus' words."""
+    keys = ", ".join(show(key, width=1000) for key in statement.keys)
+    amounts = ", ".join(show(amount, width=1000) for amount in statement.amounts)
+    sources = ", ".join(dict.fromkeys(s.source for s in statement.steps if hasattr(s, "source")))
+    return f"{statement.target or 'answer'}[{keys}] += {amounts}{f'  from {sources}' if sources else ''}"
+
+
+def _operand(text: str) -> str:
+    return text if text.isidentifier() or text.isdigit() else f"({text})"
+
+
+def _cell(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"({', '.join(names)})"
+
+
+def _zero(store: Store) -> str:
+    return "0" if store.width == 1 else f"({', '.join('0' * store.width)})"

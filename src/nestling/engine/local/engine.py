@@ -1,0 +1,155 @@
+"""A running program: the dictionaries, and the functions generated over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from nestling.calculus.types import Bag, Record, Type
+from nestling.engine.local.codegen import generate, identifier
+from nestling.engine.local.storage import Store, stores
+from nestling.engine.local.terms import namespace
+from nestling.program.meaning import meaning
+from nestling.program.statements import Program
+from nestling.storage.ordered import OrderedMap
+from nestling.values.bag import ZBag
+from nestling.values.label import Label
+
+Row = tuple[Any, ...]
+
+
+class LocalEngine:
+    """Runs ``program`` over dictionaries of its own.
+
+    Law (8): after any rows, every map equals the meaning of its query on the tables.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.stores = stores(program)
+        self.source = generate(program)
+        self.names = {**namespace(), **_helpers()}
+        for store in self.stores.values():
+            self.names[store.python] = {}
+            self.names |= {store.index(known): {} for known in store.patterns}
+        # The source is our own: made from the program, with literals through repr only.
+        exec(compile(self.source, "<nestling trigger program>", "exec"), self.names)
+        self._load_constants()
+
+    def _load_constants(self) -> None:
+        """Maps start at their meaning on empty tables: what depends on no row is there from the start."""
+        nothing: dict[str, dict[Row, int]] = {name: {} for name in self.program.tables}
+        for name, decl in self.program.maps.items():
+            for key, cell in meaning(decl.query, nothing).items():
+                self._put(self.stores[name], key, cell)
+
+    def _put(self, store: Store, key: Row, cell: tuple[Any, ...]) -> None:
+        if store.is_ordered:
+            group = self.names[store.python].setdefault(_key(key[:-1]), OrderedMap())
+            group.add(key[-1], cell[0])
+            return
+        value = cell[0] if store.width == 1 else list(cell)
+        self.names[store.python][_key(key)] = value
+        for known in store.patterns:
+            index = self.names[store.index(known)].setdefault(_key([key[i] for i in known]), {})
+            index[_key([key[i] for i in store.free(known)])] = value
+
+    def on(self, table: str) -> Callable[[Row, int], None]:
+        """The trigger of ``table``."""
+        function: Callable[[Row, int], None] = self.names[f"on_{identifier(table)}"]
+        return function
+
+    def apply(self, table: str, row: Row, times: int) -> None:
+        """Add ``row`` to ``table`` ``times`` times, and maintain every map."""
+        self.on(table)(row, times)
+
+    def table(self, name: str) -> dict[Row, int]:
+        """The rows of a table with their multiplicities."""
+        store = self.stores[name]
+        stored = self.names[store.python]
+        return {row: 1 for row in stored.values()} if store.key else dict(stored)
+
+    def cells(self, name: str) -> dict[Row, tuple[Any, ...]]:
+        """The entries of a map, as ``meaning`` gives them."""
+        store, stored = self.stores[name], self.names[self.stores[name].python]
+        if store.is_ordered:
+            return {
+                (*_parts(group, store.arity - 1), value): measures
+                for group, ordered in stored.items()
+                for value, measures in ordered.items()
+            }
+        return {_parts(key, store.arity): _cell(cell) for key, cell in stored.items()}
+
+    def read(self, view: str) -> ZBag:
+        """The answer of ``view``, nested."""
+        plan = self.program.views[view]
+        rows = self.names[f"rows_of_{identifier(view)}"]()
+        return ZBag((self._nested(view, row, plan.element), times) for row, times in rows)
+
+    def _nested(self, view: str, columns: Row, type_: Type) -> Any:
+        return _Nesting(self, view).value(iter(columns), type_)
+
+    def bag(self, view: str, label: Label, element: Type) -> ZBag:
+        """The inner bag that ``label`` names."""
+        return ZBag((self._nested(view, row, element), times) for row, times in self._rows_under(view, label))
+
+    def _rows_under(self, view: str, label: Label) -> Iterable[tuple[Row, int]]:
+        if isinstance(label.site, int):
+            arguments = [leaf for value in label.environment for leaf in _leaves(value)]
+            found: Iterable[tuple[Row, int]] = self.names[f"bag_of_{identifier(view)}_{label.site}"](
+                *arguments
+            )
+            return found
+        store = self.stores[label.site]
+        index = self.names[store.index((0,))] if (0,) in store.patterns else None
+        if index is None:
+            return [(row[1:], n) for row, n in self.names[store.python].items() if row[0] == label]
+        return [(row[1:], n) for row, n in index.get(label, {}).items()]
+
+
+class _Nesting:
+    """Columns back to a nested value."""
+
+    def __init__(self, engine: LocalEngine, view: str) -> None:
+        self.engine, self.view = engine, view
+
+    def value(self, columns: Iterator[Any], type_: Type) -> Any:
+        match type_:
+            case Record(fields):
+                return tuple(self.value(columns, field) for _, field in fields)
+            case Bag(element, False):
+                return self.engine.bag(self.view, next(columns), element)
+        return next(columns)
+
+
+def _helpers() -> dict[str, Any]:
+    return {
+        "EMPTY": {},
+        "NOTHING": (0, 0, 0),
+        "OrderedMap": OrderedMap,
+        "read_ordered_min": lambda ordered: None if ordered is None else ordered.first(),
+        "read_ordered_max": lambda ordered: None if ordered is None else ordered.last(),
+        "read_ordered_count_distinct": lambda ordered: 0 if ordered is None else len(ordered),
+        "read_avg": lambda cell: cell[1] / cell[0] if cell[0] else None,
+    }
+
+
+def _key(parts: Iterable[Any]) -> Any:
+    values = tuple(parts)
+    return values[0] if len(values) == 1 else values
+
+
+def _parts(key: Any, arity: int) -> Row:
+    return (key,) if arity == 1 else key
+
+
+def _cell(cell: Any) -> tuple[Any, ...]:
+    return tuple(cell) if isinstance(cell, list) else (cell,)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if type(value) is tuple:
+        for part in value:
+            yield from _leaves(part)
+    else:
+        yield value

@@ -1,0 +1,232 @@
+"""Steps as loops: each opens a block that the steps after it stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from nestling.calculus.terms import Term, Tuple, Var
+from nestling.engine.local.source import Source
+from nestling.engine.local.storage import Store
+from nestling.engine.local.terms import Scope, python, truth, tuple_of
+from nestling.program.statements import Assign, Both, Check, Combine, Each, Find, Measure, Step
+from nestling.program.traverse import term_vars
+
+
+def key_of(parts: Sequence[str]) -> str:
+    """A key as it stands in a dictionary: one column is its value, more are a tuple."""
+    return parts[0] if len(parts) == 1 else tuple_of(parts)
+
+
+class Loops:
+    """One loop nest being written."""
+
+    def __init__(self, out: Source, scope: Scope, stores: dict[str, Store]) -> None:
+        self.out, self.scope, self.stores = out, scope, stores
+
+    def open(self, steps: Sequence[Step], used_at_end: frozenset[str]) -> None:
+        """Write ``steps``; what is written next runs once per solution."""
+        for i, step in enumerate(steps):
+            later = used_at_end | term_vars(*(t for s in steps[i + 1 :] for t in uses(s)))
+            self.step(step, later)
+
+    def step(self, step: Step, later: frozenset[str]) -> None:
+        match step:
+            case Find():
+                store = self.stores[step.source]
+                (self.in_keyed if store.key else self.in_table if store.is_table else self.in_map)(
+                    step, store, later
+                )
+            case Check(test):
+                self.out.open(f"if {truth(test, self.scope)}:")
+            case Assign(var, term):
+                self.out.line(f"{self.scope.name(var)} = {self.text(term)}")
+            case Each(bag, pattern, count):
+                self.out.open(
+                    f"for {self.pattern(pattern)}, {self.scope.name(count)} in {self.text(bag)}.items():"
+                )
+            case Measure():
+                self.measure(step)
+            case Combine():
+                self.combine(step)
+            case Both():
+                self.both(step)
+            case _:
+                assert_never(step)
+
+    def text(self, term: Term) -> str:
+        return python(term, self.scope)
+
+    def key(self, terms: Sequence[Term]) -> str:
+        return key_of([self.text(term) for term in terms])
+
+    def pattern(self, term: Term) -> str:
+        if isinstance(term, Tuple):
+            return tuple_of([self.pattern(item) for _, item in term.fields])
+        return self.text(term)
+
+    def bound_names(self, step: Find, later: frozenset[str]) -> tuple[list[str], list[str]]:
+        """A target per position (``_`` where it is known or unused), and tests for variables that come twice."""
+        names: list[str] = []
+        tests: list[str] = []
+        for i, arg in enumerate(step.args):
+            name = "_"
+            if i not in step.known and isinstance(arg, Var):
+                name = self.scope.name(arg)
+                if name in names:
+                    tests.append(f"{name} == {name}_again")
+                    name = f"{name}_again"
+                elif arg.name not in later and arg not in step.args[i + 1 :]:
+                    name = "_"
+            names.append(name)
+        return names, tests
+
+    def in_table(self, step: Find, store: Store, later: frozenset[str]) -> None:
+        """``{row: times}``."""
+        count = self.scope.name(step.counts[0])
+        if len(step.known) == store.arity:
+            self.out.line(f"{count} = {store.python}.get({tuple_of([self.text(a) for a in step.args])})")
+            self.out.open(f"if {count}:")
+            return
+        names, tests = self.bound_names(step, later)
+        self.loop(f"{_row(names)}, {count}", f"{self.place(step, store)}.items()", tests)
+
+    def in_keyed(self, step: Find, store: Store, later: frozenset[str]) -> None:
+        """``{key: row}``."""
+        names, tests = self.bound_names(step, later)
+        if set(store.key) <= set(step.known):
+            self.by_key(step, store, names, tests)
+        else:
+            self.loop(_row(names), f"{self.place(step, store)}.values()", tests)
+
+    def by_key(self, step: Find, store: Store, names: list[str], tests: list[str]) -> None:
+        row = self.scope.name(f"row_{store.python}")
+        self.out.line(f"{row} = {store.python}.get({self.key([step.args[i] for i in store.key])})")
+        rest = [i for i in step.known if i not in store.key]
+        self.out.open(f"if {' and '.join([f'{row} is not None', *(self.same(row, i, step) for i in rest)])}:")
+        for i, name in enumerate(names):
+            if name != "_":
+                self.out.line(f"{name} = {row}[{i}]")
+        self.tested(tests)
+
+    def same(self, row: str, position: int, step: Find) -> str:
+        return f"{row}[{position}] == {self.text(step.args[position])}"
+
+    def in_map(self, step: Find, store: Store, later: frozenset[str]) -> None:
+        """``{key: measures}``."""
+        counts = [self.scope.name(c) if c.name in later else "_" for c in step.counts]
+        cell = counts[0] if store.width == 1 else f"({', '.join(counts)})"
+        if len(step.known) == store.arity:
+            self.probe(step, store, counts)
+            return
+        names, tests = self.bound_names(step, later)
+        free = [names[i] for i in store.free(step.known)]
+        key = free[0] if len(free) == 1 else _row(free)
+        self.loop(f"{key}, {cell}", f"{self.place(step, store)}.items()", tests)
+
+    def probe(self, step: Find, store: Store, counts: list[str]) -> None:
+        cell = self.scope.name(step.counts[0] if store.width == 1 else f"cell_{store.python}")
+        self.out.line(f"{cell} = {store.python}.get({self.key(step.args)})")
+        self.out.open(f"if {cell} is not None:")
+        if store.width > 1:
+            self.out.line(f"{', '.join(counts)} = {cell}")
+
+    def place(self, step: Find, store: Store) -> str:
+        """The dictionary to go through: all of it, or the slice of an index."""
+        if not step.known:
+            return store.python
+        return f"{store.index(step.known)}.get({self.key([step.args[i] for i in step.known])}, EMPTY)"
+
+    def loop(self, target: str, source: str, tests: list[str]) -> None:
+        self.out.open(f"for {target} in {source}:")
+        self.tested(tests)
+
+    def tested(self, tests: list[str]) -> None:
+        if tests:
+            self.out.open(f"if {' and '.join(tests)}:")
+
+    def measure(self, step: Measure) -> None:
+        store, name = self.stores[step.source], self.scope.name(step.var)
+        self.out.line(f"{name} = {read_group(store, step.aggregate, self.key(step.args))}")
+
+    def combine(self, step: Combine) -> None:
+        name = self.scope.name(step.var)
+        value = combined(step.operator, [self.text(count) for count in step.counts])
+        if step.minus:
+            value = f"({value}) - ({combined(step.operator, [self.text(c) for c in step.minus])})"
+        self.out.line(f"{name} = {value}")
+        self.out.open(f"if {name}:")
+
+    def both(self, step: Both) -> None:
+        var, sign = self.scope.name(step.var), self.scope.name(step.sign)
+        new = read_cell(step.aggregate, [self.text(term) for term in step.new])
+        old = read_cell(step.aggregate, [self.text(term) for term in step.old])
+        self.out.line(f"{var}_new, {var}_old = {new}, {old}")
+        self.out.open(f"if {var}_new != {var}_old:")
+        self.out.open(f"for {var}, {sign} in (({var}_new, 1), ({var}_old, -1)):")
+
+
+def _row(names: list[str]) -> str:
+    return "_" if all(name == "_" for name in names) else tuple_of(names)
+
+
+def uses(step: Step) -> tuple[Term, ...]:
+    """The terms whose variables ``step`` needs bound before it, or might."""
+    match step:
+        case Find(_, args, known, _):
+            return tuple(args[i] for i in known)
+        case Check(test):
+            return (test,)
+        case Each(bag, _, _):
+            return (bag,)
+        case Measure(_, _, _, args):
+            return args
+        case Combine(_, _, counts, minus):
+            return (*counts, *minus)
+        case Assign(_, term):
+            return (term,)
+        case Both(_, _, _, new, old):
+            return (*new, *old)
+        case _:
+            assert_never(step)
+
+
+def combined(operator: str, counts: Sequence[str]) -> str:
+    """A count-wise operator of counts, as Python writes it."""
+    a, b = counts[0], counts[-1]
+    return {
+        "distinct": f"1 if {a} > 0 else 0",
+        "exists": f"1 if {a} else 0",
+        "clip": f"{a} if {a} > 0 else 0",
+        "monus": f"{a} - {b} if {a} > {b} else 0",
+        "min": f"{a} if {a} < {b} else {b}",
+        "max": f"{a} if {a} > {b} else {b}",
+        "differ": f"1 if {a} != {b} else 0",
+        "exceed": f"1 if {a} > {b} else 0",
+    }[operator]
+
+
+def read_cell(aggregate: str, cell: Sequence[str]) -> str:
+    """An aggregate read off its measures."""
+    match aggregate:
+        case "count":
+            return cell[0]
+        case "sum":
+            return cell[1]
+        case "avg":
+            return f"({cell[1]} / {cell[0]} if {cell[0]} else None)"
+        case "var" | "stdev":
+            return f"read_{aggregate}({tuple_of(cell)})"
+    return cell[0]  # an ordered map: the event has the value itself
+
+
+def read_group(store: Store, aggregate: str, key: str) -> str:
+    """An aggregate of one group of a map, whether or not it has rows."""
+    match aggregate:
+        case "count":
+            return f"{store.python}.get({key}, 0)"
+        case "sum":
+            return f"{store.python}.get({key}, NOTHING)[1]"
+        case "avg" | "var" | "stdev":
+            return f"read_{aggregate}({store.python}.get({key}, NOTHING))"
+    return f"read_ordered_{aggregate}({store.python}.get({key}))"

@@ -1,0 +1,105 @@
+"""How each map and table is kept: which dictionaries, and what stands in them.
+
+The steps of a program tell which positions are known where a source is read; each such pattern that is not the
+whole key needs a dictionary of its own. Nothing else is kept.
+
+====================  =============================================================================
+table                 ``{row: times}``
+table with a key      ``{key: row}``
+map of one measure    ``{key: number}``
+map of several        ``{key: [number, …]}``, the list shared by all dictionaries that hold it
+ordered map           ``{group: OrderedMap of the last key}``
+index                 ``{known part: {what the source's own dictionary has}}`` or ``{known: {free: …}}``
+====================  =============================================================================
+
+A key of one column is that column's value, otherwise a tuple.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from nestling.program.statements import (
+    Add,
+    Find,
+    MapDecl,
+    Program,
+    Propagate,
+    Statement,
+    TableDecl,
+)
+
+Positions = tuple[int, ...]
+
+
+@dataclass
+class Store:
+    """The dictionaries of one source."""
+
+    name: str
+    decl: TableDecl | MapDecl
+    patterns: set[Positions] = field(default_factory=set)
+
+    @property
+    def python(self) -> str:
+        prefix = "T_" if isinstance(self.decl, TableDecl) else ""
+        return prefix + "".join(c if c.isalnum() else "_" for c in self.name)
+
+    @property
+    def arity(self) -> int:
+        return len(self.decl.columns)
+
+    @property
+    def is_table(self) -> bool:
+        return isinstance(self.decl, TableDecl)
+
+    @property
+    def is_ordered(self) -> bool:
+        return isinstance(self.decl, MapDecl) and self.decl.ordered
+
+    @property
+    def key(self) -> Positions:
+        """The declared key of a table; empty for maps and tables without."""
+        return self.decl.key if isinstance(self.decl, TableDecl) else ()
+
+    @property
+    def width(self) -> int:
+        return self.decl.width if isinstance(self.decl, MapDecl) else 1
+
+    def index(self, known: Positions) -> str:
+        return f"{self.python}_by_{'_'.join(map(str, known))}"
+
+    def free(self, known: Positions) -> Positions:
+        return tuple(i for i in range(self.arity) if i not in known)
+
+
+def stores(program: Program) -> dict[str, Store]:
+    """A store for every table and map, with the patterns that the program's steps need."""
+    found: dict[str, Store] = {name: Store(name, decl) for name, decl in program.tables.items()}
+    found |= {name: Store(name, decl) for name, decl in program.maps.items()}
+    for statement in statements(program):
+        for step in statement.steps:
+            if isinstance(step, Find):
+                _need(found[step.source], step.known)
+    return found
+
+
+def _need(store: Store, known: Positions) -> None:
+    by_key = store.key and set(store.key) <= set(known)
+    if known and len(known) < store.arity and not by_key:
+        store.patterns.add(known)
+
+
+def statements(program: Program) -> Iterator[Statement]:
+    """Every statement of a program: of its triggers and of its plans."""
+    for trigger in program.triggers.values():
+        for action in trigger.actions:
+            match action:
+                case Add(statement):
+                    yield statement
+                case Propagate(_, events):
+                    yield from (add.statement for _, adds in events for add in adds)
+    for view in program.views.values():
+        for plan in (view.rows, *view.definitions.values()):
+            yield from plan.statements

@@ -1,0 +1,176 @@
+"""Terms of the calculus as Python expressions, and aggregates as readings of a cell.
+
+Law: the expression of a term, with its variables' values, evaluates to what ``evaluate_term`` says.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, assert_never
+
+from nestling.calculus.aggregates import AGGREGATES
+from nestling.calculus.functions import FUNCTIONS, apply_function
+from nestling.calculus.terms import Call, Const, Field, InL, Term, Tuple, Var
+from nestling.calculus.types import Record, Scalar
+from nestling.calculus.typing import term_type
+from nestling.values.label import Label
+
+#: Functions that Python writes as an operator with the same meaning on values that are not null.
+_INFIX = {
+    "==": "==", "!=": "!=", "=": "==", "<": "<", "<=": "<=", ">": ">", ">=": ">=",
+    "+": "+", "-": "-", "*": "*", "/": "/", "//": "//", "%": "%",
+}  # fmt: skip
+
+
+def namespace() -> dict[str, Any]:
+    """What generated expressions may name."""
+    names: dict[str, Any] = {
+        "Label": Label, "Decimal": Decimal, "date": date, "datetime": datetime, "timedelta": timedelta,
+        "inf": float("inf"), "nan": float("nan"), "lazy_and": lazy_and, "lazy_or": lazy_or,
+    }  # fmt: skip
+    for function in FUNCTIONS.values():
+        if function.name.isidentifier():
+            names[f"fn_{function.name}"] = function.apply
+        names[_strict_name(function.name)] = _strict(function.name)
+    for aggregate in AGGREGATES.values():
+        names[f"read_{aggregate.name}"] = aggregate.read
+    return names
+
+
+def _strict(name: str) -> Any:
+    function = FUNCTIONS[name]
+    return lambda *args: apply_function(function, args)
+
+
+def _strict_name(name: str) -> str:
+    return f"null_{name}" if name.isidentifier() else "null_" + "_".join(str(ord(c)) for c in name)
+
+
+class Scope:
+    """Python names for the variables of the calculus, one each."""
+
+    def __init__(self, taken: Sequence[str] = ()) -> None:
+        self._names: dict[str, str] = {}
+        self._taken = set(taken)
+
+    def name(self, var: Var | str) -> str:
+        wanted = var if isinstance(var, str) else var.name
+        if wanted not in self._names:
+            self._names[wanted] = self._fresh(wanted)
+        return self._names[wanted]
+
+    def keep(self, var: Var, name: str) -> None:
+        """Let ``var`` be called ``name``, which is reserved for it."""
+        self._names[var.name] = name
+
+    def _fresh(self, wanted: str) -> str:
+        name = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in wanted)
+        if not name.isidentifier() or keyword.iskeyword(name):
+            name = f"v_{name}"
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
+
+
+def python(term: Term, scope: Scope) -> str:
+    """``term`` as a Python expression."""
+    return _python(term, scope, 0)
+
+
+def _python(term: Term, scope: Scope, level: int) -> str:
+    match term:
+        case Var():
+            return scope.name(term)
+        case Const(value, _):
+            return literal(value)
+        case Tuple(items):
+            return tuple_of([_python(item, scope, 0) for _, item in items])
+        case Field(record, name):
+            return f"{_python(record, scope, 9)}[{_index(record, name)}]"
+        case InL(site, args):
+            return f"Label({site}, {tuple_of([_python(arg, scope, 0) for arg in args])})"
+        case Call():
+            return _call(term, scope, level)
+        case _:
+            assert_never(term)
+
+
+def literal(value: Any) -> str:
+    """A constant as Python writes it; never anything but a literal or a known constructor."""
+    return repr(value).replace("datetime.", "")
+
+
+def tuple_of(parts: Sequence[str]) -> str:
+    """``(a, b)``, ``(a,)`` or ``()``."""
+    return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def _call(term: Call, scope: Scope, level: int) -> str:
+    name, args = term.function, term.args
+    match name, args:
+        case "and" | "or", (left, right) if not _nullable(left) and not _nullable(right):
+            own = 1 if name == "or" else 2
+            text = f"{_python(left, scope, own)} {name} {_python(right, scope, own + 1)}"
+            return f"({text})" if level > own else text
+        case "not", (arg,) if not _nullable(arg):
+            text = f"not {_python(arg, scope, 3)}"
+            return f"({text})" if level > 3 else text
+        case "if", (test, then, otherwise):
+            condition = _python(test, scope, 1) + (" is True" if _nullable(test) else "")
+            return f"({_python(then, scope, 1)} if {condition} else {_python(otherwise, scope, 0)})"
+        case "is_null", (arg,):
+            return f"({_python(arg, scope, 9)} is None)"
+        case "and" | "or", (left, right):
+            # Short-circuit, as the reference does: the right side may be defined only where the left is undecided.
+            thunk = f"lambda: {_python(right, scope, 0)}"
+            return f"lazy_{name}({_python(left, scope, 0)}, {thunk})"
+    return _strict_call(name, args, scope, level)
+
+
+def _strict_call(name: str, args: tuple[Term, ...], scope: Scope, level: int) -> str:
+    function = FUNCTIONS[name]
+    texts = [_python(arg, scope, 0) for arg in args]
+    if function.strict and any(_nullable(arg) for arg in args):
+        return f"{_strict_name(name)}({', '.join(texts)})"
+    if name in _INFIX:
+        own = function.precedence
+        # Comparisons chain in Python, so both their sides bind tighter than they do.
+        left = own + 1 if own == 4 else own
+        text = f"{_python(args[0], scope, left)} {_INFIX[name]} {_python(args[1], scope, own + 1)}"
+        return f"({text})" if level > own else text
+    return f"fn_{name}({', '.join(texts)})"
+
+
+def lazy_and(left: Any, right: Any) -> Any:
+    """Kleene's ``and`` whose right side is looked at only if the left leaves it open."""
+    return False if left is False else FUNCTIONS["and"].apply(left, right())
+
+
+def lazy_or(left: Any, right: Any) -> Any:
+    """Kleene's ``or`` whose right side is looked at only if the left leaves it open."""
+    return True if left is True else FUNCTIONS["or"].apply(left, right())
+
+
+def _nullable(term: Term) -> bool:
+    if isinstance(term, Call) and term.function in ("==", "!=", "is_null"):
+        return False  # total, and of labels too, which flat queries compare
+    type_ = term_type(term)
+    return isinstance(type_, Scalar) and type_.nullable
+
+
+def _index(record: Term, name: str) -> int:
+    type_ = term_type(record)
+    index = type_.index(name) if isinstance(type_, Record) else None
+    if index is None:
+        raise KeyError(name)
+    return index
+
+
+def truth(test: Term, scope: Scope) -> str:
+    """``test`` as a condition: a null is not true."""
+    text = python(test, scope)
+    return f"({text}) is True" if _nullable(test) else text

@@ -1,0 +1,129 @@
+"""Adding to what is stored, and to every index of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nestling.engine.local.loops import key_of
+from nestling.engine.local.source import Source
+from nestling.engine.local.storage import Positions, Store
+from nestling.program.statements import MapDecl
+
+
+def write_row(out: Source, store: Store, columns: Sequence[str]) -> None:
+    """Add the row at hand to its table, ``times`` times."""
+    if store.key:
+        _write_keyed(out, store, columns)
+        return
+    name = store.python
+    out.line(f"total = {name}.get(row, 0) + times")
+    with out.block("if total:"):
+        out.line(f"{name}[row] = total")
+        for known in sorted(store.patterns):
+            out.line(f"{store.index(known)}.setdefault({_known(known, columns)}, {{}})[row] = total")
+    with out.block("else:"):
+        out.line(f"del {name}[row]")
+        for known in sorted(store.patterns):
+            _forget(out, store, known, _known(known, columns), "row")
+
+
+def _write_keyed(out: Source, store: Store, columns: Sequence[str]) -> None:
+    name, key = store.python, key_of([columns[i] for i in store.key])
+    with out.block("if times > 0:"):
+        out.line(f"{name}[{key}] = row")
+        for known in sorted(store.patterns):
+            out.line(f"{store.index(known)}.setdefault({_known(known, columns)}, {{}})[{key}] = row")
+    with out.block("else:"):
+        out.line(f"del {name}[{key}]")
+        for known in sorted(store.patterns):
+            _forget(out, store, known, _known(known, columns), key)
+
+
+def _known(known: Positions, columns: Sequence[str]) -> str:
+    return key_of([columns[i] for i in known])
+
+
+def _forget(out: Source, store: Store, known: Positions, bound: str, key: str) -> None:
+    out.line(f"part = {store.index(known)}[{bound}]")
+    out.line(f"del part[{key}]")
+    with out.block("if not part:"):
+        out.line(f"del {store.index(known)}[{bound}]")
+
+
+def add_to(out: Source, store: Store, key: Sequence[str], amounts: Sequence[str]) -> None:
+    """``store[key] += amounts``; an entry that comes to nothing is gone."""
+    parts = list(key)
+    if len(parts) > 1 or not parts:
+        out.line(f"key = {key_of(parts)}")
+    whole = parts[0] if len(parts) == 1 else "key"
+    (_add_number if store.width == 1 else _add_cell)(out, store, parts, whole, amounts)
+
+
+def _add_number(out: Source, store: Store, parts: list[str], key: str, amounts: Sequence[str]) -> None:
+    name = store.python
+    out.line(f"total = {name}.get({key}, 0) + {amounts[0]}")
+    with out.block("if total:"):
+        out.line(f"{name}[{key}] = total")
+        for known in sorted(store.patterns):
+            bound, free = _split(store, known, parts)
+            out.line(f"{store.index(known)}.setdefault({bound}, {{}})[{free}] = total")
+    # An amount of zero for a key that is not there leaves nothing to delete.
+    with out.block(f"elif {key} in {name}:"):
+        out.line(f"del {name}[{key}]")
+        for known in sorted(store.patterns):
+            bound, free = _split(store, known, parts)
+            _forget(out, store, known, bound, free)
+
+
+def _add_cell(out: Source, store: Store, parts: list[str], key: str, amounts: Sequence[str]) -> None:
+    name = store.python
+    out.line(f"cell = {name}.get({key})")
+    with out.block("if cell is None:"), out.block(f"if {' or '.join(amounts)}:"):
+        out.line(f"{name}[{key}] = cell = [{', '.join(amounts)}]")
+        for known in sorted(store.patterns):
+            bound, free = _split(store, known, parts)
+            out.line(f"{store.index(known)}.setdefault({bound}, {{}})[{free}] = cell")
+    with out.block("else:"):
+        for i, amount in enumerate(amounts):
+            out.line(f"cell[{i}] += {amount}")
+        with out.block(f"if {_is_gone(store)}:"):
+            out.line(f"del {name}[{key}]")
+            for known in sorted(store.patterns):
+                bound, free = _split(store, known, parts)
+                _forget(out, store, known, bound, free)
+
+
+def _is_gone(store: Store) -> str:
+    positive = isinstance(store.decl, MapDecl) and store.decl.positive
+    return "not cell[0]" if positive else "not any(cell)"
+
+
+def _split(store: Store, known: Positions, parts: list[str]) -> tuple[str, str]:
+    return key_of([parts[i] for i in known]), key_of([parts[i] for i in store.free(known)])
+
+
+def collect(out: Source, store: Store, key: Sequence[str], amounts: Sequence[str]) -> None:
+    """Keep ``amounts`` for later: what one row adds may reach a key more than once, and must be one change."""
+    name = f"change_{store.python}"
+    parts = [key_of(key[:-1]), key[-1]] if store.is_ordered else list(key)
+    out.line(f"key = {key_of(parts)}")
+    if store.width == 1:
+        out.line(f"{name}[key] = {name}.get(key, 0) + {amounts[0]}")
+        return
+    out.line(f"cell = {name}.get(key)")
+    with out.block("if cell is None:"):
+        out.line(f"{name}[key] = [{', '.join(amounts)}]")
+    with out.block("else:"):
+        for i, amount in enumerate(amounts):
+            out.line(f"cell[{i}] += {amount}")
+
+
+def add_to_ordered(out: Source, store: Store, group: str, value: str, amount: str) -> None:
+    """Add to the counts of one group, kept in order of its values."""
+    name = store.python
+    out.line(f"ordered = {name}.get({group})")
+    with out.block("if ordered is None:"):
+        out.line(f"{name}[{group}] = ordered = OrderedMap()")
+    out.line(f"ordered.add({value}, {amount})")
+    with out.block("if not ordered:"):
+        out.line(f"del {name}[{group}]")

@@ -1,0 +1,1 @@
+"""Front ends: Python, SQL, OQL and XQuery to the calculus. Siblings do not see each other."""

@@ -1,0 +1,71 @@
+"""What a query may read: tables and views by name, the types of their rows, and their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from nestling.calculus.types import Type
+from nestling.errors import QueryError
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The type of a row, a record for every table, and the columns no two rows agree on (none: a bag)."""
+
+    element: Type
+    key: tuple[str, ...] = ()
+
+
+class Catalog(Mapping[str, Type]):
+    """Names to the types of their rows.
+
+    >>> from nestling.calculus.types import INT, STR, record, show_type
+    >>> catalog = Catalog()
+    >>> catalog.add("orders", record(id=INT, customer=STR), key=("id",))
+    >>> show_type(catalog.find("orders")), catalog.key("orders")
+    ('⟨id: int, customer: str⟩', ('id',))
+    """
+
+    def __init__(self, entries: Mapping[str, Type] | None = None) -> None:
+        self._entries = {name: Entry(element) for name, element in (entries or {}).items()}
+
+    def add(self, name: str, element: Type, key: Iterable[str] = ()) -> None:
+        """Declare a table or view; a declared name gets its new meaning."""
+        self._entries[name] = Entry(element, tuple(key))
+
+    def remove(self, name: str) -> None:
+        """Forget a table or view."""
+        self.find(name)
+        del self._entries[name]
+
+    def find(self, name: str) -> Type:
+        """The type of the rows of ``name``; ``QueryError`` where there is no such table or view."""
+        if name not in self._entries:
+            raise unknown(name, self._entries)
+        return self._entries[name].element
+
+    def key(self, name: str) -> tuple[str, ...]:
+        """The key columns of ``name``; none where it is a bag."""
+        return self._entries[name].key if name in self._entries else ()
+
+    def __getitem__(self, name: str) -> Type:
+        return self._entries[name].element
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+def unknown(name: str, names: Iterable[str]) -> QueryError:
+    """The error for a name that is not among ``names``, with the closest of them."""
+    known = sorted(names)
+    close = get_close_matches(name, known, n=1)
+    if close:
+        hint = f"did you mean {close[0]!r}?"
+    else:
+        hint = f"there are {', '.join(known)}" if known else "there is none yet: declare a table first"
+    return QueryError(f"there is no table or view {name!r}", hint=hint)

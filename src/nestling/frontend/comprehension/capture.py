@@ -1,0 +1,62 @@
+"""Python objects as constants of a query: what a closure, a global or a literal holds."""
+
+from __future__ import annotations
+
+import ast
+import enum
+from collections.abc import Sequence
+from dataclasses import is_dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+from nestling.calculus.terms import Const
+from nestling.calculus.types import SCALARS, Scalar
+from nestling.frontend.comprehension.context import Env
+from nestling.frontend.comprehension.values import Items, Null, Object, One, Row, Value
+
+_CLASSES = (bool, int, float, Decimal, str, bytes, date, datetime, timedelta)
+SCALAR_OF: dict[type, Scalar] = {class_: Scalar(name) for class_, name in zip(_CLASSES, SCALARS, strict=True)}
+
+
+def capture(value: Any, node: ast.expr, env: Env) -> Value:
+    """The constant that ``value`` is, or the object itself where it is no data."""
+    if value is None:
+        return Null()
+    if type(value) in SCALAR_OF:
+        return One(Const(value, SCALAR_OF[type(value)]))
+    if isinstance(value, tuple):
+        names = getattr(value, "_fields", None) or field_names([""] * len(value))
+        return Row(tuple(zip(names, (capture(part, node, env) for part in value), strict=True)))
+    if isinstance(value, list):
+        return Items(tuple(capture(part, node, env) for part in value))
+    if isinstance(value, set | frozenset):
+        return Items(tuple(capture(part, node, env) for part in sorted(value, key=repr)), "set")
+    if value is Ellipsis or isinstance(value, complex):
+        raise env.error(node, f"{value!r} is not a scalar", f"a scalar is one of {', '.join(SCALARS)}")
+    return Object(value)
+
+
+def attribute(found: Object, name: str, node: ast.expr, env: Env) -> Value:
+    """An attribute of an object that is no data: of a module, a class, an enumeration, a settings object."""
+    holder = found.value
+    plain = ModuleType, type, enum.Enum, SimpleNamespace
+    if not isinstance(holder, plain) and not is_dataclass(holder):
+        hint = "make a table or view a parameter of the function, and a constant a scalar"
+        raise env.error(node, f"a {type(holder).__name__} is no data", hint)
+    if not hasattr(holder, name):
+        raise env.error(node, f"{getattr(holder, '__name__', holder)!s} has no {name!r}")
+    return capture(getattr(holder, name), node, env)
+
+
+def field_names(wanted: Sequence[str]) -> list[str]:
+    """``wanted`` as names of fields, by the rule of ``namedtuple``: what cannot be one is ``_0``, ``_1``, …
+
+    >>> field_names(["name", "", "name", "_x"])
+    ['name', '_1', '_2', '_3']
+    """
+    return [
+        name if name.isidentifier() and not name.startswith("_") and name not in wanted[:i] else f"_{i}"
+        for i, name in enumerate(wanted)
+    ]

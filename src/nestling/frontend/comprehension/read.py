@@ -1,0 +1,203 @@
+"""The Python text of a query: found, parsed, and kept together with what its free names mean.
+
+A function is found in its file by where its code object says it starts; a lambda moreover by the columns of its
+instructions, so that several on one line are told apart. Lines and columns stay those of the user's file.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import textwrap
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from functools import lru_cache
+from types import CodeType, FunctionType
+from typing import TypeAlias
+
+from nestling.errors import QueryError, Span
+
+Body: TypeAlias = ast.FunctionDef | ast.Lambda | ast.expr
+
+#: What a text may name without having it from anywhere: the builtins, and the constructors of scalars.
+TEXT_NAMES: Mapping[str, object] = {
+    **vars(builtins), "date": date, "datetime": datetime, "timedelta": timedelta, "Decimal": Decimal,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A text, the file it stands in, and the meaning of names it does not bind itself."""
+
+    lines: tuple[str, ...]
+    file: str
+    names: Callable[[str], object]
+
+    def span(self, node: ast.AST) -> Span:
+        """The place of ``node``: its first line, without indentation, and the columns it takes there."""
+        line, end = getattr(node, "lineno", 1), getattr(node, "end_lineno", 1)
+        text = self.lines[line - 1].rstrip("\n") if line <= len(self.lines) else ""
+        start = _column(text, getattr(node, "col_offset", 0))
+        stop = _column(text, getattr(node, "end_col_offset", 0)) if end == line else len(text)
+        indent = len(text) - len(text.lstrip())
+        return Span(line, start - indent, text.strip(), max(1, stop - start), self.file)
+
+
+@dataclass(frozen=True, eq=False)
+class Definition:
+    """What was read: a function, a lambda or an expression, and where it stands."""
+
+    node: Body
+    source: Source
+
+
+def read(source: object) -> Definition:
+    """The definition of a callable or of a text."""
+    return read_text(source) if isinstance(source, str) else read_function(source)
+
+
+def read_text(text: str) -> Definition:
+    """An expression, a lambda or one function given as text; its free names are builtins."""
+    clean = textwrap.dedent(text).strip("\n")
+    source = Source(tuple(clean.split("\n")), "", TEXT_NAMES.__getitem__)
+    try:
+        tree = _parse(clean.rstrip())
+    except (SyntaxError, ValueError) as error:
+        raise _not_python(error) from error
+    match tree.body:
+        case [ast.Expr(value)]:
+            return Definition(value, source)
+        case [ast.FunctionDef() as function]:
+            return Definition(function, source)
+    raise QueryError("a view is one comprehension", hint="write [… for x in …], or one function that returns it")
+
+
+def read_function(function: object) -> Definition:
+    """The definition of a Python function or lambda, with its closure and globals."""
+    function = inspect.unwrap(function) if callable(function) else function
+    if not isinstance(function, FunctionType):
+        raise QueryError(
+            f"{_shown(function)} is not a Python function",
+            hint="pass a function, a lambda, or the text of the comprehension with language='python'",
+        )
+    lines = _lines(function)
+    try:
+        tree = _parse("".join(lines))
+    except (SyntaxError, ValueError) as error:
+        raise _unreadable(function) from error
+    node = _found(tree, function)
+    return Definition(node, Source(lines, function.__code__.co_filename, _Scope(function)))
+
+
+class _Scope:
+    """The names a function sees and does not bind: its closure, its globals, the builtins."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self.cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        self.globals = function.__globals__
+
+    def __call__(self, name: str) -> object:
+        if name in self.cells:
+            try:
+                return self.cells[name].cell_contents
+            except ValueError as error:  # bound later than the query is read
+                raise KeyError(name) from error
+        return self.globals[name] if name in self.globals else vars(builtins)[name]
+
+
+def _lines(function: FunctionType) -> tuple[str, ...]:
+    try:
+        return tuple(inspect.findsource(function)[0])
+    except (OSError, TypeError, IndexError) as error:
+        raise _unreadable(function) from error
+
+
+@lru_cache(maxsize=16)
+def _parse(text: str) -> ast.Module:
+    with warnings.catch_warnings():
+        # Python warned of odd literals when it read the file itself.
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+def _found(tree: ast.Module, function: FunctionType) -> ast.FunctionDef | ast.Lambda:
+    code = function.__code__
+    found = [node for node in ast.walk(tree) if _may_be(node, code)]
+    if len(found) > 1:
+        found = _innermost(found, code)
+    if len(found) == 1 and isinstance(found[0], ast.FunctionDef | ast.Lambda):
+        return found[0]
+    if not found:
+        raise _unreadable(function)
+    raise QueryError(
+        f"line {code.co_firstlineno} of {code.co_filename} has several lambdas that look alike",
+        hint="put each on a line of its own",
+    )
+
+
+def _may_be(node: ast.AST, code: CodeType) -> bool:
+    """Whether ``code`` may come from ``node``: same name, first line and parameters."""
+    match node:
+        case ast.FunctionDef(name=name, decorator_list=decorators):
+            first = min(part.lineno for part in (node, *decorators))
+        case ast.Lambda():
+            name, first = "<lambda>", node.lineno
+        case _:
+            return False
+    given = node.args
+    names = tuple(arg.arg for arg in (*given.posonlyargs, *given.args, *given.kwonlyargs))
+    count = code.co_argcount + code.co_kwonlyargcount
+    return name == code.co_name and first == code.co_firstlineno and names == code.co_varnames[:count]
+
+
+def _innermost(found: list[ast.AST], code: CodeType) -> list[ast.AST]:
+    """Of ``found``, the smallest whose body holds every instruction of ``code``."""
+    places = [
+        ((line, column), (end, end_column))
+        for line, end, column, end_column in code.co_positions()
+        # The first instruction stands for the whole and is given no width.
+        if None not in (line, end, column, end_column) and (line, column) != (end, end_column)
+    ]
+    holding = [
+        (start, node)
+        for node in found
+        if isinstance(node, ast.Lambda) and places
+        for start, end in [_extent(node.body)]
+        if all(start <= first and last <= end for first, last in places)  # type: ignore[operator]
+    ]
+    latest = max((start for start, _ in holding), default=None)
+    inner = [node for start, node in holding if start == latest]
+    return list(inner) or found
+
+
+def _extent(node: ast.expr) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
+
+
+def _column(text: str, offset: int) -> int:
+    """A column in characters, from Python's offset in bytes."""
+    return len(text.encode()[:offset].decode(errors="ignore"))
+
+
+def _not_python(error: Exception) -> QueryError:
+    if not isinstance(error, SyntaxError):
+        return QueryError(f"this is not Python: {error}")
+    text = (error.text or "").rstrip("\n")
+    at = Span(error.lineno or 1, max(0, (error.offset or 1) - 1), text) if text else None
+    return QueryError(f"this is not Python: {error.msg}", at=at)
+
+
+def _unreadable(function: FunctionType) -> QueryError:
+    return QueryError(
+        f"the source of {_shown(function)} cannot be read",
+        hint="pass its text instead: db.view(name, '[… for x in …]', language='python')",
+    )
+
+
+def _shown(value: object) -> str:
+    name = getattr(value, "__qualname__", None)
+    return f"{name!r}" if isinstance(name, str) else f"a {type(value).__name__}"

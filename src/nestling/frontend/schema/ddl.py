@@ -1,0 +1,169 @@
+"""Record types from Spark's DDL: ``id INT, items ARRAY<STRUCT<pid: INT, qty: INT>>``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from nestling.calculus.types import Bag, Record, Scalar, Type, nullable
+from nestling.errors import QueryError, Span
+
+#: What Spark calls a scalar type, by its type here.
+_WORDS = {
+    "bool": "BOOLEAN",
+    "int": "TINYINT BYTE SMALLINT SHORT INT INTEGER BIGINT LONG",
+    "float": "FLOAT REAL DOUBLE",
+    "decimal": "DECIMAL DEC NUMERIC",
+    "str": "STRING VARCHAR CHAR CHARACTER",
+    "bytes": "BINARY",
+    "date": "DATE",
+    "datetime": "TIMESTAMP TIMESTAMP_NTZ TIMESTAMP_LTZ",
+    "timedelta": "INTERVAL",
+}
+SPARK_SCALARS = {word: Scalar(name) for name, words in _WORDS.items() for word in words.split()}
+_UNITS = {"DAY", "HOUR", "MINUTE", "SECOND"}
+_TOKEN = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^\W\d]\w*)|(\d+)|'((?:[^'\\]|\\.)*)'|(.))", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, quoted name, number, string or sign, and where it stands; the end is the empty sign."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+    def is_word(self, *words: str) -> bool:
+        return self.kind == "word" and self.text.upper() in words
+
+
+def parse_ddl(text: str) -> Record:
+    """The record type of a DDL string; a column is nullable where it says ``NULL``.
+
+    >>> from nestling.calculus.types import show_type
+    >>> show_type(parse_ddl("id BIGINT NOT NULL, `unit price` DOUBLE NULL"))
+    '⟨id: int, unit price: float?⟩'
+    """
+    parser = _Parser(text)
+    record = parser.fields("")
+    parser.expect("", "a comma or the end")
+    return record
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text, self.tokens, self.place = text, _tokens(text), 0
+
+    @property
+    def here(self) -> Token:
+        return self.tokens[self.place]
+
+    def next(self) -> Token:
+        token = self.here
+        self.place += token.text != "" or token.kind != "sign"
+        return token
+
+    def accept(self, sign: str) -> bool:
+        found = self.here.kind == "sign" and self.here.text == sign
+        self.place += found and sign != ""
+        return found
+
+    def expect(self, sign: str, wanted: str) -> None:
+        if not self.accept(sign):
+            raise self.error(f"{wanted} is expected here")
+
+    def error(self, what: str, hint: str = "", token: Token | None = None) -> QueryError:
+        token = token or self.here
+        line = self.text.count("\n", 0, token.start) + 1
+        first = self.text.rfind("\n", 0, token.start) + 1
+        shown = self.text[first:].split("\n", 1)[0]
+        length = max(1, min(token.end, first + len(shown)) - token.start)
+        return QueryError(what, at=Span(line, token.start - first, shown, length), hint=hint)
+
+    def fields(self, closing: str) -> Record:
+        """Columns up to ``closing``, which stays."""
+        found: dict[str, Type] = {}
+        while True:
+            token = self.next()
+            if token.kind not in ("word", "name"):
+                raise self.error("the name of a column is expected here", token=token)
+            if token.text in found:
+                raise self.error(f"column {token.text!r} stands twice", "rename one of them", token)
+            self.accept(":")
+            found[token.text] = self.column()
+            if not self.accept(","):
+                return Record(tuple(found.items()))
+
+    def column(self) -> Type:
+        """A type with what may follow it: ``NOT NULL``, ``NULL``, ``COMMENT '…'``."""
+        start = self.here
+        type_ = self.type()
+        if self.here.is_word("NOT"):
+            self.next()
+            if not self.next().is_word("NULL"):
+                raise self.error("NOT is followed by NULL")
+        elif self.here.is_word("NULL"):
+            self.next()
+            if not isinstance(type_, Scalar):
+                raise self.error(f"{start.text} is never NULL", "drop NULL; an array may be empty", start)
+            type_ = nullable(type_)
+        if self.here.is_word("COMMENT"):
+            self.next()
+            if self.next().kind != "string":
+                raise self.error("a comment stands between quotes")
+        return type_
+
+    def type(self) -> Type:
+        token = self.next()
+        name = token.text.upper() if token.kind == "word" else ""
+        match name:
+            case "ARRAY":
+                self.expect("<", "ARRAY<…>: <")
+                element = self.column()
+                self.expect(">", ">")
+                return Bag(element)
+            case "STRUCT":
+                self.expect("<", "STRUCT<…>: <")
+                record = self.fields(">")
+                self.expect(">", ">")
+                return record
+            case _ if name in SPARK_SCALARS:
+                self.arguments(name)
+                return SPARK_SCALARS[name]
+        raise self.unknown(token, name)
+
+    def arguments(self, name: str) -> None:
+        """Precision, scale and width, which are not kept, and the units of an interval."""
+        if name == "INTERVAL":
+            while self.here.is_word("TO", *_UNITS):
+                self.next()
+        elif self.accept("("):
+            while self.next().kind == "number" and self.accept(","):
+                pass
+            self.expect(")", ")")
+
+    def unknown(self, token: Token, name: str) -> QueryError:
+        if name == "MAP":
+            hint = "write ARRAY<STRUCT<key: …, value: …>>"
+            return self.error("there is no MAP type", hint, token)
+        if not name:
+            return self.error("a type is expected here", token=token)
+        close = get_close_matches(name, [*SPARK_SCALARS, "ARRAY", "STRUCT"], n=1)
+        hint = f"did you mean {close[0]}?" if close else f"a type is {', '.join(_common())}"
+        return self.error(f"there is no type {token.text}", hint, token)
+
+
+def _common() -> list[str]:
+    return [*(words.split()[0] for words in _WORDS.values()), "ARRAY<…>", "STRUCT<…>"]
+
+
+def _tokens(text: str) -> list[Token]:
+    kinds = ("", "name", "word", "number", "string", "sign")
+    tokens = []
+    for match in _TOKEN.finditer(text.rstrip()):
+        kind = match.lastindex or 0
+        found = match.group(kind).replace("``", "`") if kind == 1 else match.group(kind)
+        tokens.append(Token(kinds[kind], found, match.start(kind), match.end(kind)))
+    return [*tokens, Token("sign", "", len(text), len(text) + 1)]

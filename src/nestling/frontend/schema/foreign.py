@@ -1,0 +1,99 @@
+"""Record types from pyspark and pyarrow schemas, known by the names of their classes and never imported."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from nestling.calculus.types import Bag, Record, Scalar, Type, nullable
+from nestling.errors import QueryError
+
+_SPARK = {
+    "bool": "BooleanType",
+    "int": "ByteType ShortType IntegerType LongType",
+    "float": "FloatType DoubleType",
+    "decimal": "DecimalType",
+    "str": "StringType VarcharType CharType",
+    "bytes": "BinaryType",
+    "date": "DateType",
+    "datetime": "TimestampType TimestampNTZType",
+    "timedelta": "DayTimeIntervalType",
+}
+_SPARK_SCALARS = {word: Scalar(name) for name, words in _SPARK.items() for word in words.split()}
+
+#: The beginning of what pyarrow prints for a type, by the type here.
+_ARROW = (
+    (r"bool", "bool"),
+    (r"u?int\d+", "int"),
+    (r"halffloat|float|double", "float"),
+    (r"decimal\d*\(", "decimal"),
+    (r"(large_)?string(_view)?|(large_)?utf8", "str"),
+    (r"(large_|fixed_size_)?binary", "bytes"),
+    (r"date(32|64)\[", "date"),
+    (r"timestamp\[", "datetime"),
+    (r"duration\[", "timedelta"),
+)
+
+
+def is_spark_struct(schema: object) -> bool:
+    """Whether ``schema`` is a pyspark ``StructType``."""
+    return _is(schema, "pyspark", "StructType")
+
+
+def is_arrow_schema(schema: object) -> bool:
+    """Whether ``schema`` is a pyarrow ``Schema``."""
+    return _is(schema, "pyarrow", "Schema")
+
+
+def _is(value: object, package: str, name: str) -> bool:
+    class_ = type(value)
+    return class_.__name__ == name and class_.__module__.partition(".")[0] == package
+
+
+def spark_record(struct: Any) -> Record:
+    """The record type of a pyspark ``StructType``; scalars are nullable where their field is."""
+    return Record(
+        tuple(
+            (field.name, _spark_type(field.dataType, field.nullable, field.name)) for field in struct.fields
+        )
+    )
+
+
+def _spark_type(type_: Any, null: bool, where: str) -> Type:
+    name = type(type_).__name__
+    if name == "StructType":
+        return spark_record(type_)
+    if name == "ArrayType":
+        return Bag(_spark_type(type_.elementType, type_.containsNull, where))
+    if name in _SPARK_SCALARS:
+        return nullable(_SPARK_SCALARS[name]) if null else _SPARK_SCALARS[name]
+    raise _foreign(where, name, name == "MapType")
+
+
+def arrow_record(schema: Any) -> Record:
+    """The record type of a pyarrow ``Schema``; scalars are nullable where their field is."""
+    return Record(
+        tuple((field.name, _arrow_type(field.type, field.nullable, field.name)) for field in schema)
+    )
+
+
+def _arrow_type(type_: Any, null: bool, where: str) -> Type:
+    name = type(type_).__name__
+    if name == "StructType":
+        return arrow_record([type_.field(i) for i in range(type_.num_fields)])
+    if name in ("ListType", "LargeListType", "FixedSizeListType", "ListViewType", "LargeListViewType"):
+        return Bag(_arrow_type(type_.value_field.type, type_.value_field.nullable, where))
+    if name == "DictionaryType":
+        return _arrow_type(type_.value_type, null, where)
+    for pattern, scalar in _ARROW:
+        if name != "MapType" and re.match(pattern, str(type_)):
+            return Scalar(scalar, bool(null))
+    raise _foreign(where, str(type_), name == "MapType")
+
+
+def _foreign(where: str, shown: str, is_map: bool) -> QueryError:
+    if is_map:
+        hint = "use an array of structs with the fields key and value"
+    else:
+        hint = "cast it to a number, a string, a date or a timestamp first"
+    return QueryError(f"column {where!r} cannot be a {shown}", hint=hint)

@@ -1,0 +1,72 @@
+"""Values of the calculus to Python values: named tuples, and lists for bags."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from functools import cache
+from decimal import Decimal
+from math import isnan
+from typing import Any
+
+from nestling.calculus.types import Bag, Record, Scalar, Type
+from nestling.errors import NestlingError
+from nestling.values.bag import ZBag
+
+
+def python_value(type_: Type, value: Any) -> Any:
+    """``value`` as Python reads it: a record is a named tuple, a bag a list in a fixed order.
+
+    >>> from nestling.calculus.types import INT, STR, record
+    >>> python_value(record(id=INT, tags=Bag(STR)), (7, ZBag.of("b", "a", "b")))
+    Row(id=7, tags=['a', 'b', 'b'])
+    """
+    match type_:
+        case Record(fields):
+            parts = zip(fields, value, strict=True)
+            return row_class(type_.names)._make(python_value(field, part) for (_, field), part in parts)
+        case Bag(element):
+            return [python_value(element, inner) for inner in _listed(element, value)]
+    return value
+
+
+@cache
+def row_class(names: tuple[str, ...]) -> Any:
+    """The named tuple of a record's fields; one that Python cannot name is ``_0``, ``_1``, … by its place.
+
+    >>> row_class(("name", "class", "unit price"))("Drive", 1, 2.5)
+    Row(name='Drive', _1=1, _2=2.5)
+    """
+    make: Any = namedtuple  # the fields are known only here, which a checker does not follow
+    plain = make("Row", names, rename=True)
+    return type("Row", (plain,), {"__slots__": (), "__reduce__": _reduced(names)})
+
+
+def _reduced(names: tuple[str, ...]) -> Any:
+    """How a row is pickled: its class has no name to be found by."""
+    return lambda row: (_row, (names, tuple(row)))
+
+
+def _row(names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    return row_class(names)._make(values)
+
+
+def _listed(element: Type, bag: ZBag) -> list[Any]:
+    """The elements of ``bag`` as often as they occur, in the order of their values."""
+    if not bag.is_nonnegative():
+        raise NestlingError(f"a bag with negative counts cannot be read as a list: {bag!r}")
+    ordered = sorted(bag.items(), key=lambda pair: order_key(element, pair[0]))
+    return [value for value, times in ordered for _ in range(times)]
+
+
+def order_key(type_: Type, value: Any) -> tuple[Any, ...]:
+    """A key that orders the values of a type: null first, NaN last, records and bags from left to right."""
+    match type_:
+        case Scalar():
+            if value is None:
+                return (0,)
+            return (2,) if isinstance(value, float | Decimal) and isnan(value) else (1, value)
+        case Record(fields):
+            return tuple(order_key(field, part) for (_, field), part in zip(fields, value, strict=True))
+        case Bag(element):
+            return tuple(sorted((order_key(element, inner), times) for inner, times in value.items()))
+    return (repr(value),)

@@ -1,0 +1,85 @@
+"""The flat form K: sums of products over stored rows.
+
+::
+
+    query    ::= Sum_keys (monomial + …)
+    monomial ::= keys ← weights · factor · …
+    factor   ::= R(t, …) | [t] | pattern ∈ t | x := aggregate(query)[t, …] | f(query)[t, …]
+
+A monomial stands for all assignments of its variables that satisfy its factors. Each adds the weights, times the
+multiplicities of the rows it used, to the measures stored under its keys. Variables are scalars: records are
+flattened into columns, inner bags are labels. A nested aggregate (``Lift``) and a count-wise operator
+(``Pointwise``) read a closed query of their own at the arguments they are given, as an atom reads a table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from nestling.calculus.terms import Term, Var
+
+Factor: TypeAlias = "Atom | Test | Unnest | Lift | Pointwise"
+
+#: Aggregates that need the values themselves, in order: their query has the value as its last key.
+ORDERED = ("min", "max", "count_distinct")
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """``R(t, …)`` — a row of a table or an input dictionary; contributes its multiplicity."""
+
+    name: str
+    args: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """``[t]`` — one where ``t`` is true, else zero."""
+
+    test: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Unnest:
+    """``pattern ∈ t`` — an element of the opaque bag ``t``; contributes its multiplicity."""
+
+    bag: Term
+    pattern: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Lift:
+    """``x := aggregate(query)[t, …]`` — the aggregate of one group; a group without rows has one too."""
+
+    var: Var
+    aggregate: str
+    query: Query
+    args: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pointwise:
+    """``f(query)[t, …]`` — contributes f of the measures at one key."""
+
+    operator: str
+    query: Query
+    args: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Monomial:
+    """``keys ← weights · factors``."""
+
+    keys: tuple[Term, ...]
+    weights: tuple[Term, ...]
+    factors: tuple[Factor, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """``Sum_keys (monomial + …)``; ``keys`` name the columns, ``width`` counts the measures."""
+
+    keys: tuple[Var, ...]
+    monomials: tuple[Monomial, ...]
+    width: int = 1

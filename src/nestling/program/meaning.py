@@ -1,0 +1,100 @@
+"""The reference meaning of flat queries: slow and obvious. Every map is compared with it.
+
+A database is a mapping from table and dictionary names to ``{row: multiplicity}``; rows are flat tuples, those
+of a dictionary start with the label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from nestling.calculus.aggregates import AGGREGATES
+from nestling.calculus.countwise import OPERATORS
+from nestling.calculus.evaluate import evaluate_term
+from nestling.calculus.terms import Term, Tuple, Var
+from nestling.program.flat import ORDERED, Atom, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
+from nestling.program.traverse import is_ready, is_safe
+from nestling.values.bag import ZBag
+
+Rows = Mapping[tuple[Any, ...], int]
+Tables = Mapping[str, Rows]
+Cells = dict[tuple[Any, ...], tuple[Any, ...]]
+Env = dict[str, Any]
+
+
+class UnsafeQuery(Exception):
+    """No order of the factors binds every variable before it is used."""
+
+
+def meaning(query: Query, tables: Tables) -> Cells:
+    """The measures of ``query`` under each key that has any."""
+    if not is_safe(query):
+        raise UnsafeQuery(f"no order binds the variables of {query}")
+    cells: Cells = {}
+    for monomial in query.monomials:
+        for env, times in _assignments(monomial, tables):
+            key = tuple(evaluate_term(term, env) for term in monomial.keys)
+            amounts = tuple(evaluate_term(weight, env) * times for weight in monomial.weights)
+            old = cells.get(key, (0,) * query.width)
+            cells[key] = tuple(a + b for a, b in zip(old, amounts, strict=True))
+    return {key: cell for key, cell in cells.items() if any(cell)}
+
+
+def _assignments(monomial: Monomial, tables: Tables) -> Iterator[tuple[Env, int]]:
+    yield from _solve(list(monomial.factors), {}, 1, tables)
+
+
+def _solve(factors: list[Factor], env: Env, times: int, tables: Tables) -> Iterator[tuple[Env, int]]:
+    if not factors:
+        yield env, times
+        return
+    ready = [factor for factor in factors if is_ready(factor, env.keys())]
+    first = min(ready, key=lambda factor: isinstance(factor, Atom | Pointwise | Unnest))
+    rest = [factor for factor in factors if factor is not first]
+    for extended, count in _extend(first, env, tables):
+        yield from _solve(rest, extended, times * count, tables)
+
+
+def _extend(factor: Factor, env: Env, tables: Tables) -> Iterator[tuple[Env, int]]:
+    match factor:
+        case Test(test):
+            if evaluate_term(test, env) is True:
+                yield env, 1
+        case Unnest(bag, pattern):
+            for element, times in evaluate_term(bag, env).items():
+                yield from _matched((pattern,), (element,), times, env)
+        case Lift():
+            yield from _matched((factor.var,), (_lifted(factor, env, tables),), 1, env)
+        case Atom(name, args):
+            for row, times in tables[name].items():
+                yield from _matched(args, row, times, env)
+        case Pointwise(operator, query, args):
+            for row, cell in meaning(query, tables).items():
+                yield from _matched(args, row, OPERATORS[operator].apply(*cell), env)
+
+
+def _matched(
+    patterns: tuple[Term, ...], values: tuple[Any, ...], times: int, env: Env
+) -> Iterator[tuple[Env, int]]:
+    extended = dict(env)
+    if times and all(_match(p, v, extended) for p, v in zip(patterns, values, strict=True)):
+        yield extended, times
+
+
+def _match(pattern: Term, value: Any, env: Env) -> bool:
+    match pattern:
+        case Var(name):
+            return bool(env.setdefault(name, value) == value)
+        case Tuple(items):
+            return all(_match(item, v, env) for (_, item), v in zip(items, value, strict=True))
+    return bool(evaluate_term(pattern, env) == value)
+
+
+def _lifted(lift: Lift, env: Env, tables: Tables) -> Any:
+    args = tuple(evaluate_term(arg, env) for arg in lift.args)
+    cells = meaning(lift.query, tables)
+    aggregate = AGGREGATES[lift.aggregate]
+    if lift.aggregate in ORDERED:
+        return aggregate.of(ZBag((key[-1], cell[0]) for key, cell in cells.items() if key[:-1] == args))
+    return aggregate.read(cells.get(args, (0,) * lift.query.width))

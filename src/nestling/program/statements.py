@@ -1,0 +1,215 @@
+"""Trigger programs: maps, and what to do to them when a row of a table comes or goes.
+
+A program is a list of maps with their definitions, one trigger per table, and one plan per view for reading. A
+statement is a loop nest written as steps, ending in amounts to add to one entry of a map. Every step says which
+of its arguments are known beforehand, so an engine knows the indexes it needs from the steps alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from nestling.calculus.terms import Term, Var
+from nestling.calculus.types import Type
+from nestling.program.flat import Query
+
+Step: TypeAlias = "Find | Check | Each | Measure | Combine | Assign | Both"
+Action: TypeAlias = "Add | Write | Propagate"
+
+
+@dataclass(frozen=True, slots=True)
+class TableDecl:
+    """A stored table, or the dictionary of a nested column (its first column is the label)."""
+
+    name: str
+    columns: tuple[Var, ...]
+    key: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MapDecl:
+    """A stored map: measures under keys, always equal to the meaning of its query.
+
+    ``role`` is what it is for: ``rows`` (part of a view's answer), ``aux`` (a delta's partner), ``lift`` and
+    ``count`` (read by an aggregate or a count-wise operator). ``ordered``: the last key is kept in order.
+    ``positive``: its counts cannot be negative, so an entry whose count is zero is gone.
+    """
+
+    name: str
+    query: Query
+    role: str
+    why: str
+    ordered: bool = False
+    positive: bool = False
+
+    @property
+    def columns(self) -> tuple[Var, ...]:
+        return self.query.keys
+
+    @property
+    def width(self) -> int:
+        return self.query.width
+
+
+@dataclass(frozen=True, slots=True)
+class Find:
+    """For every entry of ``source`` that agrees with ``args`` at the ``known`` positions: bind the rest.
+
+    ``counts`` name the entry's measures (for a table, its multiplicity). Unused variables are ``None``.
+    """
+
+    source: str
+    args: tuple[Term, ...]
+    known: tuple[int, ...]
+    counts: tuple[Var, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Go on only where ``test`` is true."""
+
+    test: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Each:
+    """For every element of the opaque bag ``bag``: bind ``pattern``, and ``count`` to its multiplicity."""
+
+    bag: Term
+    pattern: Term
+    count: Var
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Bind ``var`` to ``aggregate`` of the group ``args`` of ``source``; a group without rows has a value too."""
+
+    var: Var
+    aggregate: str
+    source: str
+    args: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Combine:
+    """Bind ``var`` to ``operator(counts)``, less ``operator(minus)`` if given; go on where it is not zero."""
+
+    var: Var
+    operator: str
+    counts: tuple[Term, ...]
+    minus: tuple[Term, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """Bind ``var`` to ``term``."""
+
+    var: Var
+    term: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """Once with ``var`` as it is now and ``sign`` 1, once as it was and ``sign`` −1; not where nothing changed.
+
+    What it is and was is ``aggregate`` read off the measures ``new`` and ``old``; of an ordered map these are the
+    values themselves.
+    """
+
+    var: Var
+    sign: Var
+    aggregate: str
+    new: tuple[Term, ...]
+    old: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """``target[keys] += amounts`` for every solution of ``steps``; ``text`` says it in the calculus' words."""
+
+    target: str
+    keys: tuple[Term, ...]
+    amounts: tuple[Term, ...]
+    steps: tuple[Step, ...]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Add:
+    """Run a statement and add to its target at once, or ``later``: collected, and added by ``Propagate``."""
+
+    statement: Statement
+    later: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Add the row itself to its table."""
+
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A change of one map at one key, as the statements it sets off see it.
+
+    ``keys`` name the key, ``old`` and ``new`` the measures before and after. With ``aggregate``, of an ordered map:
+    ``keys`` name the group, ``old`` and ``new`` its aggregate.
+    """
+
+    keys: tuple[Var, ...]
+    old: tuple[Var, ...]
+    new: tuple[Var, ...]
+    aggregate: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Propagate:
+    """Add what was collected for ``map``, running ``actions`` on the change of each key.
+
+    They see other maps as they are, and this one as it was: before the change of that key (of an ordered map,
+    that group).
+    """
+
+    map: str
+    events: tuple[tuple[Event, tuple[Add, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """What to do when a row ``columns`` of ``table`` is added ``times`` times (negative: removed)."""
+
+    table: str
+    columns: tuple[Var, ...]
+    times: Var
+    actions: tuple[Action, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to read rows, given ``params``: every statement adds to the answer."""
+
+    params: tuple[Var, ...]
+    statements: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ViewPlan:
+    """How to read a view: its rows, and the inner bag of a label by its site."""
+
+    name: str
+    element: Type
+    rows: Plan
+    definitions: Mapping[int, Plan]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Tables, maps, triggers and views."""
+
+    tables: Mapping[str, TableDecl]
+    maps: Mapping[str, MapDecl]
+    triggers: Mapping[str, Trigger]
+    views: Mapping[str, ViewPlan]

@@ -1,0 +1,168 @@
+"""Recursion over flat queries, written once: substitution, variables, inputs, and names up to renaming."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Set
+from typing import Any, assert_never
+
+from nestling.calculus.terms import Field, Term, Tuple, Var
+from nestling.calculus.traverse import map_children, walk
+from nestling.calculus.types import UNIT
+from nestling.program.flat import Atom, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
+
+Substitution = Mapping[str, Term]
+
+
+def term_vars(*terms: Term) -> frozenset[str]:
+    """The variables of some terms."""
+    return frozenset(node.name for term in terms for node in walk(term) if isinstance(node, Var))
+
+
+def factor_vars(*factors: Factor) -> frozenset[str]:
+    """The variables of some factors."""
+    return frozenset().union(*(term_vars(*factor_terms(factor)) for factor in factors))
+
+
+def factor_terms(factor: Factor) -> tuple[Term, ...]:
+    """The terms of a factor, binders included."""
+    match factor:
+        case Atom(_, args) | Pointwise(_, _, args):
+            return args
+        case Test(test):
+            return (test,)
+        case Unnest(bag, pattern):
+            return (bag, pattern)
+        case Lift(var, _, _, args):
+            return (var, *args)
+        case _:
+            assert_never(factor)
+
+
+def substitute_term(term: Term, by: Substitution) -> Any:
+    """``term`` with variables replaced; a field of a tuple is its component."""
+    match term:
+        case Var(name):
+            return by.get(name, term)
+        case Field(record, name):
+            inner = substitute_term(record, by)
+            return dict(inner.fields)[name] if isinstance(inner, Tuple) else Field(inner, name)
+    return map_children(term, lambda child: substitute_term(child, by))
+
+
+def substitute_factor(factor: Factor, by: Substitution) -> Factor:
+    """``factor`` with variables replaced. What a lift binds is replaced by variables only."""
+
+    def all_of(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+        return tuple(substitute_term(term, by) for term in terms)
+
+    match factor:
+        case Atom(name, args):
+            return Atom(name, all_of(args))
+        case Pointwise(operator, query, args):
+            return Pointwise(operator, query, all_of(args))
+        case Test(test):
+            return Test(substitute_term(test, by))
+        case Unnest(bag, pattern):
+            return Unnest(substitute_term(bag, by), substitute_term(pattern, by))
+        case Lift(var, aggregate, query, args):
+            return Lift(substitute_term(var, by), aggregate, query, all_of(args))
+        case _:
+            assert_never(factor)
+
+
+def substitute(monomial: Monomial, by: Substitution) -> Monomial:
+    """``monomial`` with variables replaced."""
+    return Monomial(
+        tuple(substitute_term(term, by) for term in monomial.keys),
+        tuple(substitute_term(term, by) for term in monomial.weights),
+        tuple(substitute_factor(factor, by) for factor in monomial.factors),
+    )
+
+
+def subqueries(query: Query) -> Iterator[Query]:
+    """The queries that lifts and count-wise operators of ``query`` read, outermost first."""
+    for monomial in query.monomials:
+        for factor in monomial.factors:
+            if isinstance(factor, Lift | Pointwise):
+                yield factor.query
+                yield from subqueries(factor.query)
+
+
+def inputs(query: Query) -> frozenset[str]:
+    """The tables and dictionaries ``query`` reads, also through its subqueries."""
+    return frozenset(
+        factor.name
+        for each in (query, *subqueries(query))
+        for monomial in each.monomials
+        for factor in monomial.factors
+        if isinstance(factor, Atom)
+    )
+
+
+def is_ready(factor: Factor, bound: Set[str]) -> bool:
+    """Whether ``factor`` can be solved once ``bound`` are known: what it does not bind itself is bound."""
+    match factor:
+        case Test():
+            return factor_vars(factor) <= bound
+        case Unnest(bag, _):
+            return term_vars(bag) <= bound
+        case Lift(_, _, _, args):
+            return term_vars(*args) <= bound
+        case Atom(_, args) | Pointwise(_, _, args):
+            return all(isinstance(arg, Var) or term_vars(arg) <= bound for arg in args)
+        case _:
+            assert_never(factor)
+
+
+def is_safe(query: Query, given: Set[str] = frozenset()) -> bool:
+    """Whether some order of every monomial's factors binds all its variables, from ``given`` alone."""
+    return all(_is_safe(monomial, given) for monomial in query.monomials) and all(
+        is_safe(inner) for monomial in query.monomials for inner in _inner(monomial)
+    )
+
+
+def _inner(monomial: Monomial) -> list[Query]:
+    return [factor.query for factor in monomial.factors if isinstance(factor, Lift | Pointwise)]
+
+
+def _is_safe(monomial: Monomial, given: Set[str]) -> bool:
+    bound, pending = set(given), list(monomial.factors)
+    while ready := [factor for factor in pending if is_ready(factor, bound)]:
+        bound |= factor_vars(*ready)
+        pending = [factor for factor in pending if factor not in ready]
+    return not pending and term_vars(*monomial.keys, *monomial.weights) <= bound
+
+
+def canonical(query: Query) -> Query:
+    """``query`` under names that do not depend on how its variables were called, factors in a fixed order.
+
+    Law: ``canonical(q) == canonical(r)`` implies that q and r differ in names and order only.
+    """
+    keys = tuple(Var(f"k{i}", key.type) for i, key in enumerate(query.keys))
+    monomials = sorted((_canonical_monomial(m) for m in query.monomials), key=repr)
+    return Query(keys, tuple(monomials), query.width)
+
+
+def _canonical_monomial(monomial: Monomial) -> Monomial:
+    factors = sorted((_canonical_inner(factor) for factor in monomial.factors), key=_shape)
+    ordered = Monomial(monomial.keys, monomial.weights, tuple(factors))
+    names: dict[str, Term] = {}
+    for term in (*(t for factor in factors for t in factor_terms(factor)), *ordered.keys, *ordered.weights):
+        for node in walk(term):
+            if isinstance(node, Var) and node.name not in names:
+                names[node.name] = Var(f"v{len(names)}", node.type)
+    return substitute(ordered, names)
+
+
+def _canonical_inner(factor: Factor) -> Factor:
+    match factor:
+        case Lift(var, aggregate, query, args):
+            return Lift(var, aggregate, canonical(query), args)
+        case Pointwise(operator, query, args):
+            return Pointwise(operator, canonical(query), args)
+    return factor
+
+
+def _shape(factor: Factor) -> str:
+    blank = {name: Var("_", UNIT) for name in factor_vars(factor)}
+    return repr(substitute_factor(factor, blank))

@@ -1,0 +1,204 @@
+"""From a path to a verified database connection, with SQLite's errors in words that say what to do.
+
+Law: a file that is refused is left byte for byte as it was, and so is its write-ahead log. It is verified through
+a connection that cannot write; only then is one opened that can.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+from types import TracebackType
+
+from nestling.errors import StoreError
+from nestling.storage.format import (
+    APPLICATION_ID,
+    SCHEMA,
+    VERSION,
+    Contents,
+    check_header,
+    check_structure,
+    check_version,
+    damaged,
+    migrate,
+    verify,
+)
+from nestling.storage.lock import in_use
+
+#: Pages of the write-ahead log before they are moved to the file: 16 MB. Fewer cost syncs, more cost space.
+CHECKPOINT = 4000
+PATIENCE = 5.0  # seconds to wait for another program, such as the shell of SQLite, that looks into the file
+
+
+def check_path(path: Path, create: bool) -> None:
+    """Refuse a path that cannot be a store, before anything is made beside it."""
+    if path.is_dir():
+        raise StoreError(f"{path} is a directory", hint="name a file in it")
+    if not path.exists():
+        if not create:
+            raise StoreError(f"{path} does not exist", hint="check the name, or open it with create=True")
+        if _size(_wal(path)):
+            raise StoreError(
+                f"{path} does not exist, but its write-ahead log {_wal(path).name} does",
+                hint=f"restore {path.name}, or delete {_wal(path).name} to start a new store",
+            )
+    elif not path.is_file():
+        raise StoreError(f"{path} is not a regular file", hint="choose another name")
+    elif not os.access(path, os.R_OK | os.W_OK):
+        raise StoreError(f"{path} may not be read and written", hint="change its permissions, or copy it")
+
+
+def connect(path: Path, witness: int, synchronous: str) -> tuple[sqlite3.Connection, Contents]:
+    """A connection for reading and writing, and what it gives access to: at least ``witness`` changes."""
+    try:
+        with Translated(path):
+            return _connect(path, witness, synchronous)
+    except OSError as error:
+        raise StoreError(
+            f"{path} cannot be used ({error.strerror})", hint="check the path and the disk"
+        ) from error
+
+
+def _connect(path: Path, witness: int, synchronous: str) -> tuple[sqlite3.Connection, Contents]:
+    if not path.exists():
+        _create(path)
+    check_header(path)
+    version, contents = _inspect(path, witness)
+    db = _connection(path, "mode=rw")
+    try:
+        _configure(db, synchronous)
+        return db, contents or _migrated(db, path, version)
+    except BaseException:
+        db.close()
+        raise
+
+
+def _create(path: Path) -> None:
+    """Make an empty store. It is complete when ``path`` appears: a kill leaves at most ``path-new``."""
+    new = path.with_name(f"{path.name}-new")
+    for leftover in new, _wal(new), new.with_name(f"{new.name}-shm"):
+        leftover.unlink(missing_ok=True)
+    with closing(sqlite3.connect(new, isolation_level=None)) as db:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute(f"PRAGMA user_version = {VERSION}")
+        for table in SCHEMA:
+            db.execute(table)
+        state = Contents({}, 0, 0, 0, 0, 0, 0).state_row()
+        db.execute("INSERT INTO state VALUES (1, ?, ?, ?, ?)", state)
+    new.replace(path)
+    _sync_directory(path.parent)
+
+
+def _sync_directory(path: Path) -> None:
+    if sys.platform != "win32":
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _inspect(path: Path, witness: int) -> tuple[int, Contents | None]:
+    """The version of a sound file, and what it holds if that is the version of today."""
+    # A write-ahead log is part of the file. Without one, SQLite shall not make an empty one either.
+    with closing(_connection(path, "mode=ro" if _size(_wal(path)) else "immutable=1")) as db:
+        version = check_version(db, path)
+        check_structure(db, path)
+        if version != VERSION:
+            return version, None
+        contents = verify(db, path)
+        _check_witness(path, contents.acknowledged, witness)
+        return version, contents
+
+
+def _check_witness(path: Path, found: int, witness: int) -> None:
+    if found < witness:
+        raise StoreError(
+            f"{path} lacks changes: {witness} were acknowledged, and {found} are there",
+            hint=f"its write-ahead log {_wal(path).name} was damaged or removed: restore both from one copy, "
+            f"or delete {path.name}-lock to go on without the missing changes",
+        )
+
+
+def _connection(path: Path, mode: str) -> sqlite3.Connection:
+    db = sqlite3.connect(
+        f"{path.as_uri()}?{mode}", uri=True, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+    )
+    db.execute("PRAGMA trusted_schema = OFF")  # no function is called because a damaged schema says so
+    return db
+
+
+def _configure(db: sqlite3.Connection, synchronous: str) -> None:
+    if sys.platform == "win32":
+        db.execute("PRAGMA locking_mode = EXCLUSIVE")
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute(f"PRAGMA synchronous = {synchronous}")
+    db.execute("PRAGMA fullfsync = ON")  # macOS: a sync reaches the disk
+    db.execute("PRAGMA secure_delete = OFF")  # some builds overwrite what is deleted: twice the writing
+    db.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT}")
+
+
+def _migrated(db: sqlite3.Connection, path: Path, version: int) -> Contents:
+    db.execute("BEGIN")
+    migrate(db, version)
+    contents = verify(db, path)
+    db.execute("COMMIT")
+    return contents
+
+
+def _wal(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def file_bytes(path: Path) -> int:
+    """The size of the store on disk, its write-ahead log included."""
+    return _size(path) + _size(_wal(path))
+
+
+class Translated:
+    """A context in which an error of SQLite becomes a ``StoreError`` about ``path``."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, sqlite3.Error):
+            raise _translate(self._path, error) from error
+
+
+def _translate(path: Path, error: sqlite3.Error) -> StoreError:
+    name = getattr(error, "sqlite_errorname", "")  # absent where the error is of Python's making
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return in_use(path, "another program")
+    for prefix, what, hint in _ERRORS:
+        if name.startswith(prefix):
+            return StoreError(f"{path} {what} ({error})", hint=hint)
+    return damaged(path, str(error))
+
+
+_ERRORS = (
+    ("SQLITE_FULL", "was not changed: the disk is full", "make room, and try again"),
+    ("SQLITE_IOERR", "was not changed: the disk does not do its work", "check the disk, then open it again"),
+    ("SQLITE_READONLY", "cannot be written", "check the permissions of the file and its directory"),
+    ("SQLITE_CANTOPEN", "cannot be opened", "check the permissions of the file and its directory"),
+    (
+        "SQLITE_CONSTRAINT",
+        "is not as it was left: an interrupt or another program changed it",
+        "open it again",
+    ),
+)

@@ -1,0 +1,288 @@
+"""A store in one file: definitions, a snapshot of all maps, and a log of the changes since.
+
+Law: what a method did before it returned is there after the process is killed, at whatever moment; what was under
+way is there whole or not at all. Law: ``open`` changes nothing in a file that it refuses.
+
+The file is an SQLite database with a write-ahead log. ``format`` says what is in it, ``connect`` how it is opened,
+``lock`` who may. A store is for one thread at a time.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import weakref
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, TypeAlias
+
+from nestling.errors import StoreError
+from nestling.storage.connect import Translated, check_path, connect, file_bytes
+from nestling.storage.format import (
+    Contents,
+    Definitions,
+    as_bytes,
+    as_text,
+    check_row,
+    checksum,
+    chunks_of,
+    damaged,
+    rows_of,
+)
+from nestling.storage.lock import Lock
+
+Durability: TypeAlias = Literal["full", "process"]
+Maps: TypeAlias = Iterable[tuple[str, Iterable[tuple[str, str]]]]
+
+SYNCHRONOUS = {"full": "FULL", "process": "NORMAL"}
+SMALL = 1 << 20  # bytes of log that are never worth a snapshot
+BATCH = 256  # log entries read at a time: no statement stays open while their reader does something else
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Sizes: of the log and the snapshot without overhead, and of all on disk."""
+
+    log_entries: int
+    log_bytes: int
+    snapshot_bytes: int
+    file_bytes: int
+
+    @property
+    def snapshot_due(self) -> bool:
+        """Whether the log has outgrown the snapshot.
+
+        Snapshots taken when this says so write at most twice what the log does in the long run, and leave at
+        most one snapshot's worth of changes to replay.
+        """
+        return self.log_bytes > max(self.snapshot_bytes, SMALL)
+
+
+class FileStore:
+    """An open store; ``open`` gives one, and it is its own context manager.
+
+    ``durability`` says what a change survives once its method has returned. ``"full"``: the loss of power, since
+    the write-ahead log is synced. ``"process"``: the end of the process by whatever signal; the loss of power may
+    take the last changes, but leaves the file sound. Measured with entries of 200 bytes on a virtual disk whose
+    sync takes 0.25 ms: 3,500 changes per second against 55,000, a ratio of 16.
+    """
+
+    def __init__(self, path: Path, db: sqlite3.Connection, lock: Lock, now: Contents, full: bool) -> None:
+        self.path = path
+        self._db, self._lock, self._now, self._full = db, lock, now, full
+        self._errors = Translated(path)
+        self._depth = self._snapshots = 0
+        self._pid = os.getpid()
+        self._end = weakref.finalize(self, _close, db, lock, self._pid)  # also when forgotten, and at exit
+
+    @classmethod
+    def open(
+        cls, path: str | os.PathLike[str], *, create: bool = True, durability: Durability = "full"
+    ) -> FileStore:
+        """The store at ``path``, verified, for this process alone; a new one if ``create`` and there is none."""
+        if durability not in SYNCHRONOUS:
+            raise StoreError(f"durability {durability!r} is unknown", hint='it is "full" or "process"')
+        where = Path(path).resolve()
+        check_path(where, create)
+        lock = Lock.acquire(where)
+        try:
+            db, now = connect(where, lock.witness, SYNCHRONOUS[durability])
+        except BaseException:
+            lock.release(remove=lock.fresh)
+            raise
+        return cls(where, db, lock, now, durability == "full")
+
+    def close(self) -> None:
+        """End the use of the file, which is then one file again; a second time does nothing."""
+        with self._errors:
+            self._end()
+
+    def __enter__(self) -> FileStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def definitions(self) -> list[tuple[str, str, str]]:
+        """``(kind, name, text)`` of what is defined, in order of creation."""
+        return [(kind, name, text) for (kind, name), (_, text) in self._now.definitions.items()]
+
+    def put_definition(self, kind: str, name: str, text: str) -> None:
+        """Define ``name``; if it is defined already, change its text and leave it in its place."""
+        known = self._now.definitions
+        newest = max((id_ for id_, _ in known.values()), default=0)
+        id_, _ = known.get((kind, name), (newest + 1, ""))
+        body = as_bytes(text)
+        row = id_, as_text(kind), as_text(name), body, checksum(body, "definition", id_, kind, name)
+        with self.transaction():
+            self._run("INSERT OR REPLACE INTO definition VALUES (?, ?, ?, ?, ?)", row)
+            self._edit({**known, (kind, name): (id_, text)})
+
+    def drop_definition(self, kind: str, name: str) -> None:
+        """Forget the definition of ``name``."""
+        left = dict(self._now.definitions)
+        if (kind, name) not in left:
+            raise StoreError(f"there is no {kind} {name!r} in {self.path}", hint="definitions() lists them")
+        id_, _ = left.pop((kind, name))
+        with self.transaction():
+            self._run("DELETE FROM definition WHERE id = ?", (id_,))
+            self._edit(left)
+
+    def append(self, text: str) -> int:
+        """Add an entry to the log; its number, one more than that of the last."""
+        now, body = self._now, as_bytes(text)
+        seq = now.last + 1
+        self._run("INSERT INTO log VALUES (?, ?, ?)", (seq, body, checksum(body, "log", seq, None)))
+        now.last, now.log_bytes = seq, now.log_bytes + len(body)
+        self._acknowledge()
+        return seq
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All that is done in the block happens, or nothing does; a block within a block likewise.
+
+        Law: an exception that leaves the block leaves the store as it was before it.
+        """
+        self._check_usable()
+        before = replace(self._now)
+        self._depth += 1
+        try:
+            with self._errors:
+                self._db.execute("SAVEPOINT nestling")
+            yield
+            self._run("RELEASE nestling")
+        except BaseException:
+            self._undo(before)
+            raise
+        finally:
+            self._depth -= 1
+        self._acknowledge()
+
+    def read_log(self, after: int) -> Iterator[tuple[int, str]]:
+        """The entries numbered above ``after``, with their numbers."""
+        if after < self._now.at:
+            raise StoreError(
+                f"{self.path} has no changes before {self._now.at + 1}",
+                hint="read the snapshot, then the log after it",
+            )
+        return self._entries(after)
+
+    def write_snapshot(self, at: int, maps: Maps) -> None:
+        """Replace the snapshot by ``maps``, the rows of each map as of change ``at``; drop the log up to ``at``.
+
+        Law: afterwards ``read_snapshot()`` gives ``at`` and these rows, and ``read_log(at)`` what it gave before;
+        until then, or if ``maps`` raises, both give what they gave before. Memory is that of one chunk.
+        """
+        if not self._now.at <= at <= self._now.last:
+            raise StoreError(
+                f"no snapshot of change {at} can be made of {self.path}",
+                hint=f"the log goes from {self._now.at} to {self._now.last}",
+            )
+        with self.transaction():
+            self._replace_snapshot(maps)
+            self._cut_log(at)
+            self._write_state()
+        if not self._depth:
+            self._checkpoint()
+
+    def read_snapshot(self) -> tuple[int, Iterator[tuple[str, str, str]]]:
+        """Which change the snapshot is of, 0 if there is none, and its ``(map, key, payload)`` in order."""
+        return self._now.at, self._rows(self._snapshots)
+
+    def stats(self) -> Stats:
+        """Sizes, and whether a snapshot is due."""
+        now = self._now
+        return Stats(now.last - now.at, now.log_bytes, now.snapshot_bytes, file_bytes(self.path))
+
+    def _run(self, statement: str, values: tuple[object, ...] = ()) -> sqlite3.Cursor:
+        self._check_usable()
+        with self._errors:
+            return self._db.execute(statement, values)
+
+    def _check_usable(self) -> None:
+        if not self._end.alive:
+            raise StoreError(f"{self.path} is closed", hint="open it again")
+        if self._pid != os.getpid():
+            raise StoreError(
+                f"{self.path} was opened before a fork", hint="use it in the parent process only"
+            )
+        if self._depth and not self._db.in_transaction:
+            raise StoreError(
+                f"the transaction on {self.path} has failed", hint="leave its block, and try again"
+            )
+
+    def _undo(self, before: Contents) -> None:
+        self._now = before
+        if self._end.alive and self._db.in_transaction:  # SQLite itself undoes all when the disk is full
+            with self._errors:
+                self._db.execute("ROLLBACK TO nestling")
+                self._db.execute("RELEASE nestling")
+
+    def _acknowledge(self) -> None:
+        if self._full and not self._depth:
+            self._lock.note(self._now.acknowledged)
+
+    def _edit(self, definitions: Definitions) -> None:
+        self._now.definitions = definitions
+        self._now.edits += 1
+        self._write_state()
+
+    def _write_state(self) -> None:
+        row = self._now.state_row()
+        self._run("UPDATE state SET at = ?, chunks = ?, edits = ?, checksum = ?", row)
+
+    def _replace_snapshot(self, maps: Maps) -> None:
+        self._snapshots += 1
+        self._now.chunks = self._now.snapshot_bytes = 0
+        self._run("DELETE FROM snapshot")
+        for id_, (name, body) in enumerate(chunks_of(maps), 1):
+            row = id_, as_text(name), body, checksum(body, "snapshot", id_, name)
+            self._run("INSERT INTO snapshot VALUES (?, ?, ?, ?)", row)
+            self._now.chunks, self._now.snapshot_bytes = id_, self._now.snapshot_bytes + len(body)
+
+    def _cut_log(self, at: int) -> None:
+        self._run("DELETE FROM log WHERE seq <= ?", (at,))
+        self._now.at = at
+        [(self._now.log_bytes,)] = self._run("SELECT coalesce(sum(length(body)), 0) FROM log")
+
+    def _checkpoint(self) -> None:
+        """Move the write-ahead log, as long as the snapshot now, to the file."""
+        with suppress(sqlite3.Error):  # it is durable where it is; the next change tries again
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _entries(self, after: int) -> Iterator[tuple[int, str]]:
+        statement = "SELECT seq, NULL, body, checksum FROM log WHERE seq > ? ORDER BY seq LIMIT ?"
+        while rows := self._run(statement, (after, BATCH)).fetchall():
+            for row in rows:
+                yield row[0], self._sound("log", row).decode()
+            after = rows[-1][0]
+
+    def _rows(self, snapshot: int) -> Iterator[tuple[str, str, str]]:
+        statement = "SELECT id, map, body, checksum FROM snapshot WHERE id = ?"
+        for id_ in range(1, self._now.chunks + 1):
+            if snapshot != self._snapshots:
+                raise StoreError("the snapshot was replaced while it was read", hint="read it again")
+            row = self._run(statement, (id_,)).fetchone()
+            for key, payload in rows_of(self._sound("snapshot", row)):
+                yield row[1], key, payload
+
+    def _sound(self, table: str, row: tuple[int, str | None, bytes, int]) -> bytes:
+        try:
+            check_row(table, *row)
+        except (ValueError, TypeError) as error:
+            raise damaged(self.path, str(error)) from error
+        return row[2]
+
+
+def _close(db: sqlite3.Connection, lock: Lock, pid: int) -> None:
+    if pid != os.getpid():
+        return  # a forked child: the file is its parent's
+    try:
+        db.close()
+    finally:
+        lock.release()

@@ -1,0 +1,84 @@
+"""Conditions as sums of products.
+
+``[a ∨ b] = [a] + [b] − [a]·[b]``: with the disjuncts apart, each summand is bound by its own equalities, and a
+change meets the rows that match it instead of all. Negations are pushed to the comparisons first. Beyond ``MOST``
+summands a condition is left whole: a test on rows found otherwise.
+"""
+
+from __future__ import annotations
+
+from nestling.calculus.terms import Call, Term
+from nestling.calculus.types import Scalar
+from nestling.calculus.typing import term_type
+
+MOST = 16
+
+#: A product of conditions with its sign.
+Signed = tuple[int, tuple[Term, ...]]
+
+
+def summands(test: Term) -> list[Signed]:
+    """``[test]`` as a signed sum of conjunctions.
+
+    Law: for every assignment, the signs of the conjunctions that hold add up to 1 where ``test`` is true, else 0.
+    """
+    expanded = _expand(_pushed(test))
+    if len(expanded) > MOST:
+        return [(1, tuple(_conjuncts(test)))]
+    return expanded
+
+
+def _expand(test: Term) -> list[Signed]:
+    match test:
+        case Call("and", (left, right)):
+            return _times(_expand(left), _expand(right))
+        case Call("or", (left, right)) if _has_equality(left) and _has_equality(right):
+            a, b = _expand(left), _expand(right)
+            return [*a, *b, *((-sign, tests) for sign, tests in _times(a, b))]
+    return [(1, (test,))]
+
+
+def _times(left: list[Signed], right: list[Signed]) -> list[Signed]:
+    return [(s * t, tuple(dict.fromkeys((*a, *b)))) for s, a in left for t, b in right]
+
+
+def _conjuncts(test: Term) -> list[Term]:
+    match test:
+        case Call("and", (left, right)):
+            return [*_conjuncts(left), *_conjuncts(right)]
+    return [test]
+
+
+def _has_equality(test: Term) -> bool:
+    """Whether splitting off ``test`` gives its summand something to be looked up by."""
+    match test:
+        case Call("==" | "=", _):
+            return True
+        case Call("and", (left, right)):
+            return _has_equality(left) or _has_equality(right)
+        case Call("or", (left, right)):
+            return _has_equality(left) and _has_equality(right)
+    return False
+
+
+_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+def _pushed(test: Term) -> Term:
+    """``test`` with ``not`` pushed inward where two-valued logic allows it: a null is neither way round."""
+    match test:
+        case Call("not", (Call("not", (inner,)),)):
+            return _pushed(inner)
+        case Call("not", (Call("and" | "or" as name, (left, right)),)):
+            other = "or" if name == "and" else "and"
+            return Call(other, (_pushed(Call("not", (left,))), _pushed(Call("not", (right,)))))
+        case Call("not", (Call(name, args),)) if name in _OPPOSITE and _two_valued(Call(name, args)):
+            return Call(_OPPOSITE[name], args)
+        case Call("and" | "or" as name, (left, right)):
+            return Call(name, (_pushed(left), _pushed(right)))
+    return test
+
+
+def _two_valued(test: Term) -> bool:
+    type_ = term_type(test)
+    return isinstance(type_, Scalar) and not type_.nullable

@@ -1,0 +1,80 @@
+"""Equations between variables, solved: a join is two atoms that share a variable.
+
+Law: ``unify`` keeps the meaning of a monomial, and may find it to be zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nestling.calculus.build import TRUE, call
+from nestling.calculus.terms import Call, Const, Term, Var
+from nestling.calculus.types import Scalar
+from nestling.calculus.typing import term_type
+from nestling.program.flat import Factor, Lift, Monomial, Test
+from nestling.program.traverse import substitute, term_vars
+from nestling.transform.simplify import simplify_term
+
+
+def unify(monomial: Monomial, fixed: frozenset[str] = frozenset()) -> Monomial | None:
+    """``monomial`` with its equations solved for variables that are not ``fixed``; ``None`` where none can hold."""
+    changed = True
+    while changed:
+        changed = False
+        for factor in monomial.factors:
+            if isinstance(factor, Test):
+                solved = _solve(monomial, factor, fixed)
+                if solved is not None:
+                    monomial, changed = solved, True
+                    break
+    return _without_trivial(monomial)
+
+
+def _solve(monomial: Monomial, test: Test, fixed: frozenset[str]) -> Monomial | None:
+    match test.test:
+        case Call("==" | "=" as name, (left, right)):
+            bound = _lifted(monomial.factors)
+            for var, term in ((left, right), (right, left)):
+                if (
+                    isinstance(var, Var)
+                    and var.name not in fixed | bound | term_vars(term)
+                    and _alike(var, term)
+                ):
+                    rest = tuple(f for f in monomial.factors if f is not test)
+                    null = _nulls_apart(name, var, term)
+                    return substitute(
+                        Monomial(monomial.keys, monomial.weights, (*rest, *null)), {var.name: term}
+                    )
+    return None
+
+
+def _lifted(factors: Iterable[Factor]) -> frozenset[str]:
+    """Variables that lifts bind: they are computed, and so are solved for by a test."""
+    return frozenset(factor.var.name for factor in factors if isinstance(factor, Lift))
+
+
+def _alike(var: Var, term: Term) -> bool:
+    """Whether equal values of the two types have equal hashes and print alike: then one may stand for the other."""
+    left, right = var.type, term_type(term)
+    return isinstance(left, Scalar) and isinstance(right, Scalar) and left.name == right.name or left == right
+
+
+def _nulls_apart(name: str, var: Var, term: Term) -> list[Factor]:
+    """The strict equality does not hold of two nulls, which one variable would make equal."""
+    if name == "==" or not (isinstance(var.type, Scalar) and var.type.nullable):
+        return []
+    return [Test(call("not", call("is_null", term)))]
+
+
+def _without_trivial(monomial: Monomial) -> Monomial | None:
+    factors: list[Factor] = []
+    for factor in monomial.factors:
+        if isinstance(factor, Test):
+            factor = Test(simplify_term(factor.test))
+            if factor.test == TRUE:
+                continue
+            if isinstance(factor.test, Const):
+                return None
+        factors.append(factor)
+    weights = tuple(simplify_term(weight) for weight in monomial.weights)
+    return Monomial(monomial.keys, weights, tuple(factors))

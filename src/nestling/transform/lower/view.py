@@ -1,0 +1,298 @@
+"""From the parts of a shredded view to flat queries.
+
+An element is a tree of terms over scalar variables: a row of a relation is a tuple of fresh variables, ``for``
+substitutes the tree for its variable, ``⊎`` makes summands. A lookup of a label that the query itself made
+inlines that definition; one of a label from an input reads its dictionary. Which of the two it is, is known
+here, for every summand has its labels from one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product as combinations
+from math import prod
+from typing import assert_never
+
+from nestling.calculus.build import call, const, leaves
+from nestling.calculus.terms import (
+    BagVar,
+    Change,
+    CountWise,
+    DictEmpty,
+    DictInput,
+    Dictionary,
+    DictLit,
+    DictUnion,
+    Empty,
+    Expr,
+    Flatten,
+    Fold,
+    For,
+    Group,
+    Guard,
+    InL,
+    Let,
+    Lookup,
+    Negate,
+    Product,
+    Relation,
+    Sing,
+    SingBag,
+    Term,
+    Tuple,
+    Union,
+    Var,
+)
+from nestling.calculus.traverse import Names, walk
+from nestling.calculus.types import ELEMENT, LABEL, Bag, Record, Type, dictionary_name
+from nestling.calculus.typing import element_type, term_type
+from nestling.program.flat import ORDERED, Atom, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
+from nestling.program.traverse import factor_vars, substitute_term, term_vars
+from nestling.transform.lower.conditions import summands
+from nestling.transform.lower.unify import unify
+from nestling.transform.shred import Shredded, dictionaries
+
+
+class CannotLower(Exception):
+    """A construct that has no flat form; the view is evaluated by the reference instead."""
+
+
+@dataclass(frozen=True)
+class Summand:
+    """One way to get an element: the tree of its value, a sign, and the factors that must hold."""
+
+    tree: Term
+    sign: int
+    factors: tuple[Factor, ...]
+
+
+@dataclass(frozen=True)
+class FlatView:
+    """A view as flat queries: ``rows`` and, per site, the ``definitions`` of its labels.
+
+    A definition's keys start with its environment (``arity`` columns), then come the columns of its elements.
+    """
+
+    rows: Query
+    definitions: Mapping[int, Definition]
+    element: Type
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What the labels of one site stand for."""
+
+    params: tuple[Var, ...]
+    query: Query
+
+
+def lower(shredded: Shredded) -> FlatView:
+    """The flat queries of a view, shredded through and through."""
+    lowering = _Lowering(Names.of(shredded.flat, *(d for _, d in dictionaries(shredded.context))))
+    rows = lowering.query((), (), shredded.flat, {})
+    definitions: dict[int, Definition] = {}
+    for _, dictionary in dictionaries(shredded.context):
+        for definition in _literals(dictionary):
+            definitions[definition.site] = lowering.definition(definition)
+    return FlatView(rows, definitions, shredded.element)
+
+
+def _literals(dictionary: Dictionary) -> list[DictLit]:
+    match dictionary:
+        case DictLit():
+            return [dictionary]
+        case DictUnion(parts):
+            return [literal for part in parts for literal in _literals(part)]
+        case DictInput() | DictEmpty():
+            return []
+        case _:
+            assert_never(dictionary)
+
+
+Env = Mapping[str, Term]
+
+
+class _Lowering:
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        #: Which dictionary a label variable was read with: a relation's or a dictionary's path.
+        self.origin: dict[str, str] = {}
+
+    def definition(self, literal: DictLit) -> Definition:
+        """``[⟨ι, x̄⟩ ↦ e]`` as a query keyed by the leaves of x̄, then by the columns of e."""
+        trees = {param.name: self.columns(param.type, param.name, None) for param in literal.params}
+        params = tuple(leaf for tree in trees.values() for leaf in leaves(tree) if isinstance(leaf, Var))
+        return Definition(params, self.query(params, params, literal.body, trees))
+
+    def query(self, params: tuple[Var, ...], keys: tuple[Term, ...], body: Expr, env: Env) -> Query:
+        """``Sum`` over ``keys`` and the columns of ``body``'s elements."""
+        columns = self.key_columns(element_type(body))
+        monomials = [
+            Monomial((*keys, *leaves(summand.tree)), (const(summand.sign),), summand.factors)
+            for summand in self.of(body, env)
+        ]
+        fixed = frozenset(param.name for param in params)
+        return Query((*params, *columns), _unified(monomials, fixed))
+
+    def key_columns(self, type_: Type) -> tuple[Var, ...]:
+        tree = self.columns(type_, "c", None)
+        return tuple(leaf for leaf in leaves(tree) if isinstance(leaf, Var))
+
+    def columns(self, type_: Type, prefix: str, path: str | None) -> Term:
+        """A tree of fresh variables in the shape of ``type_``."""
+        match type_:
+            case Record(fields):
+                parts = (
+                    (n, self.columns(t, f"{prefix}_{n}", f"{path}.{n}" if path else None)) for n, t in fields
+                )
+                return Tuple(tuple(parts))
+        var = Var(self.names.fresh(prefix), type_)
+        if type_ == LABEL and path is not None:
+            self.origin[var.name] = path
+        return var
+
+    def of(self, expr: Expr, env: Env) -> list[Summand]:  # noqa: C901 - one arm per node
+        match expr:
+            case Relation(name, type_):
+                return self.read(name, (), type_.element)
+            case Empty():
+                return []
+            case Sing(element):
+                return [Summand(substitute_term(element, env), 1, ())]
+            case Guard(test):
+                parts = summands(substitute_term(test, env))
+                return [Summand(Tuple(()), sign, tuple(map(Test, tests))) for sign, tests in parts]
+            case For(var, source, body):
+                return [
+                    _joined(outer, inner, inner.tree)
+                    for outer in self.of(source, env)
+                    for inner in self.of(body, {**env, var.name: outer.tree})
+                ]
+            case Product(factors):
+                return self.product([(name, self.of(factor, env)) for name, factor in factors])
+            case Union(terms):
+                return [summand for term in terms for summand in self.of(term, env)]
+            case Negate(body):
+                return [Summand(s.tree, -s.sign, s.factors) for s in self.of(body, env)]
+            case Flatten(body):
+                return [self.unnested(summand) for summand in self.of(body, env)]
+            case CountWise():
+                return [self.countwise(expr, env)]
+            case Fold():
+                return self.fold(expr, env)
+            case Lookup(dictionary, label):
+                return self.lookup(dictionary, substitute_term(label, env))
+            case SingBag() | Change() | Let() | Group() | BagVar():
+                raise CannotLower(f"an inner bag kept as one value: {expr}")
+            case _:
+                assert_never(expr)
+
+    def read(self, table: str, bound: tuple[Term, ...], element: Type) -> list[Summand]:
+        path = f"{table}.{ELEMENT}" if element == LABEL else table
+        tree = self.columns(element, "x", path)
+        return [Summand(tree, 1, (Atom(table, (*bound, *leaves(tree))),))]
+
+    def product(self, parts: list[tuple[str, list[Summand]]]) -> list[Summand]:
+        found = []
+        for chosen in combinations(*(summands_ for _, summands_ in parts)):
+            tree = Tuple(tuple((name, s.tree) for (name, _), s in zip(parts, chosen, strict=True)))
+            sign = prod(summand.sign for summand in chosen)
+            factors = tuple(factor for summand in chosen for factor in summand.factors)
+            found.append(Summand(tree, sign, factors))
+        return found
+
+    def unnested(self, summand: Summand) -> Summand:
+        type_ = term_type(summand.tree)
+        if not isinstance(type_, Bag):
+            raise CannotLower(f"flatten of {summand.tree}")
+        pattern = self.columns(type_.element, "u", None)
+        return Summand(pattern, summand.sign, (*summand.factors, Unnest(summand.tree, pattern)))
+
+    def countwise(self, expr: CountWise, env: Env) -> Summand:
+        """``f(e, …)``: one map whose measures are the arguments' counts."""
+        tree = self.columns(element_type(expr), "w", None)
+        if any(isinstance(term_type(leaf), Bag) for leaf in leaves(tree)):
+            raise CannotLower("nested values compared by content")
+        outer = _outer(env)
+        monomials = []
+        for position, arg in enumerate(expr.args):
+            for summand in self.of(arg, env):
+                weights = tuple(const(summand.sign if i == position else 0) for i in range(len(expr.args)))
+                monomials.append(Monomial(tuple(leaves(summand.tree)), weights, summand.factors))
+        query, args = self.closed(monomials, outer, len(expr.args), _vars(leaves(tree)))
+        return Summand(tree, 1, (Pointwise(expr.operator, query, (*args, *leaves(tree))),))
+
+    def fold(self, expr: Fold, env: Env) -> list[Summand]:
+        """``fold x := a(e) in b``: the measures of ``e`` by what it shares with its surroundings."""
+        monomials = [_measured(expr.aggregate, summand) for summand in self.of(expr.source, env)]
+        extra = (Var("v", element_type(expr.source)),) if expr.aggregate in ORDERED else ()
+        width = {"count": 1, "sum": 2, "avg": 2, "var": 3, "stdev": 3}.get(expr.aggregate, 1)
+        query, args = self.closed(monomials, _outer(env), width, extra)
+        var = Var(self.names.fresh(expr.var.name), expr.var.type)
+        lift = Lift(var, expr.aggregate, query, args)
+        return [
+            Summand(inner.tree, inner.sign, (lift, *inner.factors))
+            for inner in self.of(expr.body, {**env, expr.var.name: var})
+        ]
+
+    def closed(
+        self, monomials: list[Monomial], outer: Mapping[str, Var], width: int, columns: tuple[Var, ...]
+    ) -> tuple[Query, tuple[Term, ...]]:
+        """A query of its own, keyed by the outer variables it uses and then by ``columns``; and those variables."""
+        used: dict[str, Var] = {}
+        for monomial in monomials:
+            for name in sorted(factor_vars(*monomial.factors) | term_vars(*monomial.keys, *monomial.weights)):
+                if name in outer:
+                    used[name] = outer[name]
+        keyed = [Monomial((*used.values(), *m.keys), m.weights, m.factors) for m in monomials]
+        query = Query((*used.values(), *columns), _unified(keyed, frozenset()), width)
+        return query, tuple(used.values())
+
+    def lookup(self, dictionary: Dictionary, label: Term) -> list[Summand]:
+        match dictionary:
+            case DictLit(site, params, body):
+                if isinstance(label, InL) and label.site == site:
+                    return self.of(body, {p.name: arg for p, arg in zip(params, label.args, strict=True)})
+                return []
+            case DictInput(relation, path, element):
+                name = dictionary_name(relation, path)
+                if isinstance(label, Var) and self.origin.get(label.name, name) == name:
+                    return self.read(name, (label,), element)
+                return []
+            case DictUnion(parts):
+                return [summand for part in parts for summand in self.lookup(part, label)]
+            case DictEmpty():
+                return []
+            case _:
+                assert_never(dictionary)
+
+
+def _joined(outer: Summand, inner: Summand, tree: Term) -> Summand:
+    return Summand(tree, outer.sign * inner.sign, (*outer.factors, *inner.factors))
+
+
+def _outer(env: Env) -> dict[str, Var]:
+    return {leaf.name: leaf for tree in env.values() for leaf in _vars(_all_leaves(tree))}
+
+
+def _all_leaves(tree: Term) -> list[Term]:
+    return [node for node in walk(tree) if isinstance(node, Var)]
+
+
+def _vars(terms: list[Term]) -> tuple[Var, ...]:
+    return tuple(term for term in terms if isinstance(term, Var))
+
+
+def _measured(aggregate: str, summand: Summand) -> Monomial:
+    value, sign = summand.tree, const(summand.sign)
+    if aggregate in ORDERED:
+        return Monomial((value,), (sign,), summand.factors)
+    weights: list[Term] = [sign]
+    for _ in range({"count": 0, "sum": 1, "avg": 1}.get(aggregate, 2)):
+        weights.append(call("*", weights[-1], value))
+    return Monomial((), tuple(weights), summand.factors)
+
+
+def _unified(monomials: list[Monomial], fixed: frozenset[str]) -> tuple[Monomial, ...]:
+    return tuple(u for u in (unify(monomial, fixed) for monomial in monomials) if u is not None)

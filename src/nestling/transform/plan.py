@@ -1,0 +1,108 @@
+"""The order in which the steps of a statement are taken.
+
+Law (9): every order that binds what it uses means the same. ``plan`` takes, at each point, the step that promises
+the fewest entries: a test, a look-up by whole key, by a table's declared key, by part of a key, a scan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import replace
+from typing import assert_never
+
+from nestling.calculus.terms import Term, Var
+from nestling.program.statements import Assign, Both, Check, Combine, Each, Find, Measure, Step
+from nestling.program.traverse import term_vars
+
+#: The declared key of a table, by name: positions that determine a row.
+Keys = Mapping[str, tuple[int, ...]]
+
+
+class Unplannable(Exception):
+    """No order binds every variable before it is used."""
+
+
+def plan(steps: Iterable[Step], given: Set[str], keys: Keys) -> tuple[Step, ...]:
+    """``steps`` in an order that binds what it uses, from the variables ``given``."""
+    pending, bound, ordered = list(steps), set(given), []
+    while pending:
+        ready = [step for step in pending if is_ready(step, bound)]
+        if not ready:
+            raise Unplannable(f"no step can be taken first: {pending}")
+        best = min(ready, key=lambda step: _rank(step, bound, keys))
+        pending = [step for step in pending if step is not best]
+        ordered.append(_resolved(best, bound))
+        bound |= term_vars(*step_terms(best))
+    return tuple(ordered)
+
+
+def step_terms(step: Step) -> tuple[Term, ...]:
+    """The terms of a step, what it binds included."""
+    match step:
+        case Find(_, args, _, counts):
+            return (*args, *counts)
+        case Check(test):
+            return (test,)
+        case Each(bag, pattern, count):
+            return (bag, pattern, count)
+        case Measure(var, _, _, args):
+            return (var, *args)
+        case Combine(var, _, counts, minus):
+            return (var, *counts, *minus)
+        case Assign(var, term):
+            return (var, term)
+        case Both(var, sign, _, new, old):
+            return (var, sign, *new, *old)
+        case _:
+            assert_never(step)
+
+
+def is_ready(step: Step, bound: Set[str]) -> bool:
+    """Whether all that ``step`` uses is bound."""
+    match step:
+        case Find(_, args, _, _):
+            return all(isinstance(arg, Var) or term_vars(arg) <= bound for arg in args)
+        case Check(test):
+            return term_vars(test) <= bound
+        case Each(bag, _, _):
+            return term_vars(bag) <= bound
+        case Measure(_, _, _, args):
+            return term_vars(*args) <= bound
+        case Combine(_, _, counts, minus):
+            return term_vars(*counts, *minus) <= bound
+        case Assign(_, term):
+            return term_vars(term) <= bound
+        case Both(_, _, _, new, old):
+            return term_vars(*new, *old) <= bound
+        case _:
+            assert_never(step)
+
+
+def known_positions(args: tuple[Term, ...], bound: Set[str]) -> tuple[int, ...]:
+    """The positions of ``args`` whose value is known once ``bound`` are."""
+    return tuple(i for i, arg in enumerate(args) if term_vars(arg) <= bound)
+
+
+def _rank(step: Step, bound: Set[str], keys: Keys) -> float:
+    match step:
+        case Find(source, args, _, _):
+            known = known_positions(args, bound)
+            if len(known) == len(args):
+                return 2
+            if keys.get(source) and set(keys[source]) <= set(known):
+                return 3
+            return 5 + (len(args) - len(known)) / 100 if known else 9
+        case Each():
+            return 4
+        case Measure() | Both():
+            return 1
+        case Check() | Combine() | Assign():
+            return 0
+        case _:
+            assert_never(step)
+
+
+def _resolved(step: Step, bound: Set[str]) -> Step:
+    if isinstance(step, Find):
+        return replace(step, known=known_positions(step.args, bound))
+    return step

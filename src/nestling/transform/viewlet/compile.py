@@ -1,0 +1,219 @@
+"""From flat views to one program: which maps to store, and what maintains each.
+
+A view is read by plans over maps, and a map is maintained by statements over maps; both come from the same step:
+given the variables that are known (a label's environment, a row that arrived), the rest of a monomial falls
+apart into components that share no other variable, and each component is a map of its own (the four rules of
+DBToaster's Figure 2). Aggregates and count-wise operators read maps of their own, and pass a change of one on
+where it matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from nestling.calculus.build import call, const
+from nestling.calculus.terms import Const, Term, Var
+from nestling.calculus.traverse import Names
+from nestling.calculus.types import INT
+from nestling.program.flat import ORDERED, Atom, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
+from nestling.program.statements import (
+    Both,
+    Check,
+    Combine,
+    Each,
+    Event,
+    Find,
+    MapDecl,
+    Measure,
+    Plan,
+    Program,
+    Statement,
+    Step,
+    TableDecl,
+    ViewPlan,
+)
+from nestling.program.traverse import canonical, is_safe
+from nestling.transform.lower import FlatView
+from nestling.transform.plan import Unplannable, plan
+from nestling.transform.viewlet.components import split
+from nestling.transform.viewlet.events import replaced, row_deltas, subsets
+from nestling.transform.viewlet.schedule import triggers
+
+#: More maps than this for one view: re-evaluate it instead, and say so.
+MOST_MAPS = 100
+
+
+class CannotCompile(Exception):
+    """A query that no set of maps maintains; it is evaluated by the reference when it is read."""
+
+
+def compile_views(tables: Mapping[str, TableDecl], views: Mapping[str, FlatView]) -> Program:
+    """The program that maintains ``views`` over ``tables``; equal maps are stored once."""
+    compiler = Compiler(dict(tables))
+    plans = {name: compiler.view(name, view) for name, view in views.items()}
+    return Program(tables, compiler.maps, triggers(tables, compiler.rows, compiler.events), plans)
+
+
+@dataclass
+class Compiler:
+    """The maps so far, and the statements that each table and each map sets off."""
+
+    tables: dict[str, TableDecl]
+    maps: dict[str, MapDecl] = field(default_factory=dict)
+    by_query: dict[tuple[Query, bool], str] = field(default_factory=dict)
+    rows: dict[str, list[Statement]] = field(default_factory=dict)
+    events: dict[str, list[tuple[Event, Statement]]] = field(default_factory=dict)
+    names: Names = field(default_factory=Names)
+
+    def view(self, name: str, view: FlatView) -> ViewPlan:
+        definitions = {site: self.read(d.params, d.query) for site, d in view.definitions.items()}
+        return ViewPlan(name, view.element, self.read((), view.rows), definitions)
+
+    def read(self, params: tuple[Var, ...], query: Query) -> Plan:
+        """How to find the entries of ``query`` for given ``params``: as if these were an event."""
+        if not is_safe(query, {param.name for param in params}):
+            raise CannotCompile(f"the answer is not bound by what is stored: {query}")
+        statements = [self.statement("", monomial, params, (), "rows") for monomial in query.monomials]
+        return Plan(params, tuple(statements))
+
+    def stored(self, query: Query, role: str, why: str, ordered: bool = False) -> str:
+        """The name of the map that holds ``query``, made if there is none yet."""
+        key = (canonical(query), ordered)
+        if key in self.by_query:
+            return self.by_query[key]
+        if not is_safe(query):
+            raise CannotCompile(f"a map needs every key bound by a row: {query}")
+        if len(self.maps) >= MOST_MAPS:
+            raise CannotCompile(f"more than {MOST_MAPS} maps")
+        name = self.names.fresh(f"{role.upper()[0]}{len(self.maps)}")
+        self.by_query[key] = name
+        self.maps[name] = MapDecl(name, query, role, why, ordered, self.is_positive(query))
+        for monomial in query.monomials:
+            self.maintain(name, monomial)
+        return name
+
+    def maintain(self, target: str, monomial: Monomial) -> None:
+        """The statements by which ``monomial`` of ``target`` follows its tables and its nested maps."""
+        for table in dict.fromkeys(f.name for f in monomial.factors if isinstance(f, Atom)):
+            columns = self.tables[table].columns
+            times = Var("times", INT)
+            for delta in row_deltas(monomial, table, columns, times):
+                statement = self.statement(target, delta, (*columns, times), (), "aux")
+                self.rows.setdefault(table, []).append(statement)
+        nested = [f for f in monomial.factors if isinstance(f, Lift | Pointwise)]
+        by_map: dict[str, list[Lift | Pointwise]] = {}
+        for factor in nested:
+            by_map.setdefault(self.nested_map(factor), []).append(factor)
+        for name, factors in by_map.items():
+            self.follow(target, monomial, name, factors)
+
+    def follow(self, target: str, monomial: Monomial, name: str, factors: list[Lift | Pointwise]) -> None:
+        """What a change of map ``name`` adds to ``monomial``, which reads it in ``factors``."""
+        if self.maps[name].ordered and len(factors) > 1:
+            raise CannotCompile("two ordered aggregates of one map in one product")
+        for chosen in subsets(factors):
+            event = self.event(name, chosen[0])
+            steps, times = zip(*(self.flipped(factor, event) for factor in chosen), strict=True)
+            matches = [(factor.args, event.keys) for factor in chosen]
+            delta = replaced(monomial, chosen, matches, times)
+            if delta is not None:
+                given = (*event.keys, *event.old, *event.new)
+                statement = self.statement(target, delta, given, steps, "aux")
+                self.events.setdefault(name, []).append((event, statement))
+
+    def event(self, name: str, factor: Lift | Pointwise) -> Event:
+        decl = self.maps[name]
+        if decl.ordered and isinstance(factor, Lift):
+            keys = tuple(Var(f"{name}_k{i}", k.type) for i, k in enumerate(decl.columns[:-1]))
+            old, new = Var(f"{name}_old", factor.var.type), Var(f"{name}_new", factor.var.type)
+            return Event(keys, (old,), (new,), factor.aggregate)
+        keys = tuple(Var(f"{name}_k{i}", k.type) for i, k in enumerate(decl.columns))
+        old_cells = tuple(Var(f"{name}_old{i}", INT) for i in range(decl.width))
+        new_cells = tuple(Var(f"{name}_new{i}", INT) for i in range(decl.width))
+        return Event(keys, old_cells, new_cells)
+
+    def flipped(self, factor: Lift | Pointwise, event: Event) -> tuple[Step, Var]:
+        """The step that turns an event into a change of ``factor``, and what it multiplies by."""
+        if isinstance(factor, Pointwise):
+            var = Var(self.names.fresh("flip"), INT)
+            return Combine(var, factor.operator, event.new, event.old), var
+        sign = Var(self.names.fresh("sign"), INT)
+        return Both(factor.var, sign, factor.aggregate, event.new, event.old), sign
+
+    def nested_map(self, factor: Lift | Pointwise) -> str:
+        if isinstance(factor, Lift):
+            ordered = factor.aggregate in ORDERED
+            return self.stored(factor.query, "lift", f"{factor.aggregate} reads it", ordered)
+        return self.stored(factor.query, "count", f"{factor.operator} reads it")
+
+    def statement(
+        self,
+        target: str,
+        monomial: Monomial,
+        given: tuple[Var, ...],
+        before: Iterable[Step],
+        role: str,
+    ) -> Statement:
+        """``monomial`` as a loop nest that starts from ``given`` and adds to ``target``."""
+        known = frozenset(var.name for var in given)
+        bound = known | frozenset(s.var.name for s in before if isinstance(s, Both | Combine))
+        parts = split(monomial, bound, self.tables)
+        steps, weights = list(before), list(parts.weights)
+        for component in parts.stored:
+            name = self.stored(component.query, role, component.why)
+            counts = tuple(Var(self.names.fresh("n"), INT) for _ in range(component.query.width))
+            steps.append(Find(name, component.query.keys, (), counts))
+            weights = [_times(counts[i], w) for i, w in zip(component.measures, weights, strict=True)]
+        for factor in parts.factors:
+            new_steps, count = self.solved(factor)
+            steps += new_steps
+            if count is not None:
+                weights = [_times(count, weight) for weight in weights]
+        keys = {name: table.key for name, table in self.tables.items()}
+        try:
+            ordered = plan(steps, known, keys)
+        except Unplannable as error:
+            raise CannotCompile(str(error)) from error
+        return Statement(target, monomial.keys, tuple(weights), ordered)
+
+    def solved(self, factor: Factor) -> tuple[list[Step], Var | None]:
+        """The steps that solve ``factor``, and the multiplicity it contributes."""
+        match factor:
+            case Test(test):
+                return [Check(test)], None
+            case Atom(name, args):
+                if self.tables[name].key:
+                    return [Find(name, args, (), ())], None
+                count = Var(self.names.fresh("n"), INT)
+                return [Find(name, args, (), (count,))], count
+            case Unnest(bag, pattern):
+                count = Var(self.names.fresh("n"), INT)
+                return [Each(bag, pattern, count)], count
+            case Lift(var, aggregate, _, args):
+                return [Measure(var, aggregate, self.nested_map(factor), args)], None
+            case Pointwise(operator, query, args):
+                counts = tuple(Var(self.names.fresh("n"), INT) for _ in range(query.width))
+                value = Var(self.names.fresh("n"), INT)
+                find = Find(self.nested_map(factor), args, (), counts)
+                return [find, Combine(value, operator, counts)], value
+
+    def is_positive(self, query: Query) -> bool:
+        """Whether every row adds to the count of its key, so that a key without a count has no rows."""
+        return all(
+            isinstance(m.weights[0], Const) and m.weights[0].value > 0 and self.has_positive_factors(m)
+            for m in query.monomials
+        )
+
+    def has_positive_factors(self, monomial: Monomial) -> bool:
+        return all(
+            f.operator not in ("min", "max") or self.is_positive(f.query)
+            for f in monomial.factors
+            if isinstance(f, Pointwise)
+        )
+
+
+def _times(left: Term, right: Term) -> Term:
+    if left == const(1):
+        return right
+    return left if right == const(1) else call("*", left, right)

@@ -1,0 +1,89 @@
+"""The order of a trigger's actions.
+
+Statements on a row read everything as it was, so a map is read before it is added to: readers first, the table
+itself last. Then the changes collected for nested maps are passed on, inner maps before those that read them;
+their statements read everything else as it is. Together this telescopes: each input of a product changes once,
+those before it already new, those after it still old.
+
+Law (8): the sum of all that is added is the difference of the map's meanings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from graphlib import TopologicalSorter
+
+from nestling.calculus.terms import Var
+from nestling.calculus.types import INT
+from nestling.program.statements import (
+    Action,
+    Add,
+    Event,
+    Find,
+    Measure,
+    Propagate,
+    Statement,
+    TableDecl,
+    Trigger,
+    Write,
+)
+
+Rows = Mapping[str, list[Statement]]
+Events = Mapping[str, list[tuple[Event, Statement]]]
+
+
+def triggers(tables: Mapping[str, TableDecl], rows: Rows, events: Events) -> dict[str, Trigger]:
+    """One trigger per table."""
+    return {
+        name: Trigger(name, table.columns, Var("times", INT), tuple(_actions(name, rows, events)))
+        for name, table in tables.items()
+    }
+
+
+def _actions(table: str, rows: Rows, events: Events) -> list[Action]:
+    statements = rows.get(table, [])
+    later = [s for s in statements if s.target in events]
+    now = [s for s in statements if s.target not in events]
+    collected = [Add(statement, later=True) for statement in later]
+    return [
+        *collected,
+        *(Add(statement) for statement in _readers_first(now)),
+        Write(table),
+        *_propagations({s.target for s in later}, events),
+    ]
+
+
+def _readers_first(statements: list[Statement]) -> list[Statement]:
+    """Every statement before those that add to what it reads."""
+    sorter: TopologicalSorter[int] = TopologicalSorter()
+    for i, writer in enumerate(statements):
+        readers = (j for j, reader in enumerate(statements) if j != i and writer.target in reads(reader))
+        sorter.add(i, *readers)
+    return [statements[i] for i in sorter.static_order()]
+
+
+def reads(statement: Statement) -> set[str]:
+    """The maps and tables a statement looks into."""
+    return {step.source for step in statement.steps if isinstance(step, Find | Measure)}
+
+
+def _propagations(first: set[str], events: Events) -> list[Propagate]:
+    reached, pending = set(first), list(first)
+    while pending:
+        for _, statement in events[pending.pop()]:
+            if statement.target in events and statement.target not in reached:
+                reached.add(statement.target)
+                pending.append(statement.target)
+    sorter: TopologicalSorter[str] = TopologicalSorter({name: set[str]() for name in sorted(reached)})
+    for name in sorted(reached):
+        for _, statement in events[name]:
+            if statement.target in reached:
+                sorter.add(statement.target, name)
+    return [_propagate(name, events) for name in sorter.static_order()]
+
+
+def _propagate(name: str, events: Events) -> Propagate:
+    by_event: dict[Event, list[Add]] = {}
+    for event, statement in events[name]:
+        by_event.setdefault(event, []).append(Add(statement, later=statement.target in events))
+    return Propagate(name, tuple((event, tuple(adds)) for event, adds in by_event.items()))

@@ -1,0 +1,140 @@
+"""Law 4: a delta costs less than its query, and the estimate of a query is never too low."""
+
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from nestling.calculus.evaluate import evaluate
+from nestling.calculus.parse import parse
+from nestling.calculus.terms import Expr
+from nestling.calculus.traverse import is_input_dependent
+from nestling.calculus.types import INT, Bag, Record, Type
+from nestling.calculus.typing import type_of
+from nestling.transform.cost import (
+    ONE,
+    Cost,
+    Costs,
+    Many,
+    Symbolic,
+    at_most,
+    cost,
+    less,
+    size,
+    symbolic_size,
+    tcost,
+)
+from nestling.transform.delta import delta
+from nestling.transform.normalize import normalize
+from tests.strategies import CATALOG, instances, queries
+
+ALL = frozenset(CATALOG)
+
+
+@st.composite
+def sizes(draw, type_: Type, most: Any = None, top: bool = True) -> Any:
+    """A size of a value, nowhere above ``most``; at the top it is at least 2, or else below ``most``."""
+    match type_:
+        case Record():
+            bounds = most.fields if most else (None,) * len(type_.types)
+            fields = zip(type_.types, bounds, strict=True)
+            return Costs(tuple(draw(sizes(field, bound, False)) for field, bound in fields))
+        case Bag(element):
+            counts = st.integers(1, most.count - top) if most else st.integers(1 + top, 5)
+            return Many(draw(counts), draw(sizes(element, most and most.each, False)))
+    return ONE
+
+
+@st.composite
+def incremental(draw) -> dict[str, Cost]:
+    """Sizes of all relations and of changes that are incremental: size(ΔR) ≺ size(R)."""
+    found: dict[str, Cost] = {}
+    for name, type_ in CATALOG.items():
+        found[name] = draw(sizes(type_))
+        found[f"Δ{name}"] = draw(sizes(type_, found[name]))
+    return found
+
+
+def is_cheaper(query: Expr, known: dict[str, Cost]) -> None:
+    """``query`` is an input-dependent IncNRC⁺ query whose ∅ are propagated."""
+    of_query, of_change = cost(query, known), cost(delta(query, ALL), known)
+
+    assert less(of_change, of_query)
+    assert tcost(of_change) < tcost(of_query)
+
+
+@given(incremental())
+def test_random_changes_are_incremental(known):
+    """size(ΔR) ≺ size(R)"""
+    assert all(less(known[f"Δ{name}"], known[name]) for name in CATALOG)
+
+
+@given(queries("inc"), incremental())
+def test_a_delta_costs_less_than_its_query(query, known):
+    """size(ΔR) ≺ size(R)  ⟹  C[δh] ≺ C[h]  and  tcost(C[δh]) < tcost(C[h])"""
+    query = normalize(query)
+    assume(is_input_dependent(query))
+    is_cheaper(query, known)
+
+
+def test_the_law_needs_union_to_cost_the_greater_of_its_terms():
+    """R × R with |R| = 2, |ΔR| = 1: the delta has 2 + 2 + 1 elements where the query has 4."""
+    query = parse("⟨a: R × b: R⟩", {"R": Bag(INT)})
+    change = delta(query, frozenset("R"))
+    known = {"R": Many(2, ONE), "ΔR": Many(1, ONE)}
+
+    assert tcost(cost(change, known, "sum")) == 10 > tcost(cost(query, known, "sum")) == 8
+    assert tcost(cost(change, known, "sup")) == 4 < tcost(cost(query, known, "sup")) == 8
+
+
+@given(instances("full"))
+def test_the_estimate_is_a_bound(instance):
+    """size(h[db]) ⪯ C[h] where ⊎ costs the sum of its terms, and so for δ(h)"""
+    state = instance.with_changes
+    known = {name: size(bag, CATALOG[name.removeprefix("Δ")]) for name, bag in state.items()}
+    for query in (instance.query, delta(instance.query, instance.changed)):
+        result = size(evaluate(query, state), type_of(query))
+
+        assert at_most(result, cost(query, known, "sum"))
+
+
+@pytest.mark.parametrize("mode", ["sup", "sum"])
+@given(query=queries("full"), numbers=st.lists(st.integers(1, 5), min_size=20, max_size=20))
+def test_formulas_have_the_value_of_numbers(mode, query, numbers):
+    """C[h] in symbols, at any sizes = C[h] in those numbers"""
+    names = [name for relation in CATALOG for name in (relation, f"Δ{relation}")]
+    symbols = {name: symbolic_size(name, CATALOG[name.removeprefix("Δ")]) for name in names}
+    occurring = sorted(names_in(list(symbols.values())))
+    values = dict(zip(occurring, numbers, strict=False))
+    known = {name: at(formula, values) for name, formula in symbols.items()}
+    for expr in (query, delta(query, ALL)):
+        formula = cost(expr, symbols, mode)
+
+        assert at(formula, values) == cost(expr, known, mode)
+        assert count_at(tcost(formula), values) == tcost(cost(expr, known, mode))
+
+
+def names_in(costs: list[Cost]) -> set[str]:
+    found: set[str] = set()
+    for each in costs:
+        match each:
+            case Costs(fields):
+                found |= names_in(list(fields))
+            case Many(Symbolic(choices), inner):
+                found |= {name for choice in choices for names, _ in choice for name in names}
+                found |= names_in([inner])
+    return found
+
+
+def at(formula: Cost, values: dict[str, int]) -> Cost:
+    match formula:
+        case Costs(fields):
+            return Costs(tuple(at(field, values) for field in fields))
+        case Many(count, each):
+            return Many(count_at(count, values), at(each, values))
+    return ONE
+
+
+def count_at(count: Any, values: dict[str, int]) -> int:
+    return count.at(values) if isinstance(count, Symbolic) else count
