@@ -396,7 +396,9 @@ class _Drawing:
 
     def call(self, want: Scalar, scope: Scope) -> Term:
         """A function of leaves, with a result of type ``want``."""
-        number, other, maybe = (partial(self.term, type_, scope, 0) for type_ in (INT, INT, MAYBE))
+        number, other, maybe, flag = (
+            partial(self.term, type_, scope, 0) for type_ in (INT, INT, MAYBE, FLAG)
+        )
         test = partial(self.condition, scope, 1)
         forms: dict[Scalar, list[Callable[[], Term]]] = {
             INT: [
@@ -412,7 +414,7 @@ class _Drawing:
             ],
             FLAG: [
                 partial(self.apply, "=", maybe, number),
-                *(partial(self.apply, name, partial(self.term, FLAG, scope, 0), test) for name in ("and", "or")),
+                *(partial(self.apply, name, flag, test) for name in ("and", "or")),
             ],
         }
         return self.pick(forms[want])()

@@ -90,7 +90,7 @@ def collector(
 ) -> Iterator[None]:
     """The garbage collector set as said, and as it was before afterwards.
 
-    ``freeze`` keeps what is alive at the beginning out of all collections.
+    ``freeze`` keeps what is alive at the beginning out of all collections; afterwards nothing is frozen.
     """
     was_enabled, were_thresholds = gc.isenabled(), gc.get_threshold()
     try:

@@ -158,7 +158,7 @@ LATER: dict[str, workload.View] = {"bsp": bsp, "axf": axf, "psp": psp, "mst": ms
 
 BROKERS = 10
 TICK = 100
-SPREAD = 150  # ticks that an order is away from the middle, on average
+SPREAD = 100  # ticks that an order is away from the middle, on average
 VOLUME = 300  # on average
 
 
@@ -228,12 +228,15 @@ class Bsv:
         _, _, broker, price, volume = row
         cell = self.cells.get(broker)
         if cell is None:
-            self.cells[broker] = [sign, sign * price * volume]
-            return
-        cell[1] += sign * price * volume
-        cell[0] += sign
-        if not cell[0]:
-            del self.cells[broker]
+            self.cells[broker] = [1, price * volume]
+        elif sign > 0:
+            cell[0] += 1
+            cell[1] += price * volume
+        else:
+            cell[0] -= 1
+            cell[1] -= price * volume
+            if not cell[0]:
+                del self.cells[broker]
 
     def result(self) -> list[Any]:
         return [(broker, 0.5 * (value * value)) for broker, (_, value) in self.cells.items()]

@@ -83,10 +83,11 @@ class Q3:
 
 
 class Q17:
-    """For each part [quantity of all, price of the small, {quantity: price}].
+    """For each part [quantity of all, price of the small, largest small quantity, price by quantity].
 
     A quantity is small if 200 times as much is less than the total, so ``(total - 1) // 200`` is the largest
-    small one. It moves by at most one step with each line item, and then one entry changes sides.
+    small one. It seldom moves, and by few steps; then the prices of these quantities change sides. Quantities
+    are small positive integers, so a list holds the prices.
     """
 
     __slots__ = ("cells", "on", "parts", "total")
@@ -110,20 +111,19 @@ class Q17:
         _, _, part, _, quantity, price, _, _ = row
         cell = self.cells.get(part)
         if cell is None:
-            cell = self.cells[part] = [0, 0, {}]
-        total, before, prices = cell
-        largest, small = (total - 1) // 200, before
-        prices[quantity] = prices.get(quantity, 0) + sign * price
-        if quantity <= largest:
-            small += sign * price
+            cell = self.cells[part] = [0, 0, -1, [0] * 51]
+        total, before, largest, prices = cell
+        price *= sign
+        try:
+            prices[quantity] += price
+        except IndexError:
+            prices += [0] * (quantity - len(prices)) + [price]
+        small = before + price if quantity <= largest else before
         cell[0] = total = total + sign * quantity
         bound = (total - 1) // 200
-        while largest < bound:
-            largest += 1
-            small += prices.get(largest, 0)
-        while largest > bound:
-            small -= prices.get(largest, 0)
-            largest -= 1
+        if bound != largest:
+            cell[2] = bound
+            small += sum(prices[largest + 1 : bound + 1]) - sum(prices[bound + 1 : largest + 1])
         if small != before:
             cell[1] = small
             if part in self.parts:

@@ -26,7 +26,7 @@ class Tables:
 
     def __init__(self, schema: Schema, keys: Keys) -> None:
         self._schema = schema
-        self._row = {table: _row_type(table, columns) for table, columns in schema.items()}
+        self.row = {table: _row_type(table, columns) for table, columns in schema.items()}
         self._key = {table: _key_of(list(schema[table]), keys[table]) for table in schema}
         self._rows: dict[str, dict[Any, Any]] = {table: {} for table in schema}
 
@@ -50,7 +50,7 @@ class Tables:
             del rows[key]
 
     def _typed_row(self, table: str, row: Row) -> Any:
-        return self._row[table](*map(_typed, self._schema[table].values(), row))
+        return self.row[table](*map(_typed, self._schema[table].values(), row))
 
     def _apply_deep(self, table: str, field: str, row: Row, sign: int) -> None:
         key, element = row

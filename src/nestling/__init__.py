@@ -1,3 +1,16 @@
 """Nestling: incremental views of nested data, in Python, embedded and on Spark."""
 
+from nestling.database import Database
+from nestling.errors import ChangeError, ConstraintError, NestlingError, QueryError, StoreError
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "ChangeError",
+    "ConstraintError",
+    "Database",
+    "NestlingError",
+    "QueryError",
+    "StoreError",
+    "__version__",
+]

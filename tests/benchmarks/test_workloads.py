@@ -4,6 +4,7 @@ import gc
 import random
 import sqlite3
 from collections import Counter
+from collections.abc import Callable
 from datetime import date
 from functools import partial
 from math import isclose
@@ -27,9 +28,9 @@ SMALL: list[tuple[ModuleType, Any]] = [
     (deep, deep.Size(n=4, orders=12, customers=4, products=10, changes=300)),
     (deep, deep.Size(n=3, orders=6, customers=4, products=10, changes=300, shallow=0.4, seed=2)),
 ]
-NAMES = [f"{module.__name__.rpartition('.')[2]}-{size.seed}" for module, size in SMALL]
 CHECKS = 6  # points of a stream at which everything is compared
 
+NAMES = [f"{module.__name__.rpartition('.')[2]}-{size.seed}" for module, size in SMALL]
 each_workload = pytest.mark.parametrize(("module", "size"), SMALL, ids=NAMES)
 
 
@@ -44,11 +45,19 @@ def tables_after(module: ModuleType, events: list[Event]) -> Tables:
     return tables
 
 
-def baselines_of(module: ModuleType) -> list[tuple[str, Any]]:
-    """All baselines with the view each keeps: those of ``HandWritten``, and the variants."""
-    parts = [(view, part()) for view, part in module.HandWritten.PARTS.items()]
-    variants = getattr(module, "VARIANTS", {})
-    return parts + [(view, make()) for view, ways in variants.items() for make in ways.values()]
+def baselines_of(module: ModuleType) -> tuple[list[tuple[str, Any]], Callable[..., None]]:
+    """The baselines, variants too, each with the view it keeps; and how to feed an event to all of them."""
+    together = module.HandWritten()
+    variants = [
+        (view, make()) for view, ways in getattr(module, "VARIANTS", {}).items() for make in ways.values()
+    ]
+
+    def apply(*event: Any) -> None:
+        together.apply(*event)
+        for _, variant in variants:
+            feed(variant.on, relevant([event], variant.on))
+
+    return [*together.parts.items(), *variants], apply
 
 
 def agree(module: ModuleType, parts: list[tuple[str, Any]], tables: Tables) -> None:
@@ -62,44 +71,27 @@ def agree(module: ModuleType, parts: list[tuple[str, Any]], tables: Tables) -> N
 
 @each_workload
 def test_baselines_agree_with_the_views_along_the_stream(module, size):
-    events, parts = stream(module, size), baselines_of(module)
-    tables = Tables(module.SCHEMA, module.KEYS)
+    events, tables = stream(module, size), Tables(module.SCHEMA, module.KEYS)
+    parts, apply = baselines_of(module)
     checks = {len(events) * nth // CHECKS for nth in range(CHECKS + 1)}
 
     for done, event in enumerate(events):
         if done in checks:
             agree(module, parts, tables)
         tables.apply(*event)
-        for _, part in parts:
-            feed(part.on, relevant([event], part.on))
+        apply(*event)
 
     agree(module, parts, tables)
-
-
-@pytest.mark.parametrize(("module", "size"), [(module, size) for module, size in SMALL if size.seed == 1])
-def test_there_is_something_to_agree_on(module, size):
-    for rows in module.recompute(tables_after(module, stream(module, size))).values():
-        assert rows
-        assert rows != [(0,)]
+    if size.seed == 1:  # the others are too small to promise anything
+        assert not [view for view, part in parts if part.result() in ([], [(0,)])]
 
 
 @each_workload
 def test_every_table_has_a_key_and_every_view_a_baseline_and_a_recomputation(module, size):
     assert module.KEYS.keys() == module.SCHEMA.keys()
     assert module.VIEWS.keys() == module.RECOMPUTE.keys() == module.HandWritten.PARTS.keys()
-    assert not module.VIEWS.keys() & getattr(module, "LATER", {}).keys()
-
-
-@each_workload
-def test_handwritten_keeps_all_views_at_once(module, size):
-    events, together = stream(module, size), module.HandWritten()
-
-    for event in events:
-        together.apply(*event)
-
-    recomputed = module.recompute(tables_after(module, events))
-    for view in module.VIEWS:
-        assert as_bag(together.result(view)) == as_bag(recomputed[view])
+    if hasattr(module, "SQL"):
+        assert module.SQL.keys() == module.VIEWS.keys() | module.LATER.keys()
 
 
 def test_handwritten_keeps_the_views_asked_for():
@@ -113,13 +105,12 @@ def test_handwritten_keeps_the_views_asked_for():
 
 @each_workload
 def test_nothing_is_left_when_all_is_deleted(module, size):
-    parts = baselines_of(module)
+    parts, apply = baselines_of(module)
     events = stream(module, size)
     tables = tables_after(module, events)
-    leaving = [(table, row, -1) for table in reversed(module.SCHEMA) for row in tables[table]]
 
-    for _, part in parts:
-        feed(part.on, relevant(events + leaving, part.on))
+    for event in events + [(table, row, -1) for table in reversed(module.SCHEMA) for row in tables[table]]:
+        apply(*event)
 
     agree(module, parts, tables_after(module, []))
     for _, part in parts:
@@ -142,20 +133,15 @@ def test_the_stream_is_determined_by_the_size(module, size):
 
 
 @each_workload
-def test_the_stream_fits_the_schema(module, size):
+def test_the_stream_fits_the_schema_and_deletes_only_what_is_there(module, size):
+    tables = Tables(module.SCHEMA, module.KEYS)
     for table, row, sign in stream(module, size):
+        tables.apply(table, row, sign)  # refuses what is not there, as the next test shows
         assert sign in {+1, -1}
-        if table in module.SCHEMA:
+        if table != "orders.items":
             types = [getattr(type_, "__origin__", type_) for type_ in module.SCHEMA[table].values()]
             assert all(map(isinstance, row, types))
             assert len(row) == len(types)
-        else:
-            assert table == "orders.items"
-
-
-@each_workload
-def test_the_stream_deletes_only_what_is_there(module, size):
-    tables_after(module, stream(module, size))  # refuses the rest, as the next test shows
 
 
 @pytest.mark.parametrize(
@@ -174,37 +160,23 @@ def test_tables_refuse_what_does_not_fit(event, complaint):
     with pytest.raises(ValueError, match=complaint):
         tables.apply(*event)
 
-
-def test_inner_bags_have_no_order():
-    tables = tables_after(deep, [("orders", (7, 1, [(1, 2), (2, 2), (1, 2)]), +1)])
-
-    tables.apply("orders", (7, 1, [(1, 2), (1, 2), (2, 2)]), -1)
-
+    tables.apply("orders", (7, 1, [(2, 2), (1, 2)]), -1)  # the order inside a bag carries no meaning
     assert tables["orders"] == []
 
 
-def test_nakamura_enters_transactions_as_the_paper_says():
-    events = Counter(event[::2] for event in nakamura.events(nakamura.Size(primary=900)))
+def test_nakamura_enters_transactions_as_the_paper_says_and_takes_back_all_kinds():
+    size = nakamura.Size(primary=900)
+    events = Counter(event[::2] for event in nakamura.events(size))
+    unpaid = nakamura.recompute(tables_after(nakamura, stream(nakamura, size)))["unpaid_sales"]
 
     assert events == {
         **{(table, +1): 300 for table in ("orders", "sales", "cashReceipts")},
         **{(table, +1): 1_500 for table in ("orderLineItems", "saleLineItems", "payments")},
     }
+    assert 30 < len(unpaid) < 150
 
-
-def test_nakamura_leaves_some_sales_unpaid():
-    size = nakamura.Size(primary=900)
-    tables = tables_after(nakamura, stream(nakamura, size))
-
-    unpaid = len(nakamura.recompute(tables)["unpaid_sales"])
-
-    assert 30 < unpaid < 150
-
-
-def test_nakamura_takes_back_transactions_of_every_kind():
-    events = nakamura.events(nakamura.Size(primary=300, withdrawn=0.3))
-    gone = {table for table, _, sign in events if sign < 0}
-
+    withdrawing = nakamura.events(nakamura.Size(primary=300, withdrawn=0.3))
+    gone = {table for table, _, sign in withdrawing if sign < 0}
     assert gone == nakamura.SCHEMA.keys() - {"customers", "products"}
 
 
@@ -238,20 +210,15 @@ def test_tpch_has_the_sizes_and_the_deletions_it_says():
     assert (events["supplier", +1], events["nation", +1]) == (10, 25)
     assert 0.17 < events["orders", -1] / events["orders", +1] < 0.23
     assert 0.17 < events["lineitem", -1] / events["lineitem", +1] < 0.23
-
-
-def test_a_third_of_the_customers_never_orders():
-    orders = [row for table, row, _ in tpch.events(tpch.Size(scale=0.001)) if table == "orders"]
-
-    assert len({custkey for _, custkey, _, _ in orders}) == 100
-    assert all(custkey % 3 for _, custkey, _, _ in orders)
+    customers = {row[1] for table, row, _ in tpch.events(size) if table == "orders"}
+    assert customers == {custkey for custkey in range(1, 151) if custkey % 3}
 
 
 def crowded_row(rng: random.Random) -> tuple[str, Any]:
     """A row of Q3, Q17 or Q18 with so few different keys and days that all conditions meet."""
     day = date(1995, 3, rng.randint(14, 16))
     order, customer, part = rng.randint(1, 6), rng.randint(1, 4), rng.randint(1, 3)
-    quantity = rng.choice([1, 2, 3, 4, 5, 40, 60])
+    quantity = rng.choice([1, 2, 39, 40, 60, 99, 100])
     rows: dict[str, Any] = {
         "customer": (customer, 0, 0, rng.choice(["BUILDING", "BUILDING", "MACHINERY"])),
         "orders": (order, customer, day, 0),
@@ -264,56 +231,37 @@ def crowded_row(rng: random.Random) -> tuple[str, Any]:
 @pytest.mark.parametrize("seed", range(5))
 def test_tpch_baselines_take_rows_in_any_order(seed):
     """A row comes if its key is free and goes otherwise."""
-    rng, tables, parts = random.Random(seed), Tables(tpch.SCHEMA, tpch.KEYS), baselines_of(tpch)
+    rng, tables = random.Random(seed), Tables(tpch.SCHEMA, tpch.KEYS)
+    parts, apply = baselines_of(tpch)
     live: dict[tuple[str, Any], Any] = {}
     for step in range(400):
         table, row = crowded_row(rng)
         key = table, row[: 2 if table == "lineitem" else 1]
         event = (table, live.pop(key), -1) if key in live else (table, live.setdefault(key, row), +1)
         tables.apply(*event)
-        for _, part in parts:
-            feed(part.on, relevant([event], part.on))
+        apply(*event)
         if step % 5 == 0:
             agree(tpch, parts, tables)
 
 
 def test_related_as_bag_takes_duplicates():
-    rows = [
-        ("a", "x", "d"),
-        ("a", "x", "d"),
-        ("a", "y", "d"),
-        ("b", "x", "d"),
-        ("b", "x", "e"),
-        ("c", "y", "e"),
-    ]
-    movies = [*rows, rows[3]]
-    bag = related.RelatedAsBag()
+    rows = [tuple(letters) for letters in ("axd", "axd", "ayd", "bxd", "cye", "bxd")]
+    movie, bag = Tables(related.SCHEMA, related.KEYS).row["M"], related.RelatedAsBag()
 
-    feed(bag.on, [("M", row, +1) for row in movies] + [("M", rows[4], -1)])
+    feed(bag.on, [*(("M", row, +1) for row in rows), ("M", ("b", "x", "e"), +1), ("M", ("b", "x", "e"), -1)])
 
-    movies.remove(rows[4])
-    named = Tables({"M": {**related.SCHEMA["M"], "id": int}}, {"M": "id"})
-    for id_, row in enumerate(movies):
-        named.apply("M", (*row, id_), +1)
-    assert as_bag(bag.result()) == as_bag(run(related.related, named))
+    assert as_bag(bag.result()) == as_bag(related.related([movie(*row) for row in rows]))
 
 
-def test_deep_changes_are_deep():
+def test_deep_changes_are_deep_and_what_is_gone_takes_no_room():
     size = deep.Size(n=20, orders=10, changes=500)
-    events = list(deep.events(size))
-    tables = tables_after(deep, stream(deep, size))
-
-    assert {table for table, _, _ in events} == {"orders.items"}
-    assert {sign for _, _, sign in events} == {+1, -1}
-    assert 15 < sum(len(order.items) for order in tables["orders"]) / 10 < 25
-
-
-def test_an_element_that_is_gone_takes_no_room():
+    signs = Counter(event[::2] for event in deep.events(size))
     shop = deep.Shop()
     feed(shop.on, [("customers", (1, "a"), +1), ("orders", (7, 1, [(1, 2), (1, 2)]), +1)])
-
     feed(shop.on, [("orders.items", (7, (1, 2)), -1)] * 2)
 
+    assert signs.keys() == {("orders.items", +1), ("orders.items", -1)}
+    assert abs(signs["orders.items", +1] - 250) < 50
     assert shop.items == {7: {}}
 
 
@@ -350,12 +298,6 @@ def same(value: Any, other: Any) -> bool:
     return value == other if isinstance(value, str) else isclose(value, other)
 
 
-def test_every_sql_text_has_a_view():
-    for module in (orderbook, tpch):
-        assert module.SQL.keys() == (module.VIEWS | module.LATER).keys()
-    assert nakamura.OQL.keys() == nakamura.VIEWS.keys()
-
-
 def test_jobs_take_turns_beside_the_reference_loop(monkeypatch):
     monkeypatch.setattr(harness, "REFERENCE_STEPS", 10)
     order: list[str] = []
@@ -368,50 +310,34 @@ def test_jobs_take_turns_beside_the_reference_loop(monkeypatch):
     assert all(len(timing.seconds) == 3 for timing in timings.values())
 
 
-def test_the_median_run_counts():
-    timing = harness.Timing(100, (1.0, 9.0, 2.0))
-
-    assert timing.per_second == 50
-    assert timing.spread == 4
-
-
-def test_ratios_are_to_the_base():
-    timings = {harness.REFERENCE: harness.Timing(1_000, (1.0,)), "a": harness.Timing(500, (2.0,))}
+def test_the_median_run_counts_and_ratios_are_to_the_base():
+    timings = {harness.REFERENCE: harness.Timing(100, (1.0, 9.0, 2.0)), "a": harness.Timing(500, (20.0,))}
 
     assert harness.ratios(timings) == [
-        [harness.REFERENCE, "1,000", "1,000", "1.000", "0%"],
-        ["a", "500", "250", "0.250", "0%"],
+        [harness.REFERENCE, "100", "50", "1.000", "400%"],
+        ["a", "500", "25", "0.500", "0%"],
     ]
 
 
-@pytest.mark.parametrize("was_enabled", [True, False])
 @pytest.mark.parametrize("enabled", [True, False])
-def test_the_collector_is_put_back(was_enabled, enabled, request):
-    request.addfinalizer(gc.enable)
-    (gc.enable if was_enabled else gc.disable)()
-    before = gc.get_threshold()
+def test_the_collector_is_put_back(enabled):
+    before = gc.isenabled(), gc.get_threshold()
 
     with pytest.raises(KeyError), harness.collector(enabled, (10_000, 50, 100), freeze=True):
-        assert gc.isenabled() == enabled
-        assert gc.get_threshold() == (10_000, 50, 100)
+        assert (gc.isenabled(), gc.get_threshold()) == (enabled, (10_000, 50, 100))
         raise KeyError
 
-    assert gc.isenabled() == was_enabled
-    assert gc.get_threshold() == before
+    assert (gc.isenabled(), gc.get_threshold()) == before
 
 
-@pytest.mark.parametrize("plain", [True, False])
-def test_tables_are_shown(plain, capsys):
-    harness.show("speeds", ["job", "per s"], [["first", "1,000"], ["b", "9"]], plain=plain)
+def test_tables_are_shown_with_rich_or_aligned(capsys):
+    table = ("speeds", ["job", "per s"], [["first", "1,000"], ["b", "9"]])
 
-    shown = capsys.readouterr().out
-    assert all(word in shown for word in ("speeds", "job", "per s", "first", "1,000", "b", "9"))
+    harness.show(*table)
+    assert "1,000" in capsys.readouterr().out
 
-
-def test_a_plain_table_is_aligned():
-    table = harness.plain_table("speeds", ["job", "per s"], [["first", "1,000"], ["b", "9"]])
-
-    assert table.splitlines() == ["speeds", "job    per s", "first  1,000", "b          9"]
+    harness.show(*table, plain=True)
+    assert capsys.readouterr().out.splitlines() == ["speeds", "job    per s", "first  1,000", "b          9"]
 
 
 @each_workload

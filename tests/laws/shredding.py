@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nestling.calculus.evaluate import evaluate, look_up
 from nestling.calculus.terms import DictEmpty, Dictionary, DictLit, DictUnion, Expr, Lookup, Relation, Var
 from nestling.calculus.traverse import Names, walk
-from nestling.calculus.types import LABEL, Bag, bag_levels
+from nestling.calculus.types import LABEL, Bag, bag_levels, dictionary_name
 from nestling.calculus.typing import dictionary_element
 from nestling.transform.delta import delta
 from nestling.transform.flags import DeepPath, infer_flags
@@ -48,6 +48,16 @@ def shredded_queries(draw: Draw, fragment: str = "full") -> tuple[Expr, Shredded
 def catalog_of(query: Expr) -> dict[str, Bag]:
     """The relations that ``query`` reads, with the flags it gives them."""
     return {node.name: node.type for node in walk(query) if isinstance(node, Relation)}
+
+
+def shredded_catalog(catalog: dict[str, Bag]) -> dict[str, Bag]:
+    """The types of relations and dictionaries once shredded."""
+    return {name: Bag(flat_type(type_.element)) for name, type_ in catalog.items()} | {
+        dictionary_name(name, path): Bag(flat_type(level.element))
+        for name, type_ in catalog.items()
+        for path, level in bag_levels(type_.element)
+        if not level.opaque
+    }
 
 
 def shredded_database(

@@ -12,7 +12,7 @@ from nestling.calculus.evaluate import evaluate
 from nestling.calculus.parse import parse
 from nestling.calculus.terms import Expr, Group, Let, SingBag
 from nestling.calculus.traverse import Names, binders, map_children, relations, rewrite, walk
-from nestling.calculus.types import INT, Bag, record
+from nestling.calculus.types import INT, Bag, nullable
 from nestling.calculus.typing import check, element_type
 from nestling.transform.degree import degree
 from nestling.transform.delta import delta
@@ -88,7 +88,7 @@ def expanded(node: Any) -> Any:
     return ungroup(node, Names.of(node)) if isinstance(node, Group) else node
 
 
-RELATIONS = {"R": Bag(INT), "S": Bag(INT), "T": Bag(record(a=INT, b=INT))}
+RELATIONS = {"R": Bag(INT), "S": Bag(INT), "U": Bag(nullable(INT))}
 
 #: Rule, a term where it fires, and what it makes of it. The first line of a rule's docstring says why.
 FIRES = [
@@ -98,7 +98,7 @@ FIRES = [
     ("for_collecting", "for x in R union sng(x)", "R"),
     ("for_under_negation", "for x in ⊖R union S", "⊖(for x in R union S)"),
     ("for_under_negation", "for x in R union ⊖S", "⊖(for x in R union S)"),
-    ("for_over_for", "for x in (for y in R union S) union sng(x)", "for y in R union for x in S union sng(x)"),
+    ("for_over_for", "for x in (for y in R union R) union S", "for y in R union for x in R union S"),
     ("negate_union", "⊖(R ⊎ S)", "⊖R ⊎ ⊖S"),
     ("cancel_opposites", "R ⊎ S ⊎ ⊖R", "S"),
     ("flatten_singleton", "flatten(sng_1(R))", "R"),
@@ -110,6 +110,9 @@ FIRES = [
     ("field_of_tuple", "for x in R union sng(⟨a: x, b: 1⟩.a)", "for x in R union sng(x)"),
     ("connective_unit", "for x in R where x < 1 and true union S", "for x in R where x < 1 union S"),
     ("connective_unit", "for x in R where x < 1 or true union S", "for x in R where true union S"),
+    ("connective_unit", "sng(null[bool] and false)", "sng(false[bool?])"),
+    ("multiplied_constant", "for x in R union sng(1 * x)", "for x in R union sng(x)"),
+    ("multiplied_constant", "for x in R union sng(x * 0)", "for x in R union sng(0)"),
     ("constant_call", "sng(1 + 1)", "sng(2)"),
 ]
 
@@ -123,6 +126,8 @@ STAYS = [
     ("distinct_twice", "exists(distinct(R))"),
     ("guard_constant", "for x in R union [x == 1]"),
     ("connective_unit", "for x in R where x < 1 and x > 0 union S"),
+    ("connective_unit", "for x in R union sng(x < 1 and true[bool?])"),
+    ("multiplied_constant", "for x in U union sng(x * 0)"),
     ("constant_call", "sng(1 // 0)"),
 ]
 

@@ -42,7 +42,6 @@ from tests.strategies import (
 )
 from tests.typed import has_type
 
-
 # values
 
 
@@ -58,7 +57,7 @@ def test_value_with_keyed_labels(flags, data):
     element = customer(*flags)
     keyed = data.draw(st.frozensets(st.sampled_from(["V", "V.orders", "V.orders.items"])))
 
-    restores(data.draw(customers()), element, Keys({site: (0,) for site in keyed}))
+    restores(data.draw(customers()), element, Keys(dict.fromkeys(keyed, (0,))))
 
 
 def customer(orders: bool, items: bool, tags: bool) -> Record:

@@ -34,7 +34,7 @@ from nestling.calculus.terms import (
     Union,
     Var,
 )
-from nestling.calculus.traverse import Names, free_vars, substitute
+from nestling.calculus.traverse import Names, binders, free_vars, substitute, walk
 from nestling.calculus.types import BOOL, INT, STR, UNIT, Bag, Record, Scalar, Type
 from nestling.calculus.typing import element_type, fold_type, term_type
 
@@ -181,10 +181,15 @@ def ungroup(group: Group, names: Names) -> Expr:
     Law: ``evaluate(group) = evaluate(ungroup(group))``.
     """
     copy = Var(names.fresh(group.var.name), group.var.type)
+    key_var, body = group.key_var, group.body
+    if any(key_var.name == var.name for node in walk(group.source) for var in binders(node)):
+        # The source is repeated below the key, which it must not bind again.
+        key_var = Var(names.fresh(key_var.name), key_var.type)
+        body = substitute(body, {group.key_var.name: key_var})
     keys = countwise("exists", for_(group.var, group.source, Sing(group.key)))
-    same = equal_terms(substitute(group.key, {group.var.name: copy}), group.key_var)
+    same = equal_terms(substitute(group.key, {group.var.name: copy}), key_var)
     rows = for_(copy, group.source, where(same, Sing(copy)))
-    return for_(group.key_var, keys, let(group.rows, rows, group.body))
+    return for_(key_var, keys, let(group.rows, rows, body))
 
 
 def equal_terms(left: Term, right: Term) -> Term:

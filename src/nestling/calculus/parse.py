@@ -96,9 +96,9 @@ class _Parser(Tokens):
         }
 
     def fields(self, rule: Callable[[], T], separator: str = ",") -> tuple[tuple[str, T], ...]:
-        """``⟨name: rule, …⟩``; a separator alone stands for no field."""
+        """``⟨name: rule, …⟩``; a product of nothing is ``⟨×⟩``."""
         self.expect("⟨", "a record is ⟨f: …, …⟩")
-        self.accept("×")
+        _ = separator == "×" and self.accept("×")
         return self.listed(lambda: (*self.read(self.name, ":", rule),), "⟩", separator)
 
     def made(self, node: T, first: int, place: int | None = None) -> T:
@@ -391,10 +391,10 @@ def _culprit(node: Any) -> Any:
             return child
         case t.Call(_, args):
             return next((arg for arg in args if not isinstance(term_type(arg), ty.Scalar)), None)
-        case t.Union(args) | t.CountWise(_, args):
-            return _odd(
-                args, [ty.with_opaque(element_type(arg), isinstance(node, t.CountWise)) for arg in args]
-            )
+        case t.Union(args):
+            return _odd(args, [element_type(arg) for arg in args])
+        case t.CountWise(_, args):
+            return _odd(args, [ty.with_opaque(element_type(arg), True) for arg in args])
         case t.DictUnion(parts):
             return _odd(parts, [dictionary_element(part) for part in parts])
     return None

@@ -21,6 +21,11 @@ from nestling.calculus.terms import Term, Var
 
 Factor: TypeAlias = "Atom | Test | Unnest | Lift | Pointwise"
 
+#: The shape of a label of a query: its site, and for every label in its environment that label's own shape, or
+#: ``None`` where it is a label of an input. A definition is lowered once per shape that occurs, so that what it
+#: looks up is known.
+Shape: TypeAlias = "tuple[int, tuple[Shape | None, ...]]"
+
 #: Aggregates that need the values themselves, in order: their query has the value as its last key.
 ORDERED = ("min", "max", "count_distinct")
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from nestling.calculus.terms import Term, Var
 from nestling.calculus.types import Type
-from nestling.program.flat import Query
+from nestling.program.flat import Query, Shape
 
 Step: TypeAlias = "Find | Check | Each | Measure | Combine | Assign | Both"
 Action: TypeAlias = "Add | Write | Propagate"
@@ -33,7 +33,8 @@ class MapDecl:
     """A stored map: measures under keys, always equal to the meaning of its query.
 
     ``role`` is what it is for: ``rows`` (part of a view's answer), ``aux`` (a delta's partner), ``lift`` and
-    ``count`` (read by an aggregate or a count-wise operator). ``ordered``: the last key is kept in order.
+    ``count`` (read by an aggregate or a count-wise operator), ``watch`` (what was added to the query since it
+    was last emptied: a change log, and the one role whose map is not equal to its query). ``ordered``: the last key is kept in order.
     ``positive``: its counts cannot be negative, so an entry whose count is zero is gone.
     """
 
@@ -189,20 +190,25 @@ class Trigger:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to read rows, given ``params``: every statement adds to the answer."""
+    """How to read rows, given ``params``: every statement adds to the answer.
+
+    The first ``skipped`` keys are the parameters themselves, and not part of a row.
+    """
 
     params: tuple[Var, ...]
     statements: tuple[Statement, ...]
+    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ViewPlan:
-    """How to read a view: its rows, and the inner bag of a label by its site."""
+    """How to read a view: its rows, those with a given first column, and the inner bag of a label by its shape."""
 
     name: str
     element: Type
     rows: Plan
-    definitions: Mapping[int, Plan]
+    lookup: Plan | None
+    definitions: Mapping[Shape, Plan]
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ def _encode(value: Any, depth: int) -> str:
         return scalar(value)
     if kind is ZBag:
         return _bag(value, depth)
-    if kind is Label:
+    if kind is Label and type(value.site) in _SITES:
         return f'{{"l":{_tuple((value.site, *value.environment), depth)}}}'
     if isinstance(value, tuple):
         return _tuple(value, depth)
@@ -96,23 +96,19 @@ def _encode(value: Any, depth: int) -> str:
 
 
 def _tuple(value: tuple[Any, ...], depth: int) -> str:
+    if not depth:
+        raise _too_deep()
     try:
         return f"[{','.join([_SCALARS[type(item)](item) for item in value])}]"
     except KeyError:  # not all are scalars
-        inner = _below(depth)
-        return f"[{','.join([_encode(item, inner) for item in value])}]"
+        return f"[{','.join([_encode(item, depth - 1) for item in value])}]"
 
 
 def _bag(bag: ZBag, depth: int) -> str:
-    inner = _below(depth)
-    pairs = sorted([(_encode(value, inner), times) for value, times in bag.items()])
-    return f'{{"z":[{",".join([f"{text},{_int(times)}" for text, times in pairs])}]}}'
-
-
-def _below(depth: int) -> int:
-    if depth == 1:
+    if not depth:
         raise _too_deep()
-    return depth - 1
+    pairs = sorted([(_encode(value, depth - 1), times) for value, times in bag.items()])
+    return f'{{"z":[{",".join([f"{text},{_int(times)}" for text, times in pairs])}]}}'
 
 
 def _int(value: int) -> str:
@@ -197,10 +193,11 @@ def _value(raw: Any, depth: int) -> Any:
 def _items(raw: list[Any], depth: int) -> tuple[Any, ...]:
     if type(raw) is not list:
         raise TypeError("an array is expected")
+    if not depth:
+        raise _too_deep()
     if _NESTED.isdisjoint(map(type, raw)):
         return tuple(raw)
-    inner = _below(depth)
-    return tuple([_value(item, inner) for item in raw])
+    return tuple([_value(item, depth - 1) for item in raw])
 
 
 def _read_bag(raw: list[Any], depth: int) -> ZBag:
@@ -216,7 +213,7 @@ def _read_bag(raw: list[Any], depth: int) -> ZBag:
 
 def _read_label(raw: list[Any], depth: int) -> Label:
     site, *environment = _items(raw, depth)
-    if type(site) not in (int, str):
+    if type(site) not in _SITES:
         raise TypeError("the site of a label is an integer or a string")
     return Label(site, tuple(environment))
 
@@ -266,7 +263,7 @@ def _flat(read: Callable[[Any], Any]) -> Callable[[Any, int], Any]:
     return lambda body, _: read(body)
 
 
-_NESTED, _INTEGERS = frozenset((list, dict)), frozenset((int,))
+_NESTED, _INTEGERS, _SITES = frozenset((list, dict)), frozenset((int,)), frozenset((int, str))
 _READERS: Mapping[str, Callable[[Any, int], Any]] = {
     "i": _flat(lambda body: int(body, 16)),
     "f": _flat(_read_float),

@@ -1,7 +1,7 @@
 """From a path to a verified database connection, with SQLite's errors in words that say what to do.
 
-Law: a file that is refused is left byte for byte as it was, and so is its write-ahead log. It is verified through
-a connection that cannot write; only then is one opened that can.
+Law: a file that is refused is left byte for byte as it was, and so is its write-ahead log. It is verified
+through a connection that cannot write; only then is one opened that can.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from types import TracebackType
 from nestling.errors import StoreError
 from nestling.storage.format import (
     APPLICATION_ID,
+    EMPTY,
     SCHEMA,
     VERSION,
     Contents,
@@ -79,23 +80,25 @@ def _connect(path: Path, witness: int, synchronous: str) -> tuple[sqlite3.Connec
 def _create(path: Path) -> None:
     """Make an empty store. It is complete when ``path`` appears: a kill leaves at most ``path-new``."""
     new = path.with_name(f"{path.name}-new")
-    for leftover in new, _wal(new), new.with_name(f"{new.name}-shm"):
+    for leftover in new, _wal(new), path.with_name(f"{new.name}-shm"):
         leftover.unlink(missing_ok=True)
     with closing(sqlite3.connect(new, isolation_level=None)) as db:
+        db.execute("PRAGMA synchronous = OFF")  # one sync at the end does for all
         db.execute("PRAGMA journal_mode = WAL")
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {VERSION}")
         for table in SCHEMA:
             db.execute(table)
-        state = Contents({}, 0, 0, 0, 0, 0, 0).state_row()
-        db.execute("INSERT INTO state VALUES (1, ?, ?, ?, ?)", state)
+        db.execute("INSERT INTO state VALUES (?, ?, ?, ?)", EMPTY.state_row())
+    _sync(new)
     new.replace(path)
-    _sync_directory(path.parent)
+    _sync(path.parent)
 
 
-def _sync_directory(path: Path) -> None:
-    if sys.platform != "win32":
-        handle = os.open(path, os.O_RDONLY)
+def _sync(path: Path) -> None:
+    """Have ``path`` reach the disk; a directory as well, where the system has a way."""
+    if path.is_file() or sys.platform != "win32":
+        handle = os.open(path, os.O_RDWR if path.is_file() else os.O_RDONLY)
         try:
             os.fsync(handle)
         finally:

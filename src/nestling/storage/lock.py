@@ -5,9 +5,9 @@ system drops when the owner dies in whatever way and which no forked child inher
 not do: any ``open`` and ``close`` of the database in the same process, such as a copy made for backup, drops
 them; and in its exclusive mode a forked child that exits deletes the write-ahead log under its parent.
 
-The file says which process has the store, and up to which change it has acknowledged. The latter is written
-after the change is durable. So when the file survives its owner, it says how much there must be: SQLite takes a
-damaged write-ahead log for one that ends before the damage, and would silently lose what comes after.
+The file says which process has the store, and how many changes it has acknowledged. The latter is written
+after the change is durable. So when the file survives its owner, it says how much there must be: SQLite takes
+a damaged write-ahead log for one that ends before the damage, and would silently lose what comes after.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class Lock:
         lock._write(0, _OWNER % os.getpid())
         return lock
 
-    def note(self, seq: int) -> None:
-        """Record that all changes up to ``seq`` are acknowledged; 0 makes no claim."""
-        self._write(_AT, _WITNESS % seq)
+    def note(self, count: int) -> None:
+        """Record that ``count`` changes are acknowledged."""
+        self._write(_AT, _WITNESS % count)
 
     def release(self, *, remove: bool = True) -> None:
         """End exclusive use; without ``remove``, the witness stays."""

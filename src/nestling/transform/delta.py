@@ -112,14 +112,17 @@ class _Delta:
                 assert_never(expr)
 
     def of_let(self, expr: Let, changed: Mapping[str, BagVar]) -> Expr:
-        """``δ(let X := e in b) = let X := e, ΔX := δe in δ(b)``, all at once."""
+        """``δ(let X := e in b) = let ΔX := δe, X := e in δ(b)``, all at once.
+
+        ΔX comes first: ``δe`` repeats the binders of ``e``, one of which may be called X.
+        """
         var, e, b = expr.var, expr.bound, expr.body
         de = self.of(e, changed)
         if isinstance(de, Empty):
             return let(var, e, self.of(b, changed))
         dvar = BagVar(self.names.fresh(f"Δ{var.name}"), var.type)
         db = self.of(b, {**changed, var.name: dvar})
-        return let(var, e, let(dvar, de, db))
+        return let(dvar, de, let(var, e, db))
 
     def of_for(self, expr: For, changed: Mapping[str, BagVar]) -> Expr:
         """``δ(for x in e union b)`` — the product rule, with its second-order term."""

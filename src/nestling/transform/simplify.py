@@ -6,9 +6,10 @@ equation; its docstring is the equation.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from nestling.calculus.build import FALSE, TRUE, empty, for_, negate, union
+from nestling.calculus.build import empty, for_, negate, union
 from nestling.calculus.functions import FUNCTIONS, apply_function
 from nestling.calculus.terms import (
     Call,
@@ -165,10 +166,12 @@ def connective_unit(node: Any) -> Any:
     """``t and true  →  t``, ``t or false  →  t``, ``t and false  →  false``, ``t or true  →  true``"""
     match node:
         case Call("and" | "or" as name, (left, right)):
-            unit, zero = (TRUE, FALSE) if name == "and" else (FALSE, TRUE)
-            if zero in (left, right):
-                return zero
-            return right if left == unit else left if right == unit else None
+            unit, type_ = name == "and", term_type(node)
+            for one, other in ((left, right), (right, left)):
+                if isinstance(one, Const) and one.value is (not unit):
+                    return replace(one, type=type_)
+                if isinstance(one, Const) and one.value is unit and term_type(other) == type_:
+                    return other
     return None
 
 

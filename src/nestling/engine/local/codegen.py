@@ -15,6 +15,7 @@ from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store, stores
 from nestling.engine.local.terms import Scope, python, tuple_of
 from nestling.engine.local.writes import add_to, add_to_ordered, collect, write_row
+from nestling.program.flat import Shape
 from nestling.program.statements import Add, Event, Plan, Program, Propagate, Statement, Trigger, Write
 from nestling.program.traverse import term_vars
 
@@ -29,14 +30,28 @@ def generate(program: Program) -> str:
         writer.trigger(f"on_{identifier(name)}", trigger)
     for name, view in program.views.items():
         writer.reader(f"rows_of_{identifier(name)}", view.rows, f"rows of {name}")
-        for site, plan in view.definitions.items():
-            writer.reader(f"bag_of_{identifier(name)}_{site}", plan, f"inner bag {site} of {name}")
+        if view.lookup is not None:
+            writer.reader(f"rows_with_{identifier(name)}", view.lookup, f"rows of {name} by first column")
+        for shape, plan in view.definitions.items():
+            writer.reader(bag_function(name, shape), plan, f"inner bag {shape[0]} of {name}")
     return writer.out.text() + "\n"
 
 
 def identifier(name: str) -> str:
     """``name`` with what Python does not allow in names replaced."""
     return "".join(c if c.isalnum() else "_" for c in name)
+
+
+def bag_function(view: str, shape: Shape) -> str:
+    """The name of the function that reads the inner bags of labels of one shape."""
+    return f"bag_of_{identifier(view)}_{_spelled(shape)}"
+
+
+def _spelled(shape: Shape | None) -> str:
+    if shape is None:
+        return "in"
+    site, inner = shape
+    return "_".join((str(site), *map(_spelled, inner)))
 
 
 class _Writer:
@@ -136,15 +151,15 @@ class _Writer:
         with self.out.block(f"def {function}({', '.join(params)}):"):
             self.out.line(f'"""The {title}: each with a multiplicity."""')
             for statement in plan.statements:
-                self.read_statement(statement, len(params), scope)
+                self.read_statement(statement, plan.skipped, scope)
             self.out.line("return")
             self.out.line("yield")
 
-    def read_statement(self, statement: Statement, params: int, scope: Scope) -> None:
+    def read_statement(self, statement: Statement, skipped: int, scope: Scope) -> None:
         depth = self.out.depth
         self.out.line(f"# {describe(statement)}")
         self.nest(statement, scope)
-        columns = tuple_of([python(term, scope) for term in statement.keys[params:]])
+        columns = tuple_of([python(term, scope) for term in statement.keys[skipped:]])
         self.out.line(f"yield {columns}, {python(statement.amounts[0], scope)}")
         self.out.close_to(depth)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from nestling.calculus.types import Bag, Record, Type
-from nestling.engine.local.codegen import generate, identifier
+from nestling.engine.local.codegen import bag_function, generate, identifier
 from nestling.engine.local.storage import Store, stores
 from nestling.engine.local.terms import namespace
+from nestling.program.flat import Shape
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
 from nestling.storage.ordered import OrderedMap
@@ -40,6 +41,8 @@ class LocalEngine:
         """Maps start at their meaning on empty tables: what depends on no row is there from the start."""
         nothing: dict[str, dict[Row, int]] = {name: {} for name in self.program.tables}
         for name, decl in self.program.maps.items():
+            if decl.role == "watch":
+                continue
             for key, cell in meaning(decl.query, nothing).items():
                 self._put(self.stores[name], key, cell)
 
@@ -84,27 +87,85 @@ class LocalEngine:
         """The answer of ``view``, nested."""
         plan = self.program.views[view]
         rows = self.names[f"rows_of_{identifier(view)}"]()
-        return ZBag((self._nested(view, row, plan.element), times) for row, times in rows)
+        return ZBag((self.nested(view, row, plan.element), times) for row, times in rows)
 
-    def _nested(self, view: str, columns: Row, type_: Type) -> Any:
+    def find(self, view: str, first: Any) -> ZBag:
+        """The rows of ``view`` whose first column is ``first``."""
+        element = self.program.views[view].element
+        rows = self.names[f"rows_with_{identifier(view)}"](first)
+        return ZBag((self.nested(view, row, element), times) for row, times in rows)
+
+    def row_count(self, view: str, flat: Row) -> int:
+        """How often the flat row ``flat`` is in ``view``."""
+        lookup = self.names.get(f"rows_with_{identifier(view)}")
+        rows = self.names[f"rows_of_{identifier(view)}"]() if lookup is None else lookup(flat[0])
+        return sum(times for row, times in rows if row == flat)
+
+    def drain(self, watch: str) -> dict[Row, int]:
+        """What was logged for ``watch`` since it was last drained."""
+        logged = {key: cell[0] for key, cell in self.cells(watch).items()}
+        self.load_map(watch, {})
+        return logged
+
+    def nested(self, view: str, columns: Row, type_: Type) -> Any:
         return _Nesting(self, view).value(iter(columns), type_)
 
     def bag(self, view: str, label: Label, element: Type) -> ZBag:
         """The inner bag that ``label`` names."""
-        return ZBag((self._nested(view, row, element), times) for row, times in self._rows_under(view, label))
+        return ZBag((self.nested(view, row, element), times) for row, times in self._rows_under(view, label))
 
     def _rows_under(self, view: str, label: Label) -> Iterable[tuple[Row, int]]:
         if isinstance(label.site, int):
-            arguments = [leaf for value in label.environment for leaf in _leaves(value)]
-            found: Iterable[tuple[Row, int]] = self.names[f"bag_of_{identifier(view)}_{label.site}"](
-                *arguments
-            )
+            function = bag_function(view, _shape(label))
+            found: Iterable[tuple[Row, int]] = self.names[function](*_leaves(label.environment))
             return found
-        store = self.stores[label.site]
-        index = self.names[store.index((0,))] if (0,) in store.patterns else None
-        if index is None:
-            return [(row[1:], n) for row, n in self.names[store.python].items() if row[0] == label]
-        return [(row[1:], n) for row, n in index.get(label, {}).items()]
+        return self.under(label.site, label).items()
+
+    def under(self, dictionary: str, label: Label) -> dict[Row, int]:
+        """The rows of an inner bag of a table, without their label."""
+        index = self.names[self.stores[dictionary].index((0,))]
+        return {row[1:]: times for row, times in index.get(label, {}).items()}
+
+    def by_key(self, table: str, key: Row) -> Row | None:
+        """The row of a keyed table."""
+        row: Row | None = self.names[self.stores[table].python].get(_key(key))
+        return row
+
+    def count(self, table: str, row: Row) -> int:
+        """How often ``row`` is in ``table``."""
+        store = self.stores[table]
+        stored = self.names[store.python]
+        if store.key:
+            return int(stored.get(_key(row[i] for i in store.key)) == row)
+        return int(stored.get(row, 0))
+
+    def put(self, table: str, row: Row, times: int) -> None:
+        """Set how often ``row`` is in ``table``, without running triggers."""
+        store = self.stores[table]
+        key = _key(row[i] for i in store.key) if store.key else row
+        places = [(self.names[store.python], None)]
+        places += [(self.names[store.index(p)], _key(row[i] for i in p)) for p in store.patterns]
+        for dictionary, part in places:
+            inner = dictionary if part is None else dictionary.setdefault(part, {})
+            if times:
+                inner[key] = row if store.key else times
+            else:
+                inner.pop(key, None)
+            if part is not None and not inner:
+                del dictionary[part]
+
+    def load_table(self, name: str, rows: Mapping[Row, int]) -> None:
+        """Put rows where they belong, without running triggers."""
+        for row, times in rows.items():
+            self.put(name, row, times)
+
+    def load_map(self, name: str, cells: Mapping[Row, tuple[Any, ...]]) -> None:
+        """Put the entries of a map where they belong, in place of what it starts with."""
+        store = self.stores[name]
+        for dictionary in (store.python, *(store.index(known) for known in store.patterns)):
+            self.names[dictionary].clear()
+        for key, cell in cells.items():
+            self._put(store, key, cell)
 
 
 class _Nesting:
@@ -148,8 +209,23 @@ def _cell(cell: Any) -> tuple[Any, ...]:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
+    """The columns of an environment; a label of a query is its own environment's columns."""
     if type(value) is tuple:
         for part in value:
             yield from _leaves(part)
+    elif isinstance(value, Label) and isinstance(value.site, int):
+        yield from _leaves(value.environment)
     else:
         yield value
+
+
+def _shape(label: Label) -> Shape:
+    return int(label.site), tuple(_inner_shapes(label.environment))
+
+
+def _inner_shapes(value: Any) -> Iterator[Shape | None]:
+    if isinstance(value, Label):
+        yield _shape(value) if isinstance(value.site, int) else None
+    elif type(value) is tuple:
+        for part in value:
+            yield from _inner_shapes(part)

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from nestling.calculus.types import LABEL
 from nestling.program.statements import (
     Add,
     Find,
@@ -78,6 +79,10 @@ def stores(program: Program) -> dict[str, Store]:
     """A store for every table and map, with the patterns that the program's steps need."""
     found: dict[str, Store] = {name: Store(name, decl) for name, decl in program.tables.items()}
     found |= {name: Store(name, decl) for name, decl in program.maps.items()}
+    for name, decl in program.tables.items():
+        if decl.columns and decl.columns[0].type == LABEL and "." in name:
+            # The rows of an inner bag are found by its label: to read it, and to delete it with its row.
+            found[name].patterns.add((0,))
     for statement in statements(program):
         for step in statement.steps:
             if isinstance(step, Find):
@@ -101,5 +106,5 @@ def statements(program: Program) -> Iterator[Statement]:
                 case Propagate(_, events):
                     yield from (add.statement for _, adds in events for add in adds)
     for view in program.views.values():
-        for plan in (view.rows, *view.definitions.values()):
-            yield from plan.statements
+        for plan in (view.rows, view.lookup, *view.definitions.values()):
+            yield from plan.statements if plan is not None else ()

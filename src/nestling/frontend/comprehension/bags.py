@@ -20,7 +20,16 @@ from nestling.frontend.comprehension.convert import (
     stored,
 )
 from nestling.frontend.comprehension.nulls import narrowed, negated
-from nestling.frontend.comprehension.values import Data, Items, Many, Value, fields_of, of_term, shown, singleton
+from nestling.frontend.comprehension.values import (
+    Data,
+    Items,
+    Many,
+    Value,
+    fields_of,
+    of_term,
+    shown,
+    singleton,
+)
 
 _SET_OPERATORS: dict[type, str] = {ast.BitAnd: "min", ast.Sub: "monus", ast.BitXor: "differ"}
 

@@ -20,7 +20,7 @@ _CLASSES = (bool, int, float, Decimal, str, bytes, date, datetime, timedelta)
 SCALAR_OF: dict[type, Scalar] = {class_: Scalar(name) for class_, name in zip(_CLASSES, SCALARS, strict=True)}
 
 
-def capture(value: Any, node: ast.expr, env: Env) -> Value:
+def capture(value: Any, node: ast.AST, env: Env) -> Value:
     """The constant that ``value`` is, or the object itself where it is no data."""
     if value is None:
         return Null()

@@ -6,14 +6,25 @@ import ast
 from collections.abc import Sequence
 
 from nestling.calculus.build import FALSE, TRUE, call, conjunction, countwise, for_
-from nestling.calculus.terms import Expr, Term, Var
+from nestling.calculus.terms import CountWise, Expr, Term, Var
 from nestling.calculus.types import Record, Scalar
 from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.comprehension.conditions import YES, guard_by
 from nestling.frontend.comprehension.context import Env
 from nestling.frontend.comprehension.convert import applied, bag_of, elementwise, joined, scalar_of
 from nestling.frontend.comprehension.nulls import facts, is_nullable, negated
-from nestling.frontend.comprehension.values import Items, Many, Null, One, Row, Some, Value, fields_of, of_term, shown
+from nestling.frontend.comprehension.values import (
+    Items,
+    Many,
+    Null,
+    One,
+    Row,
+    Some,
+    Value,
+    fields_of,
+    of_term,
+    shown,
+)
 
 _ORDERS: dict[type, str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
@@ -22,13 +33,18 @@ def of_compare(node: ast.Compare, env: Env) -> Value:
     """``a < b``, and ``a < b < c`` as ``a < b and b < c`` with ``b`` read once."""
     if len(node.ops) == 1:
         return _pair(node.ops[0], env.value(node.left), env.value(node.comparators[0]), node, env)
-    left, result = _settled(node.left, env), TRUE
-    for operator, operand in zip(node.ops, node.comparators, strict=True):
-        right = env.run.lazily(None if result == TRUE else result, lambda part=operand: _settled(part, env))  # type: ignore[misc]
-        link = scalar_of(_pair(operator, left, right, node, env), node, env)
-        result = link if result == TRUE else call("and", result, link)
-        left, env = right, env.knowing(facts(link))
-    return One(result)
+    links = list(zip(node.ops, node.comparators, strict=True))
+    return One(_chain(_settled(node.left, env), links, node, env))
+
+
+def _chain(left: Value, links: Sequence[tuple[ast.cmpop, ast.expr]], node: ast.expr, env: Env) -> Term:
+    (operator, operand), *others = links
+    right = _settled(operand, env)
+    link = scalar_of(_pair(operator, left, right, node, env), node, env)
+    if not others:
+        return link
+    inner = env.knowing(facts(link))
+    return call("and", link, env.run.lazily(link, lambda: _chain(right, others, node, inner)))
 
 
 def _settled(node: ast.expr, env: Env) -> Value:
@@ -62,20 +78,30 @@ def opposite(value: One | Some) -> One | Some:
 def equal(left: Value, right: Value, node: ast.expr, env: Env) -> One | Some:
     """``left == right``, total: ``None`` equals ``None`` and nothing else."""
     if isinstance(left, Null) or isinstance(right, Null):
-        return One(_is_none(left, right, node, env) if isinstance(right, Null) else _is_none(right, left, node, env))
+        return One(
+            _is_none(left, right, node, env) if isinstance(right, Null) else _is_none(right, left, node, env)
+        )
     one, two = fields_of(left), fields_of(right)
     if one is not None and two is not None:
         return _equal_records(one, two, node, env)
     if isinstance(left, Many | Items) and isinstance(right, Many | Items):
         return _equal_bags(left, right, node, env)
     if (one is None) != (two is None):
-        raise env.error(node, f"a record is not compared with a scalar: {shown(left)} and {shown(right)}", _column_hint(left, right))
+        raise env.error(
+            node,
+            f"a record is not compared with a scalar: {shown(left)} and {shown(right)}",
+            _column_hint(left, right),
+        )
     return One(applied("==", [scalar_of(left, node, env), scalar_of(right, node, env)], node, env))
 
 
-def _equal_records(one: Sequence[tuple[str, Value]], two: Sequence[tuple[str, Value]], node: ast.expr, env: Env) -> One:
+def _equal_records(
+    one: Sequence[tuple[str, Value]], two: Sequence[tuple[str, Value]], node: ast.expr, env: Env
+) -> One:
     if len(one) != len(two):
-        raise env.error(node, f"records of {len(one)} and {len(two)} fields are never equal", "compare their fields")
+        raise env.error(
+            node, f"records of {len(one)} and {len(two)} fields are never equal", "compare their fields"
+        )
     pairs = zip(one, two, strict=True)
     return One(conjunction([scalar_of(equal(a, b, node, env), node, env) for (_, a), (_, b) in pairs]))
 
@@ -85,7 +111,9 @@ def _equal_bags(left: Many | Items, right: Many | Items, node: ast.expr, env: En
         if isinstance(other, Items) and not other.values:
             return Some(bag_of(bag, node, env).expr, False)
     if left.form != "set" or right.form != "set":
-        raise env.error(node, "lists are compared in order, and a bag has none", "compare them as sets: set(a) == set(b)")
+        raise env.error(
+            node, "lists are compared in order, and a bag has none", "compare them as sets: set(a) == set(b)"
+        )
     return Some(countwise("differ", *_alike(left, right, node, env)), False)
 
 
@@ -98,10 +126,18 @@ def _alike(left: Value, right: Value, node: ast.expr, env: Env) -> tuple[Expr, E
 
 def _ordered(operator: str, left: Value, right: Value, node: ast.expr, env: Env) -> One | Some:
     """An ordering comparison, false where a side is ``None``; of sets it is inclusion."""
-    if isinstance(left, Many | Items) and isinstance(right, Many | Items) and left.form == right.form == "set":
+    if (
+        isinstance(left, Many | Items)
+        and isinstance(right, Many | Items)
+        and left.form == right.form == "set"
+    ):
         return _included(operator, left, right, node, env)
     if fields_of(left) is not None or fields_of(right) is not None:
-        raise env.error(node, f"records are not ordered: {shown(left)} {operator} {shown(right)}", "compare their fields one by one")
+        raise env.error(
+            node,
+            f"records are not ordered: {shown(left)} {operator} {shown(right)}",
+            "compare their fields one by one",
+        )
     if isinstance(left, Null) or isinstance(right, Null):
         raise env.error(node, "nothing is less or greater than None", "compare with is None")
     term = applied(operator, [scalar_of(left, node, env), scalar_of(right, node, env)], node, env)
@@ -127,9 +163,23 @@ def _member(left: Value, right: Value, node: ast.expr, env: Env) -> One | Some:
         case One(term) if isinstance(term_type(term), Scalar):
             found = applied("contains", [term, scalar_of(left, node, env)], node, env, "in")
             return One(call("coalesce", found, FALSE) if is_nullable(found) else found)
-    source = bag_of(right, node, env).expr
+    source = _support(bag_of(right, node, env).expr)
     var = Var(env.run.names.fresh("y"), element_type(source))
-    return Some(for_(var, source, env.run.enclosed(lambda: guard_by(equal(left, of_term(var), node, env), node, env, YES))))
+    return Some(
+        for_(
+            var,
+            source,
+            env.run.enclosed(lambda: guard_by(equal(left, of_term(var), node, env), node, env, YES)),
+        )
+    )
+
+
+def _support(expr: Expr) -> Expr:
+    """``expr``, or a shorter bag that has the same elements, however often."""
+    match expr:
+        case CountWise("distinct", (inner,)):
+            return inner
+    return expr
 
 
 def _any_of(terms: list[Term]) -> Term:
@@ -162,4 +212,3 @@ def _column_hint(left: Value, right: Value) -> str:
             if isinstance(type_, Record) and type_.names:
                 return f"compare with a column: x.{type_.names[0]}"
     return "compare with one of its fields"
-

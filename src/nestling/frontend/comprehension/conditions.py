@@ -81,7 +81,9 @@ def of_boolop(node: ast.BoolOp, env: Env) -> Value:
     both = isinstance(node.op, ast.And)
     left = env.value(first)
     if isinstance(left, Many | Items | Null) or fields_of(left) is not None:
-        raise env.error(first, f"{'and' if both else 'or'} joins scalars, not {shown(left)}", "test it: len(…) > 0")
+        raise env.error(
+            first, f"{'and' if both else 'or'} joins scalars, not {shown(left)}", "test it: len(…) > 0"
+        )
     term = scalar_of(left, first, env)
     holds = truth(One(term), first, env)
     inner = env.knowing(facts(holds, both))

@@ -1,8 +1,8 @@
 """One translation: the names given out, what is bound around the expression at hand, and where it stands.
 
-An aggregate is a ``fold`` around the bag that uses its value, and a bag with a name is a ``let`` around it. Both
-are collected while an expression is read and put around the nearest bag: the element, the condition or the
-source they were found in. So they see the variables that the expression sees.
+An aggregate is a ``fold`` around the bag that uses its value, and a bag with a name is a ``let`` around it.
+Both are collected while an expression is read and put around the nearest bag: the element, the condition or
+the source they were found in. So they see the variables that the expression sees.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Run:
         self.names = Names(frozenset(catalog))
         self.sites = count(1)
         self.pending: list[Binding] = []
-        self.inlined: list[ast.AST] = []
+        self.inlined: list[tuple[str, int, int]] = []
 
     def enclosed(self, build: Callable[[], Expr]) -> Expr:
         """The bag ``build`` yields, with the bindings it asked for around it."""
@@ -103,16 +103,30 @@ def _may_fail(source: Expr) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Given:
+    """The value of an expression that is not to be read again, while the ``names`` in it mean the same."""
+
+    value: Value
+    names: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Env:
-    """Where an expression stands: the names in scope, the terms known not to be null, and its text."""
+    """Where an expression stands: the names in scope, the terms known not to be null, and its text.
+
+    ``given`` holds expressions, as ``ast.dump`` writes them, whose value is settled.
+    """
 
     run: Run
     source: Source
     names: Mapping[str, Value] = field(default_factory=dict)
     known: frozenset[Term] = frozenset()
+    given: Mapping[str, Given] = field(default_factory=dict)
 
     def value(self, node: ast.expr) -> Value:
         """What ``node`` stands for; an error without a place gets this one."""
+        if self.given and (found := self.given.get(ast.dump(node))):
+            return found.value
         construct = self.run.constructs.get(type(node))
         try:
             if construct is None:
@@ -126,7 +140,8 @@ class Env:
         return QueryError(what, at=self.source.span(node), hint=hint)
 
     def binding(self, names: Mapping[str, Value]) -> Env:
-        return replace(self, names={**self.names, **names})
+        given = {text: found for text, found in self.given.items() if found.names.isdisjoint(names)}
+        return replace(self, names={**self.names, **names}, given=given)
 
     def knowing(self, terms: Iterable[Term]) -> Env:
         return replace(self, known=self.known.union(terms))

@@ -47,12 +47,18 @@ def scalar_of(value: Value, node: ast.expr, env: Env) -> Term:
         case Some(expr, holds):
             return call("!=" if holds else "==", env.run.fold("count", expr), const(0))
         case Null():
-            raise env.error(node, "None has no type here", "compare with is None, or give it an alternative: x if … else None")
+            raise env.error(
+                node,
+                "None has no type here",
+                "compare with is None, or give it an alternative: x if … else None",
+            )
         case Many() | Items():
             hint = "aggregate it: sum(…), len(…), min(…), max(…), any(…), all(…)"
             raise env.error(node, f"a scalar is needed here, not {shown(value)}", hint)
         case One() | Row():
-            raise env.error(node, f"a scalar is needed here, not the record {shown(value)}", "pick one of its fields")
+            raise env.error(
+                node, f"a scalar is needed here, not the record {shown(value)}", "pick one of its fields"
+            )
     raise env.error(node, f"a value is needed here, not {shown(value)}", "call it, or use a column")
 
 
@@ -82,14 +88,22 @@ def bag_of(value: Value, node: ast.expr, env: Env) -> Many:
         case One(term) if term_type(term) in (Scalar("str"), Scalar("str", True)):
             raise env.error(node, "a string is not a bag", "compare it, or look into it: 'a' in text")
         case One(term) if isinstance(term_type(term), Record):
-            raise env.error(node, f"a record is not a bag: {shown(value)}", "iterate over a table or an inner bag")
-    raise env.error(node, f"a bag is needed here, not {shown(value)}", "iterate over a table, an inner bag or a comprehension")
+            raise env.error(
+                node, f"a record is not a bag: {shown(value)}", "iterate over a table or an inner bag"
+            )
+    raise env.error(
+        node,
+        f"a bag is needed here, not {shown(value)}",
+        "iterate over a table, an inner bag or a comprehension",
+    )
 
 
 def written_out(values: Sequence[Data], form: str, node: ast.expr, env: Env) -> Many:
     """The bag of ``values``, brought to one type; of a set each once."""
     if not values:
-        raise env.error(node, "the type of an empty list is not known here", "[x for x in table if False] is empty, too")
+        raise env.error(
+            node, "the type of an empty list is not known here", "[x for x in table if False] is empty, too"
+        )
     type_ = type_of_data(values[0])
     for value in values[1:]:
         type_ = joined(type_, type_of_data(value), node, env)
@@ -123,7 +137,9 @@ def stored(value: Value, node: ast.expr, env: Env) -> Data:
         case Some():
             return One(scalar_of(value, node, env))
         case Null():
-            raise env.error(node, "the type of None is not known here", "write x if … else None, where x has the type")
+            raise env.error(
+                node, "the type of None is not known here", "write x if … else None, where x has the type"
+            )
         case Helper() | Object() | Barred():
             raise env.error(node, f"a value is needed here, not {shown(value)}", "call it, or use a column")
 

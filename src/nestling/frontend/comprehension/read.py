@@ -1,7 +1,7 @@
 """The Python text of a query: found, parsed, and kept together with what its free names mean.
 
-A function is found in its file by where its code object says it starts; a lambda moreover by the columns of its
-instructions, so that several on one line are told apart. Lines and columns stay those of the user's file.
+A function is found in its file by where its code object says it starts; a lambda moreover by the columns of
+its instructions, so that several on one line are told apart. Lines and columns stay those of the user's file.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import builtins
 import inspect
 import textwrap
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -21,7 +21,8 @@ from typing import TypeAlias
 
 from nestling.errors import QueryError, Span
 
-Body: TypeAlias = ast.FunctionDef | ast.Lambda | ast.expr
+Function: TypeAlias = ast.FunctionDef | ast.Lambda
+Body: TypeAlias = Function | ast.expr
 
 #: What a text may name without having it from anywhere: the builtins, and the constructors of scalars.
 TEXT_NAMES: Mapping[str, object] = {
@@ -73,7 +74,9 @@ def read_text(text: str) -> Definition:
             return Definition(value, source)
         case [ast.FunctionDef() as function]:
             return Definition(function, source)
-    raise QueryError("a view is one comprehension", hint="write [… for x in …], or one function that returns it")
+    raise QueryError(
+        "a view is one comprehension", hint="write [… for x in …], or one function that returns it"
+    )
 
 
 def read_function(function: object) -> Definition:
@@ -86,10 +89,10 @@ def read_function(function: object) -> Definition:
         )
     lines = _lines(function)
     try:
-        tree = _parse("".join(lines))
+        functions = _functions("".join(lines))
     except (SyntaxError, ValueError) as error:
         raise _unreadable(function) from error
-    node = _found(tree, function)
+    node = _found(functions, function)
     return Definition(node, Source(lines, function.__code__.co_filename, _Scope(function)))
 
 
@@ -117,6 +120,11 @@ def _lines(function: FunctionType) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=16)
+def _functions(text: str) -> tuple[Function, ...]:
+    """All functions of a file, however deep; a file with many views is walked once."""
+    return tuple(node for node in ast.walk(_parse(text)) if isinstance(node, ast.FunctionDef | ast.Lambda))
+
+
 def _parse(text: str) -> ast.Module:
     with warnings.catch_warnings():
         # Python warned of odd literals when it read the file itself.
@@ -124,12 +132,12 @@ def _parse(text: str) -> ast.Module:
         return ast.parse(text)
 
 
-def _found(tree: ast.Module, function: FunctionType) -> ast.FunctionDef | ast.Lambda:
+def _found(functions: Sequence[Function], function: FunctionType) -> Function:
     code = function.__code__
-    found = [node for node in ast.walk(tree) if _may_be(node, code)]
+    found = [node for node in functions if _may_be(node, code)]
     if len(found) > 1:
         found = _innermost(found, code)
-    if len(found) == 1 and isinstance(found[0], ast.FunctionDef | ast.Lambda):
+    if len(found) == 1:
         return found[0]
     if not found:
         raise _unreadable(function)
@@ -139,22 +147,18 @@ def _found(tree: ast.Module, function: FunctionType) -> ast.FunctionDef | ast.La
     )
 
 
-def _may_be(node: ast.AST, code: CodeType) -> bool:
+def _may_be(node: Function, code: CodeType) -> bool:
     """Whether ``code`` may come from ``node``: same name, first line and parameters."""
-    match node:
-        case ast.FunctionDef(name=name, decorator_list=decorators):
-            first = min(part.lineno for part in (node, *decorators))
-        case ast.Lambda():
-            name, first = "<lambda>", node.lineno
-        case _:
-            return False
+    name, first = getattr(node, "name", "<lambda>"), node.lineno
+    if isinstance(node, ast.FunctionDef):
+        first = min([first, *(part.lineno for part in node.decorator_list)])
     given = node.args
     names = tuple(arg.arg for arg in (*given.posonlyargs, *given.args, *given.kwonlyargs))
     count = code.co_argcount + code.co_kwonlyargcount
     return name == code.co_name and first == code.co_firstlineno and names == code.co_varnames[:count]
 
 
-def _innermost(found: list[ast.AST], code: CodeType) -> list[ast.AST]:
+def _innermost(found: list[Function], code: CodeType) -> list[Function]:
     """Of ``found``, the smallest whose body holds every instruction of ``code``."""
     places = [
         ((line, column), (end, end_column))
@@ -167,11 +171,11 @@ def _innermost(found: list[ast.AST], code: CodeType) -> list[ast.AST]:
         for node in found
         if isinstance(node, ast.Lambda) and places
         for start, end in [_extent(node.body)]
-        if all(start <= first and last <= end for first, last in places)  # type: ignore[operator]
+        if all(start <= first and last <= end for first, last in places)
     ]
     latest = max((start for start, _ in holding), default=None)
     inner = [node for start, node in holding if start == latest]
-    return list(inner) or found
+    return [*inner] or found
 
 
 def _extent(node: ast.expr) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -11,8 +11,8 @@ from nestling.frontend.comprehension.bags import chosen, combined
 from nestling.frontend.comprehension.capture import capture
 from nestling.frontend.comprehension.conditions import of_not, test
 from nestling.frontend.comprehension.context import Env
-from nestling.frontend.comprehension.convert import applied, scalar, scalar_of, scalar_type, stored
-from nestling.frontend.comprehension.nulls import default, facts, is_nullable, narrowed, negated
+from nestling.frontend.comprehension.convert import applied, scalar, scalar_of, scalar_type
+from nestling.frontend.comprehension.nulls import facts, is_nullable, narrowed, negated
 from nestling.frontend.comprehension.refuse import refusal
 from nestling.frontend.comprehension.values import Items, Many, Null, One, Row, Some, Value, fields_of, shown
 
@@ -133,7 +133,9 @@ def _formatted(part: ast.expr, env: Env) -> Term:
 def text(term: Term, node: ast.expr, env: Env) -> Term:
     """``str(term)``, also of ``None``."""
     if scalar_type(term).name not in ("int", "bool", "str"):
-        raise env.error(node, f"the text of a {scalar_type(term).name} is not supported", "show strings, ints and bools")
+        raise env.error(
+            node, f"the text of a {scalar_type(term).name} is not supported", "show strings, ints and bools"
+        )
     found = term if scalar_type(term).name == "str" else call("to_str", term)
     return call("coalesce", found, const("None")) if is_nullable(found) else found
 
@@ -144,14 +146,7 @@ def number(term: Term, function: str, node: ast.expr, env: Env) -> Term:
         term = call("if", term, const(1), const(0))
     if scalar_type(term).name not in NUMERIC:
         name = function.removeprefix("to_")
-        raise env.error(node, f"{name} of a {scalar_type(term).name} is not supported", "convert it before it is stored")
+        raise env.error(
+            node, f"{name} of a {scalar_type(term).name} is not supported", "convert it before it is stored"
+        )
     return call(function, term)
-
-
-def zero_of(term: Term) -> Const:
-    return default(scalar_type(term))
-
-
-def as_data(node: ast.expr, env: Env) -> Value:
-    """``node`` as what may stand in a row."""
-    return stored(env.value(node), node, env)

@@ -1,7 +1,7 @@
 """What a Python expression stands for while it is read.
 
-Most are terms or bags of the calculus. A record written out keeps its fields apart, since one may be a bag and a
-bag is no term; a list written out keeps its elements; the truth of ``any(…)`` keeps its bag, since as a
+Most are terms or bags of the calculus. A record written out keeps its fields apart, since one may be a bag
+and a bag is no term; a list written out keeps its elements; the truth of ``any(…)`` keeps its bag, since as a
 condition of its own it is cheaper than as a number. What is not data yet is a Python object.
 """
 
@@ -36,7 +36,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """A bag, and what Python calls it; of a dict the elements are ⟨key, value⟩. ``term`` holds it, if one does."""
+    """A bag, and what Python calls it; the elements of a dict are ⟨key, value⟩. ``term``, if any, is the bag."""
 
     expr: Expr
     form: Form = "list"

@@ -5,9 +5,9 @@ A schema is a dict of Python types, a dataclass (or a ``NamedTuple``), a Spark D
 ``STRUCT`` are records; ``T | None`` is nullable.
 
 What is nullable says so. In a DDL string that is a column marked ``NULL``: a plain ``qty INT`` is not
-nullable, unlike in Spark, so that ``sum(qty)`` needs no test for null; ``NOT NULL`` may be written and changes
-nothing. ``StructType`` and ``Schema`` carry a flag for every field, and it is followed. A bag or a record is
-never null: the flag of such a field is not looked at, and a row without it is refused.
+nullable, unlike in Spark, so that ``sum(qty)`` needs no test for null; ``NOT NULL`` may be written and
+changes nothing. ``StructType`` and ``Schema`` carry a flag for every field, and it is followed. A bag or a
+record is never null: the flag of such a field is not looked at, and a row without it is refused.
 
 Precision, scale and width are not kept: an int has any size, a decimal any digits.
 """

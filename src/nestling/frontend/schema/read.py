@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import namedtuple
-from functools import cache
 from decimal import Decimal
+from functools import cache
 from math import isnan
 from typing import Any
 

@@ -8,7 +8,7 @@ here, for every summand has its labels from one place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product as combinations
 from math import prod
@@ -47,7 +47,7 @@ from nestling.calculus.terms import (
 from nestling.calculus.traverse import Names, walk
 from nestling.calculus.types import ELEMENT, LABEL, Bag, Record, Type, dictionary_name
 from nestling.calculus.typing import element_type, term_type
-from nestling.program.flat import ORDERED, Atom, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
+from nestling.program.flat import ORDERED, Atom, Factor, Lift, Monomial, Pointwise, Query, Shape, Test, Unnest
 from nestling.program.traverse import factor_vars, substitute_term, term_vars
 from nestling.transform.lower.conditions import summands
 from nestling.transform.lower.unify import unify
@@ -69,19 +69,19 @@ class Summand:
 
 @dataclass(frozen=True)
 class FlatView:
-    """A view as flat queries: ``rows`` and, per site, the ``definitions`` of its labels.
+    """A view as flat queries: ``rows`` and, per shape, the ``definitions`` of its labels.
 
-    A definition's keys start with its environment (``arity`` columns), then come the columns of its elements.
+    A definition's keys start with its ``params``, the columns of its environment; then come those of its elements.
     """
 
     rows: Query
-    definitions: Mapping[int, Definition]
+    definitions: Mapping[Shape, Definition]
     element: Type
 
 
 @dataclass(frozen=True)
 class Definition:
-    """What the labels of one site stand for."""
+    """What the labels of one shape stand for."""
 
     params: tuple[Var, ...]
     query: Query
@@ -89,41 +89,61 @@ class Definition:
 
 def lower(shredded: Shredded) -> FlatView:
     """The flat queries of a view, shredded through and through."""
-    lowering = _Lowering(Names.of(shredded.flat, *(d for _, d in dictionaries(shredded.context))))
+    parts = [shredded.flat, *(d for _, d in dictionaries(shredded.context))]
+    literals = {n.site: n for part in parts for n in walk(part) if isinstance(n, DictLit)}
+    lowering = _Lowering(Names.of(*parts), literals)
     rows = lowering.query((), (), shredded.flat, {})
-    definitions: dict[int, Definition] = {}
-    for _, dictionary in dictionaries(shredded.context):
-        for definition in _literals(dictionary):
-            definitions[definition.site] = lowering.definition(definition)
+    definitions: dict[Shape, Definition] = {}
+    pending = _shapes(rows)
+    while pending:
+        shape = pending.pop()
+        if shape not in definitions:
+            definitions[shape] = lowering.definition(shape)
+            pending += _shapes(definitions[shape].query)
     return FlatView(rows, definitions, shredded.element)
 
 
-def _literals(dictionary: Dictionary) -> list[DictLit]:
-    match dictionary:
-        case DictLit():
-            return [dictionary]
-        case DictUnion(parts):
-            return [literal for part in parts for literal in _literals(part)]
-        case DictInput() | DictEmpty():
-            return []
-        case _:
-            assert_never(dictionary)
+def _shapes(query: Query) -> list[Shape]:
+    """The shapes of the labels that ``query`` makes."""
+    keys = [key for monomial in query.monomials for key in monomial.keys]
+    return [shape_of(key) for key in keys if isinstance(key, InL)]
+
+
+def shape_of(label: InL) -> Shape:
+    """The shape of a label that a query makes."""
+    inner = (leaf for arg in label.args for leaf in leaves(arg))
+    return label.site, tuple(
+        shape_of(leaf) if isinstance(leaf, InL) else None for leaf in inner if term_type(leaf) == LABEL
+    )
 
 
 Env = Mapping[str, Term]
 
 
 class _Lowering:
-    def __init__(self, names: Names) -> None:
-        self.names = names
+    def __init__(self, names: Names, literals: Mapping[int, DictLit]) -> None:
+        self.names, self.literals = names, literals
         #: Which dictionary a label variable was read with: a relation's or a dictionary's path.
         self.origin: dict[str, str] = {}
 
-    def definition(self, literal: DictLit) -> Definition:
-        """``[⟨ι, x̄⟩ ↦ e]`` as a query keyed by the leaves of x̄, then by the columns of e."""
-        trees = {param.name: self.columns(param.type, param.name, None) for param in literal.params}
-        params = tuple(leaf for tree in trees.values() for leaf in leaves(tree) if isinstance(leaf, Var))
+    def definition(self, shape: Shape) -> Definition:
+        """``[⟨ι, x̄⟩ ↦ e]`` as a query keyed by the columns of x̄, then by those of e."""
+        literal, trees = self.literals[shape[0]], self.environment(shape)
+        params = _vars([node for tree in trees.values() for node in walk(tree)])
         return Definition(params, self.query(params, params, literal.body, trees))
+
+    def environment(self, shape: Shape) -> dict[str, Term]:
+        """A tree of variables for every parameter of a site; labels of a query are spelled out."""
+        site, inner = shape
+        shapes = iter(inner)
+        params = self.literals[site].params
+        return {p.name: self.shaped(self.columns(p.type, p.name, None), shapes) for p in params}
+
+    def shaped(self, tree: Term, shapes: Iterator[Shape | None]) -> Term:
+        if isinstance(tree, Tuple):
+            return Tuple(tuple((name, self.shaped(item, shapes)) for name, item in tree.fields))
+        shape = next(shapes) if term_type(tree) == LABEL else None
+        return InL(shape[0], tuple(self.environment(shape).values())) if shape else tree
 
     def query(self, params: tuple[Var, ...], keys: tuple[Term, ...], body: Expr, env: Env) -> Query:
         """``Sum`` over ``keys`` and the columns of ``body``'s elements."""

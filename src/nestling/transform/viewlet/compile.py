@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Term, Var
 from nestling.calculus.traverse import Names
-from nestling.calculus.types import INT
+from nestling.calculus.types import INT, Scalar
 from nestling.program.flat import ORDERED, Atom, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
 from nestling.program.statements import (
     Both,
@@ -35,6 +35,7 @@ from nestling.program.statements import (
 )
 from nestling.program.traverse import canonical, is_safe
 from nestling.transform.lower import FlatView
+from nestling.transform.lower.unify import unify
 from nestling.transform.plan import Unplannable, plan
 from nestling.transform.viewlet.components import split
 from nestling.transform.viewlet.events import replaced, row_deltas, subsets
@@ -44,14 +45,26 @@ from nestling.transform.viewlet.schedule import triggers
 MOST_MAPS = 100
 
 
+NESTED = ("lift", "count")
+
+
 class CannotCompile(Exception):
     """A query that no set of maps maintains; it is evaluated by the reference when it is read."""
 
 
-def compile_views(tables: Mapping[str, TableDecl], views: Mapping[str, FlatView]) -> Program:
-    """The program that maintains ``views`` over ``tables``; equal maps are stored once."""
+def compile_views(
+    tables: Mapping[str, TableDecl],
+    views: Mapping[str, FlatView],
+    watched: Mapping[str, Query] | None = None,
+) -> Program:
+    """The program that maintains ``views`` over ``tables``, and logs what changes in the ``watched`` queries.
+
+    Equal maps are stored once.
+    """
     compiler = Compiler(dict(tables))
     plans = {name: compiler.view(name, view) for name, view in views.items()}
+    for name, query in (watched or {}).items():
+        compiler.watch(name, query)
     return Program(tables, compiler.maps, triggers(tables, compiler.rows, compiler.events), plans)
 
 
@@ -61,29 +74,52 @@ class Compiler:
 
     tables: dict[str, TableDecl]
     maps: dict[str, MapDecl] = field(default_factory=dict)
-    by_query: dict[tuple[Query, bool], str] = field(default_factory=dict)
+    by_query: dict[tuple[Query, bool, bool], str] = field(default_factory=dict)
     rows: dict[str, list[Statement]] = field(default_factory=dict)
     events: dict[str, list[tuple[Event, Statement]]] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
 
     def view(self, name: str, view: FlatView) -> ViewPlan:
-        definitions = {site: self.read(d.params, d.query) for site, d in view.definitions.items()}
-        return ViewPlan(name, view.element, self.read((), view.rows), definitions)
+        definitions = {shape: self.read(d.params, d.query, len(d.params)) for shape, d in view.definitions.items()}
+        return ViewPlan(name, view.element, self.read((), view.rows), self.lookup(view.rows), definitions)
 
-    def read(self, params: tuple[Var, ...], query: Query) -> Plan:
+    def lookup(self, rows: Query) -> Plan | None:
+        """How to find the rows with a given first column, where it is a scalar."""
+        if not rows.keys or not isinstance(rows.keys[0].type, Scalar):
+            return None
+        param = Var(self.names.fresh("first"), rows.keys[0].type)
+        monomials = []
+        for m in rows.monomials:
+            test = Test(call("==", m.keys[0], param))
+            bound = unify(Monomial(m.keys, m.weights, (*m.factors, test)), frozenset({param.name}))
+            monomials += [bound] if bound is not None else []
+        return self.read((param,), Query(rows.keys, tuple(monomials)))
+
+    def watch(self, name: str, query: Query) -> None:
+        """Log what is added to ``query``."""
+        if not is_safe(query):
+            raise CannotCompile(f"the change is not bound by what is stored: {query}")
+        self.maps[name] = MapDecl(name, query, "watch", "it is watched")
+        for monomial in query.monomials:
+            self.maintain(name, monomial)
+
+    def read(self, params: tuple[Var, ...], query: Query, skipped: int = 0) -> Plan:
         """How to find the entries of ``query`` for given ``params``: as if these were an event."""
         if not is_safe(query, {param.name for param in params}):
             raise CannotCompile(f"the answer is not bound by what is stored: {query}")
         statements = [self.statement("", monomial, params, (), "rows") for monomial in query.monomials]
-        return Plan(params, tuple(statements))
+        return Plan(params, tuple(statements), skipped)
 
     def stored(self, query: Query, role: str, why: str, ordered: bool = False) -> str:
         """The name of the map that holds ``query``, made if there is none yet."""
-        key = (canonical(query), ordered)
+        # A nested map is added to late in a trigger and a component early, so the two are never one.
+        key = (canonical(query), ordered, role in NESTED)
         if key in self.by_query:
             return self.by_query[key]
         if not is_safe(query):
             raise CannotCompile(f"a map needs every key bound by a row: {query}")
+        if ordered and not is_nonnegative(query):
+            raise CannotCompile(f"min, max and count_distinct of a bag that may have negative counts: {query}")
         if len(self.maps) >= MOST_MAPS:
             raise CannotCompile(f"more than {MOST_MAPS} maps")
         name = self.names.fresh(f"{role.upper()[0]}{len(self.maps)}")
@@ -199,18 +235,34 @@ class Compiler:
                 return [find, Combine(value, operator, counts)], value
 
     def is_positive(self, query: Query) -> bool:
-        """Whether every row adds to the count of its key, so that a key without a count has no rows."""
-        return all(
-            isinstance(m.weights[0], Const) and m.weights[0].value > 0 and self.has_positive_factors(m)
-            for m in query.monomials
-        )
+        """Whether a count of zero means that there are no rows, also between two statements of one trigger.
 
-    def has_positive_factors(self, monomial: Monomial) -> bool:
-        return all(
-            f.operator not in ("min", "max") or self.is_positive(f.query)
-            for f in monomial.factors
-            if isinstance(f, Pointwise)
-        )
+        Every monomial adds to the count, and what one row adds comes in one piece: no table twice, no nested map.
+        """
+        return all(_is_plain(monomial) for monomial in query.monomials)
+
+
+def is_nonnegative(query: Query) -> bool:
+    """Whether no count of ``query`` is negative while the tables are bags."""
+    return all(
+        isinstance(m.weights[0], Const) and m.weights[0].value >= 0 and _has_nonnegative_factors(m)
+        for m in query.monomials
+    )
+
+
+def _has_nonnegative_factors(monomial: Monomial) -> bool:
+    return all(
+        factor.operator not in ("min", "max") or is_nonnegative(factor.query)
+        for factor in monomial.factors
+        if isinstance(factor, Pointwise)
+    )
+
+
+def _is_plain(monomial: Monomial) -> bool:
+    tables = [factor.name for factor in monomial.factors if isinstance(factor, Atom)]
+    nested = any(isinstance(factor, Lift | Pointwise) for factor in monomial.factors)
+    counts = isinstance(monomial.weights[0], Const) and monomial.weights[0].value > 0
+    return counts and not nested and len(tables) == len(set(tables))
 
 
 def _times(left: Term, right: Term) -> Term:

@@ -1,0 +1,351 @@
+"""The database: define tables and views, change rows, read what follows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import count
+from time import perf_counter
+from types import TracebackType
+from typing import Any
+
+from nestling.calculus.terms import Expr
+from nestling.calculus.traverse import relations
+from nestling.calculus.types import Bag, Record, show_type
+from nestling.database.change import Change
+from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.feed import z_bag
+from nestling.database.over import inline_views
+from nestling.database.refresh import Refresh
+from nestling.database.rows import Event, Shredder
+from nestling.database.state import State
+from nestling.database.table import Table
+from nestling.database.transaction import Transaction
+from nestling.database.view import Subscription, View
+from nestling.errors import ChangeError, ConstraintError, QueryError
+from nestling.frontend.comprehension import translate
+from nestling.frontend.schema import python_value, record_type, row_value
+from nestling.transform.classify import Verdict
+from nestling.transform.derive import derive
+from nestling.values.bag import ZBag
+
+REFRESH = ("eager", "lazy", "hybrid")
+STORE = ("full", "auto", "counts", "none")
+
+
+class Database:
+    """Tables and the views over them, in this process.
+
+    >>> db = Database()
+    >>> M = db.table("M", {"name": str, "gen": str}, key="name")
+    >>> same = db.view("same", "[(m.name, [n.name for n in M if n.gen == m.gen]) for m in M]", language="python")
+    >>> _ = db.insert("M", [{"name": "Drive", "gen": "Drama"}, ("Jarhead", "Drama")])
+    >>> sorted(same)
+    [Row(name='Drive', _1=['Drive', 'Jarhead']), Row(name='Jarhead', _1=['Drive', 'Jarhead'])]
+    """
+
+    def __init__(self) -> None:
+        self.state = State()
+        self.version = 0
+        self.last_refresh = Refresh(0, 0.0, 0, 0)
+        self.constraints: dict[str, ViewDef] = {}
+        self._numbers = count()
+        self._open: Transaction | None = None
+        self._subscriptions: list[Subscription] = []
+        self._kept: dict[str, list[Change]] = {}
+
+    # -- what there is
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """The tables by name."""
+        return {name: Table(self, name) for name in self.state.tables}
+
+    @property
+    def views(self) -> Mapping[str, View]:
+        """The views by name."""
+        return {name: View(self, name) for name in self.state.views if name not in self.constraints}
+
+    def table(self, name: str, schema: object = None, key: str | Iterable[str] = ()) -> Table:
+        """Declare a table; without a schema, find it."""
+        if schema is None:
+            if name not in self.state.tables:
+                raise QueryError(f"there is no table {name!r}", hint=_known(self.state.tables))
+            return Table(self, name)
+        record = record_type(schema)
+        keys = (key,) if isinstance(key, str) else tuple(key)
+        self._check_name(name)
+        self._check_key(name, record, keys)
+        self._define(lambda: self.state.add_table(TableDef(name, record, keys)))
+        return Table(self, name)
+
+    # -- definitions
+
+    def view(
+        self,
+        name: str | Callable[..., Any] | None = None,
+        query: Callable[..., Any] | str | Expr | None = None,
+        *,
+        language: str = "sql",
+        refresh: str = "eager",
+        store: str = "auto",
+        strict: bool = False,
+    ) -> Any:
+        """Define a view: ``@db.view`` on a function, or a name with a callable or a text."""
+        options = {"language": language, "refresh": refresh, "store": store, "strict": strict}
+        if name is None:
+            return lambda function: self.view(function, **options)  # type: ignore[arg-type]
+        if callable(name):
+            return self.view(name.__name__, name, **options)  # type: ignore[arg-type]
+        _check_option("refresh", refresh, REFRESH)
+        _check_option("store", store, STORE)
+        self._check_name(name)
+        definition = self._view_def(name, query, language, refresh, store)
+        if strict:
+            _refuse_inefficient(definition)
+        self._define(lambda: self.state.add_view(definition))
+        return View(self, name)
+
+    def constraint(self, name: str, query: Callable[..., Any] | str, *, language: str = "sql") -> None:
+        """Declare a query that must stay empty; a change that would fill it is refused."""
+        self._check_name(name)
+        definition = self._view_def(name, query, language, "eager", "auto")
+        self._define(lambda: self.state.add_view(definition))
+        rows = self.state.read(name)
+        if rows:
+            self.state.drop_view(name)
+            raise self._violation(definition, rows)
+        self.constraints[name] = definition
+
+    def drop(self, name: str) -> None:
+        """Forget a view, a constraint, or a table that no view reads."""
+        if name in self.state.views:
+            self.constraints.pop(name, None)
+            self._kept.pop(name, None)
+            self._subscriptions = [s for s in self._subscriptions if s.view.name != name]
+            self._define(lambda: self.state.drop_view(name))
+            return
+        readers = [view.name for view in self.state.views.values() if name in view.reads]
+        if name not in self.state.tables:
+            raise QueryError(f"there is no {name!r}", hint=_known([*self.state.tables, *self.state.views]))
+        if readers:
+            raise QueryError(f"{name} is read by {', '.join(readers)}", hint="drop these first")
+        self._define(lambda: self.state.drop_table(name))
+
+    def _define(self, action: Callable[[], None]) -> None:
+        if self._open is not None:
+            raise QueryError("definitions cannot change inside a transaction", hint="commit it first")
+        action()
+
+    def _view_def(self, name: str, query: Any, language: str, refresh: str, store: str) -> ViewDef:
+        expr = self._translated(query, language)
+        over_tables = inline_views(expr, self.state.views)
+        return ViewDef(name, over_tables, refresh, store, relations(over_tables))
+
+    def _translated(self, query: Any, language: str) -> Expr:
+        if isinstance(query, str) and language != "python":
+            raise QueryError(
+                f"views in {language} are not supported yet",
+                hint='write a Python comprehension: language="python"',
+            )
+        if isinstance(query, str) or callable(query):
+            catalog = {name: table.record for name, table in self.state.tables.items()}
+            views = {name: view.element for name, view in self.state.views.items()}
+            return translate(query, {**catalog, **views})
+        if query is None:
+            raise QueryError("a view needs a query", hint='db.view("name", lambda T: [...])')
+        expr: Expr = query
+        return expr
+
+    def _check_name(self, name: str) -> None:
+        if name in self.state.tables or name in self.state.views:
+            raise QueryError(f"{name!r} is already defined", hint=f"db.drop({name!r}) first")
+
+    def _check_key(self, table: str, record: Record, key: tuple[str, ...]) -> None:
+        for name in key:
+            index = record.index(name)
+            if index is None:
+                raise QueryError(
+                    f"{table} has no column {name!r} to be its key", hint=f"it has {', '.join(record.names)}"
+                )
+            if isinstance(record.types[index], Bag):
+                raise QueryError(f"{name} is a bag and cannot be a key", hint="keys are scalar columns")
+
+    # -- changes
+
+    def insert(self, table: str, rows: Iterable[object]) -> Refresh:
+        """Add rows: dicts, tuples, dataclasses."""
+        with self.transaction() as change:
+            change.insert(table, rows)
+        return self.last_refresh
+
+    def delete(
+        self,
+        table: str,
+        rows: Iterable[object] = (),
+        *,
+        where: Callable[[Any], bool] | None = None,
+        key: Any = None,
+    ) -> Refresh:
+        """Remove rows: those given, those for which ``where`` holds, or the one with this ``key``."""
+        with self.transaction() as change:
+            change.delete(table, rows, where=where, key=key)
+        return self.last_refresh
+
+    def update(self, table: str, *, key: Any, set: Mapping[str, Any]) -> Refresh:
+        """Give columns of one row new values."""
+        with self.transaction() as change:
+            change.update(table, key=key, set=set)
+        return self.last_refresh
+
+    def apply(self, changes: Mapping[str, Any]) -> Refresh:
+        """Apply a Z-bag per table, or rows with ``_change_type``, all at once."""
+        with self.transaction() as change:
+            change.apply({name: z_bag(rows) for name, rows in changes.items()})
+        return self.last_refresh
+
+    def sync(self, table: str, snapshot: Iterable[object]) -> Refresh:
+        """Make ``table`` hold exactly ``snapshot``: the difference is found and applied."""
+        definition = self.state.tables.get(table)
+        if definition is None:
+            raise QueryError(f"there is no table {table!r}", hint=_known(self.state.tables))
+        wanted = ZBag((row_value(definition.record, row), 1) for row in snapshot)
+        with self.transaction() as change:
+            change.apply({table: wanted - self.state.rows(table)})
+        return self.last_refresh
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """All or nothing: what is done inside is committed at the end, or undone if anything is refused."""
+        if self._open is not None:
+            raise ChangeError("a transaction is already open", hint="use it, or commit it first")
+        started = perf_counter()
+        change = self._open = Transaction(self.state, self._shredder)
+        try:
+            yield change
+            self._check_constraints()
+        except BaseException:
+            change.rollback()
+            self._discard_logs()
+            raise
+        finally:
+            self._open = None
+        self._commit(change.events, started)
+
+    def _commit(self, events: list[Event], started: float) -> None:
+        self.version += 1
+        tables = Counter(event.table for event in events)
+        changes = {name: self._change(name) for name in self.state.watched}
+        statements = sum(self.state.statements_of(table) * n for table, n in tables.items())
+        self.last_refresh = Refresh(
+            self.version, perf_counter() - started, len(events), statements, tables,
+            {name: change for name, change in changes.items() if change},
+        )  # fmt: skip
+        self._tell()
+
+    def _shredder(self, table: str) -> Shredder:
+        return Shredder(self.state.tables[table], self._numbers)
+
+    def _check_constraints(self) -> None:
+        for name, definition in self.constraints.items():
+            rows = self.state.read(name)
+            if rows:
+                raise self._violation(definition, rows)
+
+    def _violation(self, definition: ViewDef, rows: ZBag) -> ConstraintError:
+        shown = tuple(python_value(definition.element, row) for row in rows)
+        some = ", ".join(map(str, shown[:3])) + (", …" if len(shown) > 3 else "")
+        return ConstraintError(
+            f"constraint {definition.name} would be broken by {some}",
+            constraint=definition.name,
+            rows=shown,
+            hint="nothing was changed",
+        )
+
+    # -- reading
+
+    def read(self, view: str) -> ZBag:
+        """The answer of a view."""
+        return self.state.read(view)
+
+    def find(self, view: str, first: Any) -> ZBag:
+        """The rows of a view whose first column is ``first``."""
+        return self.state.find(view, first)
+
+    def verify(self) -> None:
+        """Verify every view."""
+        for view in self.views.values():
+            view.verify()
+
+    # -- watching
+
+    def subscribe(self, subscription: Subscription) -> None:
+        self._subscriptions.append(subscription)
+        self._watch(subscription.view.name)
+
+    def unsubscribe(self, subscription: Subscription) -> None:
+        self._subscriptions = [s for s in self._subscriptions if s is not subscription]
+
+    def changes_of(self, view: str, since: int) -> list[Change]:
+        self._watch(view)
+        return [change for change in self._kept[view] if change.version > since]
+
+    def _watch(self, view: str) -> None:
+        if view not in self._kept:
+            self._kept[view] = []
+            self.state.watch(view)
+
+    def _change(self, view: str) -> Change:
+        change = self.state.change(view, self.version)
+        if change:
+            self._kept[view].append(change)
+        return change
+
+    def _tell(self) -> None:
+        changes = self.last_refresh.changes
+        for subscription in list(self._subscriptions):
+            change = changes.get(subscription.view.name)
+            if change is not None:
+                subscription.function(change)
+
+    def _discard_logs(self) -> None:
+        for view in self.state.watched:
+            self.state.change(view, self.version)
+
+    # -- closing
+
+    def close(self) -> None:
+        """End the use of the database."""
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        tables = "; ".join(f"{n}: {show_type(t.record)}" for n, t in self.state.tables.items())
+        return f"Database({tables})"
+
+
+def _check_option(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise QueryError(f"{name}={value!r} is unknown", hint=f"one of {', '.join(map(repr, allowed))}")
+
+
+def _refuse_inefficient(view: ViewDef) -> None:
+    classification = derive(view.name, view.query).classification
+    if classification.verdict is Verdict.NOT:
+        obstacle = classification.obstacles[0]
+        raise QueryError(
+            f"{view.name} is not efficiently incrementalizable: {obstacle.text}",
+            hint=f"{obstacle.class_.code}: {obstacle.class_.reason}, {obstacle.class_.cost}",
+        )
+
+
+def _known(names: Iterable[str]) -> str:
+    listed = ", ".join(names)
+    return f"there are {listed}" if listed else "there is none yet"

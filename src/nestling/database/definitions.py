@@ -1,0 +1,83 @@
+"""What a database holds by name: tables with their flat form, and views with their query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from nestling.calculus.terms import Expr, Var
+from nestling.calculus.traverse import Names
+from nestling.calculus.types import ELEMENT, LABEL, Bag, Path, Record, Type, bag_levels, dictionary_name
+from nestling.calculus.typing import element_type
+from nestling.program.statements import TableDecl
+from nestling.transform.shred import flat_type
+
+
+@dataclass(frozen=True)
+class TableDef:
+    """A table: its rows' type, its key (by name), and the flat tables it is kept in."""
+
+    name: str
+    record: Record
+    key: tuple[str, ...] = ()
+
+    @cached_property
+    def key_positions(self) -> tuple[int, ...]:
+        """Where the key stands in a row."""
+        return tuple(self.record.names.index(name) for name in self.key)
+
+    @cached_property
+    def levels(self) -> dict[Path, Bag]:
+        """The inner bags by path, parents first."""
+        return dict(bag_levels(self.record))
+
+    @cached_property
+    def declarations(self) -> dict[str, TableDecl]:
+        """The flat table of the rows, and one per inner bag."""
+        columns = flat_columns(flat_type(self.record), self.name)
+        places = _leaf_positions(self.record)
+        key = tuple(place for name in self.key for place in places[name])
+        found = {self.name: TableDecl(self.name, columns, key)}
+        for path, level in self.levels.items():
+            name = dictionary_name(self.name, path)
+            label = Var(f"{name}.label", LABEL)
+            found[name] = TableDecl(name, (label, *flat_columns(flat_type(level.element), name)))
+        return found
+
+
+@dataclass(frozen=True)
+class ViewDef:
+    """A view: its query over tables, and how it is kept."""
+
+    name: str
+    query: Expr
+    refresh: str = "eager"
+    store: str = "auto"
+    reads: frozenset[str] = field(default_factory=frozenset)
+
+    @cached_property
+    def element(self) -> Type:
+        return element_type(self.query)
+
+
+def flat_columns(type_: Type, prefix: str) -> tuple[Var, ...]:
+    """The columns of a flat type, named by their paths."""
+    names = Names()
+    return tuple(Var(names.fresh(f"{prefix}.{path}"), leaf) for path, leaf in _leaves(type_, ()))
+
+
+def _leaves(type_: Type, path: Path) -> list[tuple[str, Type]]:
+    if isinstance(type_, Record):
+        return [leaf for name, inner in type_.fields for leaf in _leaves(inner, (*path, name))]
+    # A column of labels is called like the dictionary that its labels are looked up in.
+    return [(".".join(path) or (ELEMENT if type_ == LABEL else "value"), type_)]
+
+
+def _leaf_positions(record: Record) -> dict[str, tuple[int, ...]]:
+    places: dict[str, tuple[int, ...]] = {}
+    at = 0
+    for name, type_ in record.fields:
+        width = len(_leaves(flat_type(type_), ()))
+        places[name] = tuple(range(at, at + width))
+        at += width
+    return places

@@ -1,0 +1,48 @@
+"""Changes as they come from elsewhere: Z-bags, or rows that say what happened to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from nestling.errors import ChangeError
+from nestling.values.bag import ZBag
+
+#: The columns of a change feed that are not the row's own.
+FEED_COLUMNS = ("_change_type", "_commit_version", "_commit_timestamp")
+#: What Spark's change feed calls the ways a row can change.
+SIGNS = {"insert": 1, "update_postimage": 1, "delete": -1, "update_preimage": -1}
+
+
+class Pairs:
+    """Rows with how often each comes; the rows need not be hashable."""
+
+    def __init__(self, pairs: Iterable[tuple[Any, int]]) -> None:
+        self._pairs = list(pairs)
+
+    def items(self) -> list[tuple[Any, int]]:
+        return self._pairs
+
+
+def z_bag(changes: Any) -> Any:
+    """``changes`` with ``items()``: a Z-bag as it is, rows with ``_change_type`` as pairs."""
+    if isinstance(changes, Mapping | ZBag):
+        return changes
+    if hasattr(changes, "to_pylist"):
+        changes = changes.to_pylist()
+    elif hasattr(changes, "to_dict") and hasattr(changes, "columns"):
+        changes = changes.to_dict("records")
+    return Pairs(_signed(row) for row in changes)
+
+
+def _signed(row: Any) -> tuple[dict[str, Any], int]:
+    if not isinstance(row, Mapping) or "_change_type" not in row:
+        raise ChangeError(
+            f"a change is a Z-bag or has a column _change_type, not {row!r}",
+            hint="_change_type is insert, delete, update_preimage or update_postimage",
+        )
+    kind = row["_change_type"]
+    if kind not in SIGNS:
+        raise ChangeError(f"_change_type {kind!r} is unknown", hint=f"one of {', '.join(SIGNS)}")
+    # The feed's own columns are not the row's.
+    return {name: v for name, v in row.items() if name not in FEED_COLUMNS}, SIGNS[kind]

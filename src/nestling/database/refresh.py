@@ -1,0 +1,24 @@
+"""What a change did, and what it took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Refresh:
+    """The result of one change or transaction.
+
+    ``version`` counts committed changes; ``events`` the flat rows that came or went, ``tables`` by table;
+    ``statements`` the maintenance statements of the triggers that ran; ``changes`` holds what changed in each
+    view that is watched.
+    """
+
+    version: int
+    seconds: float
+    events: int
+    statements: int
+    tables: Mapping[str, int] = field(default_factory=dict)
+    changes: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,105 @@
+"""Nested rows to events on flat tables, and back.
+
+Law (5): what ``insertion`` makes of a row, ``nested`` reads back; ``deletion`` of a stored row is the exact
+opposite of the events that brought it here, its inner bags as they are now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Any, NamedTuple, Protocol
+
+from nestling.calculus.types import ELEMENT, Bag, Path, Record, Type, dictionary_name
+from nestling.database.definitions import TableDef
+from nestling.values.bag import ZBag
+from nestling.values.label import Label
+
+Row = tuple[Any, ...]
+
+
+class Event(NamedTuple):
+    """A row of a flat table that comes ``times`` times; negative: goes."""
+
+    table: str
+    row: Row
+    times: int
+
+
+class Stored(Protocol):
+    """What is read of an engine here."""
+
+    def under(self, dictionary: str, label: Label) -> dict[Row, int]:
+        """The rows of an inner bag, without the label, with their multiplicities."""
+        ...
+
+
+class Shredder:
+    """Makes events of the rows of one table. ``numbers`` gives labels to bags that no key names."""
+
+    def __init__(self, table: TableDef, numbers: count[int]) -> None:
+        self.table, self.numbers = table, numbers
+
+    def insertion(self, value: Row, times: int) -> list[Event]:
+        """The events that add a nested row: its flat row, and the rows of its inner bags."""
+        key = tuple(value[i] for i in self.table.key_positions) or None
+        events: list[Event] = []
+        flat = tuple(self._flat(value, self.table.record, (), key, events))
+        return [Event(self.table.name, flat, times), *events]
+
+    def elements(self, path: Path, label: Label, bag: ZBag) -> list[Event]:
+        """The events that add the elements of ``bag`` to the inner bag ``label`` at ``path``."""
+        events: list[Event] = []
+        self._fill(path, self.table.levels[path].element, label, bag, events)
+        return events
+
+    def _flat(
+        self, value: Any, type_: Type, path: Path, key: Row | None, events: list[Event]
+    ) -> Iterator[Any]:
+        match type_:
+            case Record(fields):
+                for inner, (name, field) in zip(value, fields, strict=True):
+                    yield from self._flat(inner, field, (*path, name), key, events)
+            case Bag(element):
+                here = path or (ELEMENT,)
+                label = self._label(dictionary_name(self.table.name, here), key)
+                self._fill(here, element, label, value, events)
+                yield label
+            case _:
+                yield value
+
+    def _label(self, site: str, key: Row | None) -> Label:
+        return Label(site, key if key is not None else (f"#{next(self.numbers)}",))
+
+    def _fill(self, path: Path, element: Type, label: Label, bag: ZBag, events: list[Event]) -> None:
+        below = (*path, ELEMENT) if isinstance(element, Bag) else path
+        name = dictionary_name(self.table.name, path)
+        for value, times in bag.items():
+            # Elements have no key of their own, so bags inside them are numbered.
+            columns = tuple(self._flat(value, element, below, None, events))
+            events.append(Event(name, (label, *columns), times))
+
+    def deletion(self, flat: Row, times: int, stored: Stored) -> list[Event]:
+        """The events that remove a stored flat row ``times`` times, and all under it with the last copy."""
+        events = [Event(self.table.name, flat, -times)]
+        events += (Event(e.table, e.row, -e.times) for e in self._below(flat, stored))
+        return events
+
+    def _below(self, columns: Row, stored: Stored) -> Iterator[Event]:
+        for value in columns:
+            if isinstance(value, Label):
+                for row, times in stored.under(str(value.site), value).items():
+                    yield Event(str(value.site), (value, *row), times)
+                    yield from self._below(row, stored)
+
+
+def nested(columns: Iterator[Any], type_: Type, stored: Stored) -> Any:
+    """Flat columns back to a nested value."""
+    match type_:
+        case Record(fields):
+            return tuple(nested(columns, field, stored) for _, field in fields)
+        case Bag(element):
+            label = next(columns)
+            rows = stored.under(label.site, label).items()
+            return ZBag((nested(iter(row), element, stored), times) for row, times in rows)
+    return next(columns)

@@ -1,0 +1,73 @@
+"""A table, as its user sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from nestling.calculus.types import Path, Record, show_type
+from nestling.frontend.schema import python_value
+
+if TYPE_CHECKING:
+    from nestling.database.database import Database
+    from nestling.database.refresh import Refresh
+
+
+class Table:
+    """A named bag of rows. Iterating gives rows as named tuples, inner bags as lists."""
+
+    def __init__(self, database: Database, name: str) -> None:
+        self._database, self.name = database, name
+
+    @property
+    def record(self) -> Record:
+        return self._database.state.tables[self.name].record
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return self._database.state.tables[self.name].key
+
+    def rows(self) -> list[Any]:
+        """All rows, as often as they occur."""
+        bag = self._database.state.rows(self.name)
+        return [python_value(self.record, row) for row, times in bag.items() for _ in range(times)]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.rows())
+
+    def __len__(self) -> int:
+        return sum(self._database.state.engine.table(self.name).values())
+
+    def at(self, *key: Any) -> At:
+        """One row by its key, for deep updates: ``orders.at(7).items.insert([...])``."""
+        return At(self._database, self.name, key[0] if len(key) == 1 else key, ())
+
+    def __repr__(self) -> str:
+        key = f", key={', '.join(self.key)}" if self.key else ""
+        return f"Table({self.name}: {show_type(self.record)}{key})"
+
+
+class At:
+    """An inner bag of one row; attributes lead to fields, ``insert`` and ``delete`` change elements."""
+
+    def __init__(self, database: Database, table: str, key: Any, path: Path) -> None:
+        self._database, self._table, self._key, self._path = database, table, key, path
+
+    def __getattr__(self, name: str) -> At:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return At(self._database, self._table, self._key, (*self._path, name))
+
+    __getitem__ = __getattr__
+
+    def insert(self, elements: Iterable[object]) -> Refresh:
+        """Add elements; only they travel."""
+        with self._database.transaction() as change:
+            change.insert_into(self._table, self._key, self._path, elements)
+        return self._database.last_refresh
+
+    def delete(self, elements: Iterable[object]) -> Refresh:
+        """Remove elements; only they travel."""
+        with self._database.transaction() as change:
+            change.delete_from(self._table, self._key, self._path, elements)
+        return self._database.last_refresh

@@ -1,0 +1,223 @@
+"""Changes: checked against what is stored, applied, and undone if anything is refused.
+
+Law (13): a transaction that fails leaves every map and table as it was; the events it had applied are applied again
+with the opposite sign, last first. Where a trigger itself fails half-way (a division by zero in a view), the tables
+are put back row by row and the maps computed anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from nestling.calculus.types import Path
+from nestling.database.definitions import TableDef
+from nestling.database.rows import Event, Row, Shredder, nested
+from nestling.database.state import State
+from nestling.errors import ChangeError
+from nestling.frontend.schema import element_value, python_value, row_value
+from nestling.values.bag import ZBag
+from nestling.values.label import Label
+
+Shredders = Callable[[str], Shredder]
+
+
+class Transaction:
+    """All or nothing. Reads inside it see its changes; subscribers hear of them when it is committed."""
+
+    def __init__(self, state: State, shredder: Shredders) -> None:
+        self.state, self.shredder = state, shredder
+        self.events: list[Event] = []
+
+    def insert(self, table: str, rows: Iterable[object]) -> None:
+        """Add rows: dicts, tuples, dataclasses."""
+        definition = self._table(table)
+        for row in rows:
+            self._insert(definition, row_value(definition.record, row), 1)
+
+    def delete(
+        self,
+        table: str,
+        rows: Iterable[object] = (),
+        *,
+        where: Callable[[Any], bool] | None = None,
+        key: Any = None,
+    ) -> None:
+        """Remove rows: those given, those for which ``where`` holds, or the one with this ``key``."""
+        definition = self._table(table)
+        for row in rows:
+            self._delete(definition, row_value(definition.record, row), 1)
+        if key is not None:
+            self._remove(definition, self._row_of(definition, key), 1)
+        if where is not None:
+            for value, times in self.state.rows(table).items():
+                if where(python_value(definition.record, value)):
+                    self._delete(definition, value, times)
+
+    def update(self, table: str, *, key: Any, set: Mapping[str, Any]) -> None:
+        """Give columns of the row with this ``key`` new values."""
+        definition = self._table(table)
+        flat = self._row_of(definition, key)
+        old = nested(iter(flat), definition.record, self.state)
+        named = dict(zip(definition.record.names, old, strict=True))
+        for name in set:
+            if name not in named:
+                raise ChangeError(
+                    f"{table} has no column {name!r}", hint=f"it has {', '.join(definition.record.names)}"
+                )
+        new = row_value(definition.record, named | dict(set))
+        self._remove(definition, flat, 1)
+        self._insert(definition, new, 1)
+
+    def apply(self, changes: Mapping[str, Mapping[Any, int] | ZBag]) -> None:
+        """Add a Z-bag per table: what is deleted goes first, so that a key may be given again."""
+        for table, change in changes.items():
+            definition = self._table(table)
+            pairs = ((row_value(definition.record, row), times) for row, times in change.items())
+            total = ZBag(pairs)
+            for row, times in total.negative().items():
+                self._delete(definition, row, times)
+            for row, times in total.positive().items():
+                self._insert(definition, row, times)
+
+    def insert_into(self, table: str, key: Any, path: Path, elements: Iterable[object]) -> None:
+        """Add elements to one inner bag."""
+        definition, label = self._label(table, key, path)
+        element = definition.levels[path].element
+        bag = ZBag((element_value(element, value), 1) for value in elements)
+        self._run(self.shredder(table).elements(path, label, bag))
+
+    def delete_from(self, table: str, key: Any, path: Path, elements: Iterable[object]) -> None:
+        """Remove elements from one inner bag."""
+        definition, label = self._label(table, key, path)
+        element = definition.levels[path].element
+        shredder = self.shredder(table)
+        name = ".".join((table, *path))
+        for value in elements:
+            wanted = element_value(element, value)
+            found = self._element(name, label, wanted, element)
+            # An element with bags of its own takes them along.
+            whole = shredder.deletion(found, 1, self.state)
+            self._run([Event(name, (label, *found), -1), *whole[1:]])
+
+    def _element(self, name: str, label: Label, wanted: Any, element: Any) -> Row:
+        for row in self.state.under(name, label):
+            if nested(iter(row), element, self.state) == wanted:
+                return row
+        raise ChangeError(f"{python_value(element, wanted)} is not in {name} of {label.environment}")
+
+    def rollback(self) -> None:
+        """Undo all that was applied."""
+        for event in reversed(self.events):
+            self.state.engine.apply(event.table, event.row, -event.times)
+        self.events.clear()
+
+    def _table(self, name: str) -> TableDef:
+        if name not in self.state.tables:
+            known = ", ".join(self.state.tables) or "none yet"
+            raise ChangeError(f"there is no table {name!r}", hint=f"tables: {known}")
+        return self.state.tables[name]
+
+    def _insert(self, table: TableDef, value: Row, times: int) -> None:
+        if table.key:
+            key = tuple(value[i] for i in table.key_positions)
+            if times > 1 or self.state.by_key(table, key) is not None:
+                raise ChangeError(
+                    f"{table.name} already has a row with key {_shown(key)}",
+                    hint="delete it first, or use update",
+                )
+        self._run(self.shredder(table.name).insertion(value, times))
+
+    def _delete(self, table: TableDef, value: Row, times: int) -> None:
+        for flat, available in self._copies(table, value):
+            taken = min(times, available)
+            self._remove(table, flat, taken)
+            times -= taken
+            if not times:
+                return
+        raise ChangeError(
+            f"{table.name} has no row {python_value(table.record, value)}"
+            + ("" if times == 1 else f" {times} more times"),
+            hint="nothing was deleted",
+        )
+
+    def _copies(self, table: TableDef, value: Row) -> list[tuple[Row, int]]:
+        """The stored flat rows that stand for ``value``; several where equal rows have bags of their own."""
+        if table.key:
+            flat = self.state.by_key(table, tuple(value[i] for i in table.key_positions))
+            candidates = {} if flat is None else {flat: 1}
+        elif table.levels:
+            candidates = self.state.engine.table(table.name)
+        else:
+            flat = tuple(_leaves(value))
+            times = self.state.engine.count(table.name, flat)
+            return [(flat, times)] if times else []
+        return [
+            (flat, times)
+            for flat, times in candidates.items()
+            if nested(iter(flat), table.record, self.state) == value
+        ]
+
+    def _remove(self, table: TableDef, flat: Row, times: int) -> None:
+        stays = self.state.engine.count(table.name, flat) > times
+        if stays:
+            self._run([Event(table.name, flat, -times)])
+        else:
+            self._run(self.shredder(table.name).deletion(flat, times, self.state))
+
+    def _row_of(self, table: TableDef, key: Any) -> Row:
+        if not table.key:
+            raise ChangeError(f"{table.name} has no key", hint="declare one: db.table(name, schema, key=...)")
+        parts = key if isinstance(key, tuple) and len(table.key) > 1 else (key,)
+        flat = self.state.by_key(table, parts)
+        if flat is None:
+            raise ChangeError(f"{table.name} has no row with key {_shown(parts)}")
+        return flat
+
+    def _label(self, table: str, key: Any, path: Path) -> tuple[TableDef, Label]:
+        definition = self._table(table)
+        if path not in definition.levels:
+            known = ", ".join(".".join(p) for p in definition.levels) or "none"
+            raise ChangeError(f"{table} has no inner bag {'.'.join(path)!r}", hint=f"inner bags: {known}")
+        if path[:-1] in definition.levels:
+            raise ChangeError(
+                f"{'.'.join(path)} lies inside elements that have no key",
+                hint=f"replace the element: delete it from {'.'.join(path[:-1])} and insert it changed",
+            )
+        flat = self._row_of(definition, key)
+        site = ".".join((table, *path))
+        return definition, next(v for v in flat if isinstance(v, Label) and v.site == site)
+
+    def _run(self, events: Iterable[Event]) -> None:
+        for event in events:
+            before = self.state.engine.count(event.table, event.row)
+            try:
+                self.state.engine.apply(*event)
+            except (ArithmeticError, TypeError, ValueError) as error:
+                self.state.engine.put(event.table, event.row, before)
+                self._restore()
+                raise ChangeError(
+                    f"a view cannot be computed for {event.row} of {event.table}: {error}",
+                    hint="exclude the value in the view, or do not insert it",
+                ) from error
+            self.events.append(event)
+
+    def _restore(self) -> None:
+        """Put the tables back and compute the maps anew; the failed trigger may have changed some of them."""
+        engine = self.state.engine
+        for event in reversed(self.events):
+            engine.put(event.table, event.row, engine.count(event.table, event.row) - event.times)
+        self.events.clear()
+        self.state.rebuild()
+
+
+def _shown(key: tuple[Any, ...]) -> str:
+    return repr(key[0] if len(key) == 1 else key)
+
+
+def _leaves(value: Any) -> Iterable[Any]:
+    if type(value) is tuple:
+        for part in value:
+            yield from _leaves(part)
+    else:
+        yield value

@@ -1,0 +1,96 @@
+"""A view, as its user sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from nestling.calculus.types import Type, show_type
+from nestling.database.change import Change
+from nestling.errors import NestlingError, QueryError
+from nestling.frontend.schema import python_value
+from nestling.values.bag import ZBag
+
+if TYPE_CHECKING:
+    from nestling.database.database import Database
+
+
+class Subscription:
+    """A function that is told of every change of a view; ``cancel`` ends it."""
+
+    def __init__(self, view: View, function: Callable[[Change], None]) -> None:
+        self.view, self.function = view, function
+
+    def cancel(self) -> None:
+        """Tell no more."""
+        self.view._database.unsubscribe(self)
+
+
+class View:
+    """A named query that is always up to date. Iterating gives rows as named tuples, inner bags as lists."""
+
+    def __init__(self, database: Database, name: str) -> None:
+        self._database, self.name = database, name
+
+    @property
+    def element(self) -> Type:
+        """The type of a row."""
+        return self._database.state.views[self.name].element
+
+    def bag(self) -> ZBag:
+        """``{value: multiplicity}``, the values as the calculus has them."""
+        return self._database.read(self.name)
+
+    def rows(self) -> list[Any]:
+        """All rows, as often as they occur."""
+        return [python_value(self.element, row) for row, times in self._counted() for _ in range(times)]
+
+    def _counted(self) -> list[tuple[Any, int]]:
+        pairs = list(self.bag().items())
+        if any(times < 0 for _, times in pairs):
+            raise NestlingError(f"{self.name} holds negative counts", hint="read it with bag()")
+        return pairs
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.rows())
+
+    def __len__(self) -> int:
+        return sum(times for _, times in self._counted())
+
+    def __getitem__(self, first: Any) -> Any:
+        """The row whose first column is ``first``."""
+        found = [
+            python_value(self.element, row)
+            for row, times in self._database.find(self.name, first).items()
+            for _ in range(times)
+        ]
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise KeyError(first)
+        raise QueryError(
+            f"{len(found)} rows of {self.name} have {first!r} in their first column",
+            hint="read rows() and choose",
+        )
+
+    def subscribe(self, function: Callable[[Change], None]) -> Subscription:
+        """Call ``function`` with the change of this view after every commit that changes it."""
+        subscription = Subscription(self, function)
+        self._database.subscribe(subscription)
+        return subscription
+
+    def changes(self, since: int = 0) -> list[Change]:
+        """The changes since version ``since``; kept from the first call or subscription on."""
+        return self._database.changes_of(self.name, since)
+
+    def verify(self) -> None:
+        """Compute the view anew from its tables and compare; raises with the difference."""
+        stored, meant = self.bag(), self._database.state.evaluate(self.name)
+        if stored != meant:
+            raise NestlingError(
+                f"{self.name} is not what its query says: {meant - stored!r} is missing",
+                hint="this is a bug in Nestling: please report it with the view's text",
+            )
+
+    def __repr__(self) -> str:
+        return f"View({self.name}: {show_type(self.element)})"

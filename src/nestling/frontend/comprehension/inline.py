@@ -1,0 +1,142 @@
+"""Functions, inlined where they are called: assignments, then one ``return``."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import FunctionType
+
+from nestling.errors import QueryError
+from nestling.frontend.comprehension.bags import targets
+from nestling.frontend.comprehension.capture import capture
+from nestling.frontend.comprehension.context import Env
+from nestling.frontend.comprehension.convert import bag_of, scalar_of
+from nestling.frontend.comprehension.read import read_function
+from nestling.frontend.comprehension.records import arguments
+from nestling.frontend.comprehension.refuse import EXPRESSIONS, refusal
+from nestling.frontend.comprehension.values import Barred, Helper, Items, Many, One, Row, Some, Value, as_term
+
+_ITSELF = "a function that calls itself is not supported"
+_ONCE = "a view is one comprehension over its tables; write the steps out"
+
+
+def call_function(function: FunctionType, node: ast.Call, env: Env) -> Value:
+    """A call of a captured function."""
+    found = read_function(function)
+    if not isinstance(found.node, ast.FunctionDef | ast.Lambda):
+        raise env.error(node, f"{function.__name__} is not a function")
+    home = Env(env.run, found.source)
+    return call_helper(Helper(found.node, home), node, env, defaults_of(function, node, env))
+
+
+def defaults_of(function: FunctionType, node: ast.AST, env: Env) -> dict[str, Value]:
+    """The defaults of a captured function, as they were when it was made."""
+    parameters = inspect.signature(function, follow_wrapped=False).parameters.values()
+    return {
+        parameter.name: capture(parameter.default, node, env)
+        for parameter in parameters
+        if parameter.default is not inspect.Parameter.empty
+    }
+
+
+def call_helper(
+    helper: Helper, node: ast.Call, env: Env, defaults: Mapping[str, Value] | None = None
+) -> Value:
+    """What ``helper`` returns for the arguments of ``node``."""
+    function, home = helper.node, helper.env
+    name = getattr(function, "name", "the lambda")
+    place = (home.source.file, function.lineno, function.col_offset)
+    if place in env.run.inlined:
+        raise env.error(node, _ITSELF, _ONCE)
+    if defaults is None:
+        defaults = _written_defaults(function.args, home)
+    bound = arguments(parameters(function.args, home), node, defaults, name, env)
+    settled = {name: settle(name, value, node, env) for name, value in bound.items()}
+    env.run.inlined.append(place)
+    try:
+        return result(function, replace(home, names={**home.names, **settled}, known=env.known))
+    finally:
+        env.run.inlined.pop()
+
+
+def parameters(given: ast.arguments, env: Env) -> list[str]:
+    """The names of all parameters."""
+    for extra in (given.vararg, given.kwarg):
+        if extra is not None:
+            raise env.error(
+                extra, f"the parameter *{extra.arg} is not supported", "name the parameters one by one"
+            )
+    return [arg.arg for arg in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+
+
+def _written_defaults(given: ast.arguments, env: Env) -> dict[str, Value]:
+    positional = [*given.posonlyargs, *given.args]
+    tail = positional[len(positional) - len(given.defaults) :]
+    pairs = [*zip(tail, given.defaults, strict=True), *zip(given.kwonlyargs, given.kw_defaults, strict=True)]
+    return {arg.arg: env.value(node) for arg, node in pairs if node is not None}
+
+
+def settle(name: str, value: Value, node: ast.expr, env: Env) -> Value:
+    """``value`` under a name: in a form that may be used more than once."""
+    match value:
+        case Many():
+            return env.named(name, value)
+        case Some():
+            return One(scalar_of(value, node, env))
+        case Row(fields):
+            return Row(tuple((own, settle(own, field, node, env)) for own, field in fields))
+        case Items(values) if any(as_term(item) is None for item in values):
+            return env.named(name, bag_of(value, node, env))
+    return value
+
+
+def result(function: ast.FunctionDef | ast.Lambda, env: Env) -> Value:
+    """What the body of ``function`` returns."""
+    if isinstance(function, ast.Lambda):
+        return env.value(function.body)
+    return _statements(function.body, function, env)
+
+
+def _statements(statements: Sequence[ast.stmt], function: ast.FunctionDef, env: Env) -> Value:
+    for statement in statements:
+        try:
+            if isinstance(statement, ast.Return) and statement.value is not None:
+                return env.value(statement.value)
+            env = _after(statement, env)
+        except QueryError as error:
+            error.located(env.source.span(statement))
+            raise
+    raise env.error(function, f"{function.name} returns nothing", "return a comprehension")
+
+
+def _after(statement: ast.stmt, env: Env) -> Env:
+    """The names in scope after ``statement``."""
+    match statement:
+        case ast.Expr(ast.Constant(str())) | ast.Pass():
+            return env
+        case ast.Assign(names, value):
+            return _assigned(names, value, env)
+        case ast.AnnAssign(ast.Name() as name, _, ast.expr() as value):
+            return _assigned([name], value, env)
+        case ast.FunctionDef(name, decorator_list=[]):
+            return env.binding({name: Helper(statement, env.binding({name: Barred(_ITSELF, _ONCE)}))})
+        case ast.FunctionDef(decorator_list=[decorator, *_]):
+            raise env.error(
+                decorator, "a decorator is not supported here", "define the function outside the view"
+            )
+        case ast.Return():
+            raise env.error(statement, "None is returned here", "return a comprehension")
+        case ast.Expr(value) if type(value) in EXPRESSIONS:
+            raise refusal(value)
+    raise refusal(statement)
+
+
+def _assigned(names: Sequence[ast.expr], node: ast.expr, env: Env) -> Env:
+    first = names[0]
+    name = first.id if isinstance(first, ast.Name) else "x"
+    value = settle(name, env.value(node), node, env)
+    for target in names:
+        env = env.binding(targets(target, value, env))
+    return env

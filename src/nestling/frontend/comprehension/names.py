@@ -1,0 +1,128 @@
+"""Names, attributes and subscripts: what an expression reaches without computing."""
+
+from __future__ import annotations
+
+import ast
+from difflib import get_close_matches
+
+from nestling.calculus.terms import Const, Relation
+from nestling.calculus.types import Bag, Record, Scalar
+from nestling.calculus.typing import element_type, term_type
+from nestling.frontend.comprehension.capture import attribute, capture
+from nestling.frontend.comprehension.context import Env, Run
+from nestling.frontend.comprehension.convert import applied
+from nestling.frontend.comprehension.ordering import first_of_sorted, is_sorted
+from nestling.frontend.comprehension.values import (
+    Barred,
+    Helper,
+    Items,
+    Many,
+    Object,
+    One,
+    Value,
+    fields_of,
+    shown,
+)
+
+#: Attributes of dates, by the function that reads them; those of a time only where there is one.
+_DATE_PARTS = ("year", "month", "day")
+
+
+def relation(run: Run, name: str) -> Many:
+    """The table or view called ``name``."""
+    return Many(Relation(name, Bag(run.catalog[name])))
+
+
+def of_name(node: ast.Name, env: Env) -> Value:
+    """A name bound in the query, captured by the function, or built in."""
+    if node.id in env.names:
+        value = env.names[node.id]
+        if isinstance(value, Barred):
+            raise env.error(node, value.what, value.hint)
+        return value
+    try:
+        found = env.source.names(node.id)
+    except KeyError:
+        raise env.error(node, f"there is no {node.id!r} here", _name_hint(node.id, env)) from None
+    value = capture(found, node, env)
+    if isinstance(value, Object) and node.id in env.run.catalog:
+        hint = f"make it a parameter: def view({node.id}): …"
+        raise env.error(node, f"{node.id!r} is read from outside the view", hint)
+    return value
+
+
+def _name_hint(name: str, env: Env) -> str:
+    if name in env.run.catalog:
+        return f"make it a parameter: def view({name}): …"
+    known = [other for other, value in env.names.items() if not isinstance(value, Barred)]
+    close = get_close_matches(name, known, n=1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"in scope: {', '.join(known)}" if known else "no name is in scope here"
+
+
+def of_lambda(node: ast.Lambda, env: Env) -> Value:
+    """A function to be inlined where it is called."""
+    return Helper(node, env)
+
+
+def of_attribute(node: ast.Attribute, env: Env) -> Value:
+    """``x.f``: a field of a record, a part of a date, or an attribute of an object."""
+    return member(env.value(node.value), node.attr, node, env)
+
+
+def member(value: Value, name: str, node: ast.expr, env: Env) -> Value:
+    """``value.name``."""
+    fields = fields_of(value)
+    if fields is not None:
+        if name in dict(fields):
+            return dict(fields)[name]
+        raise env.error(node, f"field {name!r} is not in {shown(value)}", _field_hint(name, fields))
+    match value:
+        case Object():
+            return attribute(value, name, node, env)
+        case Many() | Items():
+            raise env.error(
+                node, f"a bag has no field {name!r}: {shown(value)}", f"iterate over it: x.{name} for x in …"
+            )
+        case One(term) if isinstance(type_ := term_type(term), Scalar):
+            if name in _DATE_PARTS and type_.name in ("date", "datetime"):
+                return One(applied(name, [term], node, env))
+            raise env.error(node, f"a {type_.name} has no field {name!r}", f"drop .{name}")
+    raise env.error(node, f"{shown(value)} has no field {name!r}")
+
+
+def _field_hint(name: str, fields: tuple[tuple[str, Value], ...]) -> str:
+    for outer, field in fields:
+        if isinstance(field, Many):
+            inner = element_type(field.expr)
+            if isinstance(inner, Record) and name in inner.names:
+                return f"{name} belongs to the elements of .{outer}"
+    names = [name for name, _ in fields]
+    close = get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"the fields are {', '.join(names)}"
+
+
+def of_subscript(node: ast.Subscript, env: Env) -> Value:
+    """``x[0]`` and ``x["f"]`` of a record; ``sorted(…)[:k]``."""
+    if is_sorted(node.value, env):
+        return first_of_sorted(node, env)
+    value = env.value(node.value)
+    fields = fields_of(value)
+    if fields is None:
+        raise env.error(node, f"{shown(value)} has no positions", _position_hint(value))
+    match env.value(node.slice) if not isinstance(node.slice, ast.Slice) else None:
+        case One(Const(str(name))):
+            return member(value, name, node, env)
+        case One(Const(int(place))) if -len(fields) <= place < len(fields):
+            return fields[place][1]
+    hint = f"a position is a number from 0 to {len(fields) - 1}, or the name of a field"
+    raise env.error(node, f"there is no such field in {shown(value)}", hint)
+
+
+def _position_hint(value: Value) -> str:
+    if isinstance(value, Many) and value.form == "dict":
+        return "join with it: [v for k, v in d.items() if k == …]"
+    if isinstance(value, Many | Items):
+        return "a bag has no order; iterate over it"
+    return "compare strings whole, or with startswith, endswith and in"

@@ -1,0 +1,50 @@
+"""Python comprehensions mean in Nestling what they mean in Python."""
+
+import inspect
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nestling.calculus.evaluate import evaluate
+from nestling.calculus.parse import parse
+from nestling.calculus.show import show
+from nestling.calculus.terms import SingBag
+from nestling.calculus.traverse import binders, walk
+from nestling.calculus.types import Bag
+from nestling.calculus.typing import check, element_type
+from nestling.frontend.comprehension import translate
+from tests.frontends.shop import CATALOG, as_bag, as_python, databases
+from tests.frontends.views import VIEWS
+from tests.typed import has_type
+
+translated = cache(lambda name: translate(VIEWS[name], CATALOG))
+every_view = pytest.mark.parametrize("name", VIEWS)
+
+
+@every_view
+@given(data=st.data())
+def test_the_answer_is_pythons(name, data):
+    function = VIEWS[name]
+    tables = tuple(inspect.signature(function).parameters)
+    database = data.draw(databases(tables))
+    expr = translated(name)
+
+    expected = function(*(as_python(table, database[table]) for table in tables))
+    result = evaluate(expr, database)
+
+    assert result == as_bag(element_type(expr), expected)
+    assert has_type(result, Bag(element_type(expr)))
+
+
+@every_view
+def test_the_term_is_well_formed(name):
+    expr = translated(name)
+    bound = [var.name for node in walk(expr) for var in binders(node) if var.name != "_"]
+    sites = [node.site for node in walk(expr) if isinstance(node, SingBag)]
+
+    check(expr)
+    assert len(bound) == len(set(bound))
+    assert sites == list(range(1, len(sites) + 1))
+    assert parse(show(expr), {table: Bag(element) for table, element in CATALOG.items()}) == expr
