@@ -12,7 +12,9 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
+from nestling.calculus.aggregates import AGGREGATES
 from nestling.calculus.build import call, elements, where
+from nestling.calculus.countwise import OPERATORS
 from nestling.calculus.terms import (
     BagVar,
     Const,
@@ -256,7 +258,7 @@ class _Drawing:
         self.moves = {
             "for": self.for_, "union": self.union, "negate": self.negate, "flatten": self.flatten,
             "let": self.let, "guard": self.guard, "countwise": self.countwise, "fold": self.fold,
-            "group": self.group,
+            "group": self.group, "twins": self.twins,
         }  # fmt: skip
 
     def fresh(self, prefix: str, scope: Scope) -> str:
@@ -272,15 +274,18 @@ class _Drawing:
         if fuel <= 0:
             ready = [*leaves, *shapes]
             return self.pick(ready)() if ready else Empty(Bag(want))
+        if self.draw(_positions(40)) == 39:
+            return Empty(Bag(want))
         options = [*leaves, *shapes, *shapes] if fuel < 3 else []
-        options += [partial(self.moves[move], want, scope, fuel) for move in self.usable(scope)]
+        options += [partial(self.moves[move], want, scope, fuel) for move in self.usable(want, scope)]
         return self.pick(options)()
 
-    def usable(self, scope: Scope) -> list[str]:
+    def usable(self, want: Type, scope: Scope) -> list[str]:
         """The moves that may be made in ``scope``, by name; some are likelier than others."""
         moves = ["for", "for", "for", "union", "flatten"]
         moves += ["guard", "guard"] if scope.vars else []
         moves += ["negate"] * self.negation
+        moves += ["twins"] * (isinstance(want, Record) and not is_base(want))
         if scope.inputs:
             moves.append("let")
         if self.fragment == "full" and scope.inputs:
@@ -298,7 +303,7 @@ class _Drawing:
             found += [*bags, *bags]
         inner = [term for term in self.inner_bags(scope) if term_type(term) in (Bag(want), Bag(want, True))]
         found += [partial(elements, term) for term in (*inner, *inner)]
-        if is_base(want) or self.projections(want, scope):
+        if self.has_term(want, scope):
             found += [lambda: Sing(self.term(want, scope))] * (1 + bool(scope.vars))
         if isinstance(want, Record) and want.names == () and scope.vars:
             found.append(lambda: Guard(self.condition(scope)))
@@ -335,7 +340,18 @@ class _Drawing:
         return self.expr(self.pick(self.schema.types), scope, fuel - 2)
 
     def union(self, want: Type, scope: Scope, fuel: int) -> Expr:
-        return Union(tuple(self.expr(want, scope, fuel - 1) for _ in range(2)))
+        left, right = (self.expr(want, scope, fuel - 1) for _ in range(2))
+        negated = self.negation and not self.draw(_positions(3))
+        return Union((left, Negate(right) if negated else right))
+
+    def twins(self, want: Record, scope: Scope, fuel: int) -> Expr:
+        """Rows, and again with other scalars: what is in their inner bags is then shared."""
+        rows = self.expr(want, scope, fuel - 1)
+        var = Var(self.fresh("x", scope), want)
+        inner = scope.with_var(var)
+        fields = [(n, self.term(t, inner) if is_base(t) else Field(var, n)) for n, t in want.fields]
+        twins = For(var, rows, Sing(Tuple(tuple(fields))))
+        return Union((rows, Negate(twins) if self.negation and self.draw(st.booleans()) else twins))
 
     def negate(self, want: Type, scope: Scope, fuel: int) -> Expr:
         return Negate(self.expr(want, scope, fuel - 1))
@@ -353,12 +369,13 @@ class _Drawing:
         return Let(var, bound, self.expr(want, scope.with_bag(var), fuel - 1))
 
     def countwise(self, want: Type, scope: Scope, fuel: int) -> Expr:
-        operator = self.pick(["distinct", "exists", "clip", "monus", "min", "max", "differ", "exceed"])
-        arity = 1 if operator in ("distinct", "exists", "clip") else 2
-        return CountWise(operator, tuple(self.expr(want, scope, fuel - 1) for _ in range(arity)))
+        operator = OPERATORS[self.pick(sorted(OPERATORS.keys() - {"restrict"}))]
+        return CountWise(
+            operator.name, tuple(self.expr(want, scope, fuel - 1) for _ in range(operator.arity))
+        )
 
     def fold(self, want: Type, scope: Scope, fuel: int) -> Expr:
-        aggregate = self.pick(["count", "sum", "min", "max", "avg", "var", "count_distinct"])
+        aggregate = self.pick(sorted(AGGREGATES))
         source = self.expr(INT, scope, fuel - 1)
         var = Var(self.fresh("n", scope), fold_type(aggregate, source))
         return Fold(var, aggregate, source, self.expr(want, scope.with_var(var), fuel - 1))
@@ -421,6 +438,11 @@ class _Drawing:
 
     def apply(self, name: str, *args: Callable[[], Term]) -> Term:
         return call(name, *(arg() for arg in args))
+
+    def has_term(self, want: Type, scope: Scope) -> bool:
+        if is_base(want) or self.projections(want, scope):
+            return True
+        return isinstance(want, Record) and all(self.has_term(field, scope) for field in want.types)
 
     def projections(self, want: Type, scope: Scope) -> list[Term]:
         return [term for term in self.all_projections(scope) if term_type(term) == want]

@@ -65,19 +65,11 @@ def bags(element: Type, most: int = 3) -> st.SearchStrategy[ZBag]:
 @st.composite
 def databases(draw: Any, names: tuple[str, ...]) -> dict[str, ZBag]:
     """Contents for the tables ``names``; a table with a key has no two rows that agree on it."""
-    found = {}
-    for name in names:
-        bag = draw(bags(CATALOG[name]))
-        found[name] = (
-            ZBag({row[0]: row for row in bag}.values() and [(r, 1) for r in _by_key(bag)])
-            if name in KEYS
-            else bag
-        )
-    return found
+    return {name: _keyed(draw(bags(CATALOG[name])), name in KEYS) for name in names}
 
 
-def _by_key(bag: ZBag) -> list[Any]:
-    return list({row[0]: row for row in bag}.values())
+def _keyed(bag: ZBag, unique: bool) -> ZBag:
+    return ZBag.of(*{row[0]: row for row in bag}.values()) if unique else bag
 
 
 def as_python(name: str, bag: ZBag) -> list[Any]:

@@ -1,5 +1,5 @@
 """Views as people write them. Each is run by Python and read by Nestling; the answers must agree."""
-# ruff: noqa: C416, C419 - the longer way to write it is what is tested
+# ruff: noqa: C408, C416, C419, E711 - the longer way is tested as well
 
 import datetime as dt
 from collections.abc import Callable
@@ -390,9 +390,7 @@ def rows_compared(numbers, orders):
 @view
 def connectives(customers):
     return [
-        (c.id, c.vip and c.id > 1, not c.vip or c.name == "a", c.note or "none")
-        for c in customers
-        if c.name
+        (c.id, c.vip and c.id > 1, not c.vip or c.name == "a", c.note or "none") for c in customers if c.name
     ]
 
 
@@ -412,7 +410,7 @@ def conditional_scalars(numbers):
 
 @view
 def conditional_bags(orders):
-    return [(o.id, o.tags if o.total > 0 else [(i.pid > 1 and "x") or "y" for i in o.items]) for o in orders]
+    return [(o.id, o.tags if o.total > 0 else ["x" if i.pid > 1 else "y" for i in o.items]) for o in orders]
 
 
 @view
@@ -473,6 +471,13 @@ def dates(orders, visits):
 
 
 @view
+def times(visits, customers):
+    return [(v.at.hour, v.at.minute, v.at.second, v.at.date(), v.at.weekday()) for v in visits] + [
+        (0, 0, len(c.name.replace("A", "aa")), START, START.weekday()) for c in customers
+    ]
+
+
+@view
 def conversions(numbers, orders):
     return [(int(o.total), float(n.a), bool(n.b), int(n.a > 1)) for n in numbers for o in orders]
 
@@ -524,10 +529,7 @@ def helpers(orders):
         return item.price * factor
 
     double = lambda x: x * 2  # noqa: E731
-    return [
-        (o.id, average([price(i) for i in o.items]), double(o.id))
-        for o in orders
-    ]
+    return [(o.id, average([price(i) for i in o.items]), double(o.id)) for o in orders]
 
 
 @lru_cache

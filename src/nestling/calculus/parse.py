@@ -381,7 +381,7 @@ class _Parser(Tokens):
         if path not in levels:
             names = [ty.dictionary_name(relation, level) for level in levels]
             self.fail(f"there is no dictionary {name!r}", _close(name, names, "there are"), place, self.place)
-        return t.DictInput(relation, path, _flat(levels[path].element), order)
+        return t.DictInput(relation, path, ty.flat_type(levels[path].element), order)
 
 
 def _culprit(node: Any) -> Any:
@@ -402,16 +402,6 @@ def _culprit(node: Any) -> Any:
 
 def _odd(children: tuple[Any, ...], types: list[ty.Type]) -> Any:
     return next((child for child, type_ in zip(children, types, strict=True) if type_ != types[0]), None)
-
-
-def _flat(type_: ty.Type) -> ty.Type:
-    """The type with labels for its shredded levels: what the rows of a dictionary hold."""
-    match type_:
-        case ty.Record(fields):
-            return ty.Record(tuple((name, _flat(field)) for name, field in fields))
-        case ty.Bag(element, opaque):
-            return ty.Bag(_flat(element), True) if opaque else ty.LABEL
-    return type_
 
 
 def _close(name: str, names: Iterable[str], otherwise: str) -> str:

@@ -135,6 +135,19 @@ def bag_levels(type_: Type, path: Path = ()) -> Iterator[tuple[Path, Bag]]:
             assert_never(type_)
 
 
+def flat_type(type_: Type) -> Type:
+    """``A^F``: every shredded bag of ``A`` a label."""
+    match type_:
+        case Record(fields):
+            return Record(tuple((name, flat_type(field)) for name, field in fields))
+        case Bag(element, opaque):
+            return Bag(flat_type(element), True) if opaque else LABEL
+        case Scalar() | Label() | Dict():
+            return type_
+        case _:
+            assert_never(type_)
+
+
 def dictionary_name(relation: str, path: Path) -> str:
     """The name of the dictionary that holds the inner bags of ``relation`` at ``path``.
 

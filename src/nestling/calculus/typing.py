@@ -7,6 +7,8 @@ that checks while it builds can attach the place.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any, assert_never
 
@@ -132,9 +134,11 @@ def check(node: Any, scope: Mapping[str, Var | BagVar] | None = None) -> None:
     Law: after ``check(e)``, ``evaluate(e, db)`` yields a bag of ``element_type(e)`` for every ``db`` that
     has the types of its relations (scalar functions may still refuse a value: a division by zero).
     """
-    scope = scope or {}
+    # A definition sees its label's environment and nothing else, so its body is closed under its parameters.
+    scope = {} if isinstance(node, DictLit) else scope or {}
     if isinstance(node, Var | BagVar):
         _bound(node, scope)
+    _distinct_names([var.name for var in binders(node) if var.name != "_"], node)
     own = {var.name: var for var in binders(node)}
     for name in own:
         if name in scope and name != "_":
@@ -153,6 +157,8 @@ def check_node(node: Any) -> None:  # noqa: C901 - one arm per node
             _ = term_type(node) if not isinstance(node, Flatten) else element_type(node)
         case Tuple(items) | Product(items):
             _distinct_names([name for name, _ in items], node)
+        case Const():
+            _constant(node)
         case Guard(test):
             _expect_bool(test)
         case Let(var, bound, _):
@@ -227,7 +233,7 @@ def _call(name: str, args: tuple[Term, ...]) -> Type:
             f"there is no function {name!r}", hint=f"did you mean {close[0]!r}?" if close else ""
         )
     if len(args) != function.arity:
-        raise QueryError(f"{name} takes {function.arity} arguments, not {len(args)}")
+        raise QueryError(f"{name} takes {_count(function.arity, 'argument')}, not {len(args)}")
     types = [_scalar(name, arg) for arg in args]
     result = function.result(types)
     if result is None:
@@ -236,13 +242,17 @@ def _call(name: str, args: tuple[Term, ...]) -> Type:
     return result
 
 
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _scalar(function: str, arg: Term) -> Scalar:
     match term_type(arg):
         case Scalar() as type_:
             return type_
         case Bag():
             hint = (
-                "compare bags with equal(e₁, e₂), included(e₁, e₂) or is_empty(e)"
+                "compare bags by content: fold n := count(differ(e₁, e₂)) in [n == 0]"
                 if function in ("==", "!=", "=", "<", "<=", ">", ">=")
                 else "aggregate the bag first: fold x := sum(…) in …"
             )
@@ -284,7 +294,22 @@ def _agree(var: Var | BagVar, type_: Type) -> None:
         raise QueryError(f"{var.name!r} is declared as {show_type(var.type)} but bound to {show_type(type_)}")
 
 
+def _constant(node: Const) -> None:
+    if node.value is None and node.type.nullable:
+        return
+    if type(node.value) not in _CLASSES[node.type.name]:
+        raise QueryError(f"{node.value!r} is not a value of type {show_type(node.type)}")
+
+
+_CLASSES: dict[str, tuple[type, ...]] = {
+    "bool": (bool,), "int": (int,), "float": (float, int), "decimal": (Decimal, int), "str": (str,),
+    "bytes": (bytes,), "date": (date,), "datetime": (datetime,), "timedelta": (timedelta,),
+}  # fmt: skip
+
+
 def _alike(operator: str, types: list[Type]) -> None:
+    if not types:
+        raise QueryError(f"{operator} of nothing has no type", hint="write ∅[T]")
     for other in types[1:]:
         if other != types[0]:
             raise QueryError(

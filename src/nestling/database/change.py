@@ -5,8 +5,8 @@ Law (10): rows and elements are consolidated: nothing is both added and removed,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from nestling.calculus.types import Bag, Path, Type
@@ -18,15 +18,21 @@ from nestling.values.bag import ZBag
 class Inner:
     """Elements that came to and went from one inner bag of a row that stayed.
 
-    ``row`` is that row as it is now; ``path`` leads to the bag; ``within`` holds the elements on the way there, for a
-    bag inside a bag.
+    ``key`` holds the scalar columns of that row; ``path`` leads to the bag; ``within`` holds the scalar columns of
+    the elements on the way there, for a bag inside a bag. ``row`` reads the whole row, and costs what it holds.
     """
 
-    row: Any
+    key: tuple[Any, ...]
     path: Path
     element: Type
     elements: ZBag
     within: tuple[Any, ...] = ()
+    read: Callable[[], Any] = field(default=lambda: None, repr=False, compare=False)
+
+    @property
+    def row(self) -> Any:
+        """The row as it is now, nested."""
+        return self.read()
 
     @property
     def inserted(self) -> list[Any]:

@@ -6,15 +6,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
+from pathlib import Path
 from time import perf_counter
 from types import TracebackType
 from typing import Any
 
+from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import Expr
 from nestling.calculus.traverse import relations
 from nestling.calculus.types import Bag, Record, show_type
 from nestling.database.change import Change
 from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.durable import Durable, largest_number
 from nestling.database.feed import z_bag
 from nestling.database.over import inline_views
 from nestling.database.refresh import Refresh
@@ -45,7 +48,7 @@ class Database:
     [Row(name='Drive', _1=['Drive', 'Jarhead']), Row(name='Jarhead', _1=['Drive', 'Jarhead'])]
     """
 
-    def __init__(self) -> None:
+    def __init__(self, path: str | Path | None = None) -> None:
         self.state = State()
         self.version = 0
         self.last_refresh = Refresh(0, 0.0, 0, 0)
@@ -54,6 +57,19 @@ class Database:
         self._open: Transaction | None = None
         self._subscriptions: list[Subscription] = []
         self._kept: dict[str, list[Change]] = {}
+        self._file: Durable | None = None
+        if path is not None:
+            self._load(Durable(path))
+
+    def _load(self, file: Durable) -> None:
+        try:
+            file.load(self.state)
+        except BaseException:
+            file.close()
+            raise
+        self._file, self.version = file, file.version
+        self.constraints = {name: self.state.views[name] for name in file.constraints}
+        self._numbers = count(largest_number(self.state) + 1)
 
     # -- what there is
 
@@ -77,7 +93,8 @@ class Database:
         keys = (key,) if isinstance(key, str) else tuple(key)
         self._check_name(name)
         self._check_key(name, record, keys)
-        self._define(lambda: self.state.add_table(TableDef(name, record, keys)))
+        definition = TableDef(name, record, keys)
+        self._define("table", definition, lambda: self.state.add_table(definition))
         return Table(self, name)
 
     # -- definitions
@@ -104,44 +121,54 @@ class Database:
         definition = self._view_def(name, query, language, refresh, store)
         if strict:
             _refuse_inefficient(definition)
-        self._define(lambda: self.state.add_view(definition))
+        self._define("view", definition, lambda: self.state.add_view(definition))
         return View(self, name)
 
     def constraint(self, name: str, query: Callable[..., Any] | str, *, language: str = "sql") -> None:
         """Declare a query that must stay empty; a change that would fill it is refused."""
         self._check_name(name)
         definition = self._view_def(name, query, language, "eager", "auto")
-        self._define(lambda: self.state.add_view(definition))
-        rows = self.state.read(name)
+        rows = evaluate(definition.query, self.state.nested_tables())
         if rows:
-            self.state.drop_view(name)
             raise self._violation(definition, rows)
+        self._define("constraint", definition, lambda: self.state.add_view(definition))
         self.constraints[name] = definition
 
     def drop(self, name: str) -> None:
         """Forget a view, a constraint, or a table that no view reads."""
         if name in self.state.views:
-            self.constraints.pop(name, None)
+            kind = "constraint" if self.constraints.pop(name, None) else "view"
             self._kept.pop(name, None)
             self._subscriptions = [s for s in self._subscriptions if s.view.name != name]
-            self._define(lambda: self.state.drop_view(name))
+            self._forget(kind, name, lambda: self.state.drop_view(name))
             return
-        readers = [view.name for view in self.state.views.values() if name in view.reads]
+        readers = [view.name for view in self.state.views.values() if name in relations(view.query)]
         if name not in self.state.tables:
             raise QueryError(f"there is no {name!r}", hint=_known([*self.state.tables, *self.state.views]))
         if readers:
             raise QueryError(f"{name} is read by {', '.join(readers)}", hint="drop these first")
-        self._define(lambda: self.state.drop_table(name))
+        self._forget("table", name, lambda: self.state.drop_table(name))
 
-    def _define(self, action: Callable[[], None]) -> None:
+    def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
+        self._outside_transactions()
+        action()
+        if self._file is not None:
+            self._file.define(kind, definition, self.state)
+
+    def _forget(self, kind: str, name: str, action: Callable[[], None]) -> None:
+        self._outside_transactions()
+        action()
+        if self._file is not None:
+            self._file.drop(kind, name, self.state)
+
+    def _outside_transactions(self) -> None:
         if self._open is not None:
             raise QueryError("definitions cannot change inside a transaction", hint="commit it first")
-        action()
 
     def _view_def(self, name: str, query: Any, language: str, refresh: str, store: str) -> ViewDef:
         expr = self._translated(query, language)
         over_tables = inline_views(expr, self.state.views)
-        return ViewDef(name, over_tables, refresh, store, relations(over_tables))
+        return ViewDef(name, over_tables, refresh, store)
 
     def _translated(self, query: Any, language: str) -> Expr:
         if isinstance(query, str) and language != "python":
@@ -225,6 +252,8 @@ class Database:
         try:
             yield change
             self._check_constraints()
+            if self._file is not None and change.events:
+                self._file.append(change.events)
         except BaseException:
             change.rollback()
             self._discard_logs()
@@ -242,6 +271,8 @@ class Database:
             self.version, perf_counter() - started, len(events), statements, tables,
             {name: change for name, change in changes.items() if change},
         )  # fmt: skip
+        if self._file is not None:
+            self._file.tidy(self.state)
         self._tell()
 
     def _shredder(self, table: str) -> Shredder:
@@ -316,7 +347,9 @@ class Database:
     # -- closing
 
     def close(self) -> None:
-        """End the use of the database."""
+        """End the use of the database; a file is free for others then."""
+        if self._file is not None:
+            self._file.close()
 
     def __enter__(self) -> Database:
         return self

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 from nestling.calculus.terms import Expr, Var
 from nestling.calculus.traverse import Names
-from nestling.calculus.types import ELEMENT, LABEL, Bag, Path, Record, Type, bag_levels, dictionary_name
+from nestling.calculus.types import (
+    ELEMENT,
+    LABEL,
+    Bag,
+    Path,
+    Record,
+    Type,
+    bag_levels,
+    dictionary_name,
+    flat_type,
+)
 from nestling.calculus.typing import element_type
 from nestling.program.statements import TableDecl
-from nestling.transform.shred import flat_type
 
 
 @dataclass(frozen=True)
@@ -53,7 +62,6 @@ class ViewDef:
     query: Expr
     refresh: str = "eager"
     store: str = "auto"
-    reads: frozenset[str] = field(default_factory=frozenset)
 
     @cached_property
     def element(self) -> Type:

@@ -14,7 +14,8 @@ from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.rows import Event, Row, nested
 from nestling.database.watching import read_change
 from nestling.engine.local.engine import LocalEngine
-from nestling.program.statements import Add, Propagate, TableDecl
+from nestling.program.flat import Query
+from nestling.program.statements import Add, MapDecl, Propagate, TableDecl
 from nestling.program.traverse import canonical
 from nestling.transform.lower import FlatView, lower
 from nestling.transform.lower.view import CannotLower
@@ -38,6 +39,7 @@ class State:
         self.reasons: dict[str, str] = {}
         self.watched: dict[str, list[Watch]] = {}
         self._before: dict[str, ZBag] = {}
+        self._statements: dict[str, int] = {}
         self.engine = LocalEngine(compile_views({}, {}))
 
     def declarations(self) -> dict[str, TableDecl]:
@@ -50,18 +52,29 @@ class State:
 
     def add_view(self, view: ViewDef) -> None:
         """Compile ``view`` and bring its maps up to date with the rows that are there."""
-        loaded: dict[str, Any] = {}
-        try:
-            flat = lower(shred(normalize(simplify(normalize(view.query)))))
-            loader = LocalEngine(compile_views(self.declarations(), {view.name: flat}))
-            self.flat[view.name] = flat
+        self.define(view)
+        loaded: dict[Any, Any] = {}
+        if view.name in self.flat:
+            loader = LocalEngine(compile_views(self.declarations(), {view.name: self.flat[view.name]}))
             for event in self.events():
                 loader.apply(*event)
             loaded = _contents(loader)
+        self._install(loaded)
+
+    def define(self, view: ViewDef) -> None:
+        """Compile ``view`` as far as it goes; where it cannot be maintained, note why."""
+        try:
+            flat = lower(shred(normalize(simplify(normalize(view.query)))))
+            compile_views(self.declarations(), {view.name: flat})
+            self.flat[view.name] = flat
         except (CannotLower, CannotCompile) as reason:
             self.reasons[view.name] = str(reason)
         self.views[view.name] = view
-        self._install(loaded)
+
+    def install(self) -> None:
+        """An engine for what is defined, with nothing in it."""
+        self.engine = LocalEngine(compile_views(self.declarations(), self.flat))
+        self._statements = {}
 
     def drop_view(self, name: str) -> None:
         del self.views[name]
@@ -94,6 +107,11 @@ class State:
 
     def statements_of(self, table: str) -> int:
         """How many maintenance statements one row of ``table`` sets off."""
+        if table not in self._statements:
+            self._statements[table] = self._count_statements(table)
+        return self._statements[table]
+
+    def _count_statements(self, table: str) -> int:
         return sum(
             1 if isinstance(action, Add) else sum(len(adds) for _, adds in action.events)
             for action in self.engine.program.triggers[table].actions
@@ -118,12 +136,13 @@ class State:
         logs = {level.name: level.query for levels in self.watched.values() for level in levels}
         program = compile_views(self.declarations(), self.flat, logs)
         self.engine = LocalEngine(program)
+        self._statements = {}
         for name in program.tables:
             if name in old.program.tables:
                 self.engine.load_table(name, old.table(name))
         for name, decl in program.maps.items():
             if decl.role != "watch":
-                self.engine.load_map(name, kept[_identity(decl)])
+                self.engine.load_map(name, kept[identity(decl)])
 
     def events(self) -> Iterable[Event]:
         """All stored rows, as the events that would bring them here."""
@@ -172,11 +191,12 @@ def _first(row: Any) -> Any:
     return row[0] if isinstance(row, tuple) and row else row
 
 
-def _identity(decl: Any) -> Any:
+def identity(decl: MapDecl) -> tuple[Query, bool, bool]:
+    """What tells a map from every other, however it is called."""
     return (canonical(decl.query), decl.ordered, decl.role in ("lift", "count"))
 
 
 def _contents(engine: LocalEngine) -> dict[Any, Any]:
-    return {_identity(decl): engine.cells(name) for name, decl in engine.program.maps.items()}
+    return {identity(decl): engine.cells(name) for name, decl in engine.program.maps.items()}
 
 

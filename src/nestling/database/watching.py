@@ -13,8 +13,10 @@ from nestling.calculus.types import Bag, Path, Record, Type
 from nestling.database.change import Change, Inner
 from nestling.database.rows import Row
 from nestling.engine.local.engine import LocalEngine
+from nestling.frontend.schema import python_value
 from nestling.transform.viewlet.watch import Watch
-from nestling.values.bag import EMPTY, ZBag
+from nestling.values.bag import ZBag
+from nestling.values.label import Label
 
 
 def read_change(engine: LocalEngine, view: str, version: int, levels: list[Watch]) -> Change:
@@ -77,18 +79,19 @@ class _Reader:
                 done |= {(*prefix, *columns) for columns, _ in elements}
 
     def one(self, level: Watch, prefix: Row, root: int, elements: list[tuple[Row, int]]) -> Inner:
-        row = self.engine.nested(self.view, prefix[:root], self.element)
-        copies = self.engine.row_count(self.view, prefix[:root])
-        bag = EMPTY
-        for columns, times in elements:
-            each = times // copies
-            whole = (*prefix, *columns)
-            value = (
-                self.engine.nested(self.view, columns, level.element)
-                if times > 0
-                else self.past(iter(columns), level.element, whole, level.path, -times)
-            )
-            bag = bag + ZBag([(value, each)])
-        return Inner(row, level.path, level.element, bag, tuple(prefix[root:]))
+        flat = prefix[:root]
+        copies = self.engine.row_count(self.view, flat)
+        pairs = [(self.element_of(level, prefix, columns, times), times // copies) for columns, times in elements]
+        return Inner(
+            _scalars(flat), level.path, level.element, ZBag(pairs), _scalars(prefix[root:]),
+            lambda: python_value(self.element, self.engine.nested(self.view, flat, self.element)),
+        )  # fmt: skip
+
+    def element_of(self, level: Watch, prefix: Row, columns: Row, times: int) -> Any:
+        if times > 0:
+            return self.engine.nested(self.view, columns, level.element)
+        return self.past(iter(columns), level.element, (*prefix, *columns), level.path, -times)
 
 
+def _scalars(columns: Row) -> Row:
+    return tuple(value for value in columns if not isinstance(value, Label))

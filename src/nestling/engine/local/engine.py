@@ -33,8 +33,12 @@ class LocalEngine:
         for store in self.stores.values():
             self.names[store.python] = {}
             self.names |= {store.index(known): {} for known in store.patterns}
+        self.stored: dict[str, dict[Any, Any]] = {n: self.names[s.python] for n, s in self.stores.items()}
         # The source is our own: made from the program, with literals through repr only.
         exec(compile(self.source, "<nestling trigger program>", "exec"), self.names)
+        self.triggers: dict[str, Callable[[Row, int], None]] = {
+            name: self.names[f"on_{identifier(name)}"] for name in program.tables
+        }
         self._load_constants()
 
     def _load_constants(self) -> None:
@@ -48,33 +52,28 @@ class LocalEngine:
 
     def _put(self, store: Store, key: Row, cell: tuple[Any, ...]) -> None:
         if store.is_ordered:
-            group = self.names[store.python].setdefault(_key(key[:-1]), OrderedMap())
+            group = self.stored[store.name].setdefault(_key(key[:-1]), OrderedMap())
             group.add(key[-1], cell[0])
             return
         value = cell[0] if store.width == 1 else list(cell)
-        self.names[store.python][_key(key)] = value
+        self.stored[store.name][_key(key)] = value
         for known in store.patterns:
             index = self.names[store.index(known)].setdefault(_key([key[i] for i in known]), {})
             index[_key([key[i] for i in store.free(known)])] = value
 
-    def on(self, table: str) -> Callable[[Row, int], None]:
-        """The trigger of ``table``."""
-        function: Callable[[Row, int], None] = self.names[f"on_{identifier(table)}"]
-        return function
-
     def apply(self, table: str, row: Row, times: int) -> None:
         """Add ``row`` to ``table`` ``times`` times, and maintain every map."""
-        self.on(table)(row, times)
+        self.triggers[table](row, times)
 
     def table(self, name: str) -> dict[Row, int]:
         """The rows of a table with their multiplicities."""
         store = self.stores[name]
-        stored = self.names[store.python]
-        return {row: 1 for row in stored.values()} if store.key else dict(stored)
+        stored = self.stored[store.name]
+        return dict.fromkeys(stored.values(), 1) if store.key else dict(stored)
 
     def cells(self, name: str) -> dict[Row, tuple[Any, ...]]:
         """The entries of a map, as ``meaning`` gives them."""
-        store, stored = self.stores[name], self.names[self.stores[name].python]
+        store, stored = self.stores[name], self.stored[name]
         if store.is_ordered:
             return {
                 (*_parts(group, store.arity - 1), value): measures
@@ -103,8 +102,11 @@ class LocalEngine:
 
     def drain(self, watch: str) -> dict[Row, int]:
         """What was logged for ``watch`` since it was last drained."""
-        logged = {key: cell[0] for key, cell in self.cells(watch).items()}
-        self.load_map(watch, {})
+        stored = self.stored[watch]
+        if not stored:
+            return {}
+        logged = {(key,): n for key, n in stored.items()} if self.stores[watch].arity == 1 else dict(stored)
+        stored.clear()
         return logged
 
     def nested(self, view: str, columns: Row, type_: Type) -> Any:
@@ -128,13 +130,13 @@ class LocalEngine:
 
     def by_key(self, table: str, key: Row) -> Row | None:
         """The row of a keyed table."""
-        row: Row | None = self.names[self.stores[table].python].get(_key(key))
+        row: Row | None = self.stored[table].get(_key(key))
         return row
 
     def count(self, table: str, row: Row) -> int:
         """How often ``row`` is in ``table``."""
         store = self.stores[table]
-        stored = self.names[store.python]
+        stored = self.stored[store.name]
         if store.key:
             return int(stored.get(_key(row[i] for i in store.key)) == row)
         return int(stored.get(row, 0))
@@ -143,7 +145,7 @@ class LocalEngine:
         """Set how often ``row`` is in ``table``, without running triggers."""
         store = self.stores[table]
         key = _key(row[i] for i in store.key) if store.key else row
-        places = [(self.names[store.python], None)]
+        places = [(self.stored[store.name], None)]
         places += [(self.names[store.index(p)], _key(row[i] for i in p)) for p in store.patterns]
         for dictionary, part in places:
             inner = dictionary if part is None else dictionary.setdefault(part, {})

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from nestling.calculus.types import LABEL
 from nestling.program.statements import (
@@ -42,29 +43,30 @@ class Store:
     decl: TableDecl | MapDecl
     patterns: set[Positions] = field(default_factory=set)
 
-    @property
+    @cached_property
     def python(self) -> str:
+        """The name of its own dictionary in the generated source."""
         prefix = "T_" if isinstance(self.decl, TableDecl) else ""
         return prefix + "".join(c if c.isalnum() else "_" for c in self.name)
 
-    @property
+    @cached_property
     def arity(self) -> int:
         return len(self.decl.columns)
 
-    @property
+    @cached_property
     def is_table(self) -> bool:
         return isinstance(self.decl, TableDecl)
 
-    @property
+    @cached_property
     def is_ordered(self) -> bool:
         return isinstance(self.decl, MapDecl) and self.decl.ordered
 
-    @property
+    @cached_property
     def key(self) -> Positions:
         """The declared key of a table; empty for maps and tables without."""
         return self.decl.key if isinstance(self.decl, TableDecl) else ()
 
-    @property
+    @cached_property
     def width(self) -> int:
         return self.decl.width if isinstance(self.decl, MapDecl) else 1
 

@@ -31,10 +31,14 @@ from nestling.frontend.comprehension.values import Helper, Many, Object, One, Ro
 Builtin = Callable[[ast.Call, Env], Value]
 
 _CONSTRUCTORS = (date, datetime, timedelta, Decimal)
-#: Methods of strings: the function, and how many arguments follow the string.
-_METHODS = {
-    "lower": ("lower", 0), "upper": ("upper", 0), "strip": ("strip", 0),
-    "startswith": ("starts_with", 1), "endswith": ("ends_with", 1),
+#: Methods of scalars: the function, and how many arguments follow the receiver.
+_METHODS: dict[str, dict[str, tuple[str, int]]] = {
+    "str": {
+        "lower": ("lower", 0), "upper": ("upper", 0), "strip": ("strip", 0), "replace": ("replace", 2),
+        "startswith": ("starts_with", 1), "endswith": ("ends_with", 1),
+    },
+    "date": {"weekday": ("weekday", 0)},
+    "datetime": {"weekday": ("weekday", 0), "date": ("to_date", 0)},
 }  # fmt: skip
 _HINTS = {
     "map": "write a comprehension: [f(x) for x in …]",
@@ -116,8 +120,8 @@ def _method(receiver: Value, name: str, node: ast.Call, env: Env) -> Value:
         case Many(expr, "dict") if name in ("items", "keys", "values") and not node.args:
             pairs = {"items": Many(expr, "set"), "keys": keys_of(expr, env), "values": values_of(expr, env)}
             return pairs[name]
-        case One(term) if term_type(term) in (Scalar("str"), Scalar("str", True)) and name in _METHODS:
-            return One(_of_string(term, name, node, env))
+        case One(term) if name in _methods(term):
+            return One(_of_scalar(term, name, node, env))
         case Row() | One() if name in dict(fields_of(receiver) or ()):
             hint = f"drop the parentheses after .{name}"
             raise env.error(node, f"{name!r} is a field, not a function", hint)
@@ -126,8 +130,8 @@ def _method(receiver: Value, name: str, node: ast.Call, env: Env) -> Value:
 
 def _method_hint(receiver: Value) -> str:
     match receiver:
-        case One(term) if isinstance(type_ := term_type(term), Scalar) and type_.name == "str":
-            return f"strings have {', '.join(_METHODS)}"
+        case One(term) if methods := _methods(term):
+            return f"there are {', '.join(methods)}"
         case Many(_, "dict"):
             return "dicts have items, keys, values"
         case Many(_, "set"):
@@ -135,8 +139,13 @@ def _method_hint(receiver: Value) -> str:
     return "write a comprehension or an operator instead"
 
 
-def _of_string(term: Term, name: str, node: ast.Call, env: Env) -> Term:
-    function, count = _METHODS[name]
+def _methods(term: Term) -> dict[str, tuple[str, int]]:
+    type_ = term_type(term)
+    return _METHODS.get(type_.name, {}) if isinstance(type_, Scalar) else {}
+
+
+def _of_scalar(term: Term, name: str, node: ast.Call, env: Env) -> Term:
+    function, count = _methods(term)[name]
     if len(node.args) != count or node.keywords:
         raise env.error(node, f"{name} takes {count} arguments here, not {len(node.args)}")
     values = [env.value(part) for part in node.args]
@@ -146,7 +155,7 @@ def _of_string(term: Term, name: str, node: ast.Call, env: Env) -> Term:
         return _either(found)
     terms = [term, *(scalar_of(value, part, env) for value, part in zip(values, node.args, strict=True))]
     found_one = applied(function, terms, node, env, name)
-    return _plain(found_one) if count else found_one
+    return _plain(found_one) if count == 1 else found_one
 
 
 def _plain(test: Term) -> Term:

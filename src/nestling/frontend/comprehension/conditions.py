@@ -11,11 +11,12 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from nestling.calculus.build import FALSE, TRUE, call, countwise, for_, nonempty, where
+from nestling.calculus.functions import FUNCTIONS
 from nestling.calculus.terms import Call, Const, Expr, Sing, Term, Tuple, Var
 from nestling.calculus.types import BOOL, UNIT, Scalar
 from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.comprehension.context import Env
-from nestling.frontend.comprehension.convert import applied, scalar, scalar_of, scalar_type
+from nestling.frontend.comprehension.convert import scalar, scalar_of, scalar_type
 from nestling.frontend.comprehension.nulls import default, facts, narrowed_term, negated
 from nestling.frontend.comprehension.values import Items, Many, Null, One, Some, Value, fields_of, shown
 
@@ -91,8 +92,15 @@ def of_boolop(node: ast.BoolOp, env: Env) -> Value:
     if scalar_type(term) == BOOL and scalar_type(right) == BOOL:
         return One(call("and" if both else "or", term, right))
     solid = narrowed_term(term, facts(holds))
-    branches = (right, term) if both else (solid, right)
-    return One(applied("if", [holds, *branches], node, env, "and" if both else "or"))
+    then, otherwise = (right, term) if both else (solid, right)
+    return One(_deciding(holds, then, otherwise, node, env))
+
+
+def _deciding(holds: Term, then: Term, otherwise: Term, node: ast.expr, env: Env) -> Term:
+    if FUNCTIONS["if"].result([BOOL, scalar_type(then), scalar_type(otherwise)]) is None:
+        types = f"{scalar_type(then).name} and {scalar_type(otherwise).name}"
+        raise env.error(node, f"the sides have no type in common: {types}", "write a if test else b")
+    return call("if", holds, then, otherwise)
 
 
 def of_not(node: ast.UnaryOp, env: Env) -> Value:

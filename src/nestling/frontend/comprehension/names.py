@@ -24,8 +24,11 @@ from nestling.frontend.comprehension.values import (
     shown,
 )
 
-#: Attributes of dates, by the function that reads them; those of a time only where there is one.
-_DATE_PARTS = ("year", "month", "day")
+#: Attributes of dates and of datetimes; each is the function of that name.
+_PARTS = {
+    "date": ("year", "month", "day"),
+    "datetime": ("year", "month", "day", "hour", "minute", "second"),
+}
 
 
 def relation(run: Run, name: str) -> Many:
@@ -86,7 +89,7 @@ def member(value: Value, name: str, node: ast.expr, env: Env) -> Value:
                 node, f"a bag has no field {name!r}: {shown(value)}", f"iterate over it: x.{name} for x in …"
             )
         case One(term) if isinstance(type_ := term_type(term), Scalar):
-            if name in _DATE_PARTS and type_.name in ("date", "datetime"):
+            if name in _PARTS.get(type_.name, ()):
                 return One(applied(name, [term], node, env))
             raise env.error(node, f"a {type_.name} has no field {name!r}", f"drop .{name}")
     raise env.error(node, f"{shown(value)} has no field {name!r}")

@@ -29,7 +29,7 @@ from nestling.frontend.comprehension.convert import bag_of
 from nestling.frontend.comprehension.dicts import of_dict_comprehension
 from nestling.frontend.comprehension.inline import defaults_of, parameters, result
 from nestling.frontend.comprehension.names import of_attribute, of_lambda, of_name, of_subscript, relation
-from nestling.frontend.comprehension.read import Definition, read
+from nestling.frontend.comprehension.read import Body, Definition, read
 from nestling.frontend.comprehension.records import of_dict, of_tuple
 from nestling.frontend.comprehension.scalars import (
     of_binop,
@@ -94,7 +94,7 @@ def _translated(source: object, definition: Definition, catalog: Mapping[str, Ty
             value = result(node, env.binding(_tables(source, node, env)))
         else:
             value = env.binding({name: relation(run, name) for name in catalog}).value(node)
-        return _whole(value, node, env)
+        return _whole(value, _returned(node), env)
 
     return _numbered(run.enclosed(build))
 
@@ -117,13 +117,24 @@ def _parameter(node: ast.FunctionDef | ast.Lambda, name: str) -> ast.AST:
     return next((arg for arg in ast.walk(node.args) if isinstance(arg, ast.arg) and arg.arg == name), node)
 
 
-def _whole(value: Value, node: ast.AST, env: Env) -> Expr:
+def _returned(node: Body) -> ast.expr:
+    """The expression whose value the view is."""
+    match node:
+        case ast.Lambda(_, body):
+            return body
+        case ast.FunctionDef(body=statements):
+            returns = [part.value for part in statements if isinstance(part, ast.Return) and part.value]
+            return returns[0]
+    return node
+
+
+def _whole(value: Value, node: ast.expr, env: Env) -> Expr:
     """The bag that a view is."""
     match value:
         case Many(expr):
             return expr
-        case Items() if isinstance(node, ast.expr | ast.FunctionDef):
-            return bag_of(value, node, env).expr  # type: ignore[arg-type]
+        case Items():
+            return bag_of(value, node, env).expr
     raise env.error(node, f"a view is a bag, not {shown(value)}", "return a list of it: […]")
 
 

@@ -36,7 +36,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """A bag, and what Python calls it; the elements of a dict are ⟨key, value⟩. ``term``, if any, is the bag."""
+    """A bag, and what Python calls it; a dict holds ⟨key, value⟩. ``term`` is the bag, where it is a term."""
 
     expr: Expr
     form: Form = "list"

@@ -3,13 +3,13 @@
 Laws (5) and (6): nesting undoes shredding, of values and of queries, under all consistent flags.
 """
 
+from nestling.calculus.types import flat_type
 from nestling.transform.shred.context import (
     BagContext,
     Context,
     NoContext,
     RecordContext,
     dictionaries,
-    flat_type,
     input_context,
 )
 from nestling.transform.shred.nest import nest

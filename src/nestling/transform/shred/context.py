@@ -16,7 +16,8 @@ from typing import TypeAlias, assert_never
 
 from nestling.calculus.build import dict_union
 from nestling.calculus.terms import DictEmpty, DictInput, Dictionary
-from nestling.calculus.types import ELEMENT, LABEL, Bag, Dict, Label, Path, Record, Scalar, Type
+from nestling.calculus.types import ELEMENT, Bag, Dict, Label, Path, Record, Scalar, Type, flat_type
+from nestling.calculus.typing import dictionary_element
 
 Context: TypeAlias = "NoContext | RecordContext | BagContext"
 
@@ -45,19 +46,6 @@ class BagContext:
 
 
 NONE = NoContext()
-
-
-def flat_type(type_: Type) -> Type:
-    """``A^F``."""
-    match type_:
-        case Record(fields):
-            return Record(tuple((name, flat_type(field)) for name, field in fields))
-        case Bag(element, opaque):
-            return Bag(flat_type(element), True) if opaque else LABEL
-        case Scalar() | Label() | Dict():
-            return type_
-        case _:
-            assert_never(type_)
 
 
 def input_context(relation: str, type_: Type, path: Path = ()) -> Context:
@@ -104,12 +92,8 @@ def join(left: Context, right: Context) -> Context:
 
 
 def _element(left: Dictionary, right: Dictionary) -> Type:
-    match left, right:
-        case DictEmpty(element), _:
-            return element
-        case _, DictEmpty(element):
-            return element
-    return LABEL
+    """Their element type; ``[]`` on one side knows it as well as a definition on the other."""
+    return dictionary_element(left if isinstance(left, DictEmpty) else right)
 
 
 def dictionaries(context: Context, path: Path = ()) -> Iterator[tuple[Path, Dictionary]]:

@@ -44,7 +44,7 @@ from nestling.calculus.terms import (
     Var,
 )
 from nestling.calculus.traverse import Names, map_children, scopes, walk
-from nestling.calculus.types import UNIT, Bag, Record, Type
+from nestling.calculus.types import UNIT, Bag, Record, Type, flat_type
 from nestling.calculus.typing import element_type, term_type
 from nestling.transform.shred.context import (
     NONE,
@@ -53,7 +53,6 @@ from nestling.transform.shred.context import (
     RecordContext,
     dictionaries,
     empty_context,
-    flat_type,
     input_context,
     join,
 )
@@ -82,7 +81,7 @@ def shred(expr: Expr) -> Shredded:
     >>> print(show(shredded.flat))
     for x in R union sng(inL_1(x))
     >>> print(show(shredded.context.dictionary))
-    [⟨1, x: int⟩ ↦ for y in R where x < y union sng(y)]
+    [⟨1, x1: int⟩ ↦ for y in R where x1 < y union sng(y)]
     """
     flat, context = _Shred(expr).of(expr, {})
     return Shredded(flat, context, element_type(expr))

@@ -14,13 +14,12 @@ from itertools import count
 
 from nestling.calculus.build import call, leaves
 from nestling.calculus.terms import InL, Term, Var
-from nestling.calculus.types import Bag, Path, Record, Type
+from nestling.calculus.types import Bag, Path, Record, Type, flat_type
 from nestling.program.flat import Atom, Monomial, Query
 from nestling.program.statements import TableDecl
 from nestling.program.traverse import substitute
 from nestling.transform.lower.unify import unify
 from nestling.transform.lower.view import Definition, FlatView, shape_of
-from nestling.transform.shred import flat_type
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,190 @@
+"""A database in a file: definitions, a snapshot of tables and maps, and a log of the changes since.
+
+Law (7, durable): what a database answers after it is reopened is what it answered when its last change was
+acknowledged. Views are not computed anew: their maps come from the snapshot, and the changes since are run through
+their triggers. Definitions are stored as types and as text of the calculus, which is parsed and never executed.
+
+A new definition is stored together with a snapshot, so that every change in the log was made under the definitions
+that are read before it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from nestling.calculus.parse import parse
+from nestling.calculus.show import show
+from nestling.calculus.types import Bag, Record, Scalar, Type
+from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.rows import Event
+from nestling.database.state import State, identity
+from nestling.errors import NestlingError, StoreError
+from nestling.storage.codec import decode, encode
+from nestling.storage.file import FileStore
+from nestling.values.label import Label
+
+#: How often the size of the log is looked at.
+EVERY = 256
+WIDTH = 1_000_000
+
+
+class Durable:
+    """The file behind a database."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.store = FileStore.open(path)
+        self.constraints: set[str] = set()
+        self.version = 0
+
+    def load(self, state: State) -> None:
+        """Bring ``state`` to where the file is."""
+        for kind, name, text in self.store.definitions():
+            if kind == "table":
+                state.tables[name] = _table(name, text)
+            else:
+                state.define(_view(name, text, state))
+                self.constraints |= {name} if kind == "constraint" else set()
+        state.install()
+        at, rows = self.store.read_snapshot()
+        self._load_snapshot(state, rows)
+        self.version = at
+        for number, text in self.store.read_log(at):
+            for event in decode(text):
+                state.engine.apply(*event)
+            self.version = number
+
+    def _load_snapshot(self, state: State, rows: Iterator[tuple[str, str, str]]) -> None:
+        contents: dict[str, dict[Any, Any]] = {}
+        for name, key, payload in rows:
+            contents.setdefault(name, {})[decode(key)] = decode(payload)
+        for name in state.engine.program.tables:
+            state.engine.load_table(name, contents.get(f"table {name}", {}))
+        maps = {name: _map_name(decl) for name, decl in state.engine.program.maps.items()}
+        if not contents:
+            return
+        if all(f"made {stored}" in contents for stored in maps.values()):
+            for name, stored in maps.items():
+                state.engine.load_map(name, contents.get(stored, {}))
+        else:
+            # Another version of Nestling keeps other maps for the same views.
+            state.rebuild()
+
+    def define(self, kind: str, definition: TableDef | ViewDef, state: State) -> None:
+        """Store a definition, and all there is under it."""
+        text = _table_text(definition) if isinstance(definition, TableDef) else _view_text(definition)
+        with self.store.transaction():
+            self.store.put_definition(kind, definition.name, text)
+            self._snapshot(state)
+
+    def drop(self, kind: str, name: str, state: State) -> None:
+        """Forget a definition."""
+        with self.store.transaction():
+            self.store.drop_definition(kind, name)
+            self._snapshot(state)
+
+    def append(self, events: Iterable[Event]) -> int:
+        """Store a change; it survives whatever happens next once this returns."""
+        self.version = self.store.append(encode(tuple(tuple(event) for event in events)))
+        return self.version
+
+    def tidy(self, state: State) -> None:
+        """Write a snapshot where the log has become longer than it is worth."""
+        if self.version % EVERY == 0 and self.store.stats().snapshot_due:
+            self._snapshot(state)
+
+    def _snapshot(self, state: State) -> None:
+        self.store.write_snapshot(self.version, _contents(state))
+
+    def close(self) -> None:
+        self.store.close()
+
+
+def _contents(state: State) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
+    for name in state.engine.program.tables:
+        rows = state.engine.table(name).items()
+        yield f"table {name}", ((encode(row), encode(times)) for row, times in rows)
+    for name, decl in state.engine.program.maps.items():
+        if decl.role == "watch":
+            continue
+        stored = _map_name(decl)
+        # Said of every map, so that an empty one is told from one that was not kept.
+        yield f"made {stored}", iter([(encode(0), encode(0))])
+        cells = state.engine.cells(name).items()
+        yield stored, ((encode(key), encode(cell)) for key, cell in cells)
+
+
+def _map_name(decl: Any) -> str:
+    """A name that depends on what the map holds, and not on how it is called."""
+    return "map " + blake2b(repr(identity(decl)).encode(), digest_size=16).hexdigest()
+
+
+def largest_number(state: State) -> int:
+    """The largest number that a label without a key has; new labels come after it."""
+    numbers = (
+        int(str(row[0].environment[0])[1:])
+        for name in state.engine.program.tables
+        for row in state.engine.table(name)
+        if row and isinstance(row[0], Label) and str(row[0].environment[0]).startswith("#")
+    )
+    return max(numbers, default=-1)
+
+
+def _table_text(table: TableDef) -> str:
+    return json.dumps({"record": _type_json(table.record), "key": list(table.key)})
+
+
+def _view_text(view: ViewDef) -> str:
+    text = show(view.query, width=WIDTH)
+    return json.dumps({"query": text, "refresh": view.refresh, "store": view.store})
+
+
+def _table(name: str, text: str) -> TableDef:
+    stored = _loaded(text, name)
+    record = _json_type(stored["record"])
+    if not isinstance(record, Record):
+        raise StoreError(f"the definition of table {name!r} is damaged")
+    return TableDef(name, record, tuple(stored["key"]))
+
+
+def _view(name: str, text: str, state: State) -> ViewDef:
+    stored = _loaded(text, name)
+    catalog = {table.name: Bag(table.record) for table in state.tables.values()}
+    try:
+        query = parse(stored["query"], catalog)
+    except NestlingError as error:
+        raise StoreError(f"the definition of view {name!r} cannot be read: {error}") from error
+    return ViewDef(name, query, stored["refresh"], stored["store"])
+
+
+def _loaded(text: str, name: str) -> dict[str, Any]:
+    try:
+        stored: dict[str, Any] = json.loads(text)
+    except ValueError as error:
+        raise StoreError(f"the definition of {name!r} is damaged: {error}") from error
+    return stored
+
+
+def _type_json(type_: Type) -> Any:
+    match type_:
+        case Scalar(name, null):
+            return f"{name}?" if null else name
+        case Record(fields):
+            return {"record": [[name, _type_json(field)] for name, field in fields]}
+        case Bag(element):
+            return {"bag": _type_json(element)}
+    raise StoreError(f"a table has no column of type {type_}")
+
+
+def _json_type(stored: Any) -> Type:
+    match stored:
+        case str():
+            return Scalar(stored.rstrip("?"), stored.endswith("?"))
+        case {"record": fields}:
+            return Record(tuple((name, _json_type(field)) for name, field in fields))
+        case {"bag": element}:
+            return Bag(_json_type(element))
+    raise StoreError(f"no type is written {stored!r}")
