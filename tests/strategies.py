@@ -73,8 +73,9 @@ class Schema:
 
     @property
     def nested(self) -> tuple[Type, ...]:
-        """The types with a bag inside."""
-        return tuple(type_ for type_ in self.types if not is_base(type_))
+        """The types with a bag inside, records of them more than once."""
+        found = [type_ for type_ in self.types if not is_base(type_)]
+        return (*found, *(2 * [type_ for type_ in found if isinstance(type_, Record)]))
 
     def flags(self, element: Type) -> list[bool]:
         """The flags that bags of ``element`` may have."""
@@ -157,11 +158,14 @@ def databases(
 ) -> dict[str, ZBag]:
     """One non-negative bag per relation, not often empty; empty where it is not ``read``."""
     return {
-        name: draw(bags(type_.element, least=min(1, draw(st.integers(0, 5)))))
-        if read is None or name in read
-        else EMPTY
+        name: draw(_mostly_some(type_.element)) if read is None or name in read else EMPTY
         for name, type_ in catalog.items()
     }
+
+
+@cache
+def _mostly_some(element: Type) -> st.SearchStrategy[ZBag]:
+    return st.integers(0, 5).flatmap(lambda often: bags(element, least=1 if often else 0))
 
 
 @st.composite
@@ -285,7 +289,7 @@ class _Drawing:
         moves = ["for", "for", "for", "union", "flatten"]
         moves += ["guard", "guard"] if scope.vars else []
         moves += ["negate"] * self.negation
-        moves += ["twins"] * (isinstance(want, Record) and not is_base(want))
+        moves += ["twins", "twins"] * (isinstance(want, Record) and not is_base(want))
         if scope.inputs:
             moves.append("let")
         if self.fragment == "full" and scope.inputs:
@@ -527,7 +531,7 @@ def shredded_instances(draw: Draw, catalog: dict[str, Bag]) -> ShreddedInstance:
     rows: dict[str, ZBag] = {}
     changed: dict[str, dict[Any, ZBag]] = {}
     for name, type_ in catalog.items():
-        old = shred_value(name, draw(bags(type_.element)), type_.element, policy)
+        old = shred_value(name, draw(_mostly_some(type_.element)), type_.element, policy)
         new = shred_value(name, draw(bags(type_.element)), type_.element, policy)
         before |= old.as_database(name)
         rows[name] = new.flat + _some_gone(draw, old) + _some_copied(draw, old, type_.element)
@@ -565,7 +569,7 @@ def _add_deep(
 ) -> None:
     for path, level in bag_levels(type_.element):
         site = ".".join((name, *path))
-        if level.opaque or not before[site] or not draw(st.booleans()):
+        if level.opaque or not before[site] or not draw(st.integers(0, 3)):
             continue
         label = draw(st.sampled_from(sorted(before[site], key=repr)))
         # Elements of an inner bag whose own inner bags need labels too are shredded like rows.

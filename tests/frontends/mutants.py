@@ -1,13 +1,17 @@
 """Random Python near to what people write: views with some of their expressions exchanged."""
 
 import ast
+import builtins
 import copy
 import inspect
 import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.frontends.shop import TABLES
 from tests.frontends.views import VIEWS
 
 
@@ -44,32 +48,65 @@ any(t == "a" for t in o.tags) == True, any(o.tags) and all(o.tags), (any(o.tags)
 (lambda x: x + 1)(n.a), (lambda x, y=2: x * y)(n.a), (lambda *a: a)(1), (lambda xs: len(xs) + sum(xs))([k.a for k in numbers])
 """
 ODD = [part for part in ast.parse(f"[{_ODD}]", mode="eval").body.elts]  # type: ignore[attr-defined]
-_INNER = [part for seed in SEEDS for part in ast.walk(seed) if isinstance(part, ast.expr)]
+_INNER = [
+    part
+    for seed in SEEDS
+    for part in ast.walk(seed)
+    if isinstance(part, ast.expr) and not isinstance(part, ast.FormattedValue)
+]
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A place in a tree where an expression stands, and the names that are bound there."""
+
+    parent: ast.AST
+    field: str
+    index: int
+    names: frozenset[str]
 
 
 @st.composite
 def mutants(draw: Any) -> str:
-    """The text of a view in which up to three expressions were replaced."""
-    tree = copy.deepcopy(draw(st.sampled_from(SEEDS)))
-    for _ in range(draw(st.integers(1, 3))):
-        tree = _replaced(tree, draw(st.integers(0, 10**6)), draw(st.sampled_from(ODD) | st.sampled_from(_INNER)))
+    """The text of a view in which one or two expressions were replaced, by others that use names in scope."""
+    tree = ast.Expression(copy.deepcopy(draw(st.sampled_from(SEEDS))))
+    for _ in range(draw(st.integers(1, 2))):
+        spots = list(_spots(tree, frozenset(TABLES)))
+        spot = draw(st.sampled_from(spots))
+        fitting = [new for new, free in _POOL if free <= spot.names]
+        _put(spot, copy.deepcopy(draw(st.sampled_from(fitting))))
     return ast.unparse(tree)
 
 
-def _replaced(tree: ast.expr, place: int, new: ast.expr) -> ast.expr:
-    spots = [
-        (parent, name, index)
-        for parent in ast.walk(tree)
-        for name, value in ast.iter_fields(parent)
-        for index, part in enumerate(value if isinstance(value, list) else [value])
-        if isinstance(part, ast.expr) and not isinstance(getattr(part, "ctx", None), ast.Store)
-    ]
-    if not spots:
-        return new
-    parent, name, index = spots[place % len(spots)]
-    value = getattr(parent, name)
+def _spots(node: ast.AST, names: frozenset[str]) -> Iterator[Spot]:
+    names |= _bound(node)
+    for field, value in ast.iter_fields(node):
+        for index, part in enumerate(value if isinstance(value, list) else [value]):
+            if isinstance(part, ast.expr) and not isinstance(getattr(part, "ctx", None), ast.Store):
+                yield Spot(node, field, index, names)
+            if isinstance(part, ast.AST) and not isinstance(part, ast.JoinedStr):
+                yield from _spots(part, names)
+
+
+def _put(spot: Spot, new: ast.expr) -> None:
+    value = getattr(spot.parent, spot.field)
     if isinstance(value, list):
-        value[index] = copy.deepcopy(new)
+        value[spot.index] = new
     else:
-        setattr(parent, name, copy.deepcopy(new))
-    return tree
+        setattr(spot.parent, spot.field, new)
+
+
+def _bound(node: ast.AST) -> frozenset[str]:
+    """The names that ``node`` binds for what is inside it."""
+    targets = [gen.target for gen in getattr(node, "generators", [])]
+    names = {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
+    return frozenset(names | {arg.arg for arg in ast.walk(node) if isinstance(arg, ast.arg)})
+
+
+def _free(node: ast.AST) -> frozenset[str]:
+    inner = [_free(child) for child in ast.iter_child_nodes(node)]
+    own = {node.id} if isinstance(node, ast.Name) and not hasattr(builtins, node.id) else set()
+    return frozenset(own).union(*inner) - _bound(node)
+
+
+_POOL = [(part, _free(part)) for part in (*ODD, *_INNER)]

@@ -14,6 +14,7 @@ from nestling.calculus.types import INT, Bag, Record, Type
 from nestling.calculus.typing import type_of
 from nestling.transform.cost import (
     ONE,
+    Cardinality,
     Cost,
     Costs,
     Many,
@@ -61,7 +62,12 @@ def is_cheaper(query: Expr, known: dict[str, Cost]) -> None:
     of_query, of_change = cost(query, known), cost(delta(query, ALL), known)
 
     assert less(of_change, of_query)
-    assert tcost(of_change) < tcost(of_query)
+    assert number(tcost(of_change)) < number(tcost(of_query))
+
+
+def number(cardinality: Cardinality) -> int:
+    assert isinstance(cardinality, int)
+    return cardinality
 
 
 @given(incremental())
@@ -84,8 +90,8 @@ def test_the_law_needs_union_to_cost_the_greater_of_its_terms():
     change = delta(query, frozenset("R"))
     known = {"R": Many(2, ONE), "ΔR": Many(1, ONE)}
 
-    assert tcost(cost(change, known, "sum")) == 10 > tcost(cost(query, known, "sum")) == 8
-    assert tcost(cost(change, known, "sup")) == 4 < tcost(cost(query, known, "sup")) == 8
+    assert (tcost(cost(change, known, "sum")), tcost(cost(query, known, "sum"))) == (10, 8)
+    assert (tcost(cost(change, known, "sup")), tcost(cost(query, known, "sup"))) == (4, 8)
 
 
 @given(instances("full"))

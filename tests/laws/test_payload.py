@@ -2,9 +2,11 @@
 
 import math
 import statistics
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -38,13 +40,16 @@ def test_moments_are_a_commutative_ring(ring, data):
     assert multiply(a, add(b, c)) == add(multiply(a, b), multiply(a, c))
 
 
+def lifts_addition(ring: Moments, x: int, y: int, m: int, n: int) -> None:
+    assert ring.multiply(ring.lift(x, m), ring.lift(y, n)) == ring.lift(x + y, m * n)
+    assert ring.lift(0) == ring.one
+
+
 @pytest.mark.parametrize("ring", MOMENTS, ids=str)
 @given(x=INTEGERS, y=INTEGERS, m=INTEGERS, n=INTEGERS)
 def test_lift_turns_addition_into_product(ring, x, y, m, n):
-    """lift(x)·lift(y) = lift(x + y), lift(0) = 1, and multiplicities multiply"""
-    assert ring.multiply(ring.lift(x), ring.lift(y)) == ring.lift(x + y)
-    assert ring.lift(0) == ring.one
-    assert ring.multiply(ring.lift(x, m), ring.lift(y, n)) == ring.lift(x + y, m * n)
+    """m·lift(x) · n·lift(y) = mn·lift(x + y)  and  lift(0) = 1"""
+    lifts_addition(ring, x, y, m, n)
 
 
 @pytest.mark.parametrize("module", [*MOMENTS, Counted()], ids=str)
@@ -114,7 +119,7 @@ def test_values_written_differently(same):
 
 
 #: Each aggregate on a list of values, by definition. Of no values it is ``None`` but for the first three.
-DIRECT = {
+DIRECT: dict[str, Callable[[list[Any]], Any]] = {
     "count": len,
     "sum": sum,
     "count_distinct": lambda values: len(set(values)),
@@ -127,7 +132,7 @@ DIRECT = {
 OF_NOTHING = {"count": 0, "sum": 0, "count_distinct": 0}
 
 
-def direct(name: str, values: list) -> object:
+def direct(name: str, values: list[Any]) -> Any:
     return DIRECT[name](values) if values else OF_NOTHING.get(name)
 
 

@@ -87,7 +87,7 @@ def _encode(value: Any, depth: int) -> str:
         return _bag(value, depth)
     if kind is Label and type(value.site) in _SITES:
         return f'{{"l":{_tuple((value.site, *value.environment), depth)}}}'
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and not isinstance(value, Label):  # a label is a tuple of its own kind
         return _tuple(value, depth)
     raise StoreError(
         f"a value of type {kind.__qualname__} cannot be stored: {value!r:.60}",

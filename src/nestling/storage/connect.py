@@ -180,11 +180,11 @@ class Translated:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if isinstance(error, sqlite3.Error):
+        if isinstance(error, (sqlite3.Error, UnicodeDecodeError)):  # the latter from a damaged message
             raise _translate(self._path, error) from error
 
 
-def _translate(path: Path, error: sqlite3.Error) -> StoreError:
+def _translate(path: Path, error: Exception) -> StoreError:
     name = getattr(error, "sqlite_errorname", "")  # absent where the error is of Python's making
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return in_use(path, "another program")

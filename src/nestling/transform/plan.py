@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 from typing import assert_never
 
+from nestling.calculus.build import call
 from nestling.calculus.terms import Term, Var
 from nestling.program.statements import Assign, Both, Check, Combine, Each, Find, Measure, Step
 from nestling.program.traverse import term_vars
@@ -31,7 +32,7 @@ def plan(steps: Iterable[Step], given: Set[str], keys: Keys) -> tuple[Step, ...]
             raise Unplannable(f"no step can be taken first: {pending}")
         best = min(ready, key=lambda step: _rank(step, bound, keys))
         pending = [step for step in pending if step is not best]
-        ordered.append(_resolved(best, bound))
+        ordered += _resolved(best, bound)
         bound |= term_vars(*step_terms(best))
     return tuple(ordered)
 
@@ -102,7 +103,12 @@ def _rank(step: Step, bound: Set[str], keys: Keys) -> float:
             assert_never(step)
 
 
-def _resolved(step: Step, bound: Set[str]) -> Step:
-    if isinstance(step, Find):
-        return replace(step, known=known_positions(step.args, bound))
-    return step
+def _resolved(step: Step, bound: Set[str]) -> tuple[Step, ...]:
+    match step:
+        case Find():
+            return (replace(step, known=known_positions(step.args, bound)),)
+        case Measure(var) if var.name in bound:
+            # A row has bound it already: what is measured is compared with it.
+            measured = Var(f"{var.name}'", var.type)
+            return replace(step, var=measured), Check(call("==", measured, var))
+    return (step,)

@@ -115,7 +115,7 @@ class _Writer:
         with self.out.block(
             f"for {key_of(keys) if keys else '_'}, {_cell(changes)} in change_{store.python}.items():"
         ):
-            self.out.line(f"{', '.join(old)} = {store.python}.get({key_of(keys)}, {_zero(store)})")
+            self.out.line(f"{_unpacked(old)} = {_stored_cell(store, keys)}")
             for o, n, c in zip(old, new, changes, strict=True):
                 self.out.line(f"{n} = {o} + {c}")
             for _, adds in action.events:
@@ -180,5 +180,14 @@ def _cell(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
-def _zero(store: Store) -> str:
-    return "0" if store.width == 1 else f"({', '.join('0' * store.width)})"
+def _unpacked(names: Sequence[str]) -> str:
+    return ", ".join(names) + ("," if len(names) == 1 else "")
+
+
+def _stored_cell(store: Store, keys: Sequence[str]) -> str:
+    """The measures under ``keys``, as something to unpack."""
+    if store.is_cell:
+        return store.python
+    if store.width == 1:
+        return f"({store.python}.get({key_of(keys)}, 0),)"
+    return f"{store.python}.get({key_of(keys)}, ({', '.join('0' * store.width)}))"

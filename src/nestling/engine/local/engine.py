@@ -31,9 +31,9 @@ class LocalEngine:
         self.source = generate(program)
         self.names = {**namespace(), **_helpers()}
         for store in self.stores.values():
-            self.names[store.python] = {}
+            self.names[store.python] = [0] * store.width if store.is_cell else {}
             self.names |= {store.index(known): {} for known in store.patterns}
-        self.stored: dict[str, dict[Any, Any]] = {n: self.names[s.python] for n, s in self.stores.items()}
+        self.stored: dict[str, Any] = {n: self.names[s.python] for n, s in self.stores.items()}
         # The source is our own: made from the program, with literals through repr only.
         exec(compile(self.source, "<nestling trigger program>", "exec"), self.names)
         self.triggers: dict[str, Callable[[Row, int], None]] = {
@@ -54,6 +54,9 @@ class LocalEngine:
         if store.is_ordered:
             group = self.stored[store.name].setdefault(_key(key[:-1]), OrderedMap())
             group.add(key[-1], cell[0])
+            return
+        if store.is_cell:
+            self.stored[store.name][:] = cell
             return
         value = cell[0] if store.width == 1 else list(cell)
         self.stored[store.name][_key(key)] = value
@@ -80,6 +83,8 @@ class LocalEngine:
                 for group, ordered in stored.items()
                 for value, measures in ordered.items()
             }
+        if store.is_cell:
+            return {(): tuple(stored)} if any(stored) else {}
         return {_parts(key, store.arity): _cell(cell) for key, cell in stored.items()}
 
     def read(self, view: str) -> ZBag:
@@ -103,8 +108,10 @@ class LocalEngine:
     def drain(self, watch: str) -> dict[Row, int]:
         """What was logged for ``watch`` since it was last drained."""
         stored = self.stored[watch]
-        if not stored:
-            return {}
+        if self.stores[watch].is_cell:
+            logged = {key: cell[0] for key, cell in self.cells(watch).items()}
+            self.load_map(watch, {})
+            return logged
         logged = {(key,): n for key, n in stored.items()} if self.stores[watch].arity == 1 else dict(stored)
         stored.clear()
         return logged
@@ -164,8 +171,11 @@ class LocalEngine:
     def load_map(self, name: str, cells: Mapping[Row, tuple[Any, ...]]) -> None:
         """Put the entries of a map where they belong, in place of what it starts with."""
         store = self.stores[name]
-        for dictionary in (store.python, *(store.index(known) for known in store.patterns)):
-            self.names[dictionary].clear()
+        if store.is_cell:
+            self.stored[name][:] = [0] * store.width
+        else:
+            for dictionary in (store.python, *(store.index(known) for known in store.patterns)):
+                self.names[dictionary].clear()
         for key, cell in cells.items():
             self._put(store, key, cell)
 

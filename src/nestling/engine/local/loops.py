@@ -125,6 +125,11 @@ class Loops:
         self.loop(f"{key}, {cell}", f"{self.place(step, store)}.items()", tests)
 
     def probe(self, step: Find, store: Store, counts: list[str]) -> None:
+        if store.is_cell:
+            names = [self.scope.name(count) for count in step.counts]
+            self.out.line(f"{', '.join(names)}{',' if store.width == 1 else ''} = {store.python}")
+            self.out.open(f"if {' or '.join(names)}:")
+            return
         cell = self.scope.name(step.counts[0] if store.width == 1 else f"cell_{store.python}")
         self.out.line(f"{cell} = {store.python}.get({self.key(step.args)})")
         self.out.open(f"if {cell} is not None:")
@@ -222,6 +227,8 @@ def read_cell(aggregate: str, cell: Sequence[str]) -> str:
 
 def read_group(store: Store, aggregate: str, key: str) -> str:
     """An aggregate of one group of a map, whether or not it has rows."""
+    if store.is_cell:
+        return read_cell(aggregate, [f"{store.python}[{i}]" for i in range(store.width)])
     match aggregate:
         case "count":
             return f"{store.python}.get({key}, 0)"

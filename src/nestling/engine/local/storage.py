@@ -8,6 +8,7 @@ table                 ``{row: times}``
 table with a key      ``{key: row}``
 map of one measure    ``{key: number}``
 map of several        ``{key: [number, …]}``, the list shared by all dictionaries that hold it
+map without keys      ``[number, …]``: one entry, always there
 ordered map           ``{group: OrderedMap of the last key}``
 index                 ``{known part: {what the source's own dictionary has}}`` or ``{known: {free: …}}``
 ====================  =============================================================================
@@ -60,6 +61,11 @@ class Store:
     @cached_property
     def is_ordered(self) -> bool:
         return isinstance(self.decl, MapDecl) and self.decl.ordered
+
+    @cached_property
+    def is_cell(self) -> bool:
+        """Whether there is only one key, the empty one."""
+        return not self.is_table and not self.is_ordered and self.arity == 0
 
     @cached_property
     def key(self) -> Positions:

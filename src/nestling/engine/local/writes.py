@@ -53,10 +53,19 @@ def _forget(out: Source, store: Store, known: Positions, bound: str, key: str) -
 def add_to(out: Source, store: Store, key: Sequence[str], amounts: Sequence[str]) -> None:
     """``store[key] += amounts``; an entry that comes to nothing is gone."""
     parts = list(key)
-    if len(parts) > 1 or not parts:
+    if store.is_cell:
+        _add_in_place(out, store, amounts)
+        return
+    if len(parts) > 1:
         out.line(f"key = {key_of(parts)}")
     whole = parts[0] if len(parts) == 1 else "key"
     (_add_number if store.width == 1 else _add_cell)(out, store, parts, whole, amounts)
+
+
+def _add_in_place(out: Source, store: Store, amounts: Sequence[str]) -> None:
+    for i, amount in enumerate(amounts):
+        if amount != "0":
+            out.line(f"{store.python}[{i}] += {amount}")
 
 
 def _add_number(out: Source, store: Store, parts: list[str], key: str, amounts: Sequence[str]) -> None:

@@ -33,13 +33,12 @@ def unify(monomial: Monomial, fixed: frozenset[str] = frozenset()) -> Monomial |
 def _solve(monomial: Monomial, test: Test, fixed: frozenset[str]) -> Monomial | None:
     match test.test:
         case Call("==" | "=" as name, (left, right)):
-            bound = _lifted(monomial.factors)
+            computed = _lifted(monomial.factors)
             for var, term in ((left, right), (right, left)):
-                if (
-                    isinstance(var, Var)
-                    and var.name not in fixed | bound | term_vars(term)
-                    and _alike(var, term)
-                ):
+                # What a lift computes may depend on the variable: it is tested, never put in its place.
+                apart = fixed | term_vars(term)
+                free = isinstance(var, Var) and var.name not in apart
+                if free and computed.isdisjoint(term_vars(var, term)) and _alike(var, term):
                     rest = tuple(f for f in monomial.factors if f is not test)
                     null = _nulls_apart(name, var, term)
                     return substitute(
@@ -49,7 +48,7 @@ def _solve(monomial: Monomial, test: Test, fixed: frozenset[str]) -> Monomial | 
 
 
 def _lifted(factors: Iterable[Factor]) -> frozenset[str]:
-    """Variables that lifts bind: they are computed, and so are solved for by a test."""
+    """The variables that lifts bind."""
     return frozenset(factor.var.name for factor in factors if isinstance(factor, Lift))
 
 

@@ -1,0 +1,115 @@
+"""The commands and their arguments; each is carried out by the module of its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nestling import __version__
+from nestling.cli.bench import bench
+from nestling.cli.demo import demo
+from nestling.cli.derive import derivation_of_related
+from nestling.cli.explain import Format, explain
+from nestling.cli.problem import Friendly
+from nestling.cli.run import run
+from nestling.cli.verify import verify
+
+app = typer.Typer(
+    cls=Friendly,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+PipelineFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="PIPELINE", exists=True, dir_okay=False, help="A Python file that declares tables and views."
+    ),
+]
+ChangesFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--changes",
+        metavar="DIR",
+        exists=True,
+        file_okay=False,
+        help="JSON lines: TABLE.jsonl first, then N-TABLE.jsonl by number.",
+    ),
+]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"nestling {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Incremental views of nested data."""
+
+
+@app.command("demo")
+def demo_command() -> None:
+    """A guided run: movies and a shop, each change beside a recomputation."""
+    demo()
+
+
+@app.command("run")
+def run_command(
+    pipeline: PipelineFile,
+    changes: ChangesFolder = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", file_okay=False, help="Write each view to VIEW.jsonl here."),
+    ] = None,
+) -> None:
+    """Maintain the views a file declares while changes arrive."""
+    run(pipeline, changes, out)
+
+
+@app.command("explain")
+def explain_command(
+    pipeline: PipelineFile,
+    view: Annotated[str, typer.Argument(help="The name of a view.")],
+    format: Annotated[Format, typer.Option("--format", help="How to write it.")] = Format.TEXT,
+) -> None:
+    """Show how a view is kept: its delta, its cost, the program, the generated code."""
+    explain(pipeline, view, format)
+
+
+@app.command("verify")
+def verify_command(pipeline: PipelineFile, changes: ChangesFolder = None) -> None:
+    """Recompute every view and compare; exit code 1 on a difference."""
+    verify(pipeline, changes)
+
+
+@app.command("bench")
+def bench_command(
+    suite: Annotated[str | None, typer.Argument(help="A benchmark; without one, they are listed.")] = None,
+    against: Annotated[
+        str | None, typer.Option("--against", metavar="PEER", help="Measure a peer in the same run.")
+    ] = None,
+) -> None:
+    """Run a benchmark of the source tree."""
+    bench(suite, against)
+
+
+@app.command("derive")
+def derive_command() -> None:
+    """Print the derivation of the paper's example, step by step."""
+    typer.echo(derivation_of_related())
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="nestling")

@@ -1,0 +1,53 @@
+"""``nestling verify``: every view beside its meaning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+
+import typer
+from rich.table import Table
+
+from nestling.cli.changes import apply_all
+from nestling.cli.pipeline import load
+from nestling.cli.terminal import answers, counted, duration
+from nestling.database.view import View
+from nestling.errors import NestlingError
+
+
+def verify(pipeline: Path, changes: Path | None) -> None:
+    """Recompute every view and compare; ends with exit code 1 if one differs."""
+    database = load(pipeline)
+    if changes is not None:
+        apply_all(database, changes)
+    table = Table("view", title=f"{pipeline.name}: views and their recomputation", title_justify="left")
+    table.add_column("rows", justify="right")
+    table.add_column("equal", justify="center")
+    table.add_column("recomputed in", justify="right")
+    differences: list[NestlingError] = []
+    for name, view in database.views.items():
+        started = perf_counter()
+        difference = _difference(view)
+        took = duration(perf_counter() - started)
+        rows = str(view.bag().size)
+        table.add_row(name, rows, "[red]✗[/]" if difference else "[green]✓[/]", took)
+        differences += [difference] if difference else []
+    _report(table, differences)
+
+
+def _difference(view: View) -> NestlingError | None:
+    try:
+        view.verify()
+    except NestlingError as difference:
+        return difference
+    return None
+
+
+def _report(table: Table, differences: list[NestlingError]) -> None:
+    console = answers()
+    console.print(table)
+    for difference in differences:
+        console.print(f"[red]✗[/] {difference.what}", soft_wrap=True)
+    if differences:
+        console.print(f"{counted(len(differences), 'view')} of {table.row_count} differ from their query")
+        raise typer.Exit(1)

@@ -1,0 +1,252 @@
+"""Nested relations whose rows come and go, as an engine sees them: flat tables, labels, and events in any order.
+
+What should be stored is kept here in plain counters, so that an engine is never asked about itself.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import count
+from typing import Any
+
+from hypothesis import strategies as st
+
+from nestling.calculus.terms import Expr, Var
+from nestling.calculus.types import INT, LABEL, UNIT, Bag, Record, Scalar, Type, flat_type, is_base, record
+from nestling.database.definitions import TableDef, flat_columns
+from nestling.database.rows import Event, Row, Shredder
+from nestling.engine.local.engine import LocalEngine
+from nestling.program.statements import Program, TableDecl
+from nestling.storage.ordered import OrderedMap
+from nestling.transform.lower import lower
+from nestling.transform.lower.view import CannotLower, FlatView
+from nestling.transform.normalize import normalize
+from nestling.transform.shred import shred
+from nestling.transform.simplify import simplify
+from nestling.transform.viewlet import compile_views
+from nestling.transform.viewlet.compile import CannotCompile
+from nestling.values.bag import ZBag
+from nestling.values.label import Label
+from tests.laws.shredding import nested_database
+from tests.strategies import FLAG, MAYBE, SCHEMA, Draw, Schema, scalars, values
+
+
+@dataclass(frozen=True)
+class World:
+    """Relations, and by name the columns that are their declared key."""
+
+    schema: Schema
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def definitions(self) -> dict[str, TableDef]:
+        # A relation of scalars or of bags has no columns to name; only its declarations need them.
+        found: dict[str, Any] = {name: type_.element for name, type_ in self.schema.catalog.items()}
+        return {name: TableDef(name, element, self.keys.get(name, ())) for name, element in found.items()}
+
+    @cached_property
+    def levels(self) -> dict[str, Bag]:
+        """The inner bags by the name of their dictionary."""
+        return {
+            ".".join((name, *path)): level
+            for name, table in self.definitions.items()
+            for path, level in table.levels.items()
+        }
+
+    @cached_property
+    def tables(self) -> dict[str, TableDecl]:
+        """What an engine stores."""
+        rows = {
+            name: TableDecl(name, flat_columns(flat_type(table.record), name), table.key_positions)
+            for name, table in self.definitions.items()
+        }
+        inner = {
+            name: TableDecl(
+                name, (Var(f"{name}.label", LABEL), *flat_columns(flat_type(level.element), name))
+            )
+            for name, level in self.levels.items()
+        }
+        return rows | inner
+
+
+def keyed() -> World:
+    """Tables with keys of one and of two columns, nested once and twice; and one without."""
+    row = record(a=INT, items=Bag(INT))
+    pair, deep = record(a=INT, b=INT), record(a=INT, rows=Bag(row))
+    catalog = {
+        "K": Bag(pair), "P": Bag(record(a=INT, b=INT, m=MAYBE)), "R": Bag(row), "D": Bag(deep), "T": Bag(pair),
+    }  # fmt: skip
+    types = (INT, pair, UNIT, MAYBE, FLAG, row, deep, Bag(INT), Bag(row))
+    return World(Schema(catalog, types), {"K": ("a",), "P": ("a", "b"), "R": ("a",), "D": ("a",)})
+
+
+KEYLESS, KEYED = World(SCHEMA), keyed()
+WORLDS = {"keyless": KEYLESS, "keyed": KEYED}
+
+
+@dataclass
+class Stored:
+    """The flat tables as they should be."""
+
+    world: World
+    tables: dict[str, Counter[Row]] = field(init=False)
+    numbers: count = field(default_factory=count)
+
+    def __post_init__(self) -> None:
+        self.tables = {name: Counter() for name in self.world.tables}
+
+    def apply(self, events: list[Event]) -> None:
+        for table, row, times in events:
+            self.tables[table][row] += times
+            assert self.tables[table][row] >= 0, "the test deletes what is not there"
+            if not self.tables[table][row]:
+                del self.tables[table][row]
+
+    def under(self, dictionary: str, label: Label) -> dict[Row, int]:
+        return {row[1:]: n for row, n in self.tables[dictionary].items() if row[0] == label}
+
+    def nested(self) -> dict[str, ZBag]:
+        """The relations that the tables stand for."""
+        shredded: dict[str, Any] = {}
+        for name, type_ in self.world.schema.catalog.items():
+            element = flat_type(type_.element)
+            shredded[name] = ZBag((tree(iter(row), element), n) for row, n in self.tables[name].items())
+        for name, level in self.world.levels.items():
+            found: dict[Label, list[tuple[Any, int]]] = {label: [] for label in self.labels(name)}
+            for (label, *row), n in self.tables[name].items():
+                found.setdefault(label, []).append((tree(iter(row), flat_type(level.element)), n))
+            shredded[name] = {label: ZBag(rows) for label, rows in found.items()}
+        return nested_database(shredded, self.world.schema.catalog)
+
+    def labels(self, dictionary: str) -> set[Label]:
+        """The labels of ``dictionary`` that a row has."""
+        return {label for label in self.used_labels() if label.site == dictionary}
+
+    def used_labels(self) -> Iterator[Label]:
+        for name, rows in self.tables.items():
+            first = 1 if name in self.world.levels else 0
+            for row in rows:
+                yield from (value for value in row[first:] if isinstance(value, Label))
+
+    def shredder(self, name: str) -> Shredder:
+        return Shredder(self.world.definitions[name], self.numbers)
+
+
+def tree(columns: Iterator[Any], type_: Type) -> Any:
+    """Columns back to the record they were flattened from."""
+    if isinstance(type_, Record):
+        return tuple(tree(columns, inner) for _, inner in type_.fields)
+    return next(columns)
+
+
+@st.composite
+def steps(draw: Draw, stored: Stored) -> list[Event]:
+    """Something that happens to one row, as events in an order that need not be that of a database.
+
+    A row comes, goes, is replaced (under its key), shares the inner bags of another, or changes deep inside.
+    """
+    moves: list[Callable[[Draw, Stored], list[list[Event]]]] = [_insertion, _insertion]
+    if any(stored.tables[name] for name in stored.world.definitions):
+        moves += [_deletion, _copy]
+    if any(True for _ in stored.used_labels()):
+        moves += [_deep_insertion, _deep_deletion]
+    return [event for phase in draw(st.sampled_from(moves))(draw, stored) for event in shuffled(draw, phase)]
+
+
+def shuffled(draw: Draw, events: list[Event]) -> list[Event]:
+    return list(draw(st.permutations(events))) if len(events) > 1 else events
+
+
+def _insertion(draw: Draw, stored: Stored) -> list[list[Event]]:
+    name = draw(st.sampled_from(sorted(stored.world.definitions)))
+    table = stored.world.definitions[name]
+    value = draw(values(table.record, 2))
+    if not table.key:
+        return [stored.shredder(name).insertion(value, draw(st.sampled_from([1, 1, 2])))]
+    key = tuple(value[i] for i in table.key_positions)
+    old = [row for row in stored.tables[name] if tuple(row[i] for i in table.key_positions) == key]
+    gone = [stored.shredder(name).deletion(row, 1, stored) for row in old]
+    return [*gone, stored.shredder(name).insertion(value, 1)]
+
+
+def _deletion(draw: Draw, stored: Stored) -> list[list[Event]]:
+    name = draw(st.sampled_from(sorted(n for n in stored.world.definitions if stored.tables[n])))
+    row = draw(st.sampled_from(sorted(stored.tables[name], key=repr)))
+    times = draw(st.integers(1, stored.tables[name][row]))
+    labels = {value for value in row if isinstance(value, Label)}
+    others = {value for other in stored.tables[name] if other != row for value in other}
+    if times < stored.tables[name][row] or labels & others:
+        return [[Event(name, row, -times)]]
+    return [stored.shredder(name).deletion(row, times, stored)]
+
+
+def _copy(draw: Draw, stored: Stored) -> list[list[Event]]:
+    """Another row with the inner bags of one that is there; under a key there is no other row."""
+    names = [n for n, table in stored.world.definitions.items() if stored.tables[n] and not table.key]
+    if not names:
+        return _insertion(draw, stored)
+    name = draw(st.sampled_from(sorted(names)))
+    row = draw(st.sampled_from(sorted(stored.tables[name], key=repr)))
+    types = [column.type for column in stored.world.tables[name].columns]
+    columns = [
+        draw(scalars(t)) if isinstance(t, Scalar) else value for value, t in zip(row, types, strict=True)
+    ]
+    return [[Event(name, tuple(columns), 1)]]
+
+
+def _deep_insertion(draw: Draw, stored: Stored) -> list[list[Event]]:
+    label = draw(st.sampled_from(sorted(set(stored.used_labels()), key=repr)))
+    name, *path = str(label.site).split(".")
+    element = stored.world.levels[str(label.site)].element
+    bag = ZBag([(draw(values(element, 2)), draw(st.sampled_from([1, 1, 2])))])
+    return [stored.shredder(name).elements(tuple(path), label, bag)]
+
+
+def _deep_deletion(draw: Draw, stored: Stored) -> list[list[Event]]:
+    rows = sorted((r for n in stored.world.levels for r in stored.tables[n]), key=repr)
+    if not rows:
+        return _deep_insertion(draw, stored)
+    label, *columns = draw(st.sampled_from(rows))
+    site = str(label.site)
+    times = draw(st.integers(1, stored.tables[site][(label, *columns)]))
+    gone = Event(site, (label, *columns), -times)
+    if times < stored.tables[site][(label, *columns)]:
+        return [[gone]]
+    below = stored.shredder(site.split(".")[0]).deletion(tuple(columns), 1, stored)[1:]
+    return [[gone, *below]]
+
+
+# programs
+
+
+def flat_view(query: Expr) -> FlatView:
+    """``query`` as a database would lower it."""
+    return lower(shred(normalize(simplify(normalize(query)))))
+
+
+def program_of(world: World, query: Expr) -> Program | None:
+    """The program that maintains ``query`` as view ``v``; ``None`` where there is none."""
+    try:
+        return compile_views(world.tables, {"v": flat_view(query)})
+    except (CannotLower, CannotCompile):
+        return None
+
+
+def contents(engine: LocalEngine) -> dict[str, Any]:
+    """Every dictionary of an engine, indexes included, as plain values."""
+    found = {}
+    for store in engine.stores.values():
+        for name in (store.python, *(store.index(known) for known in store.patterns)):
+            found[name] = plain(engine.names[name])
+    return found
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: plain(inner) for key, inner in value.items()}
+    return list(value.items()) if isinstance(value, OrderedMap) else value if type(value) is int else list(value)
+
+
+def is_flat(type_: Type) -> bool:
+    return is_base(type_)

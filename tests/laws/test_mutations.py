@@ -1,0 +1,274 @@
+"""The laws have teeth: each of these broken rules is caught by the law that is about it.
+
+A law is run on the same draws every time, until it fails; the case that fails holds again with the rule mended.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+from nestling.calculus import evaluate as evaluation
+from nestling.calculus.build import countwise, for_, let, negate, product, union
+from nestling.calculus.terms import Const, DictEmpty, For, Sing, Tuple, Union, Var
+from nestling.calculus.traverse import Names, relations
+from nestling.calculus.types import INT
+from nestling.calculus.typing import dictionary_element, element_type
+from nestling.errors import NestlingError
+from nestling.transform import delta as deltas
+from nestling.transform import flags, simplify
+from nestling.transform.cost import estimate
+from nestling.transform.cost.cardinality import plus
+from nestling.transform.normalize import normalize
+from nestling.transform.shred import terms as shredding
+from nestling.values import payload
+from nestling.values.bag import ZBag, add_all
+from nestling.values.update import Update
+from tests.draws import draws
+from tests.laws.shredding import deep_paths, shredded_queries
+from tests.laws.test_cost import incremental, is_cheaper
+from tests.laws.test_degree import drops_to_zero
+from tests.laws.test_delta import holds_on_the_new_state, holds_on_the_old_state
+from tests.laws.test_figure3 import ONE_ROW, agrees_with_figure_3
+from tests.laws.test_payload import lifts_addition
+from tests.laws.test_rewrites import expands_to_its_meaning, has_normal_form, keeps_meaning
+from tests.laws.test_shred import has_polynomial_parts, means_the_same, parts_change_by_their_deltas
+from tests.strategies import CATALOG, SCHEMA, databases, instances, queries
+
+Patch = Callable[[pytest.MonkeyPatch], None]
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """What is broken, the law that should notice, and what the law is tried on."""
+
+    broken: str
+    patch: Patch
+    law: Callable[..., None]
+    cases: Callable[[], list[tuple[Any, ...]]]
+
+
+# what the laws are tried on
+
+
+@cache
+def changed_queries(fragment: str = "full") -> list[tuple[Any, ...]]:
+    return [(instance,) for instance in draws(instances(fragment), 400)]
+
+
+@cache
+def polynomials() -> list[tuple[Any, ...]]:
+    drawn = [normalize(query) for query in draws(queries("inc"), 200)]
+    return [(query,) for query in drawn if relations(query)]
+
+
+@cache
+def costed() -> list[tuple[Any, ...]]:
+    known = draws(incremental(), 20)
+    return [(query, known[i % len(known)]) for i, (query,) in enumerate(polynomials())]
+
+
+@cache
+def flagged() -> list[tuple[Any, ...]]:
+    return draws(st.tuples(queries("nrc", SCHEMA.nested), deep_paths()), 200)
+
+
+@cache
+def nested() -> list[tuple[Any, ...]]:
+    drawn = draws(st.tuples(queries("nrc", SCHEMA.nested).map(normalize), databases()), 200)
+    return [(query, query, database) for query, database in drawn]
+
+
+@cache
+def shredded() -> list[tuple[Any, ...]]:
+    return draws(shredded_queries(), 200)
+
+
+@cache
+def stored() -> list[tuple[Any, ...]]:
+    return [(instance.query, instance.with_changes) for (instance,) in changed_queries()]
+
+
+def simplified() -> list[tuple[Any, ...]]:
+    return [(simplify.simplify, query, database) for query, database in stored()]
+
+
+def normalized() -> list[tuple[Any, ...]]:
+    return [(query,) for query, _ in stored()]
+
+
+def one_row() -> list[tuple[Any, ...]]:
+    return [("∸", s, t) for s in ONE_ROW for t in ONE_ROW]
+
+
+def numbers() -> list[tuple[Any, ...]]:
+    return [(payload.Moments(2), x, y, 1, 1) for x in range(3) for y in range(3)]
+
+
+# what is broken
+
+
+def first_order_only(patch: pytest.MonkeyPatch) -> None:
+    def of_for(self, expr, changed):
+        var, e, b = expr.var, expr.source, expr.body
+        de, db = self.of(e, changed), self.of(b, changed)
+        return union(element_type(expr), for_(var, de, b), for_(var, e, db))
+
+    patch.setattr(deltas._Delta, "of_for", of_for)
+
+
+def products_change_one_factor_at_a_time(patch: pytest.MonkeyPatch) -> None:
+    def of_product(self, expr, changed):
+        summands = [
+            product(
+                [(name, self.of(e, changed) if i == j else e) for j, (name, e) in enumerate(expr.factors)]
+            )
+            for i in range(len(expr.factors))
+        ]
+        return union(element_type(expr), *summands)
+
+    patch.setattr(deltas._Delta, "of_product", of_product)
+
+
+def counts_without_the_old_ones(patch: pytest.MonkeyPatch) -> None:
+    def of_countwise(self, expr, changed):
+        changes = [self.of(e, changed) for e in expr.args]
+        new = [union(element_type(e), e, de) for e, de in zip(expr.args, changes, strict=True)]
+        return countwise("restrict", *changes, countwise(expr.operator, *new))
+
+    patch.setattr(deltas._Delta, "of_countwise", of_countwise)
+
+
+def lets_without_their_change(patch: pytest.MonkeyPatch) -> None:
+    def of_let(self, expr, changed):
+        return let(expr.var, expr.bound, self.of(expr.body, changed))
+
+    patch.setattr(deltas._Delta, "of_let", of_let)
+
+
+def folds_where_multiplicities_do_not_cancel(patch: pytest.MonkeyPatch) -> None:
+    def nonempty(expr, names):
+        var = Var(names.fresh("s"), element_type(expr))
+        return countwise("exists", for_(var, expr, Sing(Tuple(()))))
+
+    patch.setattr(deltas, "nonempty", nonempty)
+
+
+def dictionaries_of_inputs_never_change(patch: pytest.MonkeyPatch) -> None:
+    def of_dictionary(self, dictionary):
+        return DictEmpty(dictionary_element(dictionary))
+
+    patch.setattr(deltas._Delta, "of_dictionary", of_dictionary)
+
+
+def changes_not_negated(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Update, "__neg__", lambda self: self)
+
+
+def empty_loops_kept(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(deltas, "for_", For)
+
+
+def unions_cost_their_sum(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(estimate._Estimate, "more", lambda self, left, right: plus(left, right))
+
+
+def environment_one_too_small(patch: pytest.MonkeyPatch) -> None:
+    whole = shredding.environment
+
+    patch.setattr(shredding, "environment", lambda body: whole(body)[1:])
+
+
+def bags_built_from_shredded_ones_opaque(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(flags._Flags, "solve", lambda self: None)
+
+
+def groups_exist_by_support(patch: pytest.MonkeyPatch) -> None:
+    def group(node, db, env):
+        rows: dict[Any, list] = {}
+        for value, times in evaluation.evaluate(node.source, db, env).items():
+            key = evaluation.evaluate_term(node.key, {**env, node.var.name: value})
+            rows.setdefault(key, []).append((value, times))
+        bound = [{node.key_var.name: key, node.rows.name: ZBag(some)} for key, some in rows.items()]
+        return add_all(evaluation.evaluate(node.body, db, {**env, **names}) for names in bound)
+
+    patch.setattr(evaluation, "_group", group)
+
+
+def equals_cancel(patch: pytest.MonkeyPatch) -> None:
+    def cancel_equals(node):
+        match node:
+            case Union((first, second, *rest)) if first == second or first == negate(second):
+                return union(element_type(node), *rest)
+        return None
+
+    patch.setattr(simplify, "SIMPLIFICATIONS", (cancel_equals,))
+
+
+def names_not_apart(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Names, "fresh", lambda self, like: like)
+
+
+def constants_fold_to_zero(patch: pytest.MonkeyPatch) -> None:
+    def constant(node):
+        return Const(0, INT) if isinstance(node, Const) and node == Const(2, INT) else None
+
+    patch.setattr(simplify, "SIMPLIFICATIONS", (constant,))
+
+
+def moments_without_binomials(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(payload, "comb", lambda j, i: 1)
+
+
+MUTATIONS = [
+    Mutation(
+        "δ(for) without its second-order term", first_order_only, holds_on_the_old_state, changed_queries
+    ),
+    Mutation(
+        "δ(×) one factor at a time",
+        products_change_one_factor_at_a_time,
+        holds_on_the_old_state,
+        changed_queries,
+    ),
+    Mutation("δ of counts without the old", counts_without_the_old_ones, agrees_with_figure_3, one_row),
+    Mutation("δ(let) without ΔX", lets_without_their_change, holds_on_the_old_state, changed_queries),
+    Mutation(
+        "δ(fold) by multiplicities",
+        folds_where_multiplicities_do_not_cancel,
+        holds_on_the_old_state,
+        changed_queries,
+    ),
+    Mutation("δ(R.items) = []", dictionaries_of_inputs_never_change, parts_change_by_their_deltas, shredded),
+    Mutation("⊖ΔR = ΔR", changes_not_negated, holds_on_the_new_state, changed_queries),
+    Mutation("for over ∅ kept", empty_loops_kept, drops_to_zero, polynomials),
+    Mutation("⊎ costs +", unions_cost_their_sum, is_cheaper, costed),
+    Mutation("label without its first projection", environment_one_too_small, means_the_same, nested),
+    Mutation("flags one step only", bags_built_from_shredded_ones_opaque, has_polynomial_parts, flagged),
+    Mutation("groups exist by support", groups_exist_by_support, expands_to_its_meaning, stored),
+    Mutation("e ⊎ e = ∅", equals_cancel, keeps_meaning, simplified),
+    Mutation("binders not renamed apart", names_not_apart, has_normal_form, normalized),
+    Mutation("2 = 0", constants_fold_to_zero, keeps_meaning, simplified),
+    Mutation("moments multiply like polynomials", moments_without_binomials, lifts_addition, numbers),
+]
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.broken)
+def test_mutation_is_caught(mutation: Mutation) -> None:
+    cases = mutation.cases()
+    with pytest.MonkeyPatch.context() as patch:
+        mutation.patch(patch)
+        caught = next((case for case in cases if fails(mutation.law, case)), None)
+
+    assert caught is not None, "the law holds for the broken rule"
+    mutation.law(*caught)
+
+
+def fails(law: Callable[..., None], case: tuple[Any, ...]) -> bool:
+    try:
+        law(*case)
+    except (AssertionError, NestlingError):
+        return True
+    return False
