@@ -41,6 +41,7 @@ from nestling.calculus.terms import (
 from nestling.calculus.traverse import relations
 from nestling.calculus.types import (
     BOOL,
+    FLOAT,
     INT,
     STR,
     UNIT,
@@ -61,7 +62,7 @@ from nestling.values.update import Update
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 T = TypeVar("T")
 
-MAYBE, FLAG = nullable(INT), nullable(BOOL)
+MAYBE, FLAG, MEAN = nullable(INT), nullable(BOOL), nullable(FLOAT)
 
 
 @dataclass(frozen=True)
@@ -154,18 +155,25 @@ def types(depth: int = 3) -> st.SearchStrategy[Type]:
 
 @st.composite
 def databases(
-    draw: Draw, catalog: dict[str, Bag] = CATALOG, read: frozenset[str] | None = None
+    draw: Draw,
+    catalog: dict[str, Bag] = CATALOG,
+    read: frozenset[str] | None = None,
+    *,
+    signed: bool = False,
 ) -> dict[str, ZBag]:
-    """One non-negative bag per relation, not often empty; empty where it is not ``read``."""
+    """One bag per relation, not often empty; empty where it is not ``read``.
+
+    Bags are non-negative, as every stored state is; ``signed`` ones may arise in between.
+    """
     return {
-        name: draw(_mostly_some(type_.element)) if read is None or name in read else EMPTY
+        name: draw(_mostly_some(type_.element, signed)) if read is None or name in read else EMPTY
         for name, type_ in catalog.items()
     }
 
 
 @cache
-def _mostly_some(element: Type) -> st.SearchStrategy[ZBag]:
-    return st.integers(0, 5).flatmap(lambda often: bags(element, least=1 if often else 0))
+def _mostly_some(element: Type, signed: bool = False) -> st.SearchStrategy[ZBag]:
+    return st.integers(0, 5).flatmap(lambda often: bags(element, signed=signed, least=1 if often else 0))
 
 
 @st.composite
@@ -234,11 +242,15 @@ def queries(
     fuel: int = 4,
     schema: Schema = SCHEMA,
     negation: bool = True,
+    outermost: str = "",
 ) -> Expr:
-    """A closed query of one of the ``wanted`` element types; without ``negation`` it has no ``⊖``."""
+    """A closed query of one of the ``wanted`` element types.
+
+    Without ``negation`` it has no ``⊖``; ``outermost`` is the construct to begin with.
+    """
     want = draw(st.sampled_from(wanted or schema.types))
-    reuse = draw(st.booleans())
-    return _Drawing(draw, fragment, schema, negation, reuse).expr(want, Scope(), fuel)
+    drawing = _Drawing(draw, fragment, schema, negation, reuse=draw(st.booleans()))
+    return drawing.moves.get(outermost, drawing.expr)(want, Scope(), fuel)
 
 
 @cache
@@ -344,7 +356,8 @@ class _Drawing:
         return self.expr(self.pick(self.schema.types), scope, fuel - 2)
 
     def union(self, want: Type, scope: Scope, fuel: int) -> Expr:
-        left, right = (self.expr(want, scope, fuel - 1) for _ in range(2))
+        left = self.expr(want, scope, fuel - 1)
+        right = self.expr(want, scope, fuel - 1) if self.draw(_positions(5)) else left
         negated = self.negation and not self.draw(_positions(3))
         return Union((left, Negate(right) if negated else right))
 
@@ -398,18 +411,18 @@ class _Drawing:
             name = self.pick(["and", "or", "not"])
             args = [self.condition(scope, depth - 1) for _ in range(1 if name == "not" else 2)]
             return call(name, *args)
-        type_ = self.pick([INT, MAYBE] if self.projections(MAYBE, scope) else [INT])
+        type_ = self.pick([INT, *(type_ for type_ in (MAYBE, MEAN) if self.projections(type_, scope))])
         operator = self.pick(["==", "!=", "<", "<=", ">", "="])
         return call(operator, self.term(type_, scope), self.term(type_, scope))
 
     def term(self, want: Type, scope: Scope, depth: int = 1) -> Term:
         options = self.projections(want, scope)
         if options and self.draw(st.integers(0, 4)):
-            return self.pick(options)
+            return self.pick([*options, *self.projections(want, replace(scope, vars=scope.vars[-1:]))])
         match want:
             case Record(fields):
                 return Tuple(tuple((name, self.term(field, scope, depth)) for name, field in fields))
-            case Scalar() if depth and not self.draw(_positions(3)):
+            case Scalar() if depth and want != MEAN and not self.draw(_positions(3)):
                 return self.call(want, scope)
             case Scalar():
                 return Const(self.draw(scalars(want)), want)
@@ -492,14 +505,21 @@ class Instance:
 
 @st.composite
 def instances(
-    draw: Draw, fragment: str = "full", *, fuel: int = 4, good: bool = False, negation: bool = True
+    draw: Draw,
+    fragment: str = "full",
+    *,
+    fuel: int = 4,
+    good: bool = False,
+    negation: bool = True,
+    outermost: str = "",
 ) -> Instance:
     """A query and an update of what it reads, and sometimes of what it does not.
 
-    A ``good`` update leaves no relation with negative multiplicities.
+    No relation of a ``good`` instance ever has negative multiplicities.
     """
-    query = draw(queries(fragment, fuel=fuel, negation=negation))
-    database = draw(databases(CATALOG, relations(query)))
+    query = draw(queries(fragment, fuel=fuel, negation=negation, outermost=outermost))
+    signed = not good and not draw(st.integers(0, 3))
+    database = draw(databases(CATALOG, relations(query), signed=signed))
     touching = relations(query) if draw(st.integers(0, 4)) else frozenset()
     return Instance(query, database, draw((good_updates if good else updates)(database, CATALOG, touching)))
 

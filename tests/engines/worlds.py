@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from nestling.calculus.terms import Expr, Var
-from nestling.calculus.types import INT, LABEL, UNIT, Bag, Record, Scalar, Type, flat_type, is_base, record
+from nestling.calculus.types import INT, LABEL, UNIT, Bag, Record, Scalar, Type, flat_type, record
 from nestling.database.definitions import TableDef, flat_columns
 from nestling.database.rows import Event, Row, Shredder
 from nestling.engine.local.engine import LocalEngine
@@ -243,10 +243,11 @@ def contents(engine: LocalEngine) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: plain(inner) for key, inner in value.items()}
-    return list(value.items()) if isinstance(value, OrderedMap) else value if type(value) is int else list(value)
-
-
-def is_flat(type_: Type) -> bool:
-    return is_base(type_)
+    match value:
+        case dict():
+            return {key: plain(inner) for key, inner in value.items()}
+        case OrderedMap():
+            return list(value.items())
+        case list():
+            return list(value)
+    return value

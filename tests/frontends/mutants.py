@@ -52,7 +52,7 @@ _INNER = [
     part
     for seed in SEEDS
     for part in ast.walk(seed)
-    if isinstance(part, ast.expr) and not isinstance(part, ast.FormattedValue)
+    if isinstance(part, ast.expr) and not isinstance(part, ast.FormattedValue | ast.Name)
 ]
 
 
@@ -82,10 +82,16 @@ def _spots(node: ast.AST, names: frozenset[str]) -> Iterator[Spot]:
     names |= _bound(node)
     for field, value in ast.iter_fields(node):
         for index, part in enumerate(value if isinstance(value, list) else [value]):
-            if isinstance(part, ast.expr) and not isinstance(getattr(part, "ctx", None), ast.Store):
+            if isinstance(part, ast.expr) and not _is_fixed(node, field, part):
                 yield Spot(node, field, index, names)
             if isinstance(part, ast.AST) and not isinstance(part, ast.JoinedStr):
                 yield from _spots(part, names)
+
+
+def _is_fixed(parent: ast.AST, field: str, part: ast.expr) -> bool:
+    """Whether ``part`` stays: a target, what is called, and what a field is taken from."""
+    held = (isinstance(parent, ast.Attribute | ast.Subscript) and field == "value") or field == "func"
+    return held or isinstance(getattr(part, "ctx", None), ast.Store)
 
 
 def _put(spot: Spot, new: ast.expr) -> None:

@@ -37,6 +37,13 @@ def test_change_of_a_query(fragment, data):
     holds_on_the_old_state(data.draw(instances(fragment)))
 
 
+@pytest.mark.parametrize("construct", ["for", "flatten", "let", "countwise", "fold", "group"])
+@given(data=st.data())
+def test_change_of_a_construct(construct, data):
+    """as above, with each construct outermost"""
+    holds_on_the_old_state(data.draw(instances("full", outermost=construct)))
+
+
 @pytest.mark.parametrize("fragment", FRAGMENTS)
 @given(data=st.data())
 def test_post_state_rule(fragment, data):

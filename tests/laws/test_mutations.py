@@ -1,6 +1,6 @@
 """The laws have teeth: each of these broken rules is caught by the law that is about it.
 
-A law is run on the same draws every time, until it fails; the case that fails holds again with the rule mended.
+A law is run on the same draws every time until it fails; what failed holds again with the rule mended.
 """
 
 from collections.abc import Callable
@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from nestling.calculus import evaluate as evaluation
 from nestling.calculus.build import countwise, for_, let, negate, product, union
-from nestling.calculus.terms import Const, DictEmpty, For, Sing, Tuple, Union, Var
+from nestling.calculus.terms import DictEmpty, For, Sing, Tuple, Union, Var
 from nestling.calculus.traverse import Names, relations
-from nestling.calculus.types import INT
 from nestling.calculus.typing import dictionary_element, element_type
 from nestling.errors import NestlingError
 from nestling.transform import delta as deltas
@@ -36,7 +35,7 @@ from tests.laws.test_figure3 import ONE_ROW, agrees_with_figure_3
 from tests.laws.test_payload import lifts_addition
 from tests.laws.test_rewrites import expands_to_its_meaning, has_normal_form, keeps_meaning
 from tests.laws.test_shred import has_polynomial_parts, means_the_same, parts_change_by_their_deltas
-from tests.strategies import CATALOG, SCHEMA, databases, instances, queries
+from tests.strategies import SCHEMA, databases, instances, queries
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 
@@ -55,8 +54,23 @@ class Mutation:
 
 
 @cache
-def changed_queries(fragment: str = "full") -> list[tuple[Any, ...]]:
-    return [(instance,) for instance in draws(instances(fragment), 400)]
+def changed_queries() -> list[tuple[Any, ...]]:
+    return [(instance,) for instance in draws(instances("full"), 300)]
+
+
+@cache
+def changed_folds() -> list[tuple[Any, ...]]:
+    return [(instance,) for instance in draws(instances("full", outermost="fold"), 200)]
+
+
+@cache
+def changed_lets() -> list[tuple[Any, ...]]:
+    return [(instance,) for instance in draws(instances("full", outermost="let"), 200)]
+
+
+@cache
+def groups() -> list[tuple[Any, ...]]:
+    return draws(st.tuples(queries("full", outermost="group"), databases(signed=True)), 200)
 
 
 @cache
@@ -73,7 +87,7 @@ def costed() -> list[tuple[Any, ...]]:
 
 @cache
 def flagged() -> list[tuple[Any, ...]]:
-    return draws(st.tuples(queries("nrc", SCHEMA.nested), deep_paths()), 200)
+    return draws(st.tuples(queries("nrc", SCHEMA.nested), deep_paths()), 500)
 
 
 @cache
@@ -88,16 +102,13 @@ def shredded() -> list[tuple[Any, ...]]:
 
 
 @cache
-def stored() -> list[tuple[Any, ...]]:
-    return [(instance.query, instance.with_changes) for (instance,) in changed_queries()]
-
-
 def simplified() -> list[tuple[Any, ...]]:
-    return [(simplify.simplify, query, database) for query, database in stored()]
+    unions = draws(st.tuples(queries("full", outermost="union"), databases()), 200)
+    return [(simplify.simplify, query, database) for query, database in unions]
 
 
 def normalized() -> list[tuple[Any, ...]]:
-    return [(query,) for query, _ in stored()]
+    return [(instance.query,) for (instance,) in changed_queries()]
 
 
 def one_row() -> list[tuple[Any, ...]]:
@@ -120,7 +131,7 @@ def first_order_only(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(deltas._Delta, "of_for", of_for)
 
 
-def products_change_one_factor_at_a_time(patch: pytest.MonkeyPatch) -> None:
+def one_factor_at_a_time(patch: pytest.MonkeyPatch) -> None:
     def of_product(self, expr, changed):
         summands = [
             product(
@@ -133,7 +144,7 @@ def products_change_one_factor_at_a_time(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(deltas._Delta, "of_product", of_product)
 
 
-def counts_without_the_old_ones(patch: pytest.MonkeyPatch) -> None:
+def counts_without_the_old(patch: pytest.MonkeyPatch) -> None:
     def of_countwise(self, expr, changed):
         changes = [self.of(e, changed) for e in expr.args]
         new = [union(element_type(e), e, de) for e, de in zip(expr.args, changes, strict=True)]
@@ -149,7 +160,7 @@ def lets_without_their_change(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(deltas._Delta, "of_let", of_let)
 
 
-def folds_where_multiplicities_do_not_cancel(patch: pytest.MonkeyPatch) -> None:
+def folds_by_multiplicity(patch: pytest.MonkeyPatch) -> None:
     def nonempty(expr, names):
         var = Var(names.fresh("s"), element_type(expr))
         return countwise("exists", for_(var, expr, Sing(Tuple(()))))
@@ -157,7 +168,7 @@ def folds_where_multiplicities_do_not_cancel(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(deltas, "nonempty", nonempty)
 
 
-def dictionaries_of_inputs_never_change(patch: pytest.MonkeyPatch) -> None:
+def dictionaries_never_change(patch: pytest.MonkeyPatch) -> None:
     def of_dictionary(self, dictionary):
         return DictEmpty(dictionary_element(dictionary))
 
@@ -176,13 +187,13 @@ def unions_cost_their_sum(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(estimate._Estimate, "more", lambda self, left, right: plus(left, right))
 
 
-def environment_one_too_small(patch: pytest.MonkeyPatch) -> None:
+def environment_too_small(patch: pytest.MonkeyPatch) -> None:
     whole = shredding.environment
 
     patch.setattr(shredding, "environment", lambda body: whole(body)[1:])
 
 
-def bags_built_from_shredded_ones_opaque(patch: pytest.MonkeyPatch) -> None:
+def flags_do_not_spread(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(flags._Flags, "solve", lambda self: None)
 
 
@@ -212,45 +223,25 @@ def names_not_apart(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Names, "fresh", lambda self, like: like)
 
 
-def constants_fold_to_zero(patch: pytest.MonkeyPatch) -> None:
-    def constant(node):
-        return Const(0, INT) if isinstance(node, Const) and node == Const(2, INT) else None
-
-    patch.setattr(simplify, "SIMPLIFICATIONS", (constant,))
-
-
 def moments_without_binomials(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(payload, "comb", lambda j, i: 1)
 
 
 MUTATIONS = [
-    Mutation(
-        "δ(for) without its second-order term", first_order_only, holds_on_the_old_state, changed_queries
-    ),
-    Mutation(
-        "δ(×) one factor at a time",
-        products_change_one_factor_at_a_time,
-        holds_on_the_old_state,
-        changed_queries,
-    ),
-    Mutation("δ of counts without the old", counts_without_the_old_ones, agrees_with_figure_3, one_row),
-    Mutation("δ(let) without ΔX", lets_without_their_change, holds_on_the_old_state, changed_queries),
-    Mutation(
-        "δ(fold) by multiplicities",
-        folds_where_multiplicities_do_not_cancel,
-        holds_on_the_old_state,
-        changed_queries,
-    ),
-    Mutation("δ(R.items) = []", dictionaries_of_inputs_never_change, parts_change_by_their_deltas, shredded),
+    Mutation("δ(for) to first order only", first_order_only, holds_on_the_old_state, changed_queries),
+    Mutation("δ(×) one factor at a time", one_factor_at_a_time, holds_on_the_old_state, changed_queries),
+    Mutation("δ(count-wise) without the old", counts_without_the_old, agrees_with_figure_3, one_row),
+    Mutation("δ(let) without ΔX", lets_without_their_change, holds_on_the_old_state, changed_lets),
+    Mutation("δ(fold) by multiplicity", folds_by_multiplicity, holds_on_the_old_state, changed_folds),
+    Mutation("δ(R.items) = []", dictionaries_never_change, parts_change_by_their_deltas, shredded),
     Mutation("⊖ΔR = ΔR", changes_not_negated, holds_on_the_new_state, changed_queries),
-    Mutation("for over ∅ kept", empty_loops_kept, drops_to_zero, polynomials),
+    Mutation("for over ∅ is kept", empty_loops_kept, drops_to_zero, polynomials),
     Mutation("⊎ costs +", unions_cost_their_sum, is_cheaper, costed),
-    Mutation("label without its first projection", environment_one_too_small, means_the_same, nested),
-    Mutation("flags one step only", bags_built_from_shredded_ones_opaque, has_polynomial_parts, flagged),
-    Mutation("groups exist by support", groups_exist_by_support, expands_to_its_meaning, stored),
+    Mutation("a label without its first projection", environment_too_small, means_the_same, nested),
+    Mutation("flags do not spread", flags_do_not_spread, has_polynomial_parts, flagged),
+    Mutation("groups exist by support", groups_exist_by_support, expands_to_its_meaning, groups),
     Mutation("e ⊎ e = ∅", equals_cancel, keeps_meaning, simplified),
-    Mutation("binders not renamed apart", names_not_apart, has_normal_form, normalized),
-    Mutation("2 = 0", constants_fold_to_zero, keeps_meaning, simplified),
+    Mutation("binders are not renamed apart", names_not_apart, has_normal_form, normalized),
     Mutation("moments multiply like polynomials", moments_without_binomials, lifts_addition, numbers),
 ]
 

@@ -48,18 +48,12 @@ class State:
 
     def add_table(self, table: TableDef) -> None:
         self.tables[table.name] = table
-        self._install({})
+        self._install()
 
     def add_view(self, view: ViewDef) -> None:
         """Compile ``view`` and bring its maps up to date with the rows that are there."""
         self.define(view)
-        loaded: dict[Any, Any] = {}
-        if view.name in self.flat:
-            loader = LocalEngine(compile_views(self.declarations(), {view.name: self.flat[view.name]}))
-            for event in self.events():
-                loader.apply(*event)
-            loaded = _contents(loader)
-        self._install(loaded)
+        self._install()
 
     def define(self, view: ViewDef) -> None:
         """Compile ``view`` as far as it goes; where it cannot be maintained, note why."""
@@ -82,17 +76,17 @@ class State:
         self.reasons.pop(name, None)
         self.watched.pop(name, None)
         self._before.pop(name, None)
-        self._install({})
+        self._install()
 
     def watch(self, name: str) -> None:
         """Log the changes of a view from now on."""
         levels = watches(name, self.flat[name], self.declarations()) if name in self.flat else []
         self.watched[name] = levels
         try:
-            self._install({})
+            self._install()
         except CannotCompile:
             self.watched[name] = []
-            self._install({})
+            self._install()
         if not self.watched[name]:
             self._before[name] = self.read(name)
 
@@ -127,22 +121,28 @@ class State:
 
     def drop_table(self, name: str) -> None:
         del self.tables[name]
-        self._install({})
+        self._install()
 
-    def _install(self, loaded: Mapping[Any, Any]) -> None:
+    def _install(self) -> None:
         """A new engine for what is defined now; maps that stay keep their contents."""
-        kept = {**_contents(self.engine), **loaded}
         old = self.engine
         logs = {level.name: level.query for levels in self.watched.values() for level in levels}
         program = compile_views(self.declarations(), self.flat, logs)
         self.engine = LocalEngine(program)
         self._statements = {}
-        for name in program.tables:
-            if name in old.program.tables:
+        kept = {identity(decl): name for name, decl in old.program.maps.items() if decl.role != "watch"}
+        made = {name: identity(decl) for name, decl in program.maps.items() if decl.role != "watch"}
+        tables = [name for name in program.tables if name in old.program.tables]
+        if all(key in kept for key in made.values()):
+            for name in tables:
                 self.engine.load_table(name, old.table(name))
-        for name, decl in program.maps.items():
-            if decl.role != "watch":
-                self.engine.load_map(name, kept[identity(decl)])
+            for name, key in made.items():
+                self.engine.load_map(name, old.cells(kept[key]))
+        else:
+            for name in tables:
+                for row, times in old.table(name).items():
+                    self.engine.apply(name, row, times)
+            self.engine.drain_all()
 
     def events(self) -> Iterable[Event]:
         """All stored rows, as the events that would bring them here."""
@@ -194,9 +194,3 @@ def _first(row: Any) -> Any:
 def identity(decl: MapDecl) -> tuple[Query, bool, bool]:
     """What tells a map from every other, however it is called."""
     return (canonical(decl.query), decl.ordered, decl.role in ("lift", "count"))
-
-
-def _contents(engine: LocalEngine) -> dict[Any, Any]:
-    return {identity(decl): engine.cells(name) for name, decl in engine.program.maps.items()}
-
-

@@ -85,12 +85,16 @@ class Each:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Bind ``var`` to ``aggregate`` of the group ``args`` of ``source``; a group without rows has a value too."""
+    """Bind ``var`` to ``aggregate`` of the group ``args`` of ``source``; a group without rows has a value too.
+
+    ``measures`` says which measures of the map the aggregate reads, count first.
+    """
 
     var: Var
     aggregate: str
     source: str
     args: tuple[Term, ...]
+    measures: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
 from typing import Any, assert_never
 
 from nestling.calculus.terms import Field, Term, Tuple, Var
@@ -143,15 +144,68 @@ def canonical(query: Query) -> Query:
     return Query(keys, tuple(monomials), query.width)
 
 
+@dataclass(frozen=True)
+class Parts:
+    """A query as what it sums over and what it sums: queries of one ``body`` can share a map.
+
+    ``measures`` has, for every measure, its weight in each monomial; ``names`` gives, for each monomial, the
+    variables as the query calls them. The order of the monomials is the body's.
+    """
+
+    body: tuple[Monomial, ...]
+    measures: tuple[tuple[Term, ...], ...]
+    names: tuple[Mapping[str, Term], ...]
+    monomials: tuple[Monomial, ...]
+
+
+def parts(query: Query) -> Parts:
+    """``query`` in parts, under canonical names.
+
+    Law: ``query`` is the sum over ``body`` of ``measures``, variables renamed by ``names``.
+    """
+    found = []
+    for monomial in query.monomials:
+        plain = _canonical_monomial(monomial)
+        back = _names_back(monomial)
+        body = Monomial(plain.keys, (), plain.factors)
+        found.append((repr(body), body, plain.weights, back, monomial))
+    found.sort(key=lambda entry: entry[0])
+    measures = tuple(tuple(weights[i] for _, _, weights, _, _ in found) for i in range(query.width))
+    return Parts(
+        tuple(body for _, body, _, _, _ in found), measures,
+        tuple(back for _, _, _, back, _ in found), tuple(monomial for *_, monomial in found),
+    )  # fmt: skip
+
+
+def _names_back(monomial: Monomial) -> dict[str, Term]:
+    """Canonical names to the variables of ``monomial``."""
+    forth = _canonical_names(monomial)
+    types = {node.name: node for term in _all_terms(monomial) for node in walk(term) if isinstance(node, Var)}
+    return {var.name: types[name] for name, var in forth.items()}
+
+
+def _all_terms(monomial: Monomial) -> tuple[Term, ...]:
+    inner = (term for factor in monomial.factors for term in factor_terms(factor))
+    return (*inner, *monomial.keys, *monomial.weights)
+
+
 def _canonical_monomial(monomial: Monomial) -> Monomial:
+    return substitute(_ordered(monomial), _canonical_names(monomial))
+
+
+def _ordered(monomial: Monomial) -> Monomial:
     factors = sorted((_canonical_inner(factor) for factor in monomial.factors), key=_shape)
-    ordered = Monomial(monomial.keys, monomial.weights, tuple(factors))
-    names: dict[str, Term] = {}
-    for term in (*(t for factor in factors for t in factor_terms(factor)), *ordered.keys, *ordered.weights):
+    return Monomial(monomial.keys, monomial.weights, tuple(factors))
+
+
+def _canonical_names(monomial: Monomial) -> dict[str, Var]:
+    """Names by first use: in the factors, so that what is summed does not matter, then in keys and weights."""
+    names: dict[str, Var] = {}
+    for term in _all_terms(_ordered(monomial)):
         for node in walk(term):
             if isinstance(node, Var) and node.name not in names:
                 names[node.name] = Var(f"v{len(names)}", node.type)
-    return substitute(ordered, names)
+    return names
 
 
 def _canonical_inner(factor: Factor) -> Factor:

@@ -46,7 +46,7 @@ def step_terms(step: Step) -> tuple[Term, ...]:
             return (test,)
         case Each(bag, pattern, count):
             return (bag, pattern, count)
-        case Measure(var, _, _, args):
+        case Measure(var, _, _, args, _):
             return (var, *args)
         case Combine(var, _, counts, minus):
             return (var, *counts, *minus)
@@ -67,7 +67,7 @@ def is_ready(step: Step, bound: Set[str]) -> bool:
             return term_vars(test) <= bound
         case Each(bag, _, _):
             return term_vars(bag) <= bound
-        case Measure(_, _, _, args):
+        case Measure(_, _, _, args, _):
             return term_vars(*args) <= bound
         case Combine(_, _, counts, minus):
             return term_vars(*counts, *minus) <= bound

@@ -116,6 +116,12 @@ class LocalEngine:
         stored.clear()
         return logged
 
+    def drain_all(self) -> None:
+        """Forget what was logged."""
+        for name, decl in self.program.maps.items():
+            if decl.role == "watch":
+                self.drain(name)
+
     def nested(self, view: str, columns: Row, type_: Type) -> Any:
         return _Nesting(self, view).value(iter(columns), type_)
 
@@ -198,7 +204,7 @@ class _Nesting:
 def _helpers() -> dict[str, Any]:
     return {
         "EMPTY": {},
-        "NOTHING": (0, 0, 0),
+        "NOTHING": (0,) * 64,
         "OrderedMap": OrderedMap,
         "read_ordered_min": lambda ordered: None if ordered is None else ordered.first(),
         "read_ordered_max": lambda ordered: None if ordered is None else ordered.last(),

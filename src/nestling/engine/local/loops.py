@@ -152,7 +152,8 @@ class Loops:
 
     def measure(self, step: Measure) -> None:
         store, name = self.stores[step.source], self.scope.name(step.var)
-        self.out.line(f"{name} = {read_group(store, step.aggregate, self.key(step.args))}")
+        value = read_group(store, step.aggregate, self.key(step.args), step.measures)
+        self.out.line(f"{name} = {value}")
 
     def combine(self, step: Combine) -> None:
         name = self.scope.name(step.var)
@@ -184,7 +185,7 @@ def uses(step: Step) -> tuple[Term, ...]:
             return (test,)
         case Each(bag, _, _):
             return (bag,)
-        case Measure(_, _, _, args):
+        case Measure(_, _, _, args, _):
             return args
         case Combine(_, _, counts, minus):
             return (*counts, *minus)
@@ -225,15 +226,15 @@ def read_cell(aggregate: str, cell: Sequence[str]) -> str:
     return cell[0]  # an ordered map: the event has the value itself
 
 
-def read_group(store: Store, aggregate: str, key: str) -> str:
+def read_group(store: Store, aggregate: str, key: str, measures: Sequence[int] = (0,)) -> str:
     """An aggregate of one group of a map, whether or not it has rows."""
+    if store.is_ordered:
+        return f"read_ordered_{aggregate}({store.python}.get({key}))"
     if store.is_cell:
-        return read_cell(aggregate, [f"{store.python}[{i}]" for i in range(store.width)])
-    match aggregate:
-        case "count":
-            return f"{store.python}.get({key}, 0)"
-        case "sum":
-            return f"{store.python}.get({key}, NOTHING)[1]"
-        case "avg" | "var" | "stdev":
-            return f"read_{aggregate}({store.python}.get({key}, NOTHING))"
-    return f"read_ordered_{aggregate}({store.python}.get({key}))"
+        return read_cell(aggregate, [f"{store.python}[{i}]" for i in measures])
+    if store.width == 1:
+        return f"{store.python}.get({key}, 0)"
+    cell = f"{store.python}.get({key}, NOTHING)"
+    if aggregate in ("count", "sum"):
+        return f"{cell}[{measures[-1]}]"
+    return f"read_{aggregate}([{cell}[i] for i in {tuple(measures)}])"

@@ -87,11 +87,15 @@ def _add_number(out: Source, store: Store, parts: list[str], key: str, amounts: 
 def _add_cell(out: Source, store: Store, parts: list[str], key: str, amounts: Sequence[str]) -> None:
     name = store.python
     out.line(f"cell = {name}.get({key})")
-    with out.block("if cell is None:"), out.block(f"if {' or '.join(amounts)}:"):
+    with out.block("if cell is None:"):
+        depth = out.depth
+        if "times" not in amounts:  # which is never zero
+            out.open(f"if {' or '.join(amounts)}:")
         out.line(f"{name}[{key}] = cell = [{', '.join(amounts)}]")
         for known in sorted(store.patterns):
             bound, free = _split(store, known, parts)
             out.line(f"{store.index(known)}.setdefault({bound}, {{}})[{free}] = cell")
+        out.close_to(depth)
     with out.block("else:"):
         for i, amount in enumerate(amounts):
             out.line(f"cell[{i}] += {amount}")

@@ -20,6 +20,7 @@ from nestling.frontend.comprehension.values import (
     Object,
     One,
     Value,
+    article,
     fields_of,
     shown,
 )
@@ -91,7 +92,7 @@ def member(value: Value, name: str, node: ast.expr, env: Env) -> Value:
         case One(term) if isinstance(type_ := term_type(term), Scalar):
             if name in _PARTS.get(type_.name, ()):
                 return One(applied(name, [term], node, env))
-            raise env.error(node, f"a {type_.name} has no field {name!r}", f"drop .{name}")
+            raise env.error(node, f"{article(type_.name)} has no field {name!r}", f"drop .{name}")
     raise env.error(node, f"{shown(value)} has no field {name!r}")
 
 

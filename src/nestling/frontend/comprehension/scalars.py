@@ -14,7 +14,18 @@ from nestling.frontend.comprehension.context import Env
 from nestling.frontend.comprehension.convert import applied, scalar, scalar_of, scalar_type
 from nestling.frontend.comprehension.nulls import facts, is_nullable, narrowed, negated
 from nestling.frontend.comprehension.refuse import refusal
-from nestling.frontend.comprehension.values import Items, Many, Null, One, Row, Some, Value, fields_of, shown
+from nestling.frontend.comprehension.values import (
+    Items,
+    Many,
+    Null,
+    One,
+    Row,
+    Some,
+    Value,
+    article,
+    fields_of,
+    shown,
+)
 
 _ARITHMETIC: dict[type, str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
@@ -134,7 +145,9 @@ def text(term: Term, node: ast.expr, env: Env) -> Term:
     """``str(term)``, also of ``None``."""
     if scalar_type(term).name not in ("int", "bool", "str"):
         raise env.error(
-            node, f"the text of a {scalar_type(term).name} is not supported", "show strings, ints and bools"
+            node,
+            f"the text of {article(scalar_type(term).name)} is not supported",
+            "show strings, ints and bools",
         )
     found = term if scalar_type(term).name == "str" else call("to_str", term)
     return call("coalesce", found, const("None")) if is_nullable(found) else found
@@ -147,6 +160,8 @@ def number(term: Term, function: str, node: ast.expr, env: Env) -> Term:
     if scalar_type(term).name not in NUMERIC:
         name = function.removeprefix("to_")
         raise env.error(
-            node, f"{name} of a {scalar_type(term).name} is not supported", "convert it before it is stored"
+            node,
+            f"{name} of {article(scalar_type(term).name)} is not supported",
+            "convert it before it is stored",
         )
     return call(function, term)

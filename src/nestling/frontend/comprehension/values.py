@@ -17,6 +17,9 @@ from nestling.calculus.terms import Expr, Field, Sing, SingBag, Term, Tuple
 from nestling.calculus.types import Bag, Record, Type, show_type
 from nestling.calculus.typing import element_type, term_type
 
+#: How much of a type is shown.
+LONGEST = 80
+
 Form: TypeAlias = Literal["list", "set", "dict"]
 
 
@@ -157,8 +160,18 @@ def singleton(value: Data, site: Callable[[], int]) -> Expr:
             assert_never(value)
 
 
+def article(name: str) -> str:
+    """``name`` with its article."""
+    return f"an {name}" if name[:1] in "aeiou" else f"a {name}"
+
+
 def shown(value: Value) -> str:
-    """What ``value`` is, in words."""
+    """What ``value`` is, in words; a long type is cut."""
+    text = _shown(value)
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def _shown(value: Value) -> str:
     match value:
         case One() | Row() | Many() if _is_data(value):
             return show_type(type_of_data(data(value)))

@@ -65,12 +65,20 @@ def _nulls_apart(name: str, var: Var, term: Term) -> list[Factor]:
     return [Test(call("not", call("is_null", term)))]
 
 
+def _is_reflexive(test: Term) -> bool:
+    """``t == t`` holds of everything, of a null too."""
+    match test:
+        case Call("==", (left, right)):
+            return left == right
+    return False
+
+
 def _without_trivial(monomial: Monomial) -> Monomial | None:
     factors: list[Factor] = []
     for factor in monomial.factors:
         if isinstance(factor, Test):
             factor = Test(simplify_term(factor.test))
-            if factor.test == TRUE:
+            if factor.test == TRUE or _is_reflexive(factor.test):
                 continue
             if isinstance(factor.test, Const):
                 return None

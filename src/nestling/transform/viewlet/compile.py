@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Term, Var
@@ -33,7 +34,7 @@ from nestling.program.statements import (
     TableDecl,
     ViewPlan,
 )
-from nestling.program.traverse import canonical, is_safe
+from nestling.program.traverse import Parts, is_safe, parts, substitute_term
 from nestling.transform.lower import FlatView
 from nestling.transform.lower.unify import unify
 from nestling.transform.plan import Unplannable, plan
@@ -46,6 +47,13 @@ MOST_MAPS = 100
 
 
 NESTED = ("lift", "count")
+
+#: Maps over one body are one map with all their measures. Which these are is known after a round of compiling.
+ROUNDS = 4
+
+#: What tells a map from every other: its body, its order, and whether it is nested.
+Identity: TypeAlias = tuple[tuple[Monomial, ...], bool, bool]
+Weights: TypeAlias = tuple[Term, ...]
 
 
 class CannotCompile(Exception):
@@ -61,11 +69,32 @@ def compile_views(
 
     Equal maps are stored once.
     """
-    compiler = Compiler(dict(tables))
-    plans = {name: compiler.view(name, view) for name, view in views.items()}
-    for name, query in (watched or {}).items():
-        compiler.watch(name, query)
+    wanted: dict[Identity, tuple[Weights, ...]] = {}
+    for _ in range(ROUNDS):
+        compiler = Compiler(dict(tables), wanted)
+        plans = {name: compiler.view(name, view) for name, view in views.items()}
+        for name, query in (watched or {}).items():
+            compiler.watch(name, query)
+        if compiler.wanted == wanted:
+            break
+        wanted = compiler.wanted
     return Program(tables, compiler.maps, triggers(tables, compiler.rows, compiler.events), plans)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A map and, in ``measures``, where what was asked for stands among its ``weights``."""
+
+    name: str
+    weights: tuple[Weights, ...]
+    measures: tuple[int, ...] = ()
+
+    def at(self, wanted: tuple[Weights, ...]) -> Stored:
+        return Stored(self.name, self.weights, tuple(self.weights.index(measure) for measure in wanted))
+
+
+def _is_count(weight: Term) -> bool:
+    return isinstance(weight, Const) and bool(weight.value)
 
 
 @dataclass
@@ -73,8 +102,10 @@ class Compiler:
     """The maps so far, and the statements that each table and each map sets off."""
 
     tables: dict[str, TableDecl]
+    known: Mapping[Identity, tuple[Weights, ...]] = field(default_factory=dict)
+    wanted: dict[Identity, tuple[Weights, ...]] = field(default_factory=dict)
     maps: dict[str, MapDecl] = field(default_factory=dict)
-    by_query: dict[tuple[Query, bool, bool], str] = field(default_factory=dict)
+    by_identity: dict[Identity, list[Stored]] = field(default_factory=dict)
     rows: dict[str, list[Statement]] = field(default_factory=dict)
     events: dict[str, list[tuple[Event, Statement]]] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
@@ -110,24 +141,41 @@ class Compiler:
         statements = [self.statement("", monomial, params, (), "rows") for monomial in query.monomials]
         return Plan(params, tuple(statements), skipped)
 
-    def stored(self, query: Query, role: str, why: str, ordered: bool = False) -> str:
-        """The name of the map that holds ``query``, made if there is none yet."""
+    def stored(self, query: Query, role: str, why: str, ordered: bool = False) -> Stored:
+        """The map that holds ``query``, made if there is none yet, and where in it the query's measures stand."""
+        split_ = parts(query)
         # A nested map is added to late in a trigger and a component early, so the two are never one.
-        key = (canonical(query), ordered, role in NESTED)
-        if key in self.by_query:
-            return self.by_query[key]
+        key = (split_.body, ordered, role in NESTED)
+        self.wanted[key] = tuple(dict.fromkeys((*self.wanted.get(key, ()), *split_.measures)))
+        for candidate in self.by_identity.get(key, []):
+            if set(split_.measures) <= set(candidate.weights):
+                return candidate.at(split_.measures)
         if not is_safe(query):
             raise CannotCompile(f"a map needs every key bound by a row: {query}")
         if ordered and not is_nonnegative(query):
             raise CannotCompile(f"min, max and count_distinct of a bag that may have negative counts: {query}")
         if len(self.maps) >= MOST_MAPS:
             raise CannotCompile(f"more than {MOST_MAPS} maps")
+        weights = tuple(dict.fromkeys((*self.known.get(key, ()), *split_.measures)))
+        return self.make(key, split_, weights, query, role, why).at(split_.measures)
+
+    def make(
+        self, key: Identity, of: Parts, weights: tuple[Weights, ...], query: Query, role: str, why: str
+    ) -> Stored:
+        """A new map over the body ``of``, with all the measures that are wanted of it."""
+        weights = tuple(sorted(weights, key=lambda measure: not all(_is_count(w) for w in measure)))
         name = self.names.fresh(f"{role.upper()[0]}{len(self.maps)}")
-        self.by_query[key] = name
-        self.maps[name] = MapDecl(name, query, role, why, ordered, self.is_positive(query))
-        for monomial in query.monomials:
+        made = Stored(name, weights)
+        self.by_identity.setdefault(key, []).append(made)
+        monomials = tuple(
+            Monomial(m.keys, tuple(substitute_term(w[i], of.names[i]) for w in weights), m.factors)
+            for i, m in enumerate(of.monomials)
+        )
+        whole = Query(query.keys, monomials, len(weights))
+        self.maps[name] = MapDecl(name, whole, role, why, key[1], self.is_positive(whole))
+        for monomial in monomials:
             self.maintain(name, monomial)
-        return name
+        return made
 
     def maintain(self, target: str, monomial: Monomial) -> None:
         """The statements by which ``monomial`` of ``target`` follows its tables and its nested maps."""
@@ -140,7 +188,7 @@ class Compiler:
         nested = [f for f in monomial.factors if isinstance(f, Lift | Pointwise)]
         by_map: dict[str, list[Lift | Pointwise]] = {}
         for factor in nested:
-            by_map.setdefault(self.nested_map(factor), []).append(factor)
+            by_map.setdefault(self.nested_map(factor).name, []).append(factor)
         for name, factors in by_map.items():
             self.follow(target, monomial, name, factors)
 
@@ -171,13 +219,15 @@ class Compiler:
 
     def flipped(self, factor: Lift | Pointwise, event: Event) -> tuple[Step, Var]:
         """The step that turns an event into a change of ``factor``, and what it multiplies by."""
+        places = (0,) if event.aggregate else self.nested_map(factor).measures
+        new, old = (tuple(cells[i] for i in places) for cells in (event.new, event.old))
         if isinstance(factor, Pointwise):
             var = Var(self.names.fresh("flip"), INT)
-            return Combine(var, factor.operator, event.new, event.old), var
+            return Combine(var, factor.operator, new, old), var
         sign = Var(self.names.fresh("sign"), INT)
-        return Both(factor.var, sign, factor.aggregate, event.new, event.old), sign
+        return Both(factor.var, sign, factor.aggregate, new, old), sign
 
-    def nested_map(self, factor: Lift | Pointwise) -> str:
+    def nested_map(self, factor: Lift | Pointwise) -> Stored:
         if isinstance(factor, Lift):
             ordered = factor.aggregate in ORDERED
             return self.stored(factor.query, "lift", f"{factor.aggregate} reads it", ordered)
@@ -194,14 +244,17 @@ class Compiler:
         """``monomial`` as a loop nest that starts from ``given`` and adds to ``target``."""
         known = frozenset(var.name for var in given)
         bound = known | frozenset(s.var.name for s in before if isinstance(s, Both | Combine))
-        parts = split(monomial, bound, self.tables)
-        steps, weights = list(before), list(parts.weights)
-        for component in parts.stored:
-            name = self.stored(component.query, role, component.why)
-            counts = tuple(Var(self.names.fresh("n"), INT) for _ in range(component.query.width))
-            steps.append(Find(name, component.query.keys, (), counts))
-            weights = [_times(counts[i], w) for i, w in zip(component.measures, weights, strict=True)]
-        for factor in parts.factors:
+        pieces = split(monomial, bound, self.tables)
+        steps, weights = list(before), list(pieces.weights)
+        for component in pieces.stored:
+            found = self.stored(component.query, role, component.why)
+            counts = self.counts_of(found)
+            steps.append(Find(found.name, component.query.keys, (), counts))
+            weights = [
+                _times(counts[found.measures[i]], w)
+                for i, w in zip(component.measures, weights, strict=True)
+            ]
+        for factor in pieces.factors:
             new_steps, count = self.solved(factor)
             steps += new_steps
             if count is not None:
@@ -227,12 +280,17 @@ class Compiler:
                 count = Var(self.names.fresh("n"), INT)
                 return [Each(bag, pattern, count)], count
             case Lift(var, aggregate, _, args):
-                return [Measure(var, aggregate, self.nested_map(factor), args)], None
-            case Pointwise(operator, query, args):
-                counts = tuple(Var(self.names.fresh("n"), INT) for _ in range(query.width))
+                found = self.nested_map(factor)
+                return [Measure(var, aggregate, found.name, args, found.measures)], None
+            case Pointwise(operator, _, args):
+                found = self.nested_map(factor)
+                counts = self.counts_of(found)
                 value = Var(self.names.fresh("n"), INT)
-                find = Find(self.nested_map(factor), args, (), counts)
-                return [find, Combine(value, operator, counts)], value
+                find = Find(found.name, args, (), counts)
+                return [find, Combine(value, operator, tuple(counts[i] for i in found.measures))], value
+
+    def counts_of(self, found: Stored) -> tuple[Var, ...]:
+        return tuple(Var(self.names.fresh("n"), INT) for _ in found.weights)
 
     def is_positive(self, query: Query) -> bool:
         """Whether a count of zero means that there are no rows, also between two statements of one trigger.

@@ -1,0 +1,146 @@
+"""Terms, steps and statements as text, each variable under the shortest name that tells it from the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import assert_never
+
+from nestling.calculus.functions import INFIX
+from nestling.calculus.layout import LINE, Doc, Line, group, nest
+from nestling.calculus.show import show
+from nestling.calculus.terms import Call, Term, Var
+from nestling.calculus.traverse import walk
+from nestling.program.statements import (
+    Add,
+    Assign,
+    Both,
+    Check,
+    Combine,
+    Each,
+    Event,
+    Find,
+    Measure,
+    Statement,
+    Step,
+)
+from nestling.program.steps import binds, uses
+from nestling.program.traverse import substitute_term, term_vars
+
+#: A part of a line, set off from what stands before it.
+PART = Line("  ")
+ENDLESS = 10**9
+
+
+def statement_terms(statement: Statement) -> list[Term]:
+    """All terms of a statement, in the order in which they are met."""
+    found = [term for step in statement.steps for term in (*uses(step), *binds(step))]
+    return [*found, *statement.keys, *statement.amounts]
+
+
+class Phrases:
+    """How to say things of one scope; ``names`` are the variables that go by another name."""
+
+    def __init__(self, names: dict[str, Term]) -> None:
+        self.names = names
+
+    @classmethod
+    def of(cls, terms: Iterable[Term]) -> Phrases:
+        """Names for the variables of ``terms``: of a dotted one its last part, or as much as is not taken."""
+        found = {node.name: node for term in terms for node in walk(term) if isinstance(node, Var)}
+        taken = {name for name in found if "." not in name}
+        names: dict[str, Term] = {}
+        for name, var in found.items():
+            if name not in taken:
+                parts = name.split(".")
+                suffixes = (".".join(parts[i:]) for i in reversed(range(len(parts))))
+                short = next(suffix for suffix in suffixes if suffix == name or suffix not in taken)
+                taken.add(short)
+                names[name] = Var(short, var.type)
+        return cls(names)
+
+    def term(self, term: Term) -> str:
+        return show(substitute_term(term, self.names), ENDLESS)
+
+    def terms(self, terms: Iterable[Term]) -> list[str]:
+        return [self.term(term) for term in terms]
+
+    def list(self, terms: Iterable[Term]) -> str:
+        return ", ".join(self.terms(terms))
+
+    def product(self, term: Term) -> str:
+        """``a · b · c``."""
+        factors = _factors(term)
+        return " · ".join(map(self._factor, factors)) if len(factors) > 1 else self.term(term)
+
+    def _factor(self, term: Term) -> str:
+        text = self.term(term)
+        return f"({text})" if isinstance(term, Call) and term.function in INFIX else text
+
+    def products(self, terms: Sequence[Term]) -> str:
+        """One product, or several in parentheses."""
+        texts = [self.product(term) for term in terms]
+        return texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+
+    def statement(self, statement: Statement, later: bool = False, skipped: int = 0) -> Doc:
+        """``target[keys] += amounts`` and its steps; the first ``skipped`` keys go without saying."""
+        steps = [self.step(step, used) for step, used in zip(statement.steps, used_after(statement), strict=True)]
+        target = f"{'Δ' * later}{statement.target or 'answer'}[{self.list(statement.keys[skipped:])}]"
+        head = f"{target} += {self.products(statement.amounts)}"
+        return group(head, nest(*((PART, text) for text in steps)))
+
+    def step(self, step: Step, later: frozenset[str]) -> str:
+        """What ``step`` does, as far as ``later`` variables are concerned."""
+        match step:
+            case Find():
+                return self._find(step, later)
+            case Check(test):
+                return f"where {self.term(test)}"
+            case Each(bag, pattern, count):
+                return f"for {self.term(pattern)} ↦ {self.term(count)} in {self.term(bag)}"
+            case Measure(var, aggregate, source, args):
+                return f"with {self.term(var)} := {aggregate} {source}[{self.list(args)}]"
+            case Combine(var, operator, counts, minus):
+                less = f" - {operator}({self.list(minus)})" if minus else ""
+                return f"with {self.term(var)} := {operator}({self.list(counts)}){less} ≠ 0"
+            case Assign(var, term):
+                return f"with {self.term(var)} := {self.term(term)}"
+            case Both(var, sign, aggregate, new, old):
+                values = f"{aggregate}({self.list(new)}) ↦ 1, {aggregate}({self.list(old)}) ↦ -1"
+                return f"for {self.term(var)} ↦ {self.term(sign)} in {values} if they differ"
+            case _:
+                assert_never(step)
+
+    def _find(self, step: Find, later: frozenset[str]) -> str:
+        times = Counter(arg for i, arg in enumerate(step.args) if i not in step.known)
+        columns = [
+            self.term(arg) if i in step.known or times[arg] > 1 else "·" for i, arg in enumerate(step.args)
+        ]
+        place = f"{step.source}[{', '.join(columns)}]"
+        counts = self.list(count for count in step.counts if count.name in later)
+        if len(step.known) == len(step.args):
+            return f"with {counts} := {place}" if counts else f"if {place}"
+        bound = [var for var in binds(step) if var not in step.counts and var.name in later]
+        return f"for {self.list(bound) or '_'}{' ↦ ' * bool(counts)}{counts} in {place}"
+
+    def event(self, name: str, event: Event, adds: Sequence[Add]) -> Doc:
+        """What a change of the map ``name`` sets off."""
+        what = f"{event.aggregate} " * bool(event.aggregate)
+        change = f"{what}{self.products(event.old)} → {self.products(event.new)}"
+        head = f"then each Δ{name}[{self.list(event.keys)}], {change}:"
+        return (head, nest(*((LINE, self.statement(add.statement, add.later)) for add in adds)))
+
+
+def used_after(statement: Statement) -> list[frozenset[str]]:
+    """For each step, the variables that are used behind it."""
+    used = [term_vars(*statement.keys, *statement.amounts)]
+    for step in reversed(statement.steps[1:]):
+        used.append(used[-1] | term_vars(*uses(step)))
+    return used[::-1][: len(statement.steps)]
+
+
+def _factors(term: Term) -> list[Term]:
+    match term:
+        case Call("*", (left, right)):
+            return [*_factors(left), *_factors(right)]
+    return [term]

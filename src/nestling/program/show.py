@@ -1,0 +1,200 @@
+"""Trigger programs as text, for people to read.
+
+::
+
+    A1[gen, name] := Sum M(name, gen, _)
+    on M(name, gen, dir) × times:
+      V[name2] += n · times  for name2 ↦ n in A1[gen, ·]  where name != name2
+      ΔL2[gen] += times
+      M(name, gen, dir) += times
+      then each ΔL2[k], old → new:
+        …
+
+Where a source is read, what is known stands in its brackets and ``·`` for the rest: without ``·`` it is one
+look-up, with ``·`` the slice of an index, with nothing else a scan. ``Δ`` marks what is collected and added
+later. Names of columns lose the table in front where that leaves them distinct; ``_`` is a value nothing uses.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import assert_never
+
+from nestling.calculus.layout import LINE, Doc, group, nest, render
+from nestling.calculus.terms import Const, Term, Var
+from nestling.calculus.traverse import walk
+from nestling.program.flat import Atom, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
+from nestling.program.phrases import Phrases, statement_terms
+from nestling.program.statements import (
+    Add,
+    Event,
+    MapDecl,
+    Plan,
+    Program,
+    Propagate,
+    Statement,
+    TableDecl,
+    Trigger,
+    Write,
+)
+from nestling.program.steps import trigger_statements
+from nestling.program.traverse import factor_terms, substitute
+
+WIDTH = 100
+
+
+def show_program(program: Program, width: int = WIDTH) -> str:
+    """Tables, maps with their definitions, triggers, and how views are read."""
+    docs: list[Doc] = [_table(table) for table in program.tables.values()]
+    docs += [_map(decl) for decl in program.maps.values()]
+    docs += [_trigger(trigger) for trigger in program.triggers.values()]
+    for name, view in program.views.items():
+        docs.append(_plan(f"view {name}", view.rows))
+        if view.lookup is not None:
+            docs.append(_plan(f"view {name} at", view.lookup))
+        docs += [_plan(f"view {name} bag {shape[0]}", plan) for shape, plan in view.definitions.items()]
+    return "\n".join(render(doc, width) for doc in docs)
+
+
+def show_query(query: Query, width: int = WIDTH) -> str:
+    """``Sum[keys] weights · factor · … + …``."""
+    columns, doc = _sum(query)
+    return render(group(f"Sum[{', '.join(columns)}]", nest(doc)), width)
+
+
+def show_statement(statement: Statement, width: int = WIDTH) -> str:
+    """``target[keys] += amounts``, and behind it what binds their variables."""
+    return render(Phrases.of(statement_terms(statement)).statement(statement), width)
+
+
+def _table(table: TableDecl) -> str:
+    phrases = Phrases.of(table.columns)
+    key = phrases.list(table.columns[i] for i in table.key)
+    return f"table {table.name}({phrases.list(table.columns)}){f' by {key}' if key else ''}"
+
+
+def _map(decl: MapDecl) -> Doc:
+    columns, doc = _sum(decl.query)
+    order = ", in order of its last column" * decl.ordered
+    return (
+        group(f"{decl.name}[{', '.join(columns)}] := Sum", nest(doc)),
+        nest(LINE, f"({decl.role}{order}: {decl.why})"),
+    )
+
+
+def _trigger(trigger: Trigger) -> Doc:
+    phrases = trigger_phrases(trigger)
+    row, times = phrases.list(trigger.columns), phrases.term(trigger.times)
+    docs: list[Doc] = []
+    for action in trigger.actions:
+        match action:
+            case Add(statement, later):
+                docs.append(phrases.statement(statement, later))
+            case Write(table):
+                docs.append(f"{table}({row}) += {times}")
+            case Propagate(name, events):
+                docs += [phrases.event(name, event, adds) for event, adds in events]
+            case _:
+                assert_never(action)
+    return (f"on {trigger.table}({row}) × {times}:", nest(*((LINE, doc) for doc in docs)))
+
+
+def trigger_phrases(trigger: Trigger) -> Phrases:
+    """How to say the statements of ``trigger``: its columns have first choice of short names."""
+    events = [event for a in trigger.actions if isinstance(a, Propagate) for event, _ in a.events]
+    terms = [term for statement in trigger_statements(trigger) for term in statement_terms(statement)]
+    return Phrases.of([*trigger.columns, trigger.times, *(v for e in events for v in event_vars(e)), *terms])
+
+
+def event_vars(event: Event) -> tuple[Var, ...]:
+    """The variables that an event binds."""
+    return (*event.keys, *event.old, *event.new)
+
+
+def plan_phrases(plan: Plan) -> Phrases:
+    """How to say the statements of ``plan``."""
+    return Phrases.of([*plan.params, *(term for s in plan.statements for term in statement_terms(s))])
+
+
+def _plan(title: str, plan: Plan) -> Doc:
+    phrases = plan_phrases(plan)
+    params = f"({phrases.list(plan.params)})" if plan.params else ""
+    statements = (phrases.statement(s, skipped=plan.skipped) for s in plan.statements)
+    return (f"{title}{params}:", nest(*((LINE, doc) for doc in statements)))
+
+
+def _sum(query: Query) -> tuple[list[str], Doc]:
+    """What the columns of a query are called, and its monomials, one to a line where there are several."""
+    columns = column_vars(query)
+    renamed = [_with_keys(monomial, columns) for monomial in query.monomials]
+    phrases = Phrases.of([*columns, *(term for monomial in renamed for term in _terms(monomial))])
+    names = phrases.terms(columns)
+    docs = [_monomial(monomial, names, phrases) for monomial in renamed] or ["0"]
+    return names, (LINE, docs[0], *((LINE, "+ ", doc) for doc in docs[1:]))
+
+
+def column_vars(query: Query) -> tuple[Var, ...]:
+    """The columns of ``query``: those of the first monomial where they are variables, which tell more."""
+    first = query.monomials[0].keys if query.monomials else query.keys
+    found = tuple(dict.fromkeys(key for key in first if isinstance(key, Var)))
+    return found if len(found) == len(first) else query.keys
+
+
+def _with_keys(monomial: Monomial, columns: Sequence[Var]) -> Monomial:
+    """``monomial`` with its key variables called as the columns, where no other variable is called so."""
+    keys = [key.name for key in monomial.keys if isinstance(key, Var)]
+    others = {name for term in _terms(monomial) for name in _names(term)} - set(keys)
+    if len(set(keys)) < len(monomial.keys) or not others.isdisjoint(column.name for column in columns):
+        return monomial
+    return substitute(monomial, dict(zip(keys, columns, strict=True)))
+
+
+def _monomial(monomial: Monomial, columns: Sequence[str], phrases: Phrases) -> Doc:
+    """``keys ← weights · factor · …``; keys that are the columns and a weight of one go without saying."""
+    keys = phrases.terms(monomial.keys)
+    times = Counter(name for term in _terms(monomial) for name in _names(term))
+    unused = frozenset(name for name, n in times.items() if n == 1)
+    weights: list[Doc] = [] if _is_one(monomial.weights) else [phrases.products(monomial.weights)]
+    parts = [*weights, *(_factor(factor, unused, phrases) for factor in monomial.factors)] or ["1"]
+    head = "" if keys == list(columns) else f"{', '.join(keys)} ← "
+    return group(head, parts[0], nest(*((LINE, "· ", part) for part in parts[1:])))
+
+
+def _factor(factor: Factor, unused: frozenset[str], phrases: Phrases) -> Doc:
+    def columns(args: Sequence[Term]) -> str:
+        return ", ".join(
+            "_" if isinstance(arg, Var) and arg.name in unused else phrases.term(arg) for arg in args
+        )
+
+    match factor:
+        case Atom(name, args):
+            return f"{name}({columns(args)})"
+        case Test(test):
+            return f"[{phrases.term(test)}]"
+        case Unnest(bag, pattern):
+            return f"{phrases.term(pattern)} ∈ {phrases.term(bag)}"
+        case Lift(var, aggregate, query, args):
+            return (f"{phrases.term(var)} := {aggregate}", _inner(query), f"[{phrases.list(args)}]")
+        case Pointwise(operator, query, args):
+            return (operator, _inner(query), f"[{columns(args)}]")
+        case _:
+            assert_never(factor)
+
+
+def _inner(query: Query) -> Doc:
+    columns, doc = _sum(query)
+    return group(f"(Sum[{', '.join(columns)}]", nest(doc), ")")
+
+
+def _terms(monomial: Monomial) -> list[Term]:
+    inner = [term for factor in monomial.factors for term in factor_terms(factor)]
+    return [*monomial.keys, *monomial.weights, *inner]
+
+
+def _names(term: Term) -> list[str]:
+    return [node.name for node in walk(term) if isinstance(node, Var)]
+
+
+def _is_one(weights: Sequence[Term]) -> bool:
+    return len(weights) == 1 and isinstance(weights[0], Const) and weights[0].value == 1

@@ -1,0 +1,104 @@
+"""What the steps of a statement use and bind, and what a statement reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from nestling.calculus.terms import Term, Var
+from nestling.calculus.traverse import walk
+from nestling.program.statements import (
+    Assign,
+    Both,
+    Check,
+    Combine,
+    Each,
+    Find,
+    Measure,
+    Plan,
+    Program,
+    Propagate,
+    Statement,
+    Step,
+    Trigger,
+    ViewPlan,
+    Write,
+)
+
+
+def uses(step: Step) -> tuple[Term, ...]:
+    """The terms whose variables are bound before ``step``."""
+    match step:
+        case Find(_, args, known, _):
+            return tuple(args[i] for i in known)
+        case Check(test):
+            return (test,)
+        case Each(bag, _, _):
+            return (bag,)
+        case Measure(_, _, _, args):
+            return args
+        case Combine(_, _, counts, minus):
+            return (*counts, *minus)
+        case Assign(_, term):
+            return (term,)
+        case Both(_, _, _, new, old):
+            return (*new, *old)
+        case _:
+            assert_never(step)
+
+
+def binds(step: Step) -> tuple[Var, ...]:
+    """The variables that are bound from ``step`` on, once each."""
+    match step:
+        case Find(_, args, known, counts):
+            free = [arg for i, arg in enumerate(args) if i not in known]
+            return (*dict.fromkeys(_vars(*free)), *counts)
+        case Each(_, pattern, count):
+            return (*dict.fromkeys(_vars(pattern)), count)
+        case Measure(var) | Combine(var) | Assign(var):
+            return (var,)
+        case Both(var, sign):
+            return (var, sign)
+        case Check():
+            return ()
+        case _:
+            assert_never(step)
+
+
+def _vars(*terms: Term) -> Iterator[Var]:
+    return (node for term in terms for node in walk(term) if isinstance(node, Var))
+
+
+def reads(statement: Statement) -> list[str]:
+    """The maps and tables that ``statement`` looks into, once each."""
+    return list(dict.fromkeys(step.source for step in statement.steps if isinstance(step, Find | Measure)))
+
+
+def trigger_statements(trigger: Trigger) -> Iterator[Statement]:
+    """The statements of ``trigger``, those on changes of maps included."""
+    for action in trigger.actions:
+        if isinstance(action, Propagate):
+            yield from (add.statement for _, adds in action.events for add in adds)
+        elif not isinstance(action, Write):
+            yield action.statement
+
+
+def plans(view: ViewPlan) -> list[Plan]:
+    """All ways to read ``view``."""
+    found = (view.rows, view.lookup, *view.definitions.values())
+    return [plan for plan in found if plan is not None]
+
+
+def needed(program: Program, names: list[str]) -> list[str]:
+    """``names``, and all maps and tables that keeping these maps up to date reads."""
+    found = dict.fromkeys(names)
+    pending = list(found)
+    while pending:
+        target = pending.pop()
+        for trigger in program.triggers.values():
+            for statement in trigger_statements(trigger):
+                if statement.target == target:
+                    new = [name for name in reads(statement) if name not in found]
+                    found |= dict.fromkeys(new)
+                    pending += new
+    return list(found)
