@@ -108,7 +108,8 @@ def schemas() -> st.SearchStrategy[Schema]:
 
 SCHEMA = schema()
 CATALOG = SCHEMA.catalog
-FLAT: tuple[Type, ...] = (INT, record(a=INT, b=INT), UNIT)
+PAIR = record(a=INT, b=INT)
+FLAT: tuple[Type, ...] = (INT, PAIR, UNIT)
 
 
 def scalars(type_: Scalar) -> st.SearchStrategy[Any]:
@@ -183,20 +184,31 @@ def updates(
     catalog: dict[str, Bag] = CATALOG,
     touching: frozenset[str] = frozenset(),
 ) -> Update:
-    """A change of some relations: insertions, deletions of what is there, and of what is not.
+    """A change of some relations: insertions, deletions of what is there, and of what is not, modifications.
 
     Of the relations ``touching`` names, at least one changes.
     """
     among = sorted(touching) or sorted(catalog)
     names = draw(st.lists(st.sampled_from(among), min_size=1, max_size=3, unique=True))
-    changes = {}
-    for name in names:
-        change = draw(bags(catalog[name].element, signed=True, least=1))
-        if database[name] and draw(st.booleans()):
-            gone = draw(st.sampled_from(sorted(database[name], key=repr)))
-            change = change + ZBag([(gone, -database[name][gone])])
-        changes[name] = change
-    return Update(changes)
+    return Update({name: draw(_changes(database[name], catalog[name].element)) for name in names})
+
+
+@st.composite
+def _changes(draw: Draw, old: ZBag, element: Type) -> ZBag:
+    kind = draw(_positions(4)) if old else 0
+    if kind < 2:
+        change: ZBag = draw(bags(element, signed=True, least=1))
+        return change - old if kind else change
+    row = draw(st.sampled_from(sorted(old, key=repr)))
+    if kind == 2:
+        return ZBag([(row, -old[row])])
+    return ZBag([(row, -1), (draw(values(element)), 1)])
+
+
+@cache
+def _positions(count: int) -> st.SearchStrategy[int]:
+    # Strategies are dear to make; sampled_from would be made anew for every list of options.
+    return st.integers(0, count - 1)
 
 
 @st.composite
@@ -253,12 +265,6 @@ def queries(
     return drawing.moves.get(outermost, drawing.expr)(want, Scope(), fuel)
 
 
-@cache
-def _positions(count: int) -> st.SearchStrategy[int]:
-    # Strategies are dear to make; sampled_from would be made anew for every list of options.
-    return st.integers(0, count - 1)
-
-
 @dataclass
 class _Drawing:
     draw: Draw
@@ -274,7 +280,7 @@ class _Drawing:
         self.moves = {
             "for": self.for_, "union": self.union, "negate": self.negate, "flatten": self.flatten,
             "let": self.let, "guard": self.guard, "countwise": self.countwise, "fold": self.fold,
-            "group": self.group, "twins": self.twins,
+            "group": self.group, "twins": self.twins, "product": self.product,
         }  # fmt: skip
 
     def fresh(self, prefix: str, scope: Scope) -> str:
@@ -330,8 +336,11 @@ class _Drawing:
             case Bag(element, opaque):
                 return [lambda: self.singleton(element, opaque, scope, fuel)]
             case Record(fields) if fields and (fuel > 0 or not is_base(want)):
-                return [lambda: Product(tuple((n, self.expr(t, scope, fuel - 1)) for n, t in fields))]
+                return [partial(self.product, want, scope, fuel)]
         return []
+
+    def product(self, want: Record, scope: Scope, fuel: int) -> Expr:
+        return Product(tuple((name, self.expr(type_, scope, fuel - 1)) for name, type_ in want.fields))
 
     def singleton(self, element: Type, opaque: bool, scope: Scope, fuel: int) -> Expr:
         self.sites += 1
@@ -395,7 +404,7 @@ class _Drawing:
         aggregate = self.pick(sorted(AGGREGATES))
         source = self.expr(INT, scope, fuel - 1)
         var = Var(self.fresh("n", scope), fold_type(aggregate, source))
-        return Fold(var, aggregate, source, self.expr(want, scope.with_var(var), fuel - 1))
+        return Fold(var, aggregate, source, self.expr(want, scope.with_var(var), fuel - 2))
 
     def group(self, want: Type, scope: Scope, fuel: int) -> Expr:
         source = self.source(scope, fuel)
@@ -413,7 +422,8 @@ class _Drawing:
             return call(name, *args)
         type_ = self.pick([INT, *(type_ for type_ in (MAYBE, MEAN) if self.projections(type_, scope))])
         operator = self.pick(["==", "!=", "<", "<=", ">", "="])
-        return call(operator, self.term(type_, scope), self.term(type_, scope))
+        left, right = self.term(type_, scope), self.term(type_, scope)
+        return call(operator, left, right if left != right else Const(1, type_))
 
     def term(self, want: Type, scope: Scope, depth: int = 1) -> Term:
         options = self.projections(want, scope)
@@ -507,6 +517,7 @@ class Instance:
 def instances(
     draw: Draw,
     fragment: str = "full",
+    wanted: tuple[Type, ...] = (),
     *,
     fuel: int = 4,
     good: bool = False,
@@ -517,10 +528,10 @@ def instances(
 
     No relation of a ``good`` instance ever has negative multiplicities.
     """
-    query = draw(queries(fragment, fuel=fuel, negation=negation, outermost=outermost))
+    query = draw(queries(fragment, wanted, fuel=fuel, negation=negation, outermost=outermost))
     signed = not good and not draw(st.integers(0, 3))
     database = draw(databases(CATALOG, relations(query), signed=signed))
-    touching = relations(query) if draw(st.integers(0, 4)) else frozenset()
+    touching = relations(query) if draw(_positions(6)) < 5 else frozenset()
     return Instance(query, database, draw((good_updates if good else updates)(database, CATALOG, touching)))
 
 

@@ -75,6 +75,20 @@ def test_a_flip_anywhere_is_found_or_harmless(images, state, suffix, tmp_path):
         check_damaged({**files[state], suffix: bytes(bad)}, wanted, tmp_path)
 
 
+def test_a_damaged_list_of_free_pages_is_found_before_it_does_harm(path):
+    """All rows are sound, but the next change would overwrite some of them."""
+    with filled(path) as store:
+        store.write_snapshot(60, [])
+    bad = bytearray(path.read_bytes())
+    trunk = 4096 * (int.from_bytes(bad[32:36], "big") - 1)
+    assert trunk > 0
+    bad[trunk + 8 : trunk + 12] = (2).to_bytes(4, "big")  # the first free page is now one that is in use
+    path.write_bytes(bad)
+    with pytest.raises(StoreError, match="2nd reference to page 2"):
+        FileStore.open(path)
+    assert path.read_bytes() == bad
+
+
 def test_a_lost_write_ahead_log_is_missed(images, path):
     """SQLite would open the file as it was at the last checkpoint, and say nothing."""
     files, _ = images

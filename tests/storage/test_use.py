@@ -88,7 +88,7 @@ if os.fork() == 0:
         {leave}
     os._exit(1)
 assert os.wait()[1] in (0, 9)
-assert os.path.exists({str(path)!r} + "-wal")
+assert all(os.path.exists({str(path)!r} + suffix) for suffix in ("-wal", "-lock"))
 store.append("after")
 os.kill(os.getpid(), 9)
 """

@@ -1,8 +1,8 @@
 """The command line: ``nestling demo``, ``run``, ``explain``, ``verify``, ``bench``, ``derive``.
 
-One file per command; ``main`` parses arguments. This is the only package that sees typer and rich, which come with
-the extra ``cli``. It is a program and not a library, so without them its import ends the process with a sentence
-instead of an ``ImportError``.
+One file per command; ``main`` parses arguments. This is the only package that sees typer and rich, which come
+with the extra ``cli``. It is a program and not a library, so without them its import ends the process with a
+sentence instead of an ``ImportError``.
 """
 
 from __future__ import annotations

@@ -13,9 +13,7 @@ from nestling.transform.shred import BagContext, RecordContext
 from nestling.values.bag import ZBag
 
 MOVIE = parse_type("Bag(⟨name: str, gen: str, dir: str⟩)")
-MOVIES = ZBag.of(
-    ("Drive", "Drama", "Refn"), ("Skyfall", "Action", "Mendes"), ("Rush", "Action", "Howard")
-)
+MOVIES = ZBag.of(("Drive", "Drama", "Refn"), ("Skyfall", "Action", "Mendes"), ("Rush", "Action", "Howard"))
 JARHEAD = ZBag.of(("Jarhead", "Drama", "Mendes"))
 RELATED = """
 for m in M union sng⟨

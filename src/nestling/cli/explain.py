@@ -22,9 +22,9 @@ class Format(StrEnum):
 
 def explain(pipeline: Path, name: str, format: Format) -> None:
     """Write the explanation of one view to standard output."""
-    views = load(pipeline).views
-    if name not in views:
-        known = ", ".join(views) or "none"
-        raise QueryError(f"{pipeline.name} declares no view {name!r}", hint=f"its views: {known}")
-    view: Any = views[name]
-    typer.echo(view.explain(format=format.value))
+    with load(pipeline) as database:
+        if name not in database.views:
+            known = ", ".join(database.views) or "none"
+            raise QueryError(f"{pipeline.name} declares no view {name!r}", hint=f"its views: {known}")
+        view: Any = database.views[name]
+        typer.echo(view.explain(format=format.value))

@@ -1,7 +1,7 @@
 """JSON lines: one row a line, nested as it is.
 
-What JSON has no word for is a string: dates and datetimes in ISO 8601, bytes in Base64; a decimal is a string or a
-number, a timedelta its seconds.
+What JSON has no word for is a string: dates and datetimes in ISO 8601, bytes in Base64; a decimal is a string
+or a number, a timedelta its seconds.
 
 Law: ``from_json(t, to_json(t, v))`` is ``v``.
 """
@@ -61,7 +61,7 @@ def _parsed(line: Line) -> Any:
 
 
 def from_json(type_: Type, value: Any) -> Any:
-    """``value`` with its strings read as the type says; what does not fit stays, to be refused with its column.
+    """``value`` with its strings read as the type says; what does not fit stays, to be refused by column.
 
     >>> from nestling.calculus.types import Scalar, record
     >>> from_json(record(day=Scalar("date"), tags=Bag(Scalar("str"))), {"day": "2024-02-29", "tags": ["a"]})

@@ -26,12 +26,29 @@ class Friendly(TyperGroup):
             # What has an exit code is about the arguments, and shown by typer itself.
             if ctx.params.get("debug") or hasattr(error, "exit_code"):
                 raise
-            messages().print(panel(as_problem(error)))
+            messages().print(panel(error))
             raise typer.Exit(1) from None
 
 
-def as_problem(error: Exception) -> NestlingError:
-    """``error`` in three parts, whatever it is."""
+def panel(error: Exception) -> Panel:
+    """The message, the line with its caret, what else is known, and the hint."""
+    title, error = _title(error), _in_parts(error)
+    parts = [Text(error.what)]
+    if error.at is not None:
+        where, text, caret = error.at.show().split("\n")
+        parts += [Text(""), Text(where.strip(), "dim"), Text(text), Text(caret, "red")]
+    parts += [Text(note, "dim") for note in getattr(error, "__notes__", ())]
+    if error.hint:
+        parts += [Text(""), Text.assemble(("hint: ", "bold"), error.hint)]
+    return Panel(Group(*parts), title=title, title_align="left", border_style="red", padding=(0, 1))
+
+
+def _title(error: Exception) -> str:
+    return type(error).__name__ if isinstance(error, NestlingError | OSError) else "internal error"
+
+
+def _in_parts(error: Exception) -> NestlingError:
+    """``error`` as what, where and what to do, whatever it is."""
     match error:
         case NestlingError():
             return error
@@ -41,16 +58,3 @@ def as_problem(error: Exception) -> NestlingError:
         f"{type(error).__name__}: {error}",
         hint="this is a bug in Nestling: please report it with what `nestling --debug …` prints",
     )
-
-
-def panel(error: NestlingError) -> Panel:
-    """The message, the line with its caret, what else is known, and the hint."""
-    parts = [Text(error.what)]
-    if error.at is not None:
-        where, text, caret = error.at.show().split("\n")
-        parts += [Text(""), Text(where.strip(), "dim"), Text(text), Text(caret, "red")]
-    parts += [Text(note, "dim") for note in getattr(error, "__notes__", ())]
-    if error.hint:
-        parts += [Text(""), Text.assemble(("hint: ", "bold"), error.hint)]
-    title = type(error).__name__
-    return Panel(Group(*parts), title=title, title_align="left", border_style="red", padding=(0, 1))

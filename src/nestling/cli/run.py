@@ -2,36 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
 
 from rich.table import Table
 
+from nestling.calculus.types import Bag
 from nestling.cli.changes import Applied, apply_all
 from nestling.cli.jsonl import write_rows
 from nestling.cli.pipeline import load
 from nestling.cli.terminal import answers, counted, duration
 from nestling.database import Database
 from nestling.frontend.schema import python_value
-from nestling.calculus.types import Bag
 from nestling.program.statements import Add, Program, Propagate
 from nestling.transform.viewlet import compile_views
 
 
 def run(pipeline: Path, changes: Path | None, out: Path | None) -> None:
     """Load the pipeline, apply the changes, write the views, and say what it took."""
-    database = load(pipeline)
-    applied = apply_all(database, changes) if changes is not None else Applied()
+    with load(pipeline) as database:
+        applied = apply_all(database, changes) if changes is not None else None
+        if out is not None:
+            out.mkdir(parents=True, exist_ok=True)
+        table = _summary(database, applied or Applied(), out, title=pipeline.name)
+        _report(table, applied, database.state.reasons, out)
+
+
+def _report(table: Table, applied: Applied | None, reasons: Mapping[str, str], out: Path | None) -> None:
     console = answers()
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-    console.print(_summary(database, applied, out, title=pipeline.name))
-    if changes is not None:
+    console.print(table)
+    if applied is not None:
         console.print(
             f"{counted(applied.rows, 'row')} in {counted(applied.batches, 'batch')} applied in "
             f"{duration(applied.seconds)}, {counted(applied.statements, 'statement')} for all views together"
         )
-    for name, reason in database.state.reasons.items():
+    for name, reason in reasons.items():
         console.print(f"{name} is recomputed when it is read: {reason}", soft_wrap=True)
     if out is not None:
         console.print(f"written to {out}", soft_wrap=True)
@@ -49,7 +55,9 @@ def _summary(database: Database, applied: Applied, out: Path | None, title: str)
             write_rows(out / f"{name}.jsonl", view.element, rows)
         took = perf_counter() - started
         statements = statements_of(database, name, applied)
-        table.add_row(name, f"{len(rows):,}", duration(took), "—" if statements is None else f"{statements:,}")
+        table.add_row(
+            name, f"{len(rows):,}", duration(took), "—" if statements is None else f"{statements:,}"
+        )
     return table
 
 

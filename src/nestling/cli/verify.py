@@ -11,16 +11,21 @@ from rich.table import Table
 from nestling.cli.changes import apply_all
 from nestling.cli.pipeline import load
 from nestling.cli.terminal import answers, counted, duration
+from nestling.database import Database
 from nestling.database.view import View
 from nestling.errors import NestlingError
 
 
 def verify(pipeline: Path, changes: Path | None) -> None:
     """Recompute every view and compare; ends with exit code 1 if one differs."""
-    database = load(pipeline)
-    if changes is not None:
-        apply_all(database, changes)
-    table = Table("view", title=f"{pipeline.name}: views and their recomputation", title_justify="left")
+    with load(pipeline) as database:
+        if changes is not None:
+            apply_all(database, changes)
+        _verify(database, pipeline.name)
+
+
+def _verify(database: Database, title: str) -> None:
+    table = Table("view", title=f"{title}: views and their recomputation", title_justify="left")
     table.add_column("rows", justify="right")
     table.add_column("equal", justify="center")
     table.add_column("recomputed in", justify="right")
@@ -49,5 +54,7 @@ def _report(table: Table, differences: list[NestlingError]) -> None:
     for difference in differences:
         console.print(f"[red]✗[/] {difference.what}", soft_wrap=True)
     if differences:
-        console.print(f"{counted(len(differences), 'view')} of {table.row_count} differ from their query")
+        console.print(
+            f"{len(differences)} of {counted(table.row_count, 'view')} not equal to their recomputation"
+        )
         raise typer.Exit(1)

@@ -1,24 +1,23 @@
-"""Terms, steps and statements as text, each variable under the shortest name that tells it from the others."""
+"""Terms, steps and statements as text, variables under the shortest names that tell them apart."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain, count
 from typing import assert_never
 
 from nestling.calculus.functions import INFIX
-from nestling.calculus.layout import LINE, Doc, Line, group, nest
+from nestling.calculus.layout import Doc, Line, group, nest
 from nestling.calculus.show import show
 from nestling.calculus.terms import Call, Term, Var
 from nestling.calculus.traverse import walk
 from nestling.program.statements import (
-    Add,
     Assign,
     Both,
     Check,
     Combine,
     Each,
-    Event,
     Find,
     Measure,
     Statement,
@@ -32,10 +31,10 @@ PART = Line("  ")
 ENDLESS = 10**9
 
 
-def statement_terms(statement: Statement) -> list[Term]:
-    """All terms of a statement, in the order in which they are met."""
-    found = [term for step in statement.steps for term in (*uses(step), *binds(step))]
-    return [*found, *statement.keys, *statement.amounts]
+def phrases(statement: Statement, given: Iterable[Var] = ()) -> Phrases:
+    """How to say ``statement``; the variables ``given`` to it choose their names first."""
+    steps = [term for step in statement.steps for term in (*uses(step), *binds(step))]
+    return Phrases.of([*given, *steps, *statement.keys, *statement.amounts])
 
 
 class Phrases:
@@ -46,17 +45,13 @@ class Phrases:
 
     @classmethod
     def of(cls, terms: Iterable[Term]) -> Phrases:
-        """Names for the variables of ``terms``: of a dotted one its last part, or as much as is not taken."""
+        """Names for the variables of ``terms``: of a dotted one its last part, if it comes first with it."""
         found = {node.name: node for term in terms for node in walk(term) if isinstance(node, Var)}
         taken = {name for name in found if "." not in name}
         names: dict[str, Term] = {}
         for name, var in found.items():
             if name not in taken:
-                parts = name.split(".")
-                suffixes = (".".join(parts[i:]) for i in reversed(range(len(parts))))
-                short = next(suffix for suffix in suffixes if suffix == name or suffix not in taken)
-                taken.add(short)
-                names[name] = Var(short, var.type)
+                names[name] = Var(_short(name.split("."), taken), var.type)
         return cls(names)
 
     def term(self, term: Term) -> str:
@@ -84,7 +79,9 @@ class Phrases:
 
     def statement(self, statement: Statement, later: bool = False, skipped: int = 0) -> Doc:
         """``target[keys] += amounts`` and its steps; the first ``skipped`` keys go without saying."""
-        steps = [self.step(step, used) for step, used in zip(statement.steps, used_after(statement), strict=True)]
+        steps = [
+            self.step(step, used) for step, used in zip(statement.steps, used_after(statement), strict=True)
+        ]
         target = f"{'Δ' * later}{statement.target or 'answer'}[{self.list(statement.keys[skipped:])}]"
         head = f"{target} += {self.products(statement.amounts)}"
         return group(head, nest(*((PART, text) for text in steps)))
@@ -123,12 +120,14 @@ class Phrases:
         bound = [var for var in binds(step) if var not in step.counts and var.name in later]
         return f"for {self.list(bound) or '_'}{' ↦ ' * bool(counts)}{counts} in {place}"
 
-    def event(self, name: str, event: Event, adds: Sequence[Add]) -> Doc:
-        """What a change of the map ``name`` sets off."""
-        what = f"{event.aggregate} " * bool(event.aggregate)
-        change = f"{what}{self.products(event.old)} → {self.products(event.new)}"
-        head = f"then each Δ{name}[{self.list(event.keys)}], {change}:"
-        return (head, nest(*((LINE, self.statement(add.statement, add.later)) for add in adds)))
+
+def _short(parts: Sequence[str], taken: set[str]) -> str:
+    """The last of ``parts``, or as many as make a name that is not ``taken``, and from now on it is."""
+    suffixes = ["_".join(parts[i:]) for i in reversed(range(len(parts)))]
+    numbered = (f"{suffixes[-1]}{i}" for i in count(2))
+    short = next(name for name in chain(suffixes, numbered) if name not in taken)
+    taken.add(short)
+    return short
 
 
 def used_after(statement: Statement) -> list[frozenset[str]]:

@@ -12,7 +12,7 @@
 
 Where a source is read, what is known stands in its brackets and ``·`` for the rest: without ``·`` it is one
 look-up, with ``·`` the slice of an index, with nothing else a scan. ``Δ`` marks what is collected and added
-later. Names of columns lose the table in front where that leaves them distinct; ``_`` is a value nothing uses.
+later. Columns lose the table in front where that leaves them distinct; ``_`` is a value nothing uses.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nestling.calculus.layout import LINE, Doc, group, nest, render
 from nestling.calculus.terms import Const, Term, Var
 from nestling.calculus.traverse import walk
 from nestling.program.flat import Atom, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
-from nestling.program.phrases import Phrases, statement_terms
+from nestling.program.phrases import Phrases, phrases
 from nestling.program.statements import (
     Add,
     Event,
@@ -38,7 +38,6 @@ from nestling.program.statements import (
     Trigger,
     Write,
 )
-from nestling.program.steps import trigger_statements
 from nestling.program.traverse import factor_terms, substitute
 
 WIDTH = 100
@@ -63,15 +62,22 @@ def show_query(query: Query, width: int = WIDTH) -> str:
     return render(group(f"Sum[{', '.join(columns)}]", nest(doc)), width)
 
 
-def show_statement(statement: Statement, width: int = WIDTH) -> str:
-    """``target[keys] += amounts``, and behind it what binds their variables."""
-    return render(Phrases.of(statement_terms(statement)).statement(statement), width)
+def show_statement(
+    statement: Statement,
+    given: Sequence[Var] = (),
+    *,
+    later: bool = False,
+    skipped: int = 0,
+    width: int = WIDTH,
+) -> str:
+    """``target[keys] += amounts``, and behind it what binds their variables, from those ``given``."""
+    return render(phrases(statement, given).statement(statement, later, skipped), width)
 
 
 def _table(table: TableDecl) -> str:
-    phrases = Phrases.of(table.columns)
-    key = phrases.list(table.columns[i] for i in table.key)
-    return f"table {table.name}({phrases.list(table.columns)}){f' by {key}' if key else ''}"
+    say = Phrases.of(table.columns)
+    key = say.list(table.columns[i] for i in table.key)
+    return f"table {table.name}({say.list(table.columns)}){f' by {key}' if key else ''}"
 
 
 def _map(decl: MapDecl) -> Doc:
@@ -84,27 +90,36 @@ def _map(decl: MapDecl) -> Doc:
 
 
 def _trigger(trigger: Trigger) -> Doc:
-    phrases = trigger_phrases(trigger)
-    row, times = phrases.list(trigger.columns), phrases.term(trigger.times)
+    given = (*trigger.columns, trigger.times)
+    say = Phrases.of(given)
+    row, times = say.list(trigger.columns), say.term(trigger.times)
     docs: list[Doc] = []
     for action in trigger.actions:
         match action:
             case Add(statement, later):
-                docs.append(phrases.statement(statement, later))
+                docs.append(phrases(statement, given).statement(statement, later))
             case Write(table):
                 docs.append(f"{table}({row}) += {times}")
             case Propagate(name, events):
-                docs += [phrases.event(name, event, adds) for event, adds in events]
+                docs += [_event(name, event, adds) for event, adds in events]
             case _:
                 assert_never(action)
-    return (f"on {trigger.table}({row}) × {times}:", nest(*((LINE, doc) for doc in docs)))
+    return (f"on {trigger.table}({row}) × {times}:", _below(docs))
 
 
-def trigger_phrases(trigger: Trigger) -> Phrases:
-    """How to say the statements of ``trigger``: its columns have first choice of short names."""
-    events = [event for a in trigger.actions if isinstance(a, Propagate) for event, _ in a.events]
-    terms = [term for statement in trigger_statements(trigger) for term in statement_terms(statement)]
-    return Phrases.of([*trigger.columns, trigger.times, *(v for e in events for v in event_vars(e)), *terms])
+def _event(name: str, event: Event, adds: Sequence[Add]) -> Doc:
+    given = event_vars(event)
+    docs = [phrases(add.statement, given).statement(add.statement, add.later) for add in adds]
+    return (f"{show_event(name, event)}:", _below(docs))
+
+
+def show_event(name: str, event: Event) -> str:
+    """``then each Δmap[keys], old → new``: what the statements it sets off start from."""
+    say = Phrases.of(event_vars(event))
+    change = f"{say.products(event.old)} → {say.products(event.new)}"
+    return (
+        f"then each Δ{name}[{say.list(event.keys)}], {event.aggregate}{' ' * bool(event.aggregate)}{change}"
+    )
 
 
 def event_vars(event: Event) -> tuple[Var, ...]:
@@ -112,25 +127,23 @@ def event_vars(event: Event) -> tuple[Var, ...]:
     return (*event.keys, *event.old, *event.new)
 
 
-def plan_phrases(plan: Plan) -> Phrases:
-    """How to say the statements of ``plan``."""
-    return Phrases.of([*plan.params, *(term for s in plan.statements for term in statement_terms(s))])
-
-
 def _plan(title: str, plan: Plan) -> Doc:
-    phrases = plan_phrases(plan)
-    params = f"({phrases.list(plan.params)})" if plan.params else ""
-    statements = (phrases.statement(s, skipped=plan.skipped) for s in plan.statements)
-    return (f"{title}{params}:", nest(*((LINE, doc) for doc in statements)))
+    params = f"({Phrases.of(plan.params).list(plan.params)})" if plan.params else ""
+    docs = [phrases(s, plan.params).statement(s, skipped=plan.skipped) for s in plan.statements]
+    return (f"{title}{params}:", _below(docs))
+
+
+def _below(docs: Sequence[Doc]) -> Doc:
+    return nest(*((LINE, doc) for doc in docs))
 
 
 def _sum(query: Query) -> tuple[list[str], Doc]:
     """What the columns of a query are called, and its monomials, one to a line where there are several."""
     columns = column_vars(query)
     renamed = [_with_keys(monomial, columns) for monomial in query.monomials]
-    phrases = Phrases.of([*columns, *(term for monomial in renamed for term in _terms(monomial))])
-    names = phrases.terms(columns)
-    docs = [_monomial(monomial, names, phrases) for monomial in renamed] or ["0"]
+    say = Phrases.of([*columns, *(term for monomial in renamed for term in _terms(monomial))])
+    names = say.terms(columns)
+    docs = [_monomial(monomial, names, say) for monomial in renamed] or ["0"]
     return names, (LINE, docs[0], *((LINE, "+ ", doc) for doc in docs[1:]))
 
 
@@ -150,32 +163,32 @@ def _with_keys(monomial: Monomial, columns: Sequence[Var]) -> Monomial:
     return substitute(monomial, dict(zip(keys, columns, strict=True)))
 
 
-def _monomial(monomial: Monomial, columns: Sequence[str], phrases: Phrases) -> Doc:
+def _monomial(monomial: Monomial, columns: Sequence[str], say: Phrases) -> Doc:
     """``keys ← weights · factor · …``; keys that are the columns and a weight of one go without saying."""
-    keys = phrases.terms(monomial.keys)
+    keys = say.terms(monomial.keys)
     times = Counter(name for term in _terms(monomial) for name in _names(term))
     unused = frozenset(name for name, n in times.items() if n == 1)
-    weights: list[Doc] = [] if _is_one(monomial.weights) else [phrases.products(monomial.weights)]
-    parts = [*weights, *(_factor(factor, unused, phrases) for factor in monomial.factors)] or ["1"]
+    weights: list[Doc] = [] if _is_one(monomial.weights) else [say.products(monomial.weights)]
+    parts = [*weights, *(_factor(factor, unused, say) for factor in monomial.factors)] or ["1"]
     head = "" if keys == list(columns) else f"{', '.join(keys)} ← "
     return group(head, parts[0], nest(*((LINE, "· ", part) for part in parts[1:])))
 
 
-def _factor(factor: Factor, unused: frozenset[str], phrases: Phrases) -> Doc:
+def _factor(factor: Factor, unused: frozenset[str], say: Phrases) -> Doc:
     def columns(args: Sequence[Term]) -> str:
         return ", ".join(
-            "_" if isinstance(arg, Var) and arg.name in unused else phrases.term(arg) for arg in args
+            "_" if isinstance(arg, Var) and arg.name in unused else say.term(arg) for arg in args
         )
 
     match factor:
         case Atom(name, args):
             return f"{name}({columns(args)})"
         case Test(test):
-            return f"[{phrases.term(test)}]"
+            return f"[{say.term(test)}]"
         case Unnest(bag, pattern):
-            return f"{phrases.term(pattern)} ∈ {phrases.term(bag)}"
+            return f"{say.term(pattern)} ∈ {say.term(bag)}"
         case Lift(var, aggregate, query, args):
-            return (f"{phrases.term(var)} := {aggregate}", _inner(query), f"[{phrases.list(args)}]")
+            return (f"{say.term(var)} := {aggregate}", _inner(query), f"[{say.list(args)}]")
         case Pointwise(operator, query, args):
             return (operator, _inner(query), f"[{columns(args)}]")
         case _:

@@ -16,8 +16,8 @@ EXPLANATION = (
     ("change", "from the call until the subscriber has what changed in the view"),
     (
         "recomputed",
-        "the whole view anew by the reference evaluator, which is slow and obvious on purpose; its answer was "
-        "compared with the view after every step",
+        "the whole view anew by the reference evaluator, which is slow and obvious on purpose; its answer "
+        "was compared with the view after every step",
     ),
     ("in Python", "the same function, run by Python on lists of the rows"),
 )
@@ -33,7 +33,7 @@ def demo() -> None:
     console.print(growth_table([growing_movies(), growing_shop()]))
     console.print(_explanation())
     console.print(
-        "\nAll measured in this run: the steps once each, in the second table the median of "
+        "\nCPU time, all of it measured in this run: the steps once each, in the second table the median of "
         f"{CHANGES} changes. A recomputation grows with the tables, a change with what it changes.\n"
         "\nNext: [bold]nestling explain[/] shows how a view is kept, and README.md is a tour of the library."
     )

@@ -16,12 +16,15 @@ _BY_DIRECTOR = """
 Mendes: American Beauty/Drama, Road to Perdition/Crime, Revolutionary Road/Drama, Spectre/Action, 1917/War
 Howard: Apollo 13/History, A Beautiful Mind/Drama, Cinderella Man/Sport, Frost Nixon/History, Willow/Fantasy
 Refn: Bronson/Crime, Valhalla Rising/Adventure, Only God Forgives/Crime, Pusher/Crime
-Nolan: Memento/Thriller, Insomnia/Thriller, Inception/Science Fiction, Interstellar/Science Fiction, Dunkirk/War
+Nolan: Memento/Thriller, Insomnia/Thriller, Inception/Science Fiction, Interstellar/Science Fiction
+Nolan: Dunkirk/War
 Scott: Alien/Science Fiction, Blade Runner/Science Fiction, Gladiator/History, The Martian/Science Fiction
 Coppola: The Godfather/Crime, The Conversation/Thriller, Apocalypse Now/War, Rumble Fish/Drama
 Bigelow: Point Break/Action, Strange Days/Science Fiction, The Hurt Locker/War, Zero Dark Thirty/War
-Kubrick: Paths of Glory/War, Spartacus/History, The Shining/Horror, Full Metal Jacket/War, Barry Lyndon/History
-Hitchcock: Rear Window/Thriller, Vertigo/Thriller, Psycho/Horror, North by Northwest/Thriller, The Birds/Horror
+Kubrick: Paths of Glory/War, Spartacus/History, The Shining/Horror, Full Metal Jacket/War
+Kubrick: Barry Lyndon/History
+Hitchcock: Rear Window/Thriller, Vertigo/Thriller, Psycho/Horror, North by Northwest/Thriller
+Hitchcock: The Birds/Horror
 Wilder: Double Indemnity/Crime, Sunset Boulevard/Drama, Some Like It Hot/Comedy, The Apartment/Comedy
 Kurosawa: Rashomon/Drama, Ikiru/Drama, Seven Samurai/Adventure, Yojimbo/Adventure, Ran/War
 Miyazaki: My Neighbour Totoro/Animation, Porco Rosso/Animation, Princess Mononoke/Animation, Ponyo/Animation

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -55,4 +56,4 @@ def _measured(growth: Growth) -> Iterator[tuple[int, float, float]]:
             advance(missing)
             change = median(timed(growth.change) for _ in range(CHANGES))
             inputs = [database.table(name).rows() for name in growth.tables]
-            yield size, change, timed(lambda inputs=inputs: growth.function(*inputs))
+            yield size, change, timed(partial(growth.function, *inputs))

@@ -86,11 +86,13 @@ def _catalogue(console: Console, stage: Stage) -> None:
 
 
 def _trigger(console: Console) -> None:
-    console.print("\nThis is the code that Nestling generated for one movie that comes or goes. It has no loop:")
+    console.print(
+        "\nThis is the code that Nestling generated for one movie that comes or goes. It has no loop:"
+    )
     console.print(code(function_text(_database().state.engine.source, "on_M")))
     console.print(
-        "So its cost does not depend on how many movies there are. The inner lists are put together from these "
-        "indexes when they are read; with a subscriber, the trigger also visits the lists that change."
+        "So its cost does not depend on how many movies there are. The inner lists are put together from "
+        "these indexes when they are read; with a subscriber, the trigger also visits the lists that change."
     )
 
 
@@ -106,4 +108,4 @@ def growing() -> Growth:
 
     rows = ((f"movie {n}", f"genre {n % 12}", f"director {n % 97}") for n in count())
     what = "a movie comes, its row is read, it goes"
-    return Growth(db, related, ("M",), "M", rows, (100, 500, 2_500), change, what)
+    return Growth(db, related, ("M",), "M", rows, (100, 500, 2_000), change, what)

@@ -1,4 +1,4 @@
-"""The second part: a shop whose orders change deep inside, and a nested view that hears of it element by element."""
+"""The second part: orders change deep inside, and a nested view hears of it element by element."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from nestling.cli.demo.show import change_tree, code, heading
 from nestling.cli.terminal import counted, progress
 from nestling.database import Database
 
-CUSTOMERS = "Ada Ben Cleo Dan Eva Finn Gita Hugo Iris Jon Kim Leo Mia Noor Omar Pia Quin Rosa Sam Tess".split()
+CUSTOMERS = (
+    "Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gita", "Hugo", "Iris", "Jon",
+    "Kim", "Leo", "Mia", "Noor", "Omar", "Pia", "Quin", "Rosa", "Sam", "Tess",
+)  # fmt: skip
 PRODUCTS = (
-    "teapot cup kettle tray spoon honey scone jam lemon milk "
-    "biscuit sugar strainer caddy cosy plate napkin timer scale whisk"
-).split()
+    "teapot", "cup", "kettle", "tray", "spoon", "honey", "scone", "jam", "lemon", "milk",
+    "biscuit", "sugar", "strainer", "caddy", "cosy", "plate", "napkin", "timer", "scale", "whisk",
+)  # fmt: skip
 ORDERS = 120
 TABLES = ("customers", "orders", "products")
 TEXT = """\

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nestling.calculus.show import show
-from nestling.engine.local.loops import Loops, key_of, read_group
+from nestling.engine.local.loops import Loops, key_of, read_group, uses
+from nestling.engine.local.merge import single_changes, together
 from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store, stores
 from nestling.engine.local.terms import Scope, python, tuple_of
@@ -57,6 +58,7 @@ def _spelled(shape: Shape | None) -> str:
 class _Writer:
     def __init__(self, program: Program) -> None:
         self.program, self.stores, self.out = program, stores(program), Source()
+        self.single: frozenset[str] = frozenset()
 
     def scope(self) -> Scope:
         return Scope([*RESERVED, *(store.python for store in self.stores.values())])
@@ -65,42 +67,65 @@ class _Writer:
         scope = self.scope()
         columns = [scope.name(column) for column in trigger.columns]
         scope.keep(trigger.times, "times")
+        self.single = single_changes(trigger, self.stores)
         self.out.line()
         self.out.line()
         with self.out.block(f"def {function}(row, times):"):
             if columns:
                 self.out.line(f"{', '.join(columns)}{',' if len(columns) == 1 else ''} = row")
             for name in self.collected(trigger):
-                self.out.line(f"change_{self.stores[name].python} = {{}}")
-            for action in trigger.actions:
-                match action:
-                    case Add(statement, later):
-                        self.statement(statement, later, scope)
+                start = "False" if name in self.single else "{}"
+                self.out.line(f"change_{self.stores[name].python} = {start}")
+            for group in together(trigger.actions):
+                match group[0]:
+                    case Add():
+                        self.adds([add for add in group if isinstance(add, Add)], 0, scope)
                     case Write(table):
                         write_row(self.out, self.stores[table], columns)
                     case Propagate():
-                        self.propagate(action, scope)
+                        self.propagate(group[0], scope)
 
     def collected(self, trigger: Trigger) -> list[str]:
         return [action.map for action in trigger.actions if isinstance(action, Propagate)]
 
-    def statement(self, statement: Statement, later: bool, scope: Scope) -> None:
-        store, depth = self.stores[statement.target], self.out.depth
+    def adds(self, adds: Sequence[Add], taken: int, scope: Scope) -> None:
+        """Statements whose first ``taken`` steps are written already; common steps are taken once."""
+        while adds:
+            first = adds[0].statement.steps
+            if len(first) == taken:
+                self.add(adds[0], scope)
+                adds = adds[1:]
+                continue
+            same = [a for a in adds if a.statement.steps[: taken + 1] == first[: taken + 1]]
+            same = same if list(adds[: len(same)]) == same else [adds[0]]
+            depth, used = self.out.depth, _used_after(same, taken + 1)
+            Loops(self.out, scope, self.stores).step(first[taken], used)
+            self.adds(same, taken + 1, scope)
+            self.out.close_to(depth)
+            adds = adds[len(same) :]
+
+    def add(self, add: Add, scope: Scope) -> None:
+        statement = add.statement
+        store = self.stores[statement.target]
         self.out.line(f"# {describe(statement)}")
-        self.nest(statement, scope)
         key = [python(term, scope) for term in statement.keys]
         amounts = [_operand(python(term, scope)) for term in statement.amounts]
-        if later:
+        if add.later and statement.target in self.single:
+            self.note(store, key, amounts)
+        elif add.later:
             collect(self.out, store, key, amounts)
         elif store.is_ordered:
             add_to_ordered(self.out, store, key_of(key[:-1]), key[-1], amounts[0])
         else:
             add_to(self.out, store, key, amounts)
-        self.out.close_to(depth)
 
-    def nest(self, statement: Statement, scope: Scope) -> None:
-        used = term_vars(*statement.keys, *statement.amounts)
-        Loops(self.out, scope, self.stores).open(statement.steps, used)
+    def note(self, store: Store, key: Sequence[str], amounts: Sequence[str]) -> None:
+        """The one change of a map that a row can bring: kept in variables."""
+        for i, part in enumerate(key):
+            self.out.line(f"{store.python}_k{i} = {part}")
+        for i, amount in enumerate(amounts):
+            self.out.line(f"{store.python}_change{i} = {amount}")
+        self.out.line(f"change_{store.python} = True")
 
     def propagate(self, action: Propagate, scope: Scope) -> None:
         store = self.stores[action.map]
@@ -111,17 +136,23 @@ class _Writer:
         event = action.events[0][0]
         keys = [scope.name(var) for var in event.keys]
         old, new = [scope.name(v) for v in event.old], [scope.name(v) for v in event.new]
-        changes = [f"{name}_change" for name in new]
-        with self.out.block(
-            f"for {key_of(keys) if keys else '_'}, {_cell(changes)} in change_{store.python}.items():"
-        ):
-            self.out.line(f"{_unpacked(old)} = {_stored_cell(store, keys)}")
-            for o, n, c in zip(old, new, changes, strict=True):
-                self.out.line(f"{n} = {o} + {c}")
-            for _, adds in action.events:
-                for add in adds:
-                    self.statement(add.statement, add.later, scope)
-            add_to(self.out, store, keys, changes)
+        changes = [f"{store.python}_change{i}" for i in range(store.width)]
+        depth = self.out.depth
+        if action.map in self.single:
+            self.out.open(f"if change_{store.python}:")
+            for i, key in enumerate(keys):
+                self.out.line(f"{key} = {store.python}_k{i}")
+        else:
+            target = f"{key_of(keys) if keys else '_'}, {_cell(changes)}"
+            self.out.open(f"for {target} in change_{store.python}.items():")
+        self.out.line(f"{_unpacked(old)} = {_stored_cell(store, keys)}")
+        for o, n, c in zip(old, new, changes, strict=True):
+            self.out.line(f"{n} = {o} + {c}")
+        for _, adds in action.events:
+            for add in adds:
+                self.adds([add], 0, scope)
+        add_to(self.out, store, keys, changes)
+        self.out.close_to(depth)
 
     def propagate_ordered(self, action: Propagate, store: Store, scope: Scope) -> None:
         self.out.line("groups = {}")
@@ -141,7 +172,7 @@ class _Writer:
             self.out.line(f"{', '.join(keys)} = group")
         self.out.line(f"{scope.name(event.new[0])} = {read_group(store, event.aggregate, 'group')}")
         for add in adds:
-            self.statement(add.statement, add.later, scope)
+            self.adds([add], 0, scope)
 
     def reader(self, function: str, plan: Plan, title: str) -> None:
         scope = self.scope()
@@ -158,10 +189,21 @@ class _Writer:
     def read_statement(self, statement: Statement, skipped: int, scope: Scope) -> None:
         depth = self.out.depth
         self.out.line(f"# {describe(statement)}")
-        self.nest(statement, scope)
+        used = term_vars(*statement.keys, *statement.amounts)
+        Loops(self.out, scope, self.stores).open(statement.steps, used)
         columns = tuple_of([python(term, scope) for term in statement.keys[skipped:]])
         self.out.line(f"yield {columns}, {python(statement.amounts[0], scope)}")
         self.out.close_to(depth)
+
+
+def _used_after(adds: Sequence[Add], taken: int) -> frozenset[str]:
+    """The variables that ``adds`` use after their first ``taken`` steps."""
+    used: frozenset[str] = frozenset()
+    for add in adds:
+        rest = add.statement.steps[taken:]
+        terms = (*add.statement.keys, *add.statement.amounts, *(t for step in rest for t in uses(step)))
+        used |= term_vars(*terms)
+    return used
 
 
 def describe(statement: Statement) -> str:

@@ -158,7 +158,7 @@ def _member(left: Value, right: Value, node: ast.expr, env: Env) -> One | Some:
     match right:
         case Items(values):
             return One(_any_of([scalar_of(equal(left, item, node, env), node, env) for item in values]))
-        case Row(fields):
+        case Row(fields, False):
             return One(_any_of([scalar_of(equal(left, item, node, env), node, env) for _, item in fields]))
         case One(term) if isinstance(term_type(term), Scalar):
             found = applied("contains", [term, scalar_of(left, node, env)], node, env, "in")

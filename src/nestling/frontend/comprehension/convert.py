@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 from nestling.calculus.build import call, const, countwise, for_, union
@@ -83,11 +84,11 @@ def bag_of(value: Value, node: ast.expr, env: Env) -> Many:
             return value
         case Items(values, form):
             return written_out([stored(item, node, env) for item in values], form, node, env)
-        case Row(fields):
+        case Row(fields, False):
             return written_out([stored(field, node, env) for _, field in fields], "list", node, env)
         case One(term) if term_type(term) in (Scalar("str"), Scalar("str", True)):
             raise env.error(node, "a string is not a bag", "compare it, or look into it: 'a' in text")
-        case One(term) if isinstance(term_type(term), Record):
+        case One() | Row() if fields_of(value) is not None:
             raise env.error(
                 node, f"a record is not a bag: {shown(value)}", "iterate over a table or an inner bag"
             )
@@ -129,7 +130,7 @@ def stored(value: Value, node: ast.expr, env: Env) -> Data:
         case One():
             return value
         case Row(fields):
-            return Row(tuple((name, stored(field, node, env)) for name, field in fields))
+            return replace(value, fields=tuple((name, stored(field, node, env)) for name, field in fields))
         case Many():
             return value
         case Items():

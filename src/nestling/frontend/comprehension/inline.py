@@ -86,7 +86,7 @@ def settle(name: str, value: Value, node: ast.expr, env: Env) -> Value:
         case Some():
             return One(scalar_of(value, node, env))
         case Row(fields):
-            return Row(tuple((own, settle(own, field, node, env)) for own, field in fields))
+            return replace(value, fields=tuple((own, settle(own, field, node, env)) for own, field in fields))
         case Items(values) if any(as_term(item) is None for item in values):
             return env.named(name, bag_of(value, node, env))
     return value

@@ -6,6 +6,7 @@ where the test has looked. Terms are pure, so what is known of a term is known o
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -95,7 +96,7 @@ def narrowed(value: Value, known: frozenset[Term]) -> Value:
         case One(term):
             return One(narrowed_term(term, known))
         case Row(fields):
-            return Row(tuple((name, narrowed(field, known)) for name, field in fields))
+            return replace(value, fields=tuple((name, narrowed(field, known)) for name, field in fields))
     return value
 
 

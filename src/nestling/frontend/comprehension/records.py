@@ -55,14 +55,14 @@ def of_dict(node: ast.Dict, env: Env) -> Row:
                 raise env.error(key or part, "the keys of a record are names", hint)
     if not fields:
         raise env.error(node, "a record has at least one field", 'write {"name": …}')
-    return Row(tuple(fields.items()))
+    return Row(tuple(fields.items()), named=True)
 
 
 def of_dict_call(node: ast.Call, env: Env) -> Row:
     """``dict(a=…, b=…)``."""
     if node.args or not node.keywords or any(keyword.arg is None for keyword in node.keywords):
         raise env.error(node, "dict(…) takes fields by name", "write dict(a=…, b=…)")
-    return Row(tuple((keyword.arg or "", env.value(keyword.value)) for keyword in node.keywords))
+    return Row(tuple((keyword.arg or "", env.value(keyword.value)) for keyword in node.keywords), named=True)
 
 
 def is_record_class(found: Any) -> bool:
@@ -83,7 +83,7 @@ def of_record_class(class_: Any, node: ast.Call, env: Env) -> Row:
         names, defaults = list(class_._fields), class_._field_defaults
     values = {name: capture(value, node, env) for name, value in defaults.items()}
     bound = arguments(names, node, values, class_.__name__, env)
-    return Row(tuple((name, bound[name]) for name in names))
+    return Row(tuple((name, bound[name]) for name in names), named=dataclasses.is_dataclass(class_))
 
 
 def arguments(

@@ -32,9 +32,10 @@ class One:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A record written out; its fields are values of any kind."""
+    """A record written out; its fields are values of any kind. One that is no tuple is ``named``."""
 
     fields: tuple[tuple[str, Value], ...]
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ from nestling.transform.lower.unify import unify
 from nestling.transform.plan import Unplannable, plan
 from nestling.transform.viewlet.components import split
 from nestling.transform.viewlet.events import replaced, row_deltas, subsets
+from nestling.transform.viewlet.naming import renamed
 from nestling.transform.viewlet.schedule import triggers
 
 #: More maps than this for one view: re-evaluate it instead, and say so.
@@ -264,7 +265,8 @@ class Compiler:
             ordered = plan(steps, known, keys)
         except Unplannable as error:
             raise CannotCompile(str(error)) from error
-        return Statement(target, monomial.keys, tuple(weights), ordered)
+        columns = {name: decl.columns for name, decl in (self.tables | self.maps).items()}
+        return renamed(Statement(target, monomial.keys, tuple(weights), ordered), given, columns)
 
     def solved(self, factor: Factor) -> tuple[list[Step], Var | None]:
         """The steps that solve ``factor``, and the multiplicity it contributes."""

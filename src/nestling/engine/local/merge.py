@@ -1,0 +1,76 @@
+"""What statements of one trigger can share: loops, and the change of a nested map.
+
+Law (9): a trigger means the same whether its statements are run one after the other or share their steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nestling.engine.local.storage import Store
+from nestling.program.statements import (
+    Action,
+    Add,
+    Both,
+    Each,
+    Find,
+    Measure,
+    Propagate,
+    Statement,
+    Trigger,
+)
+
+
+def together(actions: Sequence[Action]) -> list[list[Action]]:
+    """Actions in order, in groups whose statements may share steps: none adds to what another reads."""
+    groups: list[list[Action]] = []
+    for action in actions:
+        if isinstance(action, Add) and groups and _fits(groups[-1], action):
+            groups[-1].append(action)
+        else:
+            groups.append([action])
+    return groups
+
+
+def _fits(group: list[Action], add: Add) -> bool:
+    if not isinstance(group[0], Add):
+        return False
+    adds = [a for a in group if isinstance(a, Add)] + [add]
+    written = {a.statement.target for a in adds if not a.later}
+    return written.isdisjoint(source for a in adds for source in sources(a.statement))
+
+
+def sources(statement: Statement) -> set[str]:
+    """The maps and tables that a statement looks into."""
+    return {step.source for step in statement.steps if isinstance(step, Find | Measure)}
+
+
+def single_changes(trigger: Trigger, stores: dict[str, Store]) -> frozenset[str]:
+    """The maps that one row changes at one key at most: one statement collects for them, and does not loop."""
+    own = [a.statement for a in trigger.actions if isinstance(a, Add) and a.later]
+    passed = [
+        add.statement
+        for action in trigger.actions
+        if isinstance(action, Propagate)
+        for _, adds in action.events
+        for add in adds
+        if add.later
+    ]
+    targets = [statement.target for statement in (*own, *passed)]
+    return frozenset(
+        s.target
+        for s in own
+        if targets.count(s.target) == 1 and not stores[s.target].is_ordered and not _loops(s, stores)
+    )
+
+
+def _loops(statement: Statement, stores: dict[str, Store]) -> bool:
+    for step in statement.steps:
+        if isinstance(step, Each | Both):
+            return True
+        if isinstance(step, Find):
+            store = stores[step.source]
+            by_key = store.key and set(store.key) <= set(step.known)
+            if len(step.known) < store.arity and not by_key:
+                return True
+    return False

@@ -1,0 +1,70 @@
+"""Names for the variables of a statement: by what they were read from.
+
+Law: renaming keeps what a statement adds. Two statements that take the same steps then say so with the same words,
+and an engine can take them once for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, assert_never
+
+from nestling.calculus.terms import Term, Var
+from nestling.calculus.traverse import Names, walk
+from nestling.program.statements import Assign, Both, Check, Combine, Each, Find, Measure, Statement, Step
+from nestling.program.traverse import substitute_term
+
+#: The columns of every table and map, by name.
+Columns = Mapping[str, Sequence[Var]]
+
+
+def renamed(statement: Statement, given: Sequence[Var], columns: Columns) -> Statement:
+    """``statement`` with each variable called after the column, measure or aggregate it holds."""
+    names = Names(frozenset(var.name for var in given))
+    by: dict[str, Term] = {}
+    steps = tuple(_step(step, by, names, columns) for step in statement.steps)
+    return replace(
+        statement,
+        steps=steps,
+        keys=tuple(substitute_term(term, by) for term in statement.keys),
+        amounts=tuple(substitute_term(term, by) for term in statement.amounts),
+    )
+
+
+def _step(step: Step, by: dict[str, Term], names: Names, columns: Columns) -> Step:
+    def new(var: Var, like: str) -> Any:
+        if var.name not in by:
+            by[var.name] = Var(names.fresh(like), var.type)
+        return by[var.name]
+
+    def all_of(terms: Sequence[Term]) -> tuple[Term, ...]:
+        return tuple(substitute_term(term, by) for term in terms)
+
+    match step:
+        case Find(source, args, known, counts):
+            for i, arg in enumerate(args):
+                if i not in known and isinstance(arg, Var):
+                    new(arg, columns[source][i].name)
+            return Find(source, all_of(args), known, tuple(new(c, f"{source}.n{i}") for i, c in enumerate(counts)))
+        case Measure(var, aggregate, source, args, measures):
+            return Measure(new(var, f"{source}.{aggregate}"), aggregate, source, all_of(args), measures)
+        case Combine(var, operator, counts, minus):
+            return Combine(new(var, operator), operator, all_of(counts), all_of(minus))
+        case Both(var, sign, aggregate, now, before):
+            return Both(new(var, aggregate), new(sign, "sign"), aggregate, all_of(now), all_of(before))
+        case Each(bag, pattern, count):
+            for node in _vars(pattern):
+                new(node, "element")
+            return Each(substitute_term(bag, by), substitute_term(pattern, by), new(count, "copies"))
+        case Assign(var, term):
+            value = substitute_term(term, by)
+            return Assign(new(var, var.name), value)
+        case Check(test):
+            return Check(substitute_term(test, by))
+        case _:
+            assert_never(step)
+
+
+def _vars(pattern: Term) -> list[Var]:
+    return [node for node in walk(pattern) if isinstance(node, Var)]
