@@ -7,14 +7,26 @@ from hypothesis import strategies as st
 
 T = TypeVar("T")
 
+#: Hypothesis draws this many values afresh, and from then on mostly varies what it has.
+AFRESH = 10
+
 
 def draws(strategy: st.SearchStrategy[T], count: int, number: int = 0) -> list[T]:
-    """``count`` values of ``strategy``, always the same for one ``number``."""
+    """At least ``count`` values of ``strategy``, always the same for one ``number``."""
+    found: list[T] = []
+    run = 0
+    while len(found) < count:
+        found += _afresh(strategy, hash((number, run)))
+        run += 1
+    return found
+
+
+def _afresh(strategy: st.SearchStrategy[T], number: int) -> list[T]:
     found: list[T] = []
 
     @seed(number)
     @settings(
-        max_examples=count,
+        max_examples=AFRESH + 1,
         database=None,
         deadline=None,
         phases=[Phase.generate],
@@ -25,4 +37,4 @@ def draws(strategy: st.SearchStrategy[T], count: int, number: int = 0) -> list[T
         found.append(value)
 
     collect()
-    return found
+    return found[1:]  # the first is the simplest value there is

@@ -2,8 +2,8 @@
 
 A line is a row to insert, or says in ``_change_type`` what happens to it, as Spark's change feed does. Files
 without a number are one batch, and so are files with the same number: a batch is one transaction. Inside it a
-table's deletions come before its insertions, and a row that both comes and goes does neither. A deletion may give
-the key alone.
+table's deletions come before its insertions, and a row that both comes and goes does neither. A deletion may
+give the key alone.
 """
 
 from __future__ import annotations

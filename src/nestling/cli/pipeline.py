@@ -1,7 +1,7 @@
 """Loading a pipeline: a Python file that declares tables and views.
 
-The file either has a database at its top level, ``db = nl.Database()``, or a function ``build(db)``. It is run
-as a module named after it, so what stands under ``if __name__ == "__main__":`` is left out.
+The file either has a database at its top level, ``db = nl.Database()``, or a function ``build(db)``. It is
+run as a module named after it, so what stands under ``if __name__ == "__main__":`` is left out.
 """
 
 from __future__ import annotations

@@ -83,8 +83,20 @@ class Database:
         """The views by name."""
         return {name: View(self, name) for name in self.state.views if name not in self.constraints}
 
-    def table(self, name: str, schema: object = None, key: str | Iterable[str] = ()) -> Table:
-        """Declare a table; without a schema, find it."""
+    def table(
+        self,
+        name: str,
+        schema: object = None,
+        key: str | Iterable[str] = (),
+        *,
+        references: Mapping[str | tuple[str, ...], str] | None = None,
+        append_only: bool = False,
+    ) -> Table:
+        """Declare a table; without a schema, find it.
+
+        ``references`` maps columns to the table whose key they hold: a row is refused where that key is missing.
+        ``append_only`` refuses deletions and updates. Both are checked, and make views cheaper to maintain.
+        """
         if schema is None:
             if name not in self.state.tables:
                 raise QueryError(f"there is no table {name!r}", hint=_known(self.state.tables))
@@ -93,7 +105,12 @@ class Database:
         keys = (key,) if isinstance(key, str) else tuple(key)
         self._check_name(name)
         self._check_key(name, record, keys)
-        definition = TableDef(name, record, keys)
+        refers = tuple(
+            ((columns,) if isinstance(columns, str) else tuple(columns), table)
+            for columns, table in (references or {}).items()
+        )
+        self._check_references(name, record, refers)
+        definition = TableDef(name, record, keys, refers, append_only)
         self._define("table", definition, lambda: self.state.add_table(definition))
         return Table(self, name)
 
@@ -198,6 +215,18 @@ class Database:
                 )
             if isinstance(record.types[index], Bag):
                 raise QueryError(f"{name} is a bag and cannot be a key", hint="keys are scalar columns")
+
+    def _check_references(
+        self, table: str, record: Record, references: tuple[tuple[tuple[str, ...], str], ...]
+    ) -> None:
+        for columns, parent in references:
+            self._check_key(table, record, columns)
+            known = self.state.tables.get(parent)
+            if known is None or len(known.key) != len(columns):
+                raise QueryError(
+                    f"{', '.join(columns)} of {table} cannot refer to {parent!r}",
+                    hint="declare that table first, with a key of as many columns",
+                )
 
     # -- changes
 

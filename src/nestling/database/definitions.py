@@ -29,6 +29,8 @@ class TableDef:
     name: str
     record: Record
     key: tuple[str, ...] = ()
+    references: tuple[tuple[tuple[str, ...], str], ...] = ()
+    append_only: bool = False
 
     @cached_property
     def key_positions(self) -> tuple[int, ...]:
@@ -46,7 +48,11 @@ class TableDef:
         columns = flat_columns(flat_type(self.record), self.name)
         places = _leaf_positions(self.record)
         key = tuple(place for name in self.key for place in places[name])
-        found = {self.name: TableDecl(self.name, columns, key)}
+        references = tuple(
+            (tuple(place for name in names for place in places[name]), table)
+            for names, table in self.references
+        )
+        found = {self.name: TableDecl(self.name, columns, key, references, self.append_only)}
         for path, level in self.levels.items():
             name = dictionary_name(self.name, path)
             label = Var(f"{name}.label", LABEL)

@@ -134,7 +134,10 @@ def largest_number(state: State) -> int:
 
 
 def _table_text(table: TableDef) -> str:
-    return json.dumps({"record": _type_json(table.record), "key": list(table.key)})
+    return json.dumps({
+        "record": _type_json(table.record), "key": table.key,
+        "references": table.references, "append_only": table.append_only,
+    })  # fmt: skip
 
 
 def _view_text(view: ViewDef) -> str:
@@ -147,7 +150,8 @@ def _table(name: str, text: str) -> TableDef:
     record = _json_type(stored["record"])
     if not isinstance(record, Record):
         raise StoreError(f"the definition of table {name!r} is damaged")
-    return TableDef(name, record, tuple(stored["key"]))
+    references = tuple((tuple(names), table) for names, table in stored["references"])
+    return TableDef(name, record, tuple(stored["key"]), references, stored["append_only"])
 
 
 def _view(name: str, text: str, state: State) -> ViewDef:

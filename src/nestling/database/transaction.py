@@ -83,6 +83,7 @@ class Transaction:
     def insert_into(self, table: str, key: Any, path: Path, elements: Iterable[object]) -> None:
         """Add elements to one inner bag."""
         definition, label = self._label(table, key, path)
+        self._check_removable(definition)
         element = definition.levels[path].element
         bag = ZBag((element_value(element, value), 1) for value in elements)
         self._run(self.shredder(table).elements(path, label, bag))
@@ -90,6 +91,7 @@ class Transaction:
     def delete_from(self, table: str, key: Any, path: Path, elements: Iterable[object]) -> None:
         """Remove elements from one inner bag."""
         definition, label = self._label(table, key, path)
+        self._check_removable(definition)
         element = definition.levels[path].element
         shredder = self.shredder(table)
         name = ".".join((table, *path))
@@ -126,7 +128,21 @@ class Transaction:
                     f"{table.name} already has a row with key {_shown(key)}",
                     hint="delete it first, or use update",
                 )
+        self._check_references(table, value)
         self._run(self.shredder(table.name).insertion(value, times))
+
+    def _check_references(self, table: TableDef, value: Row) -> None:
+        for names, parent in table.references:
+            key = tuple(value[table.record.names.index(name)] for name in names)
+            if self.state.by_key(self.state.tables[parent], key) is None:
+                raise ChangeError(
+                    f"{', '.join(names)} of {table.name} is {_shown(key)}, but {parent} has no such row",
+                    hint=f"insert it into {parent} first",
+                )
+
+    def _check_removable(self, table: TableDef) -> None:
+        if table.append_only:
+            raise ChangeError(f"{table.name} is append-only", hint="its rows neither go nor change")
 
     def _delete(self, table: TableDef, value: Row, times: int) -> None:
         for flat, available in self._copies(table, value):
@@ -159,6 +175,7 @@ class Transaction:
         ]
 
     def _remove(self, table: TableDef, flat: Row, times: int) -> None:
+        self._check_removable(table)
         stays = self.state.engine.count(table.name, flat) > times
         if stays:
             self._run([Event(table.name, flat, -times)])

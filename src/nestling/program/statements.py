@@ -21,11 +21,17 @@ Action: TypeAlias = "Add | Write | Propagate"
 
 @dataclass(frozen=True, slots=True)
 class TableDecl:
-    """A stored table, or the dictionary of a nested column (its first column is the label)."""
+    """A stored table, or the dictionary of a nested column (its first column is the label).
+
+    ``references``: columns that hold the key of a row of another table, which is there first. ``append_only``: rows
+    neither go nor change.
+    """
 
     name: str
     columns: tuple[Var, ...]
     key: tuple[int, ...] = ()
+    references: tuple[tuple[tuple[int, ...], str], ...] = ()
+    append_only: bool = False
 
 
 @dataclass(frozen=True, slots=True)

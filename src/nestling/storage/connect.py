@@ -70,7 +70,7 @@ def _connect(path: Path, witness: int, synchronous: str) -> tuple[sqlite3.Connec
     version, contents = _inspect(path, witness)
     db = _connection(path, "mode=rw")
     try:
-        _configure(db, synchronous)
+        _configure(db, path, synchronous)
         return db, contents or _migrated(db, path, version)
     except BaseException:
         db.close()
@@ -135,10 +135,14 @@ def _connection(path: Path, mode: str) -> sqlite3.Connection:
     return db
 
 
-def _configure(db: sqlite3.Connection, synchronous: str) -> None:
+def _configure(db: sqlite3.Connection, path: Path, synchronous: str) -> None:
     if sys.platform == "win32":
         db.execute("PRAGMA locking_mode = EXCLUSIVE")
-    db.execute("PRAGMA journal_mode = WAL")
+    [(mode,)] = db.execute("PRAGMA journal_mode = WAL")
+    if mode != "wal":
+        raise StoreError(
+            f"{path} is on a file system without shared memory", hint="choose a directory on a local disk"
+        )
     db.execute(f"PRAGMA synchronous = {synchronous}")
     db.execute("PRAGMA fullfsync = ON")  # macOS: a sync reaches the disk
     db.execute("PRAGMA secure_delete = OFF")  # some builds overwrite what is deleted: twice the writing

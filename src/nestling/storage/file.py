@@ -1,5 +1,16 @@
 """A store in one file: definitions, a snapshot of all maps, and a log of the changes since.
 
+>>> from tempfile import TemporaryDirectory
+>>> with TemporaryDirectory() as folder:
+...     with FileStore.open(f"{folder}/shop.nest") as store:
+...         seq = store.append("two pens")
+...         store.write_snapshot(seq, [("stock", [("pen", "2")])])
+...         seq = store.append("one more")
+...     with FileStore.open(f"{folder}/shop.nest") as store:
+...         at, rows = store.read_snapshot()
+...         list(rows), list(store.read_log(at))
+([('stock', 'pen', '2')], [(2, 'one more')])
+
 Law: what a method did before it returned is there after the process is killed, at whatever moment; what was
 under way is there whole or not at all. Law: ``open`` changes nothing in a file that it refuses.
 

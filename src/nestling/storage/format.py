@@ -232,5 +232,5 @@ def _foreign(path: Path, why: str) -> StoreError:
 def damaged(path: Path, why: str) -> StoreError:
     return StoreError(
         f"{path} is damaged: {why}",
-        hint="restore it from a copy; it was not changed, and `sqlite3 FILE .recover` may save parts of it",
+        hint="restore it from a copy, or see what `sqlite3 FILE .recover` can save of it",
     )

@@ -15,7 +15,7 @@ from nestling.errors import NestlingError
 
 @dataclass(frozen=True)
 class Step:
-    """What changed, and the CPU seconds of the change, of the reference, and of the function run by Python."""
+    """What changed, and the CPU seconds of the change, of the reference and of plain Python."""
 
     view: str
     what: str

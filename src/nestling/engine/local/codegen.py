@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from nestling.calculus.show import show
 from nestling.engine.local.loops import Loops, key_of, read_group, uses
-from nestling.engine.local.merge import single_changes, together
+from nestling.engine.local.merge import single_changes, sources, together
 from nestling.engine.local.source import Source
-from nestling.engine.local.storage import Store, stores
+from nestling.engine.local.storage import Store, statements, stores
 from nestling.engine.local.terms import Scope, python, tuple_of
 from nestling.engine.local.writes import add_to, add_to_ordered, collect, write_row
 from nestling.program.flat import Shape
@@ -24,9 +24,9 @@ from nestling.program.traverse import term_vars
 RESERVED = ("row", "times", "total", "key", "cell", "part", "ordered", "change", "EMPTY", "NOTHING", "Label")
 
 
-def generate(program: Program) -> str:
-    """The source of ``program``."""
-    writer = _Writer(program)
+def generate(program: Program, keep_tables: bool = True) -> str:
+    """The source of ``program``; without ``keep_tables``, tables that nothing reads are not written."""
+    writer = _Writer(program, keep_tables)
     for name, trigger in program.triggers.items():
         writer.trigger(f"on_{identifier(name)}", trigger)
     for name, view in program.views.items():
@@ -56,7 +56,9 @@ def _spelled(shape: Shape | None) -> str:
 
 
 class _Writer:
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, keep_tables: bool) -> None:
+        read = {source for statement in statements(program) for source in sources(statement)}
+        self.kept = set(program.tables) if keep_tables else read
         self.program, self.stores, self.out = program, stores(program), Source()
         self.single: frozenset[str] = frozenset()
 
@@ -80,7 +82,7 @@ class _Writer:
                 match group[0]:
                     case Add():
                         self.adds([add for add in group if isinstance(add, Add)], 0, scope)
-                    case Write(table):
+                    case Write(table) if table in self.kept:
                         write_row(self.out, self.stores[table], columns)
                     case Propagate():
                         self.propagate(group[0], scope)

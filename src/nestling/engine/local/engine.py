@@ -25,10 +25,10 @@ class LocalEngine:
     Law (8): after any rows, every map equals the meaning of its query on the tables.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, keep_tables: bool = True) -> None:
         self.program = program
         self.stores = stores(program)
-        self.source = generate(program)
+        self.source = generate(program, keep_tables)
         self.names = {**namespace(), **_helpers()}
         for store in self.stores.values():
             self.names[store.python] = [0] * store.width if store.is_cell else {}

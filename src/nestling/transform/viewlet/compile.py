@@ -41,6 +41,7 @@ from nestling.transform.plan import Unplannable, plan
 from nestling.transform.viewlet.components import split
 from nestling.transform.viewlet.events import replaced, row_deltas, subsets
 from nestling.transform.viewlet.naming import renamed
+from nestling.transform.viewlet.references import without_implied
 from nestling.transform.viewlet.schedule import triggers
 
 #: More maps than this for one view: re-evaluate it instead, and say so.
@@ -144,6 +145,8 @@ class Compiler:
 
     def stored(self, query: Query, role: str, why: str, ordered: bool = False) -> Stored:
         """The map that holds ``query``, made if there is none yet, and where in it the query's measures stand."""
+        reduced = tuple(without_implied(monomial, self.tables) for monomial in query.monomials)
+        query = Query(query.keys, reduced, query.width)
         split_ = parts(query)
         # A nested map is added to late in a trigger and a component early, so the two are never one.
         key = (split_.body, ordered, role in NESTED)
@@ -181,10 +184,9 @@ class Compiler:
     def maintain(self, target: str, monomial: Monomial) -> None:
         """The statements by which ``monomial`` of ``target`` follows its tables and its nested maps."""
         for table in dict.fromkeys(f.name for f in monomial.factors if isinstance(f, Atom)):
-            columns = self.tables[table].columns
-            times = Var("times", INT)
-            for delta in row_deltas(monomial, table, columns, times):
-                statement = self.statement(target, delta, (*columns, times), (), "aux")
+            decl, times = self.tables[table], Var("times", INT)
+            for delta in row_deltas(monomial, decl, times, self.tables):
+                statement = self.statement(target, delta, (*decl.columns, times), (), "aux")
                 self.rows.setdefault(table, []).append(statement)
         nested = [f for f in monomial.factors if isinstance(f, Lift | Pointwise)]
         by_map: dict[str, list[Lift | Pointwise]] = {}
@@ -243,6 +245,7 @@ class Compiler:
         role: str,
     ) -> Statement:
         """``monomial`` as a loop nest that starts from ``given`` and adds to ``target``."""
+        monomial = without_implied(monomial, self.tables)
         known = frozenset(var.name for var in given)
         bound = known | frozenset(s.var.name for s in before if isinstance(s, Both | Combine))
         pieces = split(monomial, bound, self.tables)

@@ -8,14 +8,16 @@ Law (1), flat: the change of a query is the sum of what these monomials mean on 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TypeVar
 
 from nestling.calculus.build import call
 from nestling.calculus.terms import Term, Var
 from nestling.program.flat import Atom, Factor, Monomial, Test
+from nestling.program.statements import TableDecl
 from nestling.transform.lower.unify import unify
+from nestling.transform.viewlet.references import adds_nothing
 
 T = TypeVar("T")
 
@@ -26,10 +28,15 @@ def subsets(items: Sequence[T]) -> Iterator[tuple[T, ...]]:
         yield from combinations(items, size)
 
 
-def row_deltas(monomial: Monomial, table: str, row: tuple[Var, ...], times: Var) -> Iterator[Monomial]:
-    """What the row ``row`` of ``table`` adds to ``monomial``."""
-    atoms = [f for f in monomial.factors if isinstance(f, Atom) and f.name == table]
+def row_deltas(
+    monomial: Monomial, table: TableDecl, times: Var, tables: Mapping[str, TableDecl]
+) -> Iterator[Monomial]:
+    """What a row of ``table`` adds to ``monomial``."""
+    atoms = [f for f in monomial.factors if isinstance(f, Atom) and f.name == table.name]
+    row = table.columns
     for chosen in subsets(atoms):
+        if adds_nothing(monomial, chosen, tables):
+            continue
         delta = replaced(monomial, chosen, [(atom.args, row) for atom in chosen], [times] * len(chosen))
         if delta is not None:
             yield delta
