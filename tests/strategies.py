@@ -296,7 +296,7 @@ class _Drawing:
         if fuel <= 0:
             ready = [*leaves, *shapes]
             return self.pick(ready)() if ready else Empty(Bag(want))
-        if self.draw(_positions(40)) == 39:
+        if self.draw(_positions(40)) == 17:
             return Empty(Bag(want))
         options = [*leaves, *shapes, *shapes] if fuel < 3 else []
         options += [partial(self.moves[move], want, scope, fuel) for move in self.usable(want, scope)]

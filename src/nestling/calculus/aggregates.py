@@ -90,7 +90,7 @@ def _last(payload: Payload) -> Any:
 
 
 def _total(payload: Payload) -> Any:
-    return payload[1]
+    return payload[-1]  # exact sums are also kept without their count
 
 
 AGGREGATES: dict[str, Aggregate] = {

@@ -47,9 +47,10 @@ def _list(found: dict[str, Path]) -> None:
             "get the source tree and run this in it, where the folder benchmarks is."
         )
         return
-    table = Table("suite", "what it measures", title="nestling bench SUITE", title_justify="left")
+    table = Table("suite", "what it measures")
     for name, path in found.items():
         table.add_row(name, _summary(path))
+    console.print("nestling bench SUITE, where SUITE is one of")
     console.print(table)
 
 

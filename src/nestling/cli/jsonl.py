@@ -34,7 +34,7 @@ class Line:
 
     def span(self, column: int = 0, length: int = 0) -> Span:
         """The line with ``length`` characters at ``column`` underlined; without a length, all of it."""
-        start = max(0, column - SHOWN // 2)
+        start = max(0, min(column - SHOWN // 2, len(self.text) - SHOWN))
         text = self.text[start : start + SHOWN]
         return Span(self.number, column - start, text, length or len(text), self.file.name)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
 
+from rich.console import Console
 from rich.table import Table
 
 from nestling.calculus.types import Bag
@@ -25,13 +26,14 @@ def run(pipeline: Path, changes: Path | None, out: Path | None) -> None:
         applied = apply_all(database, changes) if changes is not None else None
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)
-        table = _summary(database, applied or Applied(), out, title=pipeline.name)
-        _report(table, applied, database.state.reasons, out)
+        table = _summary(database, applied or Applied(), out)
+        console = answers()
+        console.print(pipeline.name)
+        console.print(table)
+        _report(console, applied, database.state.reasons, out)
 
 
-def _report(table: Table, applied: Applied | None, reasons: Mapping[str, str], out: Path | None) -> None:
-    console = answers()
-    console.print(table)
+def _report(console: Console, applied: Applied | None, reasons: Mapping[str, str], out: Path | None) -> None:
     if applied is not None:
         console.print(
             f"{counted(applied.rows, 'row')} in {counted(applied.batches, 'batch')} applied in "
@@ -43,9 +45,9 @@ def _report(table: Table, applied: Applied | None, reasons: Mapping[str, str], o
         console.print(f"written to {out}", soft_wrap=True)
 
 
-def _summary(database: Database, applied: Applied, out: Path | None, title: str) -> Table:
+def _summary(database: Database, applied: Applied, out: Path | None) -> Table:
     done = "read and written in" if out else "read in"
-    table = Table("view", title=title, title_justify="left")
+    table = Table("view")
     for name in ("rows", done, "statements"):
         table.add_column(name, justify="right")
     for name, view in database.views.items():

@@ -25,7 +25,7 @@ def verify(pipeline: Path, changes: Path | None) -> None:
 
 
 def _verify(database: Database, title: str) -> None:
-    table = Table("view", title=f"{title}: views and their recomputation", title_justify="left")
+    table = Table("view")
     table.add_column("rows", justify="right")
     table.add_column("equal", justify="center")
     table.add_column("recomputed in", justify="right")
@@ -37,7 +37,7 @@ def _verify(database: Database, title: str) -> None:
         rows = str(view.bag().size)
         table.add_row(name, rows, "[red]✗[/]" if difference else "[green]✓[/]", took)
         differences += [difference] if difference else []
-    _report(table, differences)
+    _report(title, table, differences)
 
 
 def _difference(view: View) -> NestlingError | None:
@@ -48,8 +48,9 @@ def _difference(view: View) -> NestlingError | None:
     return None
 
 
-def _report(table: Table, differences: list[NestlingError]) -> None:
+def _report(title: str, table: Table, differences: list[NestlingError]) -> None:
     console = answers()
+    console.print(f"{title}: views and their recomputation")
     console.print(table)
     for difference in differences:
         console.print(f"[red]✗[/] {difference.what}", soft_wrap=True)

@@ -177,6 +177,22 @@ def parts(query: Query) -> Parts:
     )  # fmt: skip
 
 
+def in_order(query: Query, last_stays: bool) -> tuple[Query, tuple[int, ...]]:
+    """``query`` with its keys in an order that does not depend on how it was written, and that order.
+
+    ``last_stays``: the last key is the value of an ordered map, and stays last.
+    """
+    if not query.monomials:
+        return query, tuple(range(len(query.keys)))
+    plain = min((_canonical_monomial(m) for m in query.monomials), key=lambda m: repr((m.factors, m.keys)))
+    movable = range(len(query.keys) - last_stays)
+    order = (*sorted(movable, key=lambda i: repr(plain.keys[i])), *range(len(movable), len(query.keys)))
+    monomials = tuple(
+        Monomial(tuple(m.keys[i] for i in order), m.weights, m.factors) for m in query.monomials
+    )
+    return Query(tuple(query.keys[i] for i in order), monomials, query.width), order
+
+
 def _names_back(monomial: Monomial) -> dict[str, Term]:
     """Canonical names to the variables of ``monomial``."""
     forth = _canonical_names(monomial)

@@ -21,7 +21,7 @@ from nestling.program.statements import Add, Event, Plan, Program, Propagate, St
 from nestling.program.traverse import term_vars
 
 #: Names that generated functions use for themselves.
-RESERVED = ("row", "times", "total", "key", "cell", "part", "ordered", "change", "EMPTY", "NOTHING", "Label")
+RESERVED = (*(f"key{i}" for i in range(64)), "row", "times", "total", "key", "cell", "part", "ordered", "change", "EMPTY", "NOTHING", "Label")
 
 
 def generate(program: Program, keep_tables: bool = True) -> str:
@@ -110,7 +110,7 @@ class _Writer:
         statement = add.statement
         store = self.stores[statement.target]
         self.out.line(f"# {describe(statement)}")
-        key = [python(term, scope) for term in statement.keys]
+        key = [self.named(f"key{i}", python(t, scope)) for i, t in enumerate(statement.keys)]
         amounts = [_operand(python(term, scope)) for term in statement.amounts]
         if add.later and statement.target in self.single:
             self.note(store, key, amounts)
@@ -120,6 +120,13 @@ class _Writer:
             add_to_ordered(self.out, store, key_of(key[:-1]), key[-1], amounts[0])
         else:
             add_to(self.out, store, key, amounts)
+
+    def named(self, name: str, text: str) -> str:
+        """``text``, computed once and called ``name`` if it is more than a name or a literal."""
+        if text.isidentifier() or text.isdigit():
+            return text
+        self.out.line(f"{name} = {text}")
+        return name
 
     def note(self, store: Store, key: Sequence[str], amounts: Sequence[str]) -> None:
         """The one change of a map that a row can bring: kept in variables."""

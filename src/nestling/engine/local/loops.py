@@ -218,7 +218,7 @@ def read_cell(aggregate: str, cell: Sequence[str]) -> str:
         case "count":
             return cell[0]
         case "sum":
-            return cell[1]
+            return cell[-1]
         case "avg":
             return f"({cell[1]} / {cell[0]} if {cell[0]} else None)"
         case "var" | "stdev":

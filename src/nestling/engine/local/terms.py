@@ -142,7 +142,17 @@ def _strict_call(name: str, args: tuple[Term, ...], scope: Scope, level: int) ->
         left = own + 1 if own == 4 else own
         text = f"{_python(args[0], scope, left)} {_INFIX[name]} {_python(args[1], scope, own + 1)}"
         return f"({text})" if level > own else text
+    if name in _SPELLED:
+        return _SPELLED[name].format(*(_python(arg, scope, 9) for arg in args))
     return f"fn_{name}({', '.join(texts)})"
+
+
+#: Functions that Python spells otherwise than by a call of their name.
+_SPELLED = {
+    "year": "{}.year", "month": "{}.month", "day": "{}.day", "lower": "{}.lower()", "upper": "{}.upper()",
+    "strip": "{}.strip()", "length": "len({})", "abs": "abs({})", "neg": "(-{})",
+    "starts_with": "{}.startswith({})", "ends_with": "{}.endswith({})", "nullable": "{}",
+}  # fmt: skip
 
 
 def lazy_and(left: Any, right: Any) -> Any:

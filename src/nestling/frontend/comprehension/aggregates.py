@@ -15,7 +15,7 @@ from nestling.calculus.types import NUMERIC, Scalar, Type, show_type
 from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.comprehension.bags import loops
 from nestling.frontend.comprehension.compare import opposite
-from nestling.frontend.comprehension.conditions import YES, guard_by, guarded, truth
+from nestling.frontend.comprehension.conditions import YES, guard_by, guarded, refuse_generator, truth
 from nestling.frontend.comprehension.context import Env
 from nestling.frontend.comprehension.convert import applied, bag, bag_of, scalar, scalar_of
 from nestling.frontend.comprehension.values import Items, Many, Null, One, Some, Value, of_term, shown
@@ -51,6 +51,7 @@ def of_len(node: ast.Call, env: Env) -> Value:
     """``len`` of a bag or of a string."""
     (source,) = _arguments(node, "len", 1, env)
     value = env.value(source)
+    refuse_generator(value, source, env, "of no length")
     match value:
         case Many(expr):
             return One(env.run.fold("count", expr))

@@ -36,7 +36,8 @@ _SET_OPERATORS: dict[type, str] = {ast.BitAnd: "min", ast.Sub: "monus", ast.BitX
 
 def of_comprehension(node: ast.ListComp | ast.GeneratorExp, env: Env) -> Many:
     """``[e for x in … if …]``: loops, guards, and one element."""
-    return Many(loops(node.generators, env, lambda inner: singleton(element(node.elt, inner), env.run.site)))
+    expr = loops(node.generators, env, lambda inner: singleton(element(node.elt, inner), env.run.site))
+    return Many(expr, "list" if isinstance(node, ast.ListComp) else "generator")
 
 
 def of_set_comprehension(node: ast.SetComp, env: Env) -> Many:

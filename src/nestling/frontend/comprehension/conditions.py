@@ -33,6 +33,7 @@ def test(node: ast.expr, env: Env) -> Term:
 
 def truth(value: Value, node: ast.expr, env: Env) -> Term:
     """Whether Python takes ``value`` for true."""
+    refuse_generator(value, node, env, "always true")
     match value:
         case One(term) if isinstance(term_type(term), Scalar):
             return _scalar_truth(term, scalar_type(term))
@@ -45,6 +46,12 @@ def truth(value: Value, node: ast.expr, env: Env) -> Term:
     if fields_of(value) is not None:
         raise env.error(node, f"a record is always true: {shown(value)}", "test one of its fields")
     return scalar_of(value, node, env)
+
+
+def refuse_generator(value: Value, node: ast.expr, env: Env, what: str) -> None:
+    """Raise where Python would take a generator for an object and not for its elements."""
+    if isinstance(value, Many) and value.form == "generator":
+        raise env.error(node, f"a generator is {what}", "write a list: […]")
 
 
 def _scalar_truth(term: Term, type_: Scalar) -> Term:
@@ -107,13 +114,14 @@ def of_not(node: ast.UnaryOp, env: Env) -> Value:
     """``not a``; of the truth of a bag it is one again."""
     if isinstance(node.operand, ast.BoolOp):
         return One(negated(test(node.operand, env)))
-    match env.value(node.operand):
+    value = env.value(node.operand)
+    refuse_generator(value, node.operand, env, "always true")
+    match value:
         case Some(expr, holds):
             return Some(expr, not holds)
         case Many(expr):
             return Some(expr, False)
-        case value:
-            return One(negated(truth(value, node.operand, env)))
+    return One(negated(truth(value, node.operand, env)))
 
 
 def guarded(node: ast.expr, env: Env, rest: Rest) -> Expr:
@@ -130,6 +138,7 @@ def guarded(node: ast.expr, env: Env, rest: Rest) -> Expr:
 
 
 def _guard(value: Value, node: ast.expr, env: Env, rest: Rest) -> Expr:
+    refuse_generator(value, node, env, "always true")
     match value:
         case Some(expr, True) | Many(expr):
             return for_(Var("_", UNIT), present(expr, env), env.run.enclosed(lambda: rest(env)))

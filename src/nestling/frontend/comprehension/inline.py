@@ -11,6 +11,7 @@ from types import FunctionType
 from nestling.errors import QueryError
 from nestling.frontend.comprehension.bags import targets
 from nestling.frontend.comprehension.capture import capture
+from nestling.frontend.comprehension.conditions import refuse_generator
 from nestling.frontend.comprehension.context import Env
 from nestling.frontend.comprehension.convert import bag_of, scalar_of
 from nestling.frontend.comprehension.read import read_function
@@ -80,6 +81,7 @@ def _written_defaults(given: ast.arguments, env: Env) -> dict[str, Value]:
 
 def settle(name: str, value: Value, node: ast.expr, env: Env) -> Value:
     """``value`` under a name: in a form that may be used more than once."""
+    refuse_generator(value, node, env, "used up after one pass")
     match value:
         case Many():
             return env.named(name, value)

@@ -20,7 +20,7 @@ from nestling.calculus.typing import element_type, term_type
 #: How much of a type is shown.
 LONGEST = 80
 
-Form: TypeAlias = Literal["list", "set", "dict"]
+Form: TypeAlias = Literal["list", "set", "dict", "generator"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ from nestling.calculus.terms import (
     Var,
 )
 from nestling.calculus.traverse import Names, walk
-from nestling.calculus.types import ELEMENT, LABEL, Bag, Record, Type, dictionary_name
+from nestling.calculus.types import ELEMENT, LABEL, Bag, Record, Scalar, Type, dictionary_name
 from nestling.calculus.typing import element_type, term_type
 from nestling.program.flat import ORDERED, Atom, Factor, Lift, Monomial, Pointwise, Query, Shape, Test, Unnest
 from nestling.program.traverse import factor_vars, substitute_term, term_vars
@@ -245,10 +245,10 @@ class _Lowering:
 
     def fold(self, expr: Fold, env: Env) -> list[Summand]:
         """``fold x := a(e) in b``: the measures of ``e`` by what it shares with its surroundings."""
-        monomials = [_measured(expr.aggregate, summand) for summand in self.of(expr.source, env)]
+        measures = _measures(expr.aggregate, element_type(expr.source))
+        monomials = [_measured(expr.aggregate, measures, s) for s in self.of(expr.source, env)]
         extra = (Var("v", element_type(expr.source)),) if expr.aggregate in ORDERED else ()
-        width = {"count": 1, "sum": 2, "avg": 2, "var": 3, "stdev": 3}.get(expr.aggregate, 1)
-        query, args = self.closed(monomials, _outer(env), width, extra)
+        query, args = self.closed(monomials, _outer(env), len(measures), extra)
         var = Var(self.names.fresh(expr.var.name), expr.var.type)
         lift = Lift(var, expr.aggregate, query, args)
         return [
@@ -304,14 +304,29 @@ def _vars(terms: list[Term]) -> tuple[Var, ...]:
     return tuple(term for term in terms if isinstance(term, Var))
 
 
-def _measured(aggregate: str, summand: Summand) -> Monomial:
+def _measures(aggregate: str, element: Type) -> tuple[int, ...]:
+    """The powers of the value that an aggregate sums; the zeroth is the count.
+
+    An exact sum needs no count: where it is zero, a missing entry says the same.
+    """
+    match aggregate, element:
+        case "sum", Scalar("int" | "decimal"):
+            return (1,)
+        case ("sum" | "avg"), _:
+            return (0, 1)
+        case ("var" | "stdev"), _:
+            return (0, 1, 2)
+    return (0,)
+
+
+def _measured(aggregate: str, powers: tuple[int, ...], summand: Summand) -> Monomial:
     value, sign = summand.tree, const(summand.sign)
     if aggregate in ORDERED:
         return Monomial((value,), (sign,), summand.factors)
     weights: list[Term] = [sign]
-    for _ in range({"count": 0, "sum": 1, "avg": 1}.get(aggregate, 2)):
+    for _ in range(max(powers)):
         weights.append(call("*", weights[-1], value))
-    return Monomial((), tuple(weights), summand.factors)
+    return Monomial((), tuple(weights[power] for power in powers), summand.factors)
 
 
 def _unified(monomials: list[Monomial], fixed: frozenset[str]) -> tuple[Monomial, ...]:

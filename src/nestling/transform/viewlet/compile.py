@@ -34,7 +34,7 @@ from nestling.program.statements import (
     TableDecl,
     ViewPlan,
 )
-from nestling.program.traverse import Parts, is_safe, parts, substitute_term
+from nestling.program.traverse import Parts, in_order, is_safe, parts, substitute_term
 from nestling.transform.lower import FlatView
 from nestling.transform.lower.unify import unify
 from nestling.transform.plan import Unplannable, plan
@@ -85,14 +85,20 @@ def compile_views(
 
 @dataclass(frozen=True)
 class Stored:
-    """A map and, in ``measures``, where what was asked for stands among its ``weights``."""
+    """A map and where in it stands what was asked for: ``measures`` among its ``weights``, keys in this ``order``."""
 
     name: str
     weights: tuple[Weights, ...]
     measures: tuple[int, ...] = ()
+    order: tuple[int, ...] = ()
 
-    def at(self, wanted: tuple[Weights, ...]) -> Stored:
-        return Stored(self.name, self.weights, tuple(self.weights.index(measure) for measure in wanted))
+    def at(self, wanted: tuple[Weights, ...], order: tuple[int, ...]) -> Stored:
+        places = tuple(self.weights.index(measure) for measure in wanted)
+        return Stored(self.name, self.weights, places, order)
+
+    def arranged(self, args: tuple[Term, ...]) -> tuple[Term, ...]:
+        """``args`` in the order of the map's keys; those of a group of an ordered map lack the last."""
+        return tuple(args[i] for i in self.order if i < len(args))
 
 
 def _is_count(weight: Term) -> bool:
@@ -146,14 +152,14 @@ class Compiler:
     def stored(self, query: Query, role: str, why: str, ordered: bool = False) -> Stored:
         """The map that holds ``query``, made if there is none yet, and where in it the query's measures stand."""
         reduced = tuple(without_implied(monomial, self.tables) for monomial in query.monomials)
-        query = Query(query.keys, reduced, query.width)
+        query, order = in_order(Query(query.keys, reduced, query.width), ordered)
         split_ = parts(query)
         # A nested map is added to late in a trigger and a component early, so the two are never one.
         key = (split_.body, ordered, role in NESTED)
         self.wanted[key] = tuple(dict.fromkeys((*self.wanted.get(key, ()), *split_.measures)))
         for candidate in self.by_identity.get(key, []):
             if set(split_.measures) <= set(candidate.weights):
-                return candidate.at(split_.measures)
+                return candidate.at(split_.measures, order)
         if not is_safe(query):
             raise CannotCompile(f"a map needs every key bound by a row: {query}")
         if ordered and not is_nonnegative(query):
@@ -161,7 +167,7 @@ class Compiler:
         if len(self.maps) >= MOST_MAPS:
             raise CannotCompile(f"more than {MOST_MAPS} maps")
         weights = tuple(dict.fromkeys((*self.known.get(key, ()), *split_.measures)))
-        return self.make(key, split_, weights, query, role, why).at(split_.measures)
+        return self.make(key, split_, weights, query, role, why).at(split_.measures, order)
 
     def make(
         self, key: Identity, of: Parts, weights: tuple[Weights, ...], query: Query, role: str, why: str
@@ -202,7 +208,7 @@ class Compiler:
         for chosen in subsets(factors):
             event = self.event(name, chosen[0])
             steps, times = zip(*(self.flipped(factor, event) for factor in chosen), strict=True)
-            matches = [(factor.args, event.keys) for factor in chosen]
+            matches = [(self.nested_map(f).arranged(f.args), event.keys) for f in chosen]
             delta = replaced(monomial, chosen, matches, times)
             if delta is not None:
                 given = (*event.keys, *event.old, *event.new)
@@ -253,7 +259,7 @@ class Compiler:
         for component in pieces.stored:
             found = self.stored(component.query, role, component.why)
             counts = self.counts_of(found)
-            steps.append(Find(found.name, component.query.keys, (), counts))
+            steps.append(Find(found.name, found.arranged(component.query.keys), (), counts))
             weights = [
                 _times(counts[found.measures[i]], w)
                 for i, w in zip(component.measures, weights, strict=True)
@@ -286,12 +292,12 @@ class Compiler:
                 return [Each(bag, pattern, count)], count
             case Lift(var, aggregate, _, args):
                 found = self.nested_map(factor)
-                return [Measure(var, aggregate, found.name, args, found.measures)], None
+                return [Measure(var, aggregate, found.name, found.arranged(args), found.measures)], None
             case Pointwise(operator, _, args):
                 found = self.nested_map(factor)
                 counts = self.counts_of(found)
                 value = Var(self.names.fresh("n"), INT)
-                find = Find(found.name, args, (), counts)
+                find = Find(found.name, found.arranged(args), (), counts)
                 return [find, Combine(value, operator, tuple(counts[i] for i in found.measures))], value
 
     def counts_of(self, found: Stored) -> tuple[Var, ...]:

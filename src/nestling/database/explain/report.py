@@ -1,0 +1,162 @@
+"""What is known of a view, as plain data: texts, numbers and lists, so that it is also JSON."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Construct:
+    """One construct of the query: the code of its class, what a change of it costs, and why."""
+
+    code: str
+    text: str
+    cost: str
+    reason: str
+    #: Whether it keeps the query from being efficiently incrementalizable.
+    obstacle: bool
+
+
+@dataclass(frozen=True)
+class Part:
+    """One flat query of the shredded form, with its delta; ``params`` are the columns of a dictionary's labels."""
+
+    name: str
+    params: list[str]
+    query: str
+    delta: str
+    degree: str
+    #: What makes the degree ⊤.
+    degree_because: str
+    cost: str
+    delta_cost: str
+
+
+@dataclass(frozen=True)
+class Map:
+    """A stored map: what is under which key, what for, and how much it is now."""
+
+    name: str
+    keys: list[str]
+    measures: list[str]
+    role: str
+    purpose: str
+    why: str
+    definition: str
+    #: Where it is read: when which table changes, or for which part of the answer.
+    read_by: list[str]
+    #: The other views that read it.
+    shared_with: list[str]
+    indexes: list[list[str]]
+    entries: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as far as the view reads it: by which columns it is indexed."""
+
+    name: str
+    columns: list[str]
+    key: list[str]
+    indexes: list[list[str]]
+    read_by: list[str]
+    entries: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a plan. ``access`` is probe, slice, scan, bag, test or compute."""
+
+    text: str
+    access: str
+    source: str = ""
+    by: list[str] = field(default_factory=list)
+    #: How many entries it finds, on average, as things stand.
+    finds: float = 1.0
+
+
+@dataclass(frozen=True)
+class Work:
+    """A statement: what it does, step by step, and what that costs."""
+
+    text: str
+    cost: str
+    finds: float
+    steps: list[Step]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Statements that start from the same: a row, or a change of a map that the row brought about."""
+
+    when: str
+    statements: list[Work]
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """What one row of a table sets off for this view, on top of being stored itself."""
+
+    table: str
+    columns: list[str]
+    cost: str
+    batches: list[Batch]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How rows, or the elements of one inner bag, are found when they are asked for.
+
+    ``kind`` is stored (they are what a map holds), table (an index of a table finds them), assembled (they are
+    put together from parts) or input (the bag of a table, as it is).
+    """
+
+    what: str
+    path: str
+    given: list[str]
+    kind: str
+    why: str
+    parts: list[Work]
+
+
+@dataclass(frozen=True)
+class Function:
+    """A generated function."""
+
+    name: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """All of it."""
+
+    view: str
+    type: str
+    query: str
+    reads: list[str]
+    refresh: str
+    store: str
+    verdict: str
+    #: Whether changes are passed on; else every read evaluates the query, and ``reason`` says why.
+    maintained: bool
+    reason: str
+    warnings: list[str]
+    degree: str
+    degree_because: str
+    cost: str
+    time: str
+    constructs: list[Construct]
+    parts: list[Part]
+    maps: list[Map]
+    tables: list[Table]
+    readings: list[Reading]
+    triggers: list[Trigger]
+    code: list[Function]
+
+    def data(self) -> dict[str, Any]:
+        """The report as dictionaries and lists."""
+        return asdict(self)

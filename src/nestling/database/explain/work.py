@@ -1,0 +1,112 @@
+"""What the statements of a program do for one view, and what each step costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import assert_never
+
+from nestling.calculus.terms import Var
+from nestling.database.explain.columns import columns_of, last
+from nestling.database.explain.report import Batch, Step, Trigger, Work
+from nestling.database.explain.sizes import entries, slice_size
+from nestling.engine.local.engine import LocalEngine
+from nestling.engine.local.storage import Positions
+from nestling.program import statements as program
+from nestling.program.phrases import phrases, used_after
+from nestling.program.show import event_vars, show_event, show_statement
+from nestling.program.statements import Add, Assign, Both, Check, Combine, Each, Find, Measure, Propagate
+
+#: A statement is shown inside a list inside a list.
+WIDTH = 92
+
+
+class Workbook:
+    """Statements of a running program, described."""
+
+    def __init__(self, engine: LocalEngine) -> None:
+        self.engine, self.program = engine, engine.program
+
+    def trigger(self, table: str, targets: set[str]) -> Trigger:
+        """What a row of ``table`` sets off in ``targets``."""
+        trigger = self.program.triggers[table]
+        given = (*trigger.columns, trigger.times)
+        adds = [action for action in trigger.actions if isinstance(action, Add)]
+        batches = [Batch("for the row", self.all_of(adds, given, targets))]
+        for action in trigger.actions:
+            if isinstance(action, Propagate):
+                for event, then in action.events:
+                    works = self.all_of(then, event_vars(event), targets)
+                    batches.append(Batch(show_event(action.map, event), works))
+        columns = [last(column.name) for column in trigger.columns]
+        batches = [batch for batch in batches if batch.statements]
+        costs = [work.cost for batch in batches for work in batch.statements]
+        return Trigger(table, columns, _sum_of(costs), batches)
+
+    def all_of(self, adds: Iterable[Add], given: Sequence[Var], targets: set[str]) -> list[Work]:
+        wanted = [add for add in adds if add.statement.target in targets]
+        return [self.statement(add.statement, given, later=add.later) for add in wanted]
+
+    def statement(
+        self, statement: program.Statement, given: Sequence[Var], *, later: bool = False, skipped: int = 0
+    ) -> Work:
+        """One statement, started from ``given``."""
+        text = show_statement(statement, given, later=later, skipped=skipped, width=WIDTH)
+        say = phrases(statement, given)
+        used = used_after(statement)
+        steps = [
+            self.step(step, say.step(step, later_used))
+            for step, later_used in zip(statement.steps, used, strict=True)
+        ]
+        factors = [_factor(step) for step in steps if step.access in ("slice", "scan", "bag")]
+        target = self.program.maps.get(statement.target)
+        if target is not None and target.ordered:
+            factors.append(f"log |{target.name}|")
+        finds = round(prod(step.finds for step in steps), 1)
+        return Work(text, f"O({' · '.join(factors) or '1'})", finds, steps)
+
+    def step(self, step: program.Step, text: str) -> Step:
+        match step:
+            case Find(source, args, known, _):
+                by = self.attributes(source, known)
+                access = self.access(source, known, len(args))
+                return Step(text, access, source, by, slice_size(self.engine, source, known))
+            case Measure(_, _, source, args):
+                return Step(text, "probe", source, self.attributes(source, tuple(range(len(args)))))
+            case Check():
+                return Step(text, "test")
+            case Each():
+                return Step(text, "bag")
+            case Combine() | Assign() | Both():
+                return Step(text, "compute")
+            case _:
+                assert_never(step)
+
+    def attributes(self, source: str, known: Positions) -> list[str]:
+        names = columns_of(self.program, source)
+        return [last(names[position]) for position in known]
+
+    def access(self, source: str, known: Positions, arity: int) -> str:
+        table = self.program.tables.get(source)
+        by_key = table is not None and table.key and set(table.key) <= set(known)
+        if len(known) == arity or by_key:
+            return "probe"
+        return "slice" if known else "scan"
+
+    def scanned(self, source: str) -> str:
+        """What a scan of ``source`` goes through."""
+        return f"all {entries(self.engine, source):,} entries of {source}"
+
+
+def _factor(step: Step) -> str:
+    if step.access == "slice":
+        return f"|{step.source} by {', '.join(step.by)}|"
+    return f"|{step.source or 'inner bag'}|"
+
+
+def _sum_of(costs: Sequence[str]) -> str:
+    """The dearest of ``costs`` alone; several, where none is the least, added up."""
+    terms = dict.fromkeys(cost[2:-1] for cost in costs)
+    if len(terms) > 1:
+        terms.pop("1", None)
+    return f"O({' + '.join(terms) or '1'})"

@@ -1,0 +1,53 @@
+"""Every file in ``examples``: runs as a script, and as a pipeline with its data."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.commands import EXAMPLES, nestling
+
+FILES = sorted(EXAMPLES.glob("*.py"))
+SAID = {
+    "movies": "Drive becomes a crime film\n"
+    "  American Beauty  Jarhead, Skyfall\n"
+    "  Bronson          Drive\n"
+    "  Drive            Bronson\n"
+    "  Jarhead          American Beauty, Skyfall\n"
+    "  Rush             Skyfall\n"
+    "  Skyfall          American Beauty, Jarhead, Rush\n"
+    "\n"
+    "movies by director: {'Howard': 1, 'Mendes': 3, 'Refn': 2}\n",
+    "shop": "spend {'Ada': 900, 'Ben': 1070}\n"
+    "\n"
+    "Ada's order 1 gains two cups\n"
+    "  Ada, orders.items + ('cup', 2, 1800)\n"
+    "\n"
+    "tea gets dearer\n"
+    "  Ada, orders.items - ('tea', 2, 900)\n"
+    "  Ada, orders.items + ('tea', 2, 1100)\n"
+    "  Ben, orders.items - ('tea', 1, 450)\n"
+    "  Ben, orders.items + ('tea', 1, 550)\n"
+    "\n"
+    "refused: constraint positive would be broken by Row(id=9, pid=1)\n"
+    "\n"
+    "spend {'Ada': 2900, 'Ben': 1170}\n",
+}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_as_a_script(path):
+    run = subprocess.run(
+        [sys.executable, "-X", "utf8", str(path)], capture_output=True, encoding="utf-8", check=False
+    )
+
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.endswith(SAID[path.stem])
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("command", ["run", "verify"])
+def test_as_a_pipeline(command, path):
+    result = nestling(command, path, "--changes", EXAMPLES / "data" / path.stem)
+
+    assert result.exit_code == 0, result.output
