@@ -3,11 +3,135 @@
 A pass takes the input text of a case, the relations in force (name to type, both as written in the spec)
 and the words after ``apply <name>``; it answers with the text that belongs below ``----``. A pass that is
 meant to refuse its input answers with the message of the refusal.
+
+The words are: for ``delta`` the relations that change, ``then`` between one round and the next (all that
+the query reads, where there are none); for ``cost`` the mode and sizes such as ``R=5``, symbols where there
+are none; for ``flags``, ``shred``, ``classify`` and ``derive`` the inner bags that deep updates reach, such
+as ``R.items``; for ``shred`` also ``all``, which shreds every level.
 """
 
 from collections.abc import Callable, Mapping
+from itertools import groupby
 from typing import TypeAlias
 
-SpecPass: TypeAlias = Callable[[str, Mapping[str, str], tuple[str, ...]], str]
+from nestling.calculus.parse import parse, parse_type
+from nestling.calculus.show import show
+from nestling.calculus.terms import Change, Expr, Relation
+from nestling.calculus.traverse import relations, walk
+from nestling.calculus.types import Bag, show_type
+from nestling.calculus.typing import check, type_of
+from nestling.errors import QueryError
+from nestling.transform.classify import classify
+from nestling.transform.cost import ONE, Cost, Many, Mode, cost, show_cost, symbolic_size, tcost
+from nestling.transform.degree import TOP, degree
+from nestling.transform.delta import delta
+from nestling.transform.derive import derive
+from nestling.transform.flags import DeepPath, infer_flags
+from nestling.transform.normalize import normalize
+from nestling.transform.shred import dictionaries, shred
+from nestling.transform.simplify import simplify
+from nestling.values.update import change_name
 
-PASSES: dict[str, SpecPass] = {}
+SpecPass: TypeAlias = Callable[[str, Mapping[str, str], tuple[str, ...]], str]
+Words: TypeAlias = tuple[str, ...]
+
+
+def read(text: str, types: Mapping[str, str]) -> Expr:
+    catalog = {name: parse_type(type_) for name, type_ in types.items()}
+    return parse(text, {name: type_ for name, type_ in catalog.items() if isinstance(type_, Bag)})
+
+
+def on_query(answer: Callable[[Expr, Words], str]) -> SpecPass:
+    """A pass over the query that the input says."""
+
+    def apply(text: str, types: Mapping[str, str], words: Words) -> str:
+        try:
+            return answer(read(text, types), words)
+        except QueryError as error:
+            return str(error)
+
+    return apply
+
+
+def rewriting(rewrite: Callable[[Expr], Expr]) -> SpecPass:
+    return on_query(lambda query, words: show(rewrite(query)))
+
+
+def checked(query: Expr, words: Words) -> str:
+    check(query)
+    return show_type(type_of(query))
+
+
+def changed(query: Expr, words: Words) -> str:
+    rounds = [frozenset(group) for then, group in groupby(words, "then".__eq__) if not then]
+    for order, names in enumerate(rounds or [relations(query)], start=1):
+        query = delta(query, names, order)
+    return show(query)
+
+
+def of_degree(query: Expr, words: Words) -> str:
+    found = degree(query)
+    return "⊤" if found == TOP else str(found)
+
+
+def costs(query: Expr, words: Words) -> str:
+    mode: Mode = "sum" if "sum" in words else "sup"
+    given = dict(word.split("=") for word in words if "=" in word)
+    known: dict[str, Cost] = {name: Many(int(count), ONE) for name, count in given.items()}
+    found = cost(query, {**symbols(query), **known}, mode)
+    return f"{show_cost(found)}\ntime {tcost(found)}"
+
+
+def symbols(query: Expr) -> dict[str, Cost]:
+    found: dict[str, Cost] = {}
+    for node in walk(query):
+        match node:
+            case Relation(name, type_):
+                found[name] = symbolic_size(name, type_)
+            case Change(name, type_, order):
+                found[change_name(name, order)] = symbolic_size(change_name(name, order), type_)
+    return found
+
+
+def deep_paths(words: Words) -> frozenset[DeepPath]:
+    paths = [tuple(word.split(".")) for word in words]
+    return frozenset((name, tuple(path)) for name, *path in paths)
+
+
+def flagged(query: Expr, words: Words) -> Expr:
+    return infer_flags(normalize(query), deep_paths(words))
+
+
+def with_flags(query: Expr, words: Words) -> str:
+    query = flagged(query, words)
+    types = {node.name: node.type for node in walk(query) if isinstance(node, Relation)}
+    return "\n".join((show(query), *(f"{name}: {show_type(type_)}" for name, type_ in sorted(types.items()))))
+
+
+def in_parts(query: Expr, words: Words) -> str:
+    shredded = shred(normalize(query) if words == ("all",) else flagged(query, words))
+    parts = [(".".join(path), show(dictionary)) for path, dictionary in dictionaries(shredded.context)]
+    return "\n".join((show(shredded.flat), *(f"{path} ↦ {text}" for path, text in parts)))
+
+
+def derived(query: Expr, words: Words) -> str:
+    lines = []
+    for part in derive("q", query, deep_paths(words)).parts:
+        found = "⊤" if part.degree == TOP else part.degree
+        lines += [f"{part.name}, degree {found}, cost {show_cost(part.cost)}", show(part.query)]
+        lines += [f"its change, cost {show_cost(part.cost_of_change)}", show(part.change)]
+    return "\n".join(lines)
+
+
+PASSES: dict[str, SpecPass] = {
+    "check": on_query(checked),
+    "classify": on_query(lambda query, words: classify(flagged(query, words)).show()),
+    "cost": on_query(costs),
+    "degree": on_query(of_degree),
+    "delta": on_query(changed),
+    "derive": on_query(derived),
+    "flags": on_query(with_flags),
+    "normalize": rewriting(normalize),
+    "shred": on_query(in_parts),
+    "simplify": rewriting(simplify),
+}

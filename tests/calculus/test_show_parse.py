@@ -482,7 +482,7 @@ def refusal(text: str) -> str:
               line 1
                 for o in O where 1 < 2 and o.orders == o.orders union R
                                            ^^^^^^^^
-            hint: compare bags with equal(e₁, e₂), included(e₁, e₂) or is_empty(e)
+            hint: compare bags by content: fold n := count(differ(e₁, e₂)) in [n == 0]
             """,
         ),
         (
@@ -547,7 +547,7 @@ def test_an_error_says_what_where_and_what_to_do(text, message):
         ("R ⊎ S ⊎ M", "⊎ joins bags of one type, not int and ⟨name: str, gen: str, dir: str⟩", "M"),
         ("monus(R, M)", "monus joins bags of one type, not int and ⟨name: str, gen: str, dir: str⟩", "M"),
         ("monus(R)", "monus takes 2 bags, not 1", "monus"),
-        ("sng(lower('a', 'b'))", "lower takes 1 arguments, not 2", "lower"),
+        ("sng(lower('a', 'b'))", "lower takes 1 argument, not 2", "lower"),
         ("sng(1 + 'a')", "+ takes numbers, strings, or a date and a span, not int and str", "+"),
         ("[1 + 1]", "a condition is a bool, but 1 + 1 is a int", "1 + 1"),
         ("for x in R where x union S", "a condition is a bool, but x is a int", "x"),

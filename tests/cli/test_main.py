@@ -1,12 +1,13 @@
 """The commands there are, the version, and what is said where the extra is not installed."""
 
+import os
 import subprocess
 import sys
 
 from nestling import __version__
 from nestling.cli.derive import derivation_of_related
 from nestling.cli.problem import panel
-from tests.cli.commands import message, nestling
+from tests.cli.commands import EXAMPLES, message, nestling
 
 WITHOUT = """
 import runpy, sys
@@ -34,6 +35,19 @@ def test_python_dash_m():
     )
 
     assert run.stdout == f"nestling {__version__}\n"
+
+
+def test_a_stream_that_cannot_write_it_all_gets_what_it_can():
+    run = subprocess.run(
+        [sys.executable, "-m", "nestling", "verify", str(EXAMPLES / "shop.py")],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+    )
+
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.count("|   ?   |") == 2
 
 
 def test_without_the_extra():

@@ -34,16 +34,23 @@ from tests.strategies import FLAG, MAYBE, SCHEMA, Draw, Schema, scalars, values
 
 @dataclass(frozen=True)
 class World:
-    """Relations, and by name the columns that are their declared key."""
+    """Relations, and by name what is declared of them: their key, whose keys they hold, and whether rows stay."""
 
     schema: Schema
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    references: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]] = field(default_factory=dict)
+    append_only: frozenset[str] = frozenset()
 
     @cached_property
     def definitions(self) -> dict[str, TableDef]:
         # A relation of scalars or of bags has no columns to name; only its declarations need them.
         found: dict[str, Any] = {name: type_.element for name, type_ in self.schema.catalog.items()}
-        return {name: TableDef(name, element, self.keys.get(name, ())) for name, element in found.items()}
+        return {
+            name: TableDef(
+                name, element, self.keys.get(name, ()), self.references.get(name, ()), name in self.append_only
+            )
+            for name, element in found.items()
+        }
 
     @cached_property
     def levels(self) -> dict[str, Bag]:
@@ -58,7 +65,13 @@ class World:
     def tables(self) -> dict[str, TableDecl]:
         """What an engine stores."""
         rows = {
-            name: TableDecl(name, flat_columns(flat_type(table.record), name), table.key_positions)
+            name: TableDecl(
+                name,
+                flat_columns(flat_type(table.record), name),
+                table.key_positions,
+                tuple((_places(table, names), parent) for names, parent in table.references),
+                table.append_only,
+            )
             for name, table in self.definitions.items()
         }
         inner = {
@@ -68,6 +81,11 @@ class World:
             for name, level in self.levels.items()
         }
         return rows | inner
+
+
+def _places(table: TableDef, names: tuple[str, ...]) -> tuple[int, ...]:
+    """Where ``names`` stand in a flat row; columns are scalars and bags only, so each takes one place."""
+    return tuple(table.record.names.index(name) for name in names)
 
 
 def keyed() -> World:
@@ -81,8 +99,21 @@ def keyed() -> World:
     return World(Schema(catalog, types), {"K": ("a",), "P": ("a", "b"), "R": ("a",), "D": ("a",)})
 
 
-KEYLESS, KEYED = World(SCHEMA), keyed()
-WORLDS = {"keyless": KEYLESS, "keyed": KEYED}
+def referring() -> World:
+    """Children of an append-only table, one with a key and inner bags of its own; a table that refers to itself."""
+    pair, child = record(a=INT, b=INT), record(a=INT, b=INT, items=Bag(INT))
+    catalog = {"K": Bag(pair), "T": Bag(pair), "C": Bag(child), "B": Bag(pair)}
+    types = (INT, pair, UNIT, MAYBE, FLAG, child, Bag(INT))
+    return World(
+        Schema(catalog, types),
+        {"K": ("a",), "C": ("a",), "B": ("a",)},
+        {"T": ((("a",), "K"),), "C": ((("b",), "K"),), "B": ((("b",), "B"),)},
+        frozenset({"K", "B"}),
+    )
+
+
+KEYLESS, KEYED, REFERRING = World(SCHEMA), keyed(), referring()
+WORLDS = {"keyless": KEYLESS, "keyed": KEYED, "referring": REFERRING}
 
 
 @dataclass
@@ -119,6 +150,11 @@ class Stored:
             shredded[name] = {label: ZBag(rows) for label, rows in found.items()}
         return nested_database(shredded, self.world.schema.catalog)
 
+    def by_key(self, name: str, key: Row) -> Row | None:
+        """The row with this key."""
+        places = self.world.definitions[name].key_positions
+        return next((row for row in self.tables[name] if tuple(row[i] for i in places) == key), None)
+
     def labels(self, dictionary: str) -> set[Label]:
         """The labels of ``dictionary`` that a row has."""
         return {label for label in self.used_labels() if label.site == dictionary}
@@ -147,7 +183,7 @@ def steps(draw: Draw, stored: Stored) -> list[Event]:
     A row comes, goes, is replaced (under its key), shares the inner bags of another, or changes deep inside.
     """
     moves: list[Callable[[Draw, Stored], list[list[Event]]]] = [_insertion, _insertion]
-    if any(stored.tables[name] for name in stored.world.definitions):
+    if any(stored.tables[name] for name in stored.world.definitions if name not in stored.world.append_only):
         moves += [_deletion, _copy]
     if any(True for _ in stored.used_labels()):
         moves += [_deep_insertion, _deep_deletion]
@@ -162,16 +198,28 @@ def _insertion(draw: Draw, stored: Stored) -> list[list[Event]]:
     name = draw(st.sampled_from(sorted(stored.world.definitions)))
     table = stored.world.definitions[name]
     value = draw(values(table.record, 2))
+    if any(stored.by_key(parent, _key(table, names, value)) is None for names, parent in table.references):
+        return []
     if not table.key:
         return [stored.shredder(name).insertion(value, draw(st.sampled_from([1, 1, 2])))]
-    key = tuple(value[i] for i in table.key_positions)
-    old = [row for row in stored.tables[name] if tuple(row[i] for i in table.key_positions) == key]
-    gone = [stored.shredder(name).deletion(row, 1, stored) for row in old]
+    old = stored.by_key(name, tuple(value[i] for i in table.key_positions))
+    if old is not None and table.append_only:
+        return []
+    gone = [] if old is None else [stored.shredder(name).deletion(old, 1, stored)]
     return [*gone, stored.shredder(name).insertion(value, 1)]
 
 
+def _key(table: TableDef, names: tuple[str, ...], value: Row) -> Row:
+    return tuple(value[table.record.names.index(name)] for name in names)
+
+
 def _deletion(draw: Draw, stored: Stored) -> list[list[Event]]:
-    name = draw(st.sampled_from(sorted(n for n in stored.world.definitions if stored.tables[n])))
+    world = stored.world
+    name = draw(
+        st.sampled_from(
+            sorted(n for n in world.definitions if stored.tables[n] and n not in world.append_only)
+        )
+    )
     row = draw(st.sampled_from(sorted(stored.tables[name], key=repr)))
     times = draw(st.integers(1, stored.tables[name][row]))
     labels = {value for value in row if isinstance(value, Label)}
@@ -184,6 +232,7 @@ def _deletion(draw: Draw, stored: Stored) -> list[list[Event]]:
 def _copy(draw: Draw, stored: Stored) -> list[list[Event]]:
     """Another row with the inner bags of one that is there; under a key there is no other row."""
     names = [n for n, table in stored.world.definitions.items() if stored.tables[n] and not table.key]
+    names = [n for n in names if n not in stored.world.references]
     if not names:
         return _insertion(draw, stored)
     name = draw(st.sampled_from(sorted(names)))

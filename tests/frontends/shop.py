@@ -84,6 +84,18 @@ def as_bag(element: Type, result: Any) -> ZBag:
     return ZBag((_as_value(element, row), 1) for row in rows)
 
 
+def rounded(value: Any) -> Any:
+    """``value`` with floats cut to what does not depend on the order of a sum."""
+    match value:
+        case float():
+            return round(value, 6)
+        case tuple():
+            return tuple(map(rounded, value))
+        case ZBag():
+            return value.map(rounded)
+    return value
+
+
 def _as_value(type_: Type, value: Any) -> Any:
     match type_:
         case Record(parts):

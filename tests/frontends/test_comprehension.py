@@ -1,6 +1,7 @@
 """Python comprehensions mean in Nestling what they mean in Python."""
 
 import inspect
+import warnings
 from functools import cache
 
 import pytest
@@ -14,8 +15,11 @@ from nestling.calculus.terms import SingBag
 from nestling.calculus.traverse import binders, walk
 from nestling.calculus.types import Bag
 from nestling.calculus.typing import check, element_type
+from nestling.errors import QueryError
 from nestling.frontend.comprehension import translate
-from tests.frontends.shop import CATALOG, as_bag, as_python, databases
+from nestling.frontend.comprehension.read import TEXT_NAMES
+from tests.frontends.mutants import mutants
+from tests.frontends.shop import CATALOG, TABLES, as_bag, as_python, databases, rounded
 from tests.frontends.views import VIEWS
 from tests.typed import has_type
 
@@ -48,3 +52,22 @@ def test_the_term_is_well_formed(name):
     assert len(bound) == len(set(bound))
     assert sites == list(range(1, len(sites) + 1))
     assert parse(show(expr), {table: Bag(element) for table, element in CATALOG.items()}) == expr
+
+
+@given(text=mutants(), data=st.data())
+def test_any_other_answer_is_pythons_or_a_polite_no(text, data):
+    """Whatever is written: the same answer as in Python, or an error that shows the place."""
+    try:
+        expr = translate(text, CATALOG)
+    except QueryError as error:
+        assert error.at is not None
+        return
+    database = data.draw(databases(tuple(TABLES)))
+    names = {name: as_python(name, bag) for name, bag in database.items()}
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            expected = as_bag(element_type(expr), eval(text, {**TEXT_NAMES, **names}))
+    except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError):
+        return  # Python has no answer
+
+    assert rounded(evaluate(expr, database)) == rounded(expected)

@@ -179,6 +179,11 @@ def test_paths_that_cannot_be_a_store(tmp_path, monkeypatch):
     }.items():
         with pytest.raises(StoreError, match=why):
             FileStore.open(tmp_path / name)
+    Path(tmp_path, "loop").symlink_to(tmp_path / "loop")
+    for name in "x" * 300, "a\0b", "loop":
+        with pytest.raises(StoreError, match="cannot be"):
+            FileStore.open(tmp_path / name)
+    Path(tmp_path, "loop").unlink()
     with pytest.raises(StoreError, match="does not exist"):
         FileStore.open(tmp_path / "shop.nest", create=False)
     FileStore.open(tmp_path / "shop.nest").close()

@@ -154,25 +154,6 @@ def test_looking_changes_nothing(path):
     assert path.read_bytes() == before
 
 
-def test_a_kill_in_a_snapshot_leaves_the_one_before(path):
-    store = filled(path)
-    before, images = contents(store), []
-
-    def rows():
-        for number in range(40_000):  # more than SQLite's cache holds: it writes before the end
-            yield f"key {number}", "payload" * 20
-            if number % 5_000 == 0:
-                images.append(image(path))
-
-    store.write_snapshot(50, [("m", rows())])
-    store.close()
-    assert len({len(files["-wal"]) for files in images}) > 3
-    for files in images:
-        lay_out(files, path)
-        with FileStore.open(path) as again:
-            assert contents(again) == before
-
-
 def test_a_snapshot_streams(path):
     """Memory is that of a chunk, however many rows there are."""
     script = f"""
@@ -250,36 +231,6 @@ def test_a_log_may_grow_while_it_is_read(path):
             if seq <= 600:
                 store.append("more")
         assert len(list(store.read_log(0))) == 1200
-
-
-def test_a_full_disk_loses_nothing(path):
-    script = f"""
-import resource
-from nestling.errors import StoreError
-from nestling.storage.file import FileStore
-with FileStore.open({str(path)!r}) as store:
-    store.append("first")
-    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
-    for attempt in (
-        lambda: store.append("x" * 300_000),
-        lambda: store.write_snapshot(1, [("m", ((str(n), "p" * 100) for n in range(5_000)))]),
-    ):
-        try:
-            with store.transaction():
-                store.put_definition("view", "v", "x")
-                attempt()
-        except StoreError as error:
-            assert "was not changed" in str(error), error
-        else:
-            raise AssertionError
-        assert (store.definitions(), list(store.read_log(0))) == ([], [(1, "first")])
-    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    store.append("second")
-"""
-    done = run(script)
-    assert done.returncode == 0, done.stderr
-    with FileStore.open(path) as store:
-        assert contents(store) == ([], 0, [], [(1, "first"), (2, "second")])
 
 
 def test_stats_say_when_a_snapshot_is_due(path):

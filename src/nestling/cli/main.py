@@ -14,6 +14,7 @@ from nestling.cli.derive import derivation_of_related
 from nestling.cli.explain import Format, explain
 from nestling.cli.problem import Friendly
 from nestling.cli.run import run
+from nestling.cli.terminal import forgive_encodings
 from nestling.cli.verify import verify
 
 app = typer.Typer(
@@ -112,4 +113,5 @@ def derive_command() -> None:
 
 def main() -> None:
     """Run the command line."""
+    forgive_encodings()
     app(prog_name="nestling")

@@ -6,8 +6,10 @@ Without a terminal they write plain text, a hundred columns wide.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from typing import TypeAlias
 
 from rich.console import Console
@@ -26,6 +28,13 @@ def answers() -> Console:
 def messages() -> Console:
     """Standard error."""
     return _console(stderr=True)
+
+
+def forgive_encodings() -> None:
+    """Let a stream that cannot write a ``✓`` write a ``?``, and not fail."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _console(stderr: bool) -> Console:

@@ -41,11 +41,14 @@ class Shredder:
         self.table, self.numbers = table, numbers
 
     def insertion(self, value: Row, times: int) -> list[Event]:
-        """The events that add a nested row: its flat row, and the rows of its inner bags."""
+        """The events that add a nested row: the rows of its inner bags, then its flat row.
+
+        In this order a row never stands there with bags that are yet to be filled: an average of one has a value.
+        """
         key = tuple(value[i] for i in self.table.key_positions) or None
         events: list[Event] = []
         flat = tuple(self._flat(value, self.table.record, (), key, events))
-        return [Event(self.table.name, flat, times), *events]
+        return [*events, Event(self.table.name, flat, times)]
 
     def elements(self, path: Path, label: Label, bag: ZBag) -> list[Event]:
         """The events that add the elements of ``bag`` to the inner bag ``label`` at ``path``."""

@@ -92,5 +92,14 @@ class View:
                 hint="this is a bug in Nestling: please report it with the view's text",
             )
 
+    def explain(self, format: str = "text", code: bool = False) -> str:
+        """How the view is kept, and what that costs: as ``"text"``, ``"json"`` or a page in ``"html"``.
+
+        With ``code``, also the generated functions that serve it.
+        """
+        from nestling.database.explain import explain
+
+        return explain(self._database.state, self.name, format, code)
+
     def __repr__(self) -> str:
         return f"View({self.name}: {show_type(self.element)})"

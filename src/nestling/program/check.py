@@ -138,8 +138,8 @@ class _Checker:
 
     def statement(self, statement: Statement, given: Iterable[Var]) -> None:
         target = self.map(statement.target)
-        _same(len(statement.keys), len(target.columns), f"keys of {show_statement(statement)}")
-        _same(len(statement.amounts), target.width, f"amounts of {show_statement(statement)}")
+        _same(len(statement.keys), len(target.columns), f"keys of {statement.target}")
+        _same(len(statement.amounts), target.width, f"amounts of {statement.target}")
         self.steps(statement, given)
 
     def plan(self, view: str, plan: Plan) -> None:
@@ -207,7 +207,7 @@ class _Checker:
 
     def measure(self, step: Measure) -> None:
         decl = self.map(step.source)
-        if step.aggregate not in AGGREGATES or decl.role != "lift":
+        if step.aggregate not in AGGREGATES or decl.role not in NESTED:
             refuse(f"{step.aggregate} reads {step.source}")
         if decl.ordered != (step.aggregate in ORDERED):
             refuse(f"{step.aggregate} reads {step.source}, which is {'not ' * (not decl.ordered)}in order")

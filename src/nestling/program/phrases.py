@@ -8,7 +8,7 @@ from itertools import chain, count
 from typing import assert_never
 
 from nestling.calculus.functions import INFIX
-from nestling.calculus.layout import Doc, Line, group, nest
+from nestling.calculus.layout import Doc, Line, bracket, group, nest
 from nestling.calculus.show import show
 from nestling.calculus.terms import Call, Term, Var
 from nestling.calculus.traverse import walk
@@ -82,9 +82,11 @@ class Phrases:
         steps = [
             self.step(step, used) for step, used in zip(statement.steps, used_after(statement), strict=True)
         ]
-        target = f"{'Δ' * later}{statement.target or 'answer'}[{self.list(statement.keys[skipped:])}]"
-        head = f"{target} += {self.products(statement.amounts)}"
-        return group(head, nest(*((PART, text) for text in steps)))
+        name = f"{'Δ' * later}{statement.target or 'answer'}["
+        target = bracket(
+            name, self.terms(statement.keys[skipped:]), f"] += {self.products(statement.amounts)}"
+        )
+        return group(target, nest(*((PART, text) for text in steps)))
 
     def step(self, step: Step, later: frozenset[str]) -> str:
         """What ``step`` does, as far as ``later`` variables are concerned."""

@@ -51,7 +51,7 @@ def show_program(program: Program, width: int = WIDTH) -> str:
     for name, view in program.views.items():
         docs.append(_plan(f"view {name}", view.rows))
         if view.lookup is not None:
-            docs.append(_plan(f"view {name} at", view.lookup))
+            docs.append(_plan(f"view {name}", view.lookup))
         docs += [_plan(f"view {name} bag {shape[0]}", plan) for shape, plan in view.definitions.items()]
     return "\n".join(render(doc, width) for doc in docs)
 

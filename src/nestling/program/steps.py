@@ -91,14 +91,14 @@ def plans(view: ViewPlan) -> list[Plan]:
 
 def needed(program: Program, names: list[str]) -> list[str]:
     """``names``, and all maps and tables that keeping these maps up to date reads."""
+    sources: dict[str, list[str]] = {}
+    for trigger in program.triggers.values():
+        for statement in trigger_statements(trigger):
+            sources.setdefault(statement.target, []).extend(reads(statement))
     found = dict.fromkeys(names)
     pending = list(found)
     while pending:
-        target = pending.pop()
-        for trigger in program.triggers.values():
-            for statement in trigger_statements(trigger):
-                if statement.target == target:
-                    new = [name for name in reads(statement) if name not in found]
-                    found |= dict.fromkeys(new)
-                    pending += new
+        new = dict.fromkeys(name for name in sources.get(pending.pop(), ()) if name not in found)
+        found |= new
+        pending += new
     return list(found)

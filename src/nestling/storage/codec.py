@@ -14,7 +14,8 @@ strings. A tuple is an array. Everything else is an object with one member, whos
     {"l": [site, value, …]}    Label: the site, then the environment
     {"z": [value, times, …]}   ZBag: elements and multiplicities, sorted by the text of the element
 
-Measured on rows of five scalars: 700,000 encoded and 1,000,000 decoded per second.
+Measured on rows of five scalars, per second: 680,000 encoded and 970,000 decoded; in bags of rows, where they
+are sorted and hashed, 520,000 and 760,000.
 """
 
 from __future__ import annotations
@@ -89,10 +90,7 @@ def _encode(value: Any, depth: int) -> str:
         return f'{{"l":{_tuple((value.site, *value.environment), depth)}}}'
     if isinstance(value, tuple) and not isinstance(value, Label):  # a label is a tuple of its own kind
         return _tuple(value, depth)
-    raise StoreError(
-        f"a value of type {kind.__qualname__} cannot be stored: {value!r:.60}",
-        hint="convert it to bool, int, float, Decimal, str, bytes, date, datetime, timedelta, tuple or ZBag",
-    )
+    raise _unknown(value)
 
 
 def _tuple(value: tuple[Any, ...], depth: int) -> str:
@@ -218,10 +216,6 @@ def _read_label(raw: list[Any], depth: int) -> Label:
     return Label(site, tuple(environment))
 
 
-def _read_float(body: str) -> float:
-    return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[body]
-
-
 def _read_decimal(body: str) -> Decimal:
     value = Decimal(body)
     if _EXACT.to_sci_string(value) != body:  # a context without traps turns any text into NaN
@@ -266,7 +260,7 @@ def _flat(read: Callable[[Any], Any]) -> Callable[[Any, int], Any]:
 _NESTED, _INTEGERS, _SITES = frozenset((list, dict)), frozenset((int,)), frozenset((int, str))
 _READERS: Mapping[str, Callable[[Any, int], Any]] = {
     "i": _flat(lambda body: int(body, 16)),
-    "f": _flat(_read_float),
+    "f": _flat({"inf": math.inf, "-inf": -math.inf, "nan": math.nan}.__getitem__),
     "u": _flat(lambda body: _bytes(body).decode("utf-8", "surrogatepass")),
     "d": _flat(_read_decimal),
     "b": _flat(_bytes),
@@ -296,4 +290,11 @@ def _malformed(text: str, why: object) -> StoreError:
     return StoreError(
         f"not the text of a value: {text!r:.60} ({why})",
         hint="it was damaged, or written by something else; restore it from a copy",
+    )
+
+
+def _unknown(value: Any) -> StoreError:
+    return StoreError(
+        f"a value of type {type(value).__qualname__} cannot be stored: {value!r:.60}",
+        hint="convert it to bool, int, float, Decimal, str, bytes, date, datetime, timedelta, tuple or ZBag",
     )

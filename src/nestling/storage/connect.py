@@ -15,8 +15,8 @@ from types import TracebackType
 
 from nestling.errors import StoreError
 from nestling.storage.format import (
-    APPLICATION_ID,
     EMPTY,
+    NEW,
     SCHEMA,
     VERSION,
     Contents,
@@ -34,22 +34,36 @@ CHECKPOINT = 4000
 PATIENCE = 5.0  # seconds to wait for another program, such as the shell of SQLite, that looks into the file
 
 
-def check_path(path: Path, create: bool) -> None:
-    """Refuse a path that cannot be a store, before anything is made beside it."""
+def locate(path: str | os.PathLike[str], create: bool) -> Path:
+    """Where the store is or will be; refuse what cannot be one, before anything is made beside it."""
+    try:
+        where = Path(path).resolve()
+        if where.exists():
+            _check_file(where)
+        else:
+            _check_absent(where, create)
+    except (OSError, ValueError, RuntimeError) as error:  # too long a name, a zero byte, a loop of links
+        raise StoreError(f"{str(path)!r} cannot be a path: {error}", hint="choose another name") from error
+    return where
+
+
+def _check_file(path: Path) -> None:
     if path.is_dir():
         raise StoreError(f"{path} is a directory", hint="name a file in it")
-    if not path.exists():
-        if not create:
-            raise StoreError(f"{path} does not exist", hint="check the name, or open it with create=True")
-        if _size(_wal(path)):
-            raise StoreError(
-                f"{path} does not exist, but its write-ahead log {_wal(path).name} does",
-                hint=f"restore {path.name}, or delete {_wal(path).name} to start a new store",
-            )
-    elif not path.is_file():
+    if not path.is_file():
         raise StoreError(f"{path} is not a regular file", hint="choose another name")
-    elif not os.access(path, os.R_OK | os.W_OK):
+    if not os.access(path, os.R_OK | os.W_OK):
         raise StoreError(f"{path} may not be read and written", hint="change its permissions, or copy it")
+
+
+def _check_absent(path: Path, create: bool) -> None:
+    if not create:
+        raise StoreError(f"{path} does not exist", hint="check the name, or open it with create=True")
+    if _size(_wal(path)):
+        raise StoreError(
+            f"{path} does not exist, but its write-ahead log {_wal(path).name} does",
+            hint=f"restore {path.name}, or delete {_wal(path).name} to start a new store",
+        )
 
 
 def connect(path: Path, witness: int, synchronous: str) -> tuple[sqlite3.Connection, Contents]:
@@ -80,15 +94,11 @@ def _connect(path: Path, witness: int, synchronous: str) -> tuple[sqlite3.Connec
 def _create(path: Path) -> None:
     """Make an empty store. It is complete when ``path`` appears: a kill leaves at most ``path-new``."""
     new = path.with_name(f"{path.name}-new")
-    for leftover in new, _wal(new), path.with_name(f"{new.name}-shm"):
-        leftover.unlink(missing_ok=True)
+    for suffix in "", "-wal", "-shm":
+        path.with_name(f"{new.name}{suffix}").unlink(missing_ok=True)
     with closing(sqlite3.connect(new, isolation_level=None)) as db:
-        db.execute("PRAGMA synchronous = OFF")  # one sync at the end does for all
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        db.execute(f"PRAGMA user_version = {VERSION}")
-        for table in SCHEMA:
-            db.execute(table)
+        for statement in (*NEW, *SCHEMA):
+            db.execute(statement)
         db.execute("INSERT INTO state VALUES (?, ?, ?, ?)", EMPTY.state_row())
     _sync(new)
     new.replace(path)

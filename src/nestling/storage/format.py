@@ -32,10 +32,17 @@ SCHEMA = (
     "CREATE TABLE snapshot (id INTEGER PRIMARY KEY, map TEXT, body BLOB, checksum INTEGER)",
     "CREATE TABLE state (at INTEGER, chunks INTEGER, edits INTEGER, checksum INTEGER)",
 )
+NEW = (
+    "PRAGMA synchronous = OFF",  # one sync at the end does for all
+    "PRAGMA journal_mode = WAL",
+    f"PRAGMA application_id = {APPLICATION_ID}",
+    f"PRAGMA user_version = {VERSION}",
+)
 MAGIC = b"SQLite format 3\0"
 SEPARATOR = "\x1e"  # JSON escapes it, so that no encoded value contains it
 CHUNK = 1 << 16  # characters; smaller ones cost more rows, larger ones more memory, and none is faster
 LONGEST = 900_000_000  # bytes; SQLite takes rows of a billion
+SMALL = 1 << 20  # bytes of log that are never worth a snapshot
 _ENCODE = "pass values through nestling.storage.codec.encode"
 
 
@@ -62,6 +69,25 @@ class Contents:
 
 
 EMPTY = Contents({}, at=0, chunks=0, edits=0, snapshot_bytes=0, last=0, log_bytes=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Sizes: of the log and the snapshot without overhead, and of all on disk."""
+
+    log_entries: int
+    log_bytes: int
+    snapshot_bytes: int
+    file_bytes: int
+
+    @property
+    def snapshot_due(self) -> bool:
+        """Whether the log has outgrown the snapshot.
+
+        Snapshots taken when this says so write at most twice what the log does in the long run, and leave at
+        most one snapshot's worth of changes to replay.
+        """
+        return self.log_bytes > max(self.snapshot_bytes, SMALL)
 
 
 def checksum(body: bytes, *place: object) -> int:

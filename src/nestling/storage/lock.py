@@ -65,7 +65,8 @@ class Lock:
         """End exclusive use; without ``remove``, the witness stays."""
         with _holding:
             if remove:
-                self._path.unlink(missing_ok=True)
+                with suppress(OSError):  # a witness that stays only says what is true
+                    self._path.unlink()
             self._file.close()
             _held.pop(self._identity, None)
 

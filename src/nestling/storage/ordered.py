@@ -2,8 +2,8 @@
 
 A B+-tree. Beside its keys, a node keeps one list per measure: the values of its entries in a leaf, the sums
 of its kids above. Search is ``bisect`` and a running sum ``sum`` of a slice, so all work within a node is C.
-RATIO1
-RATIO2
+Its time being 1, for a third each of inserts, deletes and prefixes at 1k ... 1M keys: blocks of 256 or 512
+under a Fenwick tree take 0.9-1.3, a Fenwick tree with pending new keys 3 ... 47 (but 0.6 when only read).
 """
 
 from __future__ import annotations

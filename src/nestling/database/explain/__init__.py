@@ -1,5 +1,32 @@
-"""What Nestling knows of a view, for its user: why it is fast or not, what is stored, and what a change does."""
+"""What Nestling knows of a view, for its user: is it fast and why, what is stored, what does a change do."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
 
 from nestling.database.explain.collect import collect
+from nestling.database.explain.html import as_html
+from nestling.database.explain.report import Report
+from nestling.database.explain.text import as_text
+from nestling.errors import QueryError
 
-__all__ = ["collect"]
+if TYPE_CHECKING:
+    from nestling.database.state import State
+
+__all__ = ["Report", "collect", "explain"]
+
+
+def as_json(report: Report) -> str:
+    """The report as JSON."""
+    return json.dumps(report.data(), indent=2, ensure_ascii=False)
+
+
+FORMATS = {"text": as_text, "json": as_json, "html": as_html}
+
+
+def explain(state: State, view: str, format: str = "text", code: bool = False) -> str:
+    """The report on ``view`` in one of ``FORMATS``; with ``code``, the generated functions that serve it."""
+    if format not in FORMATS:
+        raise QueryError(f"format={format!r} is unknown", hint=f"one of {', '.join(map(repr, FORMATS))}")
+    return FORMATS[format](collect(state, view, code))

@@ -1,4 +1,4 @@
-"""How the rows of a view and its inner bags are found when they are read: stored, or put together from parts."""
+"""How the rows of a view and its inner bags are found when they are read: stored, or put together."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from nestling.program.statements import Find, Plan, Program, Statement, ViewPlan
 from nestling.program.steps import reads
 from nestling.transform.lower.view import shape_of
 
-TABLE = "an index of {sources} finds them: stored once more they would cost more on every change"
+TABLE = "an index of {sources} finds them: stored once more, they would cost more on every change"
 WHOLE = "they are the rows of {sources} themselves"
-ASSEMBLED = "each part is kept small and apart: stored as one, every change would have to be multiplied out"
+LOOKED_UP = (
+    "they are found in {first}, what goes with them in {rest}: a change of one leaves the others alone"
+)
+ASSEMBLED = "each part is kept by itself: stored as one, every change would have to be multiplied out"
 OVERLAP = "; what several parts have in common is counted once, by taking it away again"
 
 
@@ -38,7 +41,9 @@ def _bags(book: Workbook, view: ViewPlan, plan: Plan, element: Type, path: Path)
                 yield from _bags(book, view, below, type_.element, inner)
             for source in dict.fromkeys(_column(book.program, s, key) for s, key in keys):
                 if source:
-                    yield Reading(f"inner bag {where}", where, [], "input", f"it is the bag {source} itself", [])
+                    yield Reading(
+                        f"inner bag {where}", where, [], "input", f"it is the bag {source} itself", []
+                    )
 
 
 def _leaves(type_: Type, path: Path) -> Iterator[tuple[Path, Type]]:
@@ -74,6 +79,10 @@ def _kind(program: Program, plan: Plan, parts: list[Work]) -> tuple[str, str]:
         return "table", (WHOLE if scan else TABLE).format(sources=names)
     if not sources:
         return "stored", "they depend on no table"
+    if len(parts) == 1:
+        first = next((step.source for step in parts[0].steps if step.access in ("slice", "scan")), sources[0])
+        rest = " and ".join(source for source in sources if source != first)
+        return "assembled", LOOKED_UP.format(first=first, rest=rest)
     return "assembled", ASSEMBLED + OVERLAP * any(map(_takes_away, plan.statements))
 
 

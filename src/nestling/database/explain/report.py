@@ -20,7 +20,7 @@ class Construct:
 
 @dataclass(frozen=True)
 class Part:
-    """One flat query of the shredded form, with its delta; ``params`` are the columns of a dictionary's labels."""
+    """One flat query of the shredded form, with its delta; ``params`` are the columns of its labels."""
 
     name: str
     params: list[str]
@@ -110,8 +110,8 @@ class Trigger:
 class Reading:
     """How rows, or the elements of one inner bag, are found when they are asked for.
 
-    ``kind`` is stored (they are what a map holds), table (an index of a table finds them), assembled (they are
-    put together from parts) or input (the bag of a table, as it is).
+    ``kind`` is stored (they are what a map holds), table (they are rows of a table), assembled (they are put
+    together from parts) or input (the bag of a table, as it is).
     """
 
     what: str

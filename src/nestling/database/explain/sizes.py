@@ -1,4 +1,4 @@
-"""How many entries there are and, roughly, how many bytes they take: from a sample, each entry counted by itself."""
+"""How many entries there are and, roughly, how many bytes they take: a sample, each entry by itself."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def slice_size(engine: LocalEngine, name: str, known: Positions) -> float:
     store = engine.stores[name]
     total = entries(engine, name)
     if len(known) == store.arity or (store.key and set(store.key) <= set(known)):
-        return min(total, 1)
+        return float(min(total, 1))
     groups = len(engine.names[store.index(known)]) if known in store.patterns else 1
-    return round(total / max(groups, 1), 1) if known else total
+    return round(total / max(groups, 1), 1) if known else float(total)
 
 
 def _container(stored: Any) -> int:

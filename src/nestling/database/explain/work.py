@@ -9,7 +9,7 @@ from typing import assert_never
 from nestling.calculus.terms import Var
 from nestling.database.explain.columns import columns_of, last
 from nestling.database.explain.report import Batch, Step, Trigger, Work
-from nestling.database.explain.sizes import entries, slice_size
+from nestling.database.explain.sizes import slice_size
 from nestling.engine.local.engine import LocalEngine
 from nestling.engine.local.storage import Positions
 from nestling.program import statements as program
@@ -92,10 +92,6 @@ class Workbook:
         if len(known) == arity or by_key:
             return "probe"
         return "slice" if known else "scan"
-
-    def scanned(self, source: str) -> str:
-        """What a scan of ``source`` goes through."""
-        return f"all {entries(self.engine, source):,} entries of {source}"
 
 
 def _factor(step: Step) -> str:

@@ -26,7 +26,17 @@ from nestling.frontend.comprehension.nulls import is_nullable
 from nestling.frontend.comprehension.ordering import of_sorted
 from nestling.frontend.comprehension.records import is_record_class, of_dict_call, of_record_class
 from nestling.frontend.comprehension.scalars import number, text
-from nestling.frontend.comprehension.values import Helper, Many, Object, One, Row, Value, fields_of, shown
+from nestling.frontend.comprehension.values import (
+    Helper,
+    Items,
+    Many,
+    Object,
+    One,
+    Row,
+    Value,
+    fields_of,
+    shown,
+)
 
 Builtin = Callable[[ast.Call, Env], Value]
 
@@ -188,11 +198,15 @@ def _of_bool(node: ast.Call, env: Env) -> Value:
 
 
 def _of_list(node: ast.Call, env: Env) -> Value:
+    if not node.args and not node.keywords:
+        return Items(())
     found = bag(_only(node, "list", env), env)
     return Many(found.expr, "list", found.term)
 
 
 def _of_set(node: ast.Call, env: Env) -> Value:
+    if not node.args and not node.keywords:
+        return Items((), "set")
     part = _only(node, "set", env)
     return as_set(env.value(part), part, env)
 

@@ -210,5 +210,5 @@ def _column_hint(left: Value, right: Value) -> str:
         if isinstance(value, One):
             type_ = term_type(value.term)
             if isinstance(type_, Record) and type_.names:
-                return f"compare with a column: x.{type_.names[0]}"
-    return "compare with one of its fields"
+                return f"take one of its fields: [x.{type_.names[0]} for x in …]"
+    return "take one of its fields"

@@ -29,7 +29,7 @@ from nestling.frontend.comprehension.values import (
     singleton,
 )
 
-_LAST = "in Python the last one would win, and a bag has no last; use an aggregate, or a list of pairs"
+_LAST = "in Python the last one would win, and a bag has no last: aggregate, or list the pairs"
 
 
 def of_dict_comprehension(node: ast.DictComp, env: Env) -> Many:

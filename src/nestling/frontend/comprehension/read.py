@@ -75,7 +75,9 @@ def read_text(text: str) -> Definition:
         case [ast.FunctionDef() as function]:
             return Definition(function, source)
     raise QueryError(
-        "a view is one comprehension", hint="write [… for x in …], or one function that returns it"
+        "a view is one comprehension",
+        at=Span(1, 0, clean.split("\n", 1)[0]),
+        hint="write [… for x in …], or one function that returns it",
     )
 
 
@@ -87,6 +89,8 @@ def read_function(function: object) -> Definition:
             f"{_shown(function)} is not a Python function",
             hint="pass a function, a lambda, or the text of the comprehension with language='python'",
         )
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise QueryError("an async function is not supported", hint="define it with def")
     lines = _lines(function)
     try:
         functions = _functions("".join(lines))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 
 from nestling.calculus.build import call, const
+from nestling.calculus.functions import FUNCTIONS
 from nestling.calculus.terms import Call, Const, Term
-from nestling.calculus.types import NUMERIC, Scalar
+from nestling.calculus.types import NUMERIC, Scalar, show_type
 from nestling.frontend.comprehension.bags import chosen, combined
 from nestling.frontend.comprehension.capture import capture
 from nestling.frontend.comprehension.conditions import of_not, test
@@ -119,8 +120,13 @@ def _conditional(holds: Term, then: Term, otherwise: Term, node: ast.expr, env: 
     match holds, then:
         case Call("not", (Call("is_null", (term,)),)), Call("coalesce", (same, _)) if term == same:
             # x if x is not None else y
-            return applied("coalesce", [term, otherwise], node, env, "if")
-    return applied("if", [holds, then, otherwise], node, env, "if … else")
+            function, args = "coalesce", [term, otherwise]
+        case _:
+            function, args = "if", [holds, then, otherwise]
+    if FUNCTIONS[function].result([scalar_type(arg) for arg in args]) is None:
+        types = f"{show_type(scalar_type(then))} and {show_type(scalar_type(otherwise))}"
+        raise env.error(node, f"the branches have no type in common: {types}", "convert one of them")
+    return call(function, *args)
 
 
 def of_fstring(node: ast.JoinedStr, env: Env) -> Value:

@@ -18,7 +18,7 @@ from nestling.calculus.types import Bag, Record, Type, show_type
 from nestling.calculus.typing import element_type, term_type
 
 #: How much of a type is shown.
-LONGEST = 80
+LONGEST = 76
 
 Form: TypeAlias = Literal["list", "set", "dict", "generator"]
 

@@ -147,6 +147,11 @@ def show_cost(cost: Cost) -> str:
         case Costs(fields):
             return f"⟨{', '.join(map(show_cost, fields))}⟩"
         case Many(count, each):
-            return f"{'' if count == 1 else count}{{{show_cost(each)}}}"
+            return f"{'' if count == 1 else _show_count(count)}{{{show_cost(each)}}}"
         case _:
             assert_never(cost)
+
+
+def _show_count(count: Cardinality) -> str:
+    text = str(count)
+    return f"({text})" if " + " in text and not text.startswith("max(") else text

@@ -2,12 +2,14 @@
 
 ``[a ∨ b] = [a] + [b] − [a]·[b]``: with the disjuncts apart, each summand is bound by its own equalities, and a
 change meets the rows that match it instead of all. Negations are pushed to the comparisons first. Beyond ``MOST``
-summands a condition is left whole: a test on rows found otherwise.
+summands a condition is left whole: a test on rows found otherwise. So is a condition that may be undefined: what
+stands before it says where it is asked.
 """
 
 from __future__ import annotations
 
-from nestling.calculus.terms import Call, Term
+from nestling.calculus.terms import Call, Const, Term
+from nestling.calculus.traverse import walk
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
 
@@ -30,9 +32,11 @@ def summands(test: Term) -> list[Signed]:
 
 def _expand(test: Term) -> list[Signed]:
     match test:
-        case Call("and", (left, right)):
+        case Call("and", (left, right)) if is_total(right):
             return _times(_expand(left), _expand(right))
-        case Call("or", (left, right)) if _has_equality(left) and _has_equality(right):
+        case Call("and", (left, _)):
+            return [(sign, (*tests, test)) for sign, tests in _expand(left)]
+        case Call("or", (left, right)) if _has_equality(left) and _has_equality(right) and is_total(right):
             a, b = _expand(left), _expand(right)
             return [*a, *b, *((-sign, tests) for sign, tests in _times(a, b))]
     return [(1, (test,))]
@@ -45,8 +49,20 @@ def _times(left: list[Signed], right: list[Signed]) -> list[Signed]:
 def _conjuncts(test: Term) -> list[Term]:
     match test:
         case Call("and", (left, right)):
-            return [*_conjuncts(left), *_conjuncts(right)]
+            return [*_conjuncts(left), *(_conjuncts(right) if is_total(right) else [test])]
     return [test]
+
+
+def is_total(term: Term) -> bool:
+    """Whether ``term`` has a value whatever its variables are; a division need not, and stays behind its guards."""
+    return not any(
+        isinstance(node, Call) and node.function in ("/", "//", "%") and not _is_nonzero(node.args[1])
+        for node in walk(term)
+    )
+
+
+def _is_nonzero(divisor: Term) -> bool:
+    return isinstance(divisor, Const) and bool(divisor.value)
 
 
 def _has_equality(test: Term) -> bool:

@@ -13,6 +13,7 @@ from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
 from nestling.program.flat import Factor, Lift, Monomial, Test
 from nestling.program.traverse import substitute, term_vars
+from nestling.transform.lower.conditions import is_total
 from nestling.transform.simplify import simplify_term
 
 
@@ -37,7 +38,7 @@ def _solve(monomial: Monomial, test: Test, fixed: frozenset[str]) -> Monomial | 
             for var, term in ((left, right), (right, left)):
                 # What a lift computes may depend on the variable: it is tested, never put in its place.
                 apart = fixed | term_vars(term)
-                free = isinstance(var, Var) and var.name not in apart
+                free = isinstance(var, Var) and var.name not in apart and is_total(term)
                 if free and computed.isdisjoint(term_vars(var, term)) and _alike(var, term):
                     rest = tuple(f for f in monomial.factors if f is not test)
                     null = _nulls_apart(name, var, term)

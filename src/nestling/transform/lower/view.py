@@ -14,7 +14,7 @@ from itertools import product as combinations
 from math import prod
 from typing import assert_never
 
-from nestling.calculus.build import call, const, leaves
+from nestling.calculus.build import call, conjunction, const, leaves
 from nestling.calculus.terms import (
     BagVar,
     Change,
@@ -49,7 +49,7 @@ from nestling.calculus.types import ELEMENT, LABEL, Bag, Record, Scalar, Type, d
 from nestling.calculus.typing import element_type, term_type
 from nestling.program.flat import ORDERED, Atom, Factor, Lift, Monomial, Pointwise, Query, Shape, Test, Unnest
 from nestling.program.traverse import factor_vars, substitute_term, term_vars
-from nestling.transform.lower.conditions import summands
+from nestling.transform.lower.conditions import is_total, summands
 from nestling.transform.lower.unify import unify
 from nestling.transform.shred import Shredded, dictionaries
 
@@ -289,7 +289,16 @@ class _Lowering:
 
 
 def _joined(outer: Summand, inner: Summand, tree: Term) -> Summand:
-    return Summand(tree, outer.sign * inner.sign, (*outer.factors, *inner.factors))
+    guards = [factor.test for factor in outer.factors if isinstance(factor, Test)]
+    guarded = (_guarded(factor, guards) for factor in inner.factors)
+    return Summand(tree, outer.sign * inner.sign, (*outer.factors, *guarded))
+
+
+def _guarded(factor: Factor, guards: list[Term]) -> Factor:
+    """A test that may be undefined, asked only where the tests before it hold."""
+    if guards and isinstance(factor, Test) and not is_total(factor.test):
+        return Test(conjunction([*guards, factor.test]))
+    return factor
 
 
 def _outer(env: Env) -> dict[str, Var]:

@@ -22,6 +22,7 @@ from nestling.calculus.typing import term_type
 from nestling.program.flat import Atom, Factor, Monomial, Query, Test
 from nestling.program.statements import TableDecl
 from nestling.program.traverse import factor_terms, factor_vars, term_vars
+from nestling.transform.lower.conditions import is_total
 
 Tables = Mapping[str, TableDecl]
 Names = frozenset[str]
@@ -120,7 +121,10 @@ def _store(
     group: list[Atom], tests: Sequence[Factor], own: Names, used: Names, weights: list[list[Term]]
 ) -> tuple[Stored, list[list[Term]]]:
     inside = [
-        [f for f in factors if term_vars(f) and term_vars(f) <= own and not term_vars(f) <= used]
+        [
+            f for f in factors
+            if term_vars(f) and term_vars(f) <= own and not term_vars(f) <= used and is_total(f)
+        ]
         for factors in weights
     ]
     left = [[f for f in factors if f not in i] for factors, i in zip(weights, inside, strict=True)]

@@ -1,0 +1,201 @@
+"""A report as text, readable at a hundred columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from textwrap import wrap
+
+from nestling.database.explain.report import Construct, Map, Part, Reading, Report, Step, Table, Trigger, Work
+
+WIDTH = 100
+#: A delta of more lines is cut: the other formats have all of it.
+LONGEST = 24
+LONGEST_COST = 200
+
+
+def as_text(report: Report) -> str:
+    """All sections, a blank line between them."""
+    sections = [
+        _head(report), ["query", *_indented(report.query)], _constructs(report), _shredded(report),
+        _stored(report), _readings(report), _triggers(report), _code(report),
+    ]  # fmt: skip
+    return "\n\n".join("\n".join(section) for section in sections if section) + "\n"
+
+
+def _head(report: Report) -> list[str]:
+    lines = _prose(f"view {report.view}: {report.type}", "", "  ")
+    lines += [f"  {report.verdict}"]
+    if report.maintained:
+        how = "maintained on every change"
+    else:
+        how = f"evaluated by the reference on every read, because {report.reason}"
+    options = (
+        f"refresh {report.refresh} · store {report.store} · reads {', '.join(report.reads) or 'no table'}"
+    )
+    lines += [*_prose(how, "  "), f"  {options}"]
+    for warning in report.warnings:
+        lines += _prose(f"! {warning}", "  ", "    ")
+    return lines
+
+
+def _constructs(report: Report) -> list[str]:
+    lines = ["constructs"]
+    for construct in report.constructs:
+        lines += _construct(construct)
+    because = f", because of {report.degree_because}" if report.degree_because else ""
+    lines += _prose(f"degree {report.degree}{because}", "  ", "    ")
+    return lines + _prose(f"cost {report.cost}, time {report.time}", "  ", "    ")
+
+
+def _construct(construct: Construct) -> list[str]:
+    mark = "!" if construct.obstacle else " "
+    return [
+        f"{mark} {construct.code:8} {construct.text}",
+        f"           {construct.cost}: {construct.reason}",
+    ]
+
+
+def _shredded(report: Report) -> list[str]:
+    return ["shredded form", *(line for part in report.parts for line in _part(part))]
+
+
+def _part(part: Part) -> Iterator[str]:
+    params = f"({', '.join(part.params)})" if part.params else ""
+    yield f"  {part.name}{params}"
+    yield from _indented(part.query, 4)
+    yield f"  δ({part.name}){params}"
+    yield from _indented(_cut(part.delta), 4)
+    because = f" ({part.degree_because})" if part.degree_because else ""
+    yield from _prose(f"degree {part.degree}{because}, cost {part.cost}", "    ", "      ")
+    yield from _prose(f"cost of the change {shorten(part.delta_cost)}", "    ", "      ")
+
+
+def _cut(text: str) -> str:
+    lines = text.splitlines()
+    if len(lines) <= LONGEST:
+        return text
+    return "\n".join([*lines[:LONGEST], f"… and {len(lines) - LONGEST} lines more"])
+
+
+def _stored(report: Report) -> list[str]:
+    if not report.maintained:
+        return []
+    lines = _columns("stored for this view", "entries", "bytes")
+    for stored in report.maps:
+        lines += _map(stored)
+    for table in report.tables:
+        lines += _table(table)
+    return lines
+
+
+def _columns(text: str, entries: str, size: str) -> list[str]:
+    *above, last = wrap(text, 76, initial_indent=_indent(text), subsequent_indent="      ")
+    return [*above, f"{last:<76} {entries:>10} {size:>10}"]
+
+
+def _indent(text: str) -> str:
+    return " " * (len(text) - len(text.lstrip()))
+
+
+def _map(stored: Map) -> list[str]:
+    head = f"  {stored.name}[{', '.join(stored.keys)}] → {', '.join(stored.measures)}"
+    lines = _columns(head, f"{stored.entries:,}", size_text(stored.bytes))
+    lines += _prose(f"{stored.role}: {stored.purpose}; {stored.why}", "      ")
+    lines += _indented(stored.definition, 6)
+    facts = [f"read by {_list(stored.read_by)}"] if stored.read_by else []
+    facts += [f"indexed {_indexes(stored.indexes)}"] if stored.indexes else []
+    facts += [f"shared with {_list(stored.shared_with)}"] if stored.shared_with else []
+    return lines + _prose("; ".join(facts), "      ")
+
+
+def _table(table: Table) -> list[str]:
+    key = f" by {', '.join(table.key)}" if table.key else ""
+    head = f"  table {table.name}({', '.join(table.columns)}){key}"
+    lines = _columns(head, f"{table.entries:,}", size_text(table.bytes))
+    facts = [f"read by {_list(table.read_by)}"] if table.read_by else ["not read: its rows only pass by"]
+    facts += [f"indexed {_indexes(table.indexes)}"] if table.indexes else []
+    return lines + _prose("; ".join(facts), "      ")
+
+
+def _indexes(indexes: Iterable[list[str]]) -> str:
+    return "; ".join(f"by {', '.join(index)}" for index in indexes)
+
+
+def _readings(report: Report) -> list[str]:
+    if not report.readings:
+        return []
+    return ["when it is read", *(line for reading in report.readings for line in _reading(reading))]
+
+
+def _reading(reading: Reading) -> list[str]:
+    given = f", given {', '.join(reading.given)}" if reading.given else ""
+    parts = f" from {len(reading.parts)} parts" if len(reading.parts) > 1 else ""
+    lines = _prose(f"{reading.what}{given}: {reading.kind}{parts}: {reading.why}", "  ", "    ")
+    return lines + [line for work in reading.parts for line in _work(work)]
+
+
+def _triggers(report: Report) -> list[str]:
+    if not report.triggers:
+        return []
+    return ["when a row comes or goes", *(line for trigger in report.triggers for line in _trigger(trigger))]
+
+
+def _trigger(trigger: Trigger) -> Iterator[str]:
+    yield from _prose(f"on {trigger.table}({', '.join(trigger.columns)}): {trigger.cost}", "  ", "    ")
+    if not trigger.batches:
+        yield "    nothing but the row itself, in its table and the indexes above"
+    for number, batch in enumerate(trigger.batches):
+        if number or batch.when != "for the row":
+            yield f"    {batch.when}:"
+        for work in batch.statements:
+            yield from _work(work)
+
+
+def _work(work: Work) -> Iterator[str]:
+    yield from _indented(work.text, 6)
+    accesses = [_access(step) for step in work.steps if step.source or step.access == "bag"]
+    if accesses:
+        yield from _prose(f"{work.cost}: {', then '.join(accesses)}", "        ")
+
+
+def _access(step: Step) -> str:
+    by = f" by {', '.join(step.by)}" if step.by else ""
+    found = f" (≈ {step.finds:,g})" if step.access in ("slice", "scan") else ""
+    return f"{step.access} {step.source or 'inner bag'}{by}{found}"
+
+
+def _code(report: Report) -> list[str]:
+    if not report.code:
+        return []
+    return ["generated code", *(f"\n{function.source}" for function in report.code)]
+
+
+def size_text(size: float) -> str:
+    """Bytes as people say them.
+
+    >>> size_text(900), size_text(12_345), size_text(3_400_000)
+    ('900 B', '12.3 kB', '3.4 MB')
+    """
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} GB"
+
+
+def shorten(cost: str) -> str:
+    """A formula that is read, not looked at."""
+    return cost if len(cost) <= LONGEST_COST else cost[: LONGEST_COST - 1] + "…"
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(names)
+
+
+def _indented(text: str, by: int = 2) -> list[str]:
+    return [" " * by + line for line in text.splitlines()]
+
+
+def _prose(text: str, first: str, rest: str | None = None) -> list[str]:
+    below = first if rest is None else rest
+    return wrap(text, WIDTH, initial_indent=first, subsequent_indent=below, break_on_hyphens=False)
