@@ -26,7 +26,7 @@ from nestling.database.state import State
 from nestling.database.table import Table
 from nestling.database.transaction import Transaction
 from nestling.database.view import Subscription, View
-from nestling.errors import ChangeError, ConstraintError, QueryError
+from nestling.errors import ChangeError, ConstraintError, NestlingError, QueryError
 from nestling.frontend.comprehension import translate
 from nestling.frontend.schema import python_value, record_type, row_value
 from nestling.transform.classify import Verdict
@@ -160,6 +160,11 @@ class Database:
             self._forget(kind, name, lambda: self.state.drop_view(name))
             return
         readers = [view.name for view in self.state.views.values() if name in relations(view.query)]
+        readers += [
+            table.name
+            for table in self.state.tables.values()
+            if table.name != name and any(parent == name for _, parent in table.references)
+        ]
         if name not in self.state.tables:
             raise QueryError(f"there is no {name!r}", hint=_known([*self.state.tables, *self.state.views]))
         if readers:
@@ -293,6 +298,7 @@ class Database:
 
     def _commit(self, events: list[Event], started: float) -> None:
         self.version += 1
+        self.state.committed(events)
         tables = Counter(event.table for event in events)
         changes = {name: self._change(name) for name in self.state.watched}
         statements = sum(self.state.statements_of(table) * n for table, n in tables.items())
@@ -309,7 +315,10 @@ class Database:
 
     def _check_constraints(self) -> None:
         for name, definition in self.constraints.items():
-            rows = self.state.read(name)
+            try:
+                rows = self.state.read(name)
+            except NestlingError as error:
+                raise ChangeError(f"constraint {error.what}", hint="nothing was changed") from error
             if rows:
                 raise self._violation(definition, rows)
 

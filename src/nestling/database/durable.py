@@ -11,6 +11,7 @@ that are read before it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -124,13 +125,15 @@ def _map_name(decl: Any) -> str:
 
 def largest_number(state: State) -> int:
     """The largest number that a label without a key has; new labels come after it."""
-    numbers = (
-        int(str(row[0].environment[0])[1:])
+    labels = (
+        str(value.environment[0])
         for name in state.engine.program.tables
         for row in state.engine.table(name)
-        if row and isinstance(row[0], Label) and str(row[0].environment[0]).startswith("#")
+        for value in row
+        if isinstance(value, Label)
     )
-    return max(numbers, default=-1)
+    # A key may look like a number that was given to a label; then some numbers are left out.
+    return max((int(label[1:]) for label in labels if re.fullmatch(r"#[0-9]+", label)), default=-1)
 
 
 def _table_text(table: TableDef) -> str:

@@ -5,17 +5,20 @@ Views that no program can maintain are evaluated by the reference when they are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from nestling.calculus.evaluate import evaluate
 from nestling.database.change import Change
 from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.lazy import LazyView
 from nestling.database.rows import Event, Row, nested
 from nestling.database.watching import read_change
 from nestling.engine.local.engine import LocalEngine
+from nestling.errors import NestlingError, QueryError
 from nestling.program.flat import Query
-from nestling.program.statements import Add, MapDecl, Propagate, TableDecl
+from nestling.program.statements import Add, MapDecl, Program, Propagate, TableDecl
 from nestling.program.traverse import canonical
 from nestling.transform.lower import FlatView, lower
 from nestling.transform.lower.view import CannotLower
@@ -24,9 +27,14 @@ from nestling.transform.shred import shred
 from nestling.transform.simplify import simplify
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.compile import CannotCompile
+from nestling.transform.viewlet.components import Store
 from nestling.transform.viewlet.watch import Watch, watches
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
+
+
+#: What Python raises where a term has no value.
+UNDEFINED = (ArithmeticError, TypeError, ValueError)
 
 
 class State:
@@ -40,6 +48,7 @@ class State:
         self.watched: dict[str, list[Watch]] = {}
         self._before: dict[str, ZBag] = {}
         self._statements: dict[str, int] = {}
+        self.lazy: dict[str, LazyView] = {}
         self.engine = LocalEngine(compile_views({}, {}))
 
     def declarations(self) -> dict[str, TableDecl]:
@@ -53,34 +62,73 @@ class State:
     def add_view(self, view: ViewDef) -> None:
         """Compile ``view`` and bring its maps up to date with the rows that are there."""
         self.define(view)
-        self._install()
+        try:
+            self._install()
+        except UNDEFINED as error:
+            self._forget(view.name)
+            raise QueryError(
+                f"{view.name} cannot be computed from the rows that are there: {error}",
+                hint="exclude the value in the view, or delete the row first",
+            ) from error
 
     def define(self, view: ViewDef) -> None:
         """Compile ``view`` as far as it goes; where it cannot be maintained, note why."""
+        self.views[view.name] = view
+        if view.store == "none":
+            self.reasons[view.name] = 'store="none": nothing is kept of it'
+            return
         try:
             flat = lower(shred(normalize(simplify(normalize(view.query)))))
-            compile_views(self.declarations(), {view.name: flat})
+            compile_views(self.declarations(), {view.name: flat}, store={view.name: knob(view)})
             self.flat[view.name] = flat
         except (CannotLower, CannotCompile) as reason:
             self.reasons[view.name] = str(reason)
-        self.views[view.name] = view
+
+    def _is_lazy(self, name: str) -> bool:
+        return name in self.flat and self.views[name].refresh == "lazy"
+
+    def _eager(self) -> dict[str, FlatView]:
+        return {name: view for name, view in self.flat.items() if not self._is_lazy(name)}
+
+    def _program(self) -> Program:
+        logs = {level.name: level.query for levels in self.watched.values() for level in levels}
+        knobs = {name: knob(self.views[name]) for name in self.flat}
+        return compile_views(self.declarations(), self._eager(), logs, knobs)
+
+    def engine_of(self, name: str) -> LocalEngine:
+        """The engine that answers for a view, up to date."""
+        if not self._is_lazy(name):
+            return self.engine
+        if name not in self.lazy:
+            view = self.views[name]
+            self.lazy[name] = LazyView(name, self.flat[name], self.declarations(), knob(view))
+            self.lazy[name].note(event for event in self.events() if event.table in self.lazy[name].reads)
+        return self.lazy[name].fresh()
+
+    def committed(self, events: Sequence[Event]) -> None:
+        """Tell the views that are refreshed later."""
+        for view in self.lazy.values():
+            view.note(event for event in events if event.table in view.reads)
 
     def install(self) -> None:
         """An engine for what is defined, with nothing in it."""
-        self.engine = LocalEngine(compile_views(self.declarations(), self.flat))
+        self.engine = LocalEngine(self._program())
         self._statements = {}
 
     def drop_view(self, name: str) -> None:
+        self._forget(name)
+        self._install()
+
+    def _forget(self, name: str) -> None:
         del self.views[name]
         self.flat.pop(name, None)
         self.reasons.pop(name, None)
         self.watched.pop(name, None)
         self._before.pop(name, None)
-        self._install()
 
     def watch(self, name: str) -> None:
         """Log the changes of a view from now on."""
-        levels = watches(name, self.flat[name], self.declarations()) if name in self.flat else []
+        levels = watches(name, self.flat[name], self.declarations()) if name in self._eager() else []
         self.watched[name] = levels
         try:
             self._install()
@@ -116,7 +164,8 @@ class State:
         """The rows of a view whose first column is ``first``."""
         plan = self.engine.program.views.get(name)
         if plan is not None and plan.lookup is not None:
-            return self.engine.find(name, first)
+            with _computing(name):
+                return self.engine.find(name, first)
         return ZBag((row, n) for row, n in self.read(name).items() if _first(row) == first)
 
     def drop_table(self, name: str) -> None:
@@ -128,25 +177,30 @@ class State:
         old = self.engine
         logs = {level.name: level.query for levels in self.watched.values() for level in levels}
         program = compile_views(self.declarations(), self.flat, logs)
-        self.engine = LocalEngine(program)
-        self._statements = {}
+        engine = LocalEngine(program)
         kept = {identity(decl): name for name, decl in old.program.maps.items() if decl.role != "watch"}
         made = {name: identity(decl) for name, decl in program.maps.items() if decl.role != "watch"}
-        tables = [name for name in program.tables if name in old.program.tables]
+        tables = [name for name in self._inner_first() if name in old.program.tables]
         if all(key in kept for key in made.values()):
             for name in tables:
-                self.engine.load_table(name, old.table(name))
+                engine.load_table(name, old.table(name))
             for name, key in made.items():
-                self.engine.load_map(name, old.cells(kept[key]))
+                engine.load_map(name, old.cells(kept[key]))
         else:
             for name in tables:
                 for row, times in old.table(name).items():
-                    self.engine.apply(name, row, times)
-            self.engine.drain_all()
+                    engine.apply(name, row, times)
+            engine.drain_all()
+        # Only now: a row that cannot be computed leaves the old engine as it is.
+        self.engine, self._statements = engine, {}
+
+    def _inner_first(self) -> list[str]:
+        """The flat tables, a row's inner bags before the row."""
+        return [name for table in self.tables.values() for name in reversed(table.declarations)]
 
     def events(self) -> Iterable[Event]:
         """All stored rows, as the events that would bring them here."""
-        for name in self.engine.program.tables:
+        for name in self._inner_first():
             for row, times in self.engine.table(name).items():
                 yield Event(name, row, times)
 
@@ -156,17 +210,20 @@ class State:
         engine = LocalEngine(self.engine.program)
         for event in rows:
             engine.apply(*event)
+        engine.drain_all()
         self.engine = engine
 
     def read(self, name: str) -> ZBag:
         """The answer of a view, nested."""
-        if name in self.flat:
+        if name not in self.flat:
+            return self.evaluate(name)
+        with _computing(name):
             return self.engine.read(name)
-        return self.evaluate(name)
 
     def evaluate(self, name: str) -> ZBag:
         """The reference meaning of a view on the tables as they are."""
-        return evaluate(self.views[name].query, self.nested_tables())
+        with _computing(name):
+            return evaluate(self.views[name].query, self.nested_tables())
 
     def nested_tables(self) -> dict[str, ZBag]:
         """Every table, its inner bags in their rows."""
@@ -185,6 +242,22 @@ class State:
     def under(self, dictionary: str, label: Label) -> dict[Row, int]:
         """The rows of an inner bag of a table."""
         return self.engine.under(dictionary, label)
+
+
+@contextmanager
+def _computing(name: str) -> Iterator[None]:
+    try:
+        yield
+    except UNDEFINED as error:
+        raise NestlingError(
+            f"{name} cannot be computed: {error}", hint="exclude the value in the view, or delete the row"
+        ) from error
+
+
+def knob(view: ViewDef) -> Store:
+    """The materialisation knob of a view that has maps."""
+    store: Store = view.store  # type: ignore[assignment]  # "none" has no maps and does not come here
+    return store
 
 
 def _first(row: Any) -> Any:

@@ -8,18 +8,36 @@ are put back row by row and the maps computed anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
 
 from nestling.calculus.types import Path
 from nestling.database.definitions import TableDef
 from nestling.database.rows import Event, Row, Shredder, nested
-from nestling.database.state import State
+from nestling.database.state import UNDEFINED, State
 from nestling.errors import ChangeError
 from nestling.frontend.schema import element_value, python_value, row_value
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
 
 Shredders = Callable[[str], Shredder]
+P = ParamSpec("P")
+Change = Callable[Concatenate["Transaction", P], None]
+
+
+def _all_or_nothing(change: Change[P]) -> Change[P]:
+    """A change that is refused leaves what was done before it, and nothing of its own."""
+
+    @wraps(change)
+    def whole(transaction: Transaction, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        done = len(transaction.events)
+        try:
+            change(transaction, *args, **kwargs)
+        except BaseException:
+            transaction.rollback(done)
+            raise
+
+    return whole
 
 
 class Transaction:
@@ -29,12 +47,14 @@ class Transaction:
         self.state, self.shredder = state, shredder
         self.events: list[Event] = []
 
+    @_all_or_nothing
     def insert(self, table: str, rows: Iterable[object]) -> None:
         """Add rows: dicts, tuples, dataclasses."""
         definition = self._table(table)
         for row in rows:
             self._insert(definition, row_value(definition.record, row), 1)
 
+    @_all_or_nothing
     def delete(
         self,
         table: str,
@@ -54,6 +74,7 @@ class Transaction:
                 if where(python_value(definition.record, value)):
                     self._delete(definition, value, times)
 
+    @_all_or_nothing
     def update(self, table: str, *, key: Any, set: Mapping[str, Any]) -> None:
         """Give columns of the row with this ``key`` new values."""
         definition = self._table(table)
@@ -69,6 +90,7 @@ class Transaction:
         self._remove(definition, flat, 1)
         self._insert(definition, new, 1)
 
+    @_all_or_nothing
     def apply(self, changes: Mapping[str, Mapping[Any, int] | ZBag]) -> None:
         """Add a Z-bag per table: what is deleted goes first, so that a key may be given again."""
         for table, change in changes.items():
@@ -80,6 +102,7 @@ class Transaction:
             for row, times in total.positive().items():
                 self._insert(definition, row, times)
 
+    @_all_or_nothing
     def insert_into(self, table: str, key: Any, path: Path, elements: Iterable[object]) -> None:
         """Add elements to one inner bag."""
         definition, label = self._label(table, key, path)
@@ -88,6 +111,7 @@ class Transaction:
         bag = ZBag((element_value(element, value), 1) for value in elements)
         self._run(self.shredder(table).elements(path, label, bag))
 
+    @_all_or_nothing
     def delete_from(self, table: str, key: Any, path: Path, elements: Iterable[object]) -> None:
         """Remove elements from one inner bag."""
         definition, label = self._label(table, key, path)
@@ -98,9 +122,11 @@ class Transaction:
         for value in elements:
             wanted = element_value(element, value)
             found = self._element(name, label, wanted, element)
-            # An element with bags of its own takes them along.
-            whole = shredder.deletion(found, 1, self.state)
-            self._run([Event(name, (label, *found), -1), *whole[1:]])
+            gone = [Event(name, (label, *found), -1)]
+            if self.state.engine.count(name, (label, *found)) == 1:
+                # The last of equal elements takes its bags along.
+                gone += shredder.deletion(found, 1, self.state)[1:]
+            self._run(gone)
 
     def _element(self, name: str, label: Label, wanted: Any, element: Any) -> Row:
         for row in self.state.under(name, label):
@@ -108,11 +134,11 @@ class Transaction:
                 return row
         raise ChangeError(f"{python_value(element, wanted)} is not in {name} of {label.environment}")
 
-    def rollback(self) -> None:
-        """Undo all that was applied."""
-        for event in reversed(self.events):
-            self.state.engine.apply(event.table, event.row, -event.times)
-        self.events.clear()
+    def rollback(self, done: int = 0) -> None:
+        """Undo what was applied after the first ``done`` events."""
+        while len(self.events) > done:
+            event = self.events.pop()
+            self._apply(Event(event.table, event.row, -event.times))
 
     def _table(self, name: str) -> TableDef:
         if name not in self.state.tables:
@@ -196,10 +222,11 @@ class Transaction:
         if path not in definition.levels:
             known = ", ".join(".".join(p) for p in definition.levels) or "none"
             raise ChangeError(f"{table} has no inner bag {'.'.join(path)!r}", hint=f"inner bags: {known}")
-        if path[:-1] in definition.levels:
+        outer = next((path[:i] for i in range(1, len(path)) if path[:i] in definition.levels), None)
+        if outer is not None:
             raise ChangeError(
                 f"{'.'.join(path)} lies inside elements that have no key",
-                hint=f"replace the element: delete it from {'.'.join(path[:-1])} and insert it changed",
+                hint=f"replace the element: delete it from {'.'.join(outer)} and insert it changed",
             )
         flat = self._row_of(definition, key)
         site = ".".join((table, *path))
@@ -207,25 +234,32 @@ class Transaction:
 
     def _run(self, events: Iterable[Event]) -> None:
         for event in events:
-            before = self.state.engine.count(event.table, event.row)
-            try:
-                self.state.engine.apply(*event)
-            except (ArithmeticError, TypeError, ValueError) as error:
-                self.state.engine.put(event.table, event.row, before)
-                self._restore()
-                raise ChangeError(
-                    f"a view cannot be computed for {event.row} of {event.table}: {error}",
-                    hint="exclude the value in the view, or do not insert it",
-                ) from error
+            self._apply(event)
             self.events.append(event)
 
+    def _apply(self, event: Event) -> None:
+        before = self.state.engine.count(event.table, event.row)
+        try:
+            self.state.engine.apply(*event)
+        except UNDEFINED as error:
+            self.state.engine.put(event.table, event.row, before)
+            self._restore()
+            raise ChangeError(
+                f"a view cannot be computed for {event.row} of {event.table}: {error}",
+                hint="exclude the value in the view, or do not insert it",
+            ) from error
+
     def _restore(self) -> None:
-        """Put the tables back and compute the maps anew; the failed trigger may have changed some of them."""
+        """Compute the maps anew from the tables; the failed trigger may have changed some of them.
+
+        What is logged is told from where the transaction began.
+        """
         engine = self.state.engine
         for event in reversed(self.events):
             engine.put(event.table, event.row, engine.count(event.table, event.row) - event.times)
-        self.events.clear()
         self.state.rebuild()
+        for event in self.events:
+            self.state.engine.apply(*event)
 
 
 def _shown(key: tuple[Any, ...]) -> str:

@@ -141,6 +141,16 @@ def _reads(expr: Expr, outer: Outer) -> bool:
     )
 
 
+def _changes_in_place(body: Expr, outer: Outer) -> bool:
+    """Whether an inner bag changes while its row stays: it reads a relation, or a shredded bag of the row."""
+    return is_input_dependent(body) or any(
+        element_type(node.body) != Bag(element_type(node), opaque=True)
+        and not outer.keys().isdisjoint(free_vars(node))
+        for node in walk(body)
+        if isinstance(node, Flatten)
+    )
+
+
 def _classes(expr: Expr, outer: Outer) -> list[Class]:
     match expr:
         case Union() | Negate() | Flatten():
@@ -151,7 +161,7 @@ def _classes(expr: Expr, outer: Outer) -> list[Class]:
             changing = [factor for _, factor in factors if _reads(factor, outer)]
             return [Class.BIL if len(changing) > 1 else Class.LIN]
         case SingBag(_, body, opaque):
-            return [Class.OPQ if opaque else Class.SHR] if is_input_dependent(body) else []
+            return [Class.OPQ if opaque else Class.SHR] if _changes_in_place(body, outer) else []
         case CountWise():
             return [Class.CNT if is_base(element_type(expr)) else Class.CAN]
         case Fold(_, aggregate, source, _) if _reads(source, outer):

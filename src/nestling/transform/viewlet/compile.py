@@ -38,7 +38,7 @@ from nestling.program.traverse import Parts, in_order, is_safe, parts, substitut
 from nestling.transform.lower import FlatView
 from nestling.transform.lower.unify import unify
 from nestling.transform.plan import Unplannable, plan
-from nestling.transform.viewlet.components import split
+from nestling.transform.viewlet.components import Store, split
 from nestling.transform.viewlet.events import replaced, row_deltas, subsets
 from nestling.transform.viewlet.naming import renamed
 from nestling.transform.viewlet.references import without_implied
@@ -66,15 +66,20 @@ def compile_views(
     tables: Mapping[str, TableDecl],
     views: Mapping[str, FlatView],
     watched: Mapping[str, Query] | None = None,
+    store: Mapping[str, Store] | None = None,
 ) -> Program:
     """The program that maintains ``views`` over ``tables``, and logs what changes in the ``watched`` queries.
 
-    Equal maps are stored once.
+    Equal maps are stored once. ``store`` has the materialisation knob of views that do not leave it at ``"auto"``.
     """
     wanted: dict[Identity, tuple[Weights, ...]] = {}
     for _ in range(ROUNDS):
         compiler = Compiler(dict(tables), wanted)
-        plans = {name: compiler.view(name, view) for name, view in views.items()}
+        plans = {}
+        for name, view in views.items():
+            compiler.store = (store or {}).get(name, "auto")
+            plans[name] = compiler.view(name, view)
+        compiler.store = "auto"
         for name, query in (watched or {}).items():
             compiler.watch(name, query)
         if compiler.wanted == wanted:
@@ -117,8 +122,11 @@ class Compiler:
     rows: dict[str, list[Statement]] = field(default_factory=dict)
     events: dict[str, list[tuple[Event, Statement]]] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
+    most: int = MOST_MAPS
+    store: Store = "auto"
 
     def view(self, name: str, view: FlatView) -> ViewPlan:
+        self.most = len(self.maps) + MOST_MAPS
         definitions = {shape: self.read(d.params, d.query, len(d.params)) for shape, d in view.definitions.items()}
         return ViewPlan(name, view.element, self.read((), view.rows), self.lookup(view.rows), definitions)
 
@@ -138,6 +146,7 @@ class Compiler:
         """Log what is added to ``query``."""
         if not is_safe(query):
             raise CannotCompile(f"the change is not bound by what is stored: {query}")
+        self.most = len(self.maps) + MOST_MAPS
         self.maps[name] = MapDecl(name, query, "watch", "it is watched")
         for monomial in query.monomials:
             self.maintain(name, monomial)
@@ -164,7 +173,7 @@ class Compiler:
             raise CannotCompile(f"a map needs every key bound by a row: {query}")
         if ordered and not is_nonnegative(query):
             raise CannotCompile(f"min, max and count_distinct of a bag that may have negative counts: {query}")
-        if len(self.maps) >= MOST_MAPS:
+        if len(self.maps) >= self.most:
             raise CannotCompile(f"more than {MOST_MAPS} maps")
         weights = tuple(dict.fromkeys((*self.known.get(key, ()), *split_.measures)))
         return self.make(key, split_, weights, query, role, why).at(split_.measures, order)
@@ -254,7 +263,7 @@ class Compiler:
         monomial = without_implied(monomial, self.tables)
         known = frozenset(var.name for var in given)
         bound = known | frozenset(s.var.name for s in before if isinstance(s, Both | Combine))
-        pieces = split(monomial, bound, self.tables)
+        pieces = split(monomial, bound, self.tables, self.store)
         steps, weights = list(before), list(pieces.weights)
         for component in pieces.stored:
             found = self.stored(component.query, role, component.why)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Call, Term, Var
@@ -26,6 +27,7 @@ from nestling.transform.lower.conditions import is_total
 
 Tables = Mapping[str, TableDecl]
 Names = frozenset[str]
+Store: TypeAlias = Literal["auto", "full", "counts"]
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,12 @@ class Split:
     weights: tuple[Term, ...]
 
 
-def split(monomial: Monomial, known: Names, tables: Tables) -> Split:
-    """The components of ``monomial`` once ``known`` are bound."""
+def split(monomial: Monomial, known: Names, tables: Tables, store: Store = "auto") -> Split:
+    """The components of ``monomial`` once ``known`` are bound; ``store`` is the materialisation knob.
+
+    ``"auto"`` stores what its tables do not answer as well, ``"full"`` stores every component that is not a table as
+    it stands, ``"counts"`` none: it reads the tables, and only aggregates and counts have maps.
+    """
     atoms = [factor for factor in monomial.factors if isinstance(factor, Atom)]
     rest = [factor for factor in monomial.factors if not isinstance(factor, Atom)]
     weights = [_product_factors(weight) for weight in monomial.weights]
@@ -60,13 +66,26 @@ def split(monomial: Monomial, known: Names, tables: Tables) -> Split:
         tests = [f for f in rest if isinstance(f, Test) and factor_vars(f) <= own and factor_vars(f) - known]
         outside = [factor for factor in rest if factor not in tests]
         used = known | factor_vars(*others, *outside) | term_vars(*monomial.keys)
-        if reads_directly(group, bool(tests), known, used | _weight_vars(weights), tables):
+        needed = used | _weight_vars(weights)
+        if _reads_tables(store, group, bool(tests), known, needed, tables):
             direct += group
             continue
         made, weights = _store(group, tests, own, used, weights)
         rest = outside
         stored.append(made)
     return Split(tuple(stored), (*direct, *rest), tuple(map(_product, weights)))
+
+
+def _reads_tables(
+    store: Store, group: list[Atom], tested: bool, known: Names, needed: Names, tables: Tables
+) -> bool:
+    match store:
+        case "counts":
+            return True
+        case "full":
+            return len(group) == 1 and not tested and factor_vars(*group) <= needed
+        case "auto":
+            return reads_directly(group, tested, known, needed, tables)
 
 
 def components(atoms: Sequence[Atom], known: Names) -> list[list[Atom]]:
