@@ -63,6 +63,8 @@ Draw = Callable[[st.SearchStrategy[Any]], Any]
 T = TypeVar("T")
 
 MAYBE, FLAG, MEAN = nullable(INT), nullable(BOOL), nullable(FLOAT)
+PAIR = record(a=INT, b=INT)
+FLAT: tuple[Type, ...] = (INT, PAIR, UNIT)
 
 
 @dataclass(frozen=True)
@@ -92,13 +94,12 @@ def schema(items: bool = False, rows: bool = False) -> Schema:
     row = record(a=INT, items=Bag(INT, items))
     catalog = {
         "S": Bag(INT),
-        "T": Bag(record(a=INT, b=INT)),
+        "T": Bag(PAIR),
         "R": Bag(row),
         "N": Bag(Bag(row, rows)),
         "U": Bag(record(a=INT, m=MAYBE)),
     }
-    flat = (INT, record(a=INT, b=INT), UNIT, MAYBE, FLAG)
-    return Schema(catalog, (*flat, row, Bag(INT, items), Bag(row, rows)))
+    return Schema(catalog, (*FLAT, MAYBE, FLAG, row, Bag(INT, items), Bag(row, rows)))
 
 
 def schemas() -> st.SearchStrategy[Schema]:
@@ -108,8 +109,6 @@ def schemas() -> st.SearchStrategy[Schema]:
 
 SCHEMA = schema()
 CATALOG = SCHEMA.catalog
-PAIR = record(a=INT, b=INT)
-FLAT: tuple[Type, ...] = (INT, PAIR, UNIT)
 
 
 def scalars(type_: Scalar) -> st.SearchStrategy[Any]:

@@ -106,7 +106,7 @@ def test_equal_inner_bags_have_labels_of_their_own():
 @pytest.mark.parametrize("fragment", ["nrc", "full"])
 @given(data=st.data())
 def test_query_under_all_flags(fragment, data):
-    """unshred(h^F, h^Γ) = h, the flags of inputs and of inner bags at random; all shredded is the paper's"""
+    """unshred(h^F, h^Γ) = h, the flags of inputs and of inner bags at random"""
     schema = data.draw(schemas())
     query = normalize(data.draw(queries(fragment, schema=schema)))
 
@@ -133,6 +133,17 @@ def means_the_same(query: Expr, flagged: Expr, nested: dict[str, ZBag]) -> None:
 
     assert has_type(evaluate(parts.flat, state), Bag(flat_type(element_type(flagged))))
     assert evaluate(back, state) == evaluate(query, nested)
+
+
+@given(queries("nrc", SCHEMA.nested), st.data())
+def test_query_shredded_at_every_level(query, data):
+    """as the paper has it: h^F and h^Γ are flat queries of finite degree, and unshred(h^F, h^Γ) = h"""
+    query = normalize(query)
+    bodies = list(parts_of(query).bodies())
+
+    assert not any(isinstance(node, SingBag) for body in bodies for node in walk(body))
+    assert all(degree(body) < TOP for body in bodies)
+    means_the_same(query, query, data.draw(databases(CATALOG, relations(query))))
 
 
 @given(queries("full", SCHEMA.nested), deep_paths())

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from nestling.calculus.types import Bag, Path, Type
+from nestling.calculus.types import UNIT, Bag, Path, Record, Type
+from nestling.database.patch import diff, document
+from nestling.errors import NestlingError
 from nestling.frontend.schema import python_value
-from nestling.values.bag import ZBag
+from nestling.values.bag import EMPTY, ZBag
 
 
 @dataclass(frozen=True)
@@ -28,11 +30,16 @@ class Inner:
     elements: ZBag
     within: tuple[Any, ...] = ()
     read: Callable[[], Any] = field(default=lambda: None, repr=False, compare=False)
+    row_type: Type = UNIT
 
     @property
     def row(self) -> Any:
         """The row as it is now, nested."""
-        return self.read()
+        return python_value(self.row_type, self.read())
+
+    def undone(self, row: Any) -> Any:
+        """``row``, a value of the calculus, as it was before this change of it."""
+        return _without(self.row_type, row, self.path, self.within, self.elements)
 
     @property
     def inserted(self) -> list[Any]:
@@ -54,6 +61,7 @@ class Change:
     element: Type
     rows: ZBag
     inner: tuple[Inner, ...] = ()
+    answer: Callable[[], tuple[int, ZBag]] = field(default=lambda: (0, EMPTY), repr=False, compare=False)
 
     def __bool__(self) -> bool:
         return bool(self.rows) or bool(self.inner)
@@ -73,6 +81,57 @@ class Change:
         yield from (("delete", row) for row in self.deleted)
         yield from (("insert", row) for row in self.inserted)
         yield from (("change", inner) for inner in self.inner)
+
+
+    def before(self, after: ZBag) -> ZBag:
+        """The view's answer before this change, given the one after it."""
+        old: dict[Any, Any] = {}
+        for inner in self.inner:
+            now = inner.read()
+            old[now] = inner.undone(old.get(now, now))
+        moved = ZBag((now, -after[now]) for now in old) + ZBag((was, after[now]) for now, was in old.items())
+        return after - self.rows + moved
+
+    def to_json_patch(self) -> list[dict[str, Any]]:
+        """The change as a JSON Patch of the view's document; see ``patch``."""
+        version, after = self.answer()
+        if version != self.version:
+            raise NestlingError(
+                f"{self.view} has changed again since version {self.version}",
+                hint="take the patch where the change is delivered: view.subscribe(lambda c: c.to_json_patch())",
+            )
+        before = document(self.element, self.before(after))
+        return diff(Bag(self.element), before, document(self.element, after))
+
+
+def _without(type_: Type, value: Any, path: Path, within: tuple[Any, ...], gone: ZBag) -> Any:
+    """``value`` with ``gone`` taken out of the bag at ``path``, through the elements ``within``."""
+    match type_:
+        case Record(fields):
+            return tuple(
+                _without(t, v, path[1:], within, gone) if name == path[0] else v
+                for (name, t), v in zip(fields, value, strict=True)
+            )
+        case Bag() if not path:
+            return value - gone
+        case Bag(element):
+            for inner, times in value.items():
+                scalars = tuple(_scalars(element, inner))
+                if scalars == within[: len(scalars)]:
+                    new = _without(element, inner, path, within[len(scalars) :], gone)
+                    return value + ZBag([(inner, -times), (new, times)])
+    raise LookupError(f"no element {within} at {path}")
+
+
+def _scalars(type_: Type, value: Any) -> Iterator[Any]:
+    match type_:
+        case Record(fields):
+            for (_, t), v in zip(fields, value, strict=True):
+                yield from _scalars(t, v)
+        case Bag():
+            return
+        case _:
+            yield value
 
 
 def _listed(element: Type, bag: ZBag) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from time import perf_counter
@@ -342,6 +343,10 @@ class Database:
         """The rows of a view whose first column is ``first``."""
         return self.state.find(view, first)
 
+    def stats(self) -> dict[str, dict[str, Any]]:
+        """Per view: rows, entries and rough bytes of its maps, statements per row of each table it follows."""
+        return {name: self.state.stats(name) for name in self.views}
+
     def verify(self) -> None:
         """Verify every view."""
         for view in self.views.values():
@@ -366,7 +371,9 @@ class Database:
             self.state.watch(view)
 
     def _change(self, view: str) -> Change:
-        change = self.state.change(view, self.version)
+        change = replace(
+            self.state.change(view, self.version), answer=lambda: (self.version, self.state.read(view))
+        )
         if change:
             self._kept[view].append(change)
         return change

@@ -18,7 +18,7 @@ from nestling.database.watching import read_change
 from nestling.engine.local.engine import LocalEngine
 from nestling.errors import NestlingError, QueryError
 from nestling.program.flat import Query
-from nestling.program.statements import Add, MapDecl, Program, Propagate, TableDecl
+from nestling.program.statements import Add, MapDecl, Program, Propagate, Statement, TableDecl
 from nestling.program.traverse import canonical
 from nestling.transform.lower import FlatView, lower
 from nestling.transform.lower.view import CannotLower
@@ -28,6 +28,7 @@ from nestling.transform.simplify import simplify
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.components import Store
+from nestling.transform.viewlet.schedule import reads
 from nestling.transform.viewlet.watch import Watch, watches
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
@@ -160,6 +161,22 @@ class State:
             if isinstance(action, Add | Propagate)
         )
 
+    def stats(self, name: str) -> dict[str, Any]:
+        """Sizes of a view and of the maps that serve it."""
+        engine = self.engine_of(name)
+        maps = maps_of(engine.program, name)
+        entries = {map_: len(engine.cells(map_)) for map_ in maps}
+        statements = {
+            table: n
+            for table in engine.program.triggers
+            if (n := sum(s.target in maps for s in _triggered(engine.program, table)))
+        }
+        return {
+            "rows": self.read(name).total, "maps": entries, "bytes": sum(map(engine.bytes_of, maps)),
+            "statements": statements, "waiting": self.lazy[name].waiting if name in self.lazy else 0,
+            "evaluated_on_read": self.reasons.get(name, ""),
+        }  # fmt: skip
+
     def find(self, name: str, first: Any) -> ZBag:
         """The rows of a view whose first column is ``first``."""
         plan = self.engine.program.views.get(name)
@@ -252,6 +269,34 @@ def _computing(name: str) -> Iterator[None]:
         raise NestlingError(
             f"{name} cannot be computed: {error}", hint="exclude the value in the view, or delete the row"
         ) from error
+
+
+def maps_of(program: Program, view: str) -> frozenset[str]:
+    """The maps that a view reads, and those that these are maintained with."""
+    if view not in program.views:
+        return frozenset()
+    plan = program.views[view]
+    plans = [plan.rows, *([plan.lookup] if plan.lookup else []), *plan.definitions.values()]
+    reached = {s for p in plans for statement in p.statements for s in reads(statement)}
+    pending = list(reached)
+    while pending:
+        target = pending.pop()
+        for table in program.triggers:
+            for statement in _triggered(program, table):
+                if statement.target == target:
+                    new = reads(statement) - reached
+                    reached |= new
+                    pending += new
+    return frozenset(reached & program.maps.keys())
+
+
+def _triggered(program: Program, table: str) -> Iterator[Statement]:
+    for action in program.triggers[table].actions:
+        match action:
+            case Add(statement):
+                yield statement
+            case Propagate(_, events):
+                yield from (add.statement for _, adds in events for add in adds)
 
 
 def knob(view: ViewDef) -> Store:

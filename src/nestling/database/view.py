@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from nestling.calculus.types import Type, show_type
+from nestling.database import export
 from nestling.database.change import Change
 from nestling.errors import NestlingError, QueryError
 from nestling.frontend.schema import python_value
@@ -72,6 +73,18 @@ class View:
             f"{len(found)} rows of {self.name} have {first!r} in their first column",
             hint="read rows() and choose",
         )
+
+    def to_pandas(self) -> Any:
+        """The answer as a pandas DataFrame."""
+        return export.to_pandas(self.element, self.rows())
+
+    def to_arrow(self) -> Any:
+        """The answer as an Arrow table."""
+        return export.to_arrow(self.element, self.rows())
+
+    def to_df(self, spark: Any) -> Any:
+        """The answer as a DataFrame of a Spark session."""
+        return export.to_df(self.element, self.rows(), spark)
 
     def subscribe(self, function: Callable[[Change], None]) -> Subscription:
         """Call ``function`` with the change of this view after every commit that changes it."""

@@ -13,7 +13,6 @@ from nestling.calculus.types import Bag, Path, Record, Type
 from nestling.database.change import Change, Inner
 from nestling.database.rows import Row
 from nestling.engine.local.engine import LocalEngine
-from nestling.frontend.schema import python_value
 from nestling.transform.viewlet.watch import Watch
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
@@ -84,7 +83,7 @@ class _Reader:
         pairs = [(self.element_of(level, prefix, columns, times), times // copies) for columns, times in elements]
         return Inner(
             _scalars(flat), level.path, level.element, ZBag(pairs), _scalars(prefix[root:]),
-            lambda: python_value(self.element, self.engine.nested(self.view, flat, self.element)),
+            lambda: self.engine.nested(self.view, flat, self.element), self.element,
         )  # fmt: skip
 
     def element_of(self, level: Watch, prefix: Row, columns: Row, times: int) -> Any:
