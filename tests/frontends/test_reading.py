@@ -150,8 +150,8 @@ def made_by_exec():
 UNREADABLE = {
     "exec": (made_by_exec(), "the source of 'view' cannot be read"),
     "builtin": (len, "'len' is not a Python function"),
-    "partial": (functools.partial(decorated), "a partial is not a Python function"),
-    "number": (3, "a int is not a Python function"),
+    "partial": (functools.partial(decorated), "an object of type partial is not a Python function"),
+    "number": (3, "an object of type int is not a Python function"),
     "class": (dict, "'dict' is not a Python function"),
 }
 
@@ -181,8 +181,11 @@ table: Any = object()
 @pytest.mark.parametrize(
     ("view", "what"),
     [
-        (lambda R: [r.a for r in R if r.s == Level.LOW], "a value is needed here, not a Level"),
-        (lambda R: [table.column for r in R], "a object is no data"),
+        (
+            lambda R: [r.a for r in R if r.s == Level.LOW],
+            "a value is needed here, not an object of type Level",
+        ),
+        (lambda R: [table.column for r in R], "an object of type object is no data"),
         (lambda R: [math.sqrt(r.a) for r in R], "sqrt(…) is not supported"),
         (lambda R: [undefined for r in R], "there is no 'undefined' here"),  # type: ignore[name-defined]  # noqa: F821
         (lambda R: [math.tau2 for r in R], "math has no 'tau2'"),  # type: ignore[attr-defined]

@@ -127,20 +127,39 @@ REFUSED: list[tuple[Any, str, str]] = [
     ({"id": 1, "prise": 2.5}, "there is no column 'prise'", "did you mean 'price'?"),
     ({"id": 1, "price": 2.5}, "column 'items' is missing", "an empty list says that there is none"),
     ({"price": 2.5, "items": []}, "column 'id' is missing", "give it a value"),
-    (("x", 2.5, None, []), "column 'id' takes int, not 'x' (str)", "pass a int"),
+    (("x", 2.5, None, []), "column 'id' takes int, not 'x' (str)", "pass a value of type int"),
     ((True, 2.5, None, []), "column 'id' takes int, not True (bool)", "a bool is no int: pass int(value)"),
-    ((1.0, 2.5, None, []), "column 'id' takes int, not 1.0 (float)", "pass an int, or declare the column as float"),
+    (
+        (1.0, 2.5, None, []),
+        "column 'id' takes int, not 1.0 (float)",
+        "pass an int, or declare the column as float",
+    ),
     ((None, 2.5, None, []), "column 'id' is never None", "declare it as int | None"),
-    ((1, 2.5, None), "a row has 4 values, not 3: (1, 2.5, None) (tuple)", "the columns are id, price, note, items"),
-    (7, "a row is a record, not 7 (int)", "pass a dict or a tuple of "
-     "⟨id: int, price: float, note: str?, items: Bag(⟨pid: int, qty: int?⟩)⟩"),
+    (
+        (1, 2.5, None),
+        "a row has 4 values, not 3: (1, 2.5, None) (tuple)",
+        "the columns are id, price, note, items",
+    ),
+    (
+        7,
+        "a row is a record, not 7 (int)",
+        "pass a dict or a tuple of ⟨id: int, price: float, note: str?, items: Bag(⟨pid: int, qty: int?⟩)⟩",
+    ),
     ((1, 2.5, None, None), "column 'items' is a bag, not None (NoneType)", "pass a list; it may be empty"),
     ((1, 2.5, None, "ab"), "column 'items' is a bag, not 'ab' (str)", "pass a list; it may be empty"),
-    ((1, 2.5, None, {"pid": 1}), "column 'items' is a bag, not {'pid': 1} (dict)", "pass a list; it may be empty"),
-    ((1, 2.5, None, [(1, "x")]), "column 'items.qty' takes int?, not 'x' (str)", "pass a int"),
-    ((1, 2.5, None, [3]), "column 'items' is a record, not 3 (int)", "pass a dict or a tuple of ⟨pid: int, qty: int?⟩"),
+    (
+        (1, 2.5, None, {"pid": 1}),
+        "column 'items' is a bag, not {'pid': 1} (dict)",
+        "pass a list; it may be empty",
+    ),
+    ((1, 2.5, None, [(1, "x")]), "column 'items.qty' takes int?, not 'x' (str)", "pass a value of type int"),
+    (
+        (1, 2.5, None, [3]),
+        "column 'items' is a record, not 3 (int)",
+        "pass a dict or a tuple of ⟨pid: int, qty: int?⟩",
+    ),
     ((1, 2.5, None, ZBag([((1, 1), -1)])), "column 'items' holds a negative count: {(1, 1): -1}", ""),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("row", "what", "hint"), REFUSED, ids=range(len(REFUSED)))

@@ -42,11 +42,14 @@ PYTHON: list[tuple[Any, str]] = [
     ({"items": [{"pid": int}]}, "⟨items: Bag(⟨pid: int⟩)⟩"),
     ({"ship": {"city": str, "at": {"x": int}}}, "⟨ship: ⟨city: str, at: ⟨x: int⟩⟩⟩"),
     (Order, "⟨id: int, customer: str, items: Bag(⟨pid: int, qty: int?⟩)⟩"),
-    ({"orders": list[Order], "home": Place}, "⟨orders: Bag(⟨id: int, customer: str, items: "
-     "Bag(⟨pid: int, qty: int?⟩)⟩), home: ⟨city: str, zip: str?⟩⟩"),
+    (
+        {"orders": list[Order], "home": Place},
+        "⟨orders: Bag(⟨id: int, customer: str, items: "
+        "Bag(⟨pid: int, qty: int?⟩)⟩), home: ⟨city: str, zip: str?⟩⟩",
+    ),
     (Place, "⟨city: str, zip: str?⟩"),
     (record_type({"a": int}), "⟨a: int⟩"),
-]  # fmt: skip
+]
 
 DDL = {
     "id INT, customer STRING, items ARRAY<STRUCT<pid: INT, qty: INT>>": (
@@ -54,7 +57,7 @@ DDL = {
     ),
     "a TINYINT, b smallint, c BIGINT, d LONG, e Integer": "⟨a: int, b: int, c: int, d: int, e: int⟩",
     "a FLOAT, b DOUBLE, c REAL": "⟨a: float, b: float, c: float⟩",
-    "a DECIMAL(10,2), b DECIMAL, c NUMERIC(5), d DEC(3, 1)": "⟨a: decimal, b: decimal, c: decimal, d: decimal⟩",
+    "a DECIMAL(10,2), b DECIMAL, c DEC(3, 1)": "⟨a: decimal, b: decimal, c: decimal⟩",
     "a STRING, b VARCHAR(20), c CHAR(3), d BINARY, e BOOLEAN": "⟨a: str, b: str, c: str, d: bytes, e: bool⟩",
     "a DATE, b TIMESTAMP, c TIMESTAMP_NTZ": "⟨a: date, b: datetime, c: datetime⟩",
     "a INTERVAL DAY TO SECOND, b INTERVAL HOUR": "⟨a: timedelta, b: timedelta⟩",
@@ -144,8 +147,8 @@ def test_arrow_schema():
     )
 
     assert show_type(record_type(schema)) == (
-        "⟨id: int, name: str?, price: decimal, day: date, at: datetime, took: timedelta, raw: bytes, ok: bool, "
-        "rate: float, items: Bag(⟨pid: int, qty: int?⟩), kind: str?⟩"
+        "⟨id: int, name: str?, price: decimal, day: date, at: datetime, took: timedelta, raw: bytes, "
+        "ok: bool, rate: float, items: Bag(⟨pid: int, qty: int?⟩), kind: str?⟩"
     )
 
 
@@ -155,26 +158,30 @@ class Late:
 
 
 REFUSED: list[tuple[Any, str, str]] = [
-    (3, "a schema is not 3", "pass a dict of types, a dataclass, a DDL string, a StructType or a pyarrow Schema"),
+    (3, "a schema is not 3", "pass a dict of types, a dataclass, DDL text, a StructType or a pyarrow Schema"),
     ({}, "the schema has no columns", "name at least one column"),
     ({"a": {"b": {}}}, "a.b has no columns", "name at least one column"),
     ({1: int}, "a column name is a string, not 1", 'write {"name": type}'),
     (
         {"a": {"b": object}},
-        "column 'a.b' cannot be a object",
-        "a type is bool, int, float, Decimal, str, bytes, date, datetime, timedelta, list[T], a dict or a dataclass",
+        "column 'a.b' cannot have the type object",
+        "a type is bool, int, float, Decimal, str, bytes, date, datetime, timedelta, "
+        "list[T], a dict or a dataclass",
     ),
-    ({"a": dict[str, int]}, "column 'a' cannot be a dict[str, int]", ""),
+    ({"a": dict[str, int]}, "column 'a' cannot have the type dict[str, int]", ""),
     ({"a": int | str}, "column 'a' has one type, not int | str", "write T or T | None"),
     ({"a": list[int] | None}, "column 'a': a bag is never None", "drop | None; it may be empty"),
     ({"a": Place | None}, "column 'a': a record is never None", ""),
     (Late, "the types of Late cannot be read: name 'Nowhere' is not defined", ""),
-    (spark_struct(("m", spark("MapType"), True)), "column 'm' cannot be a MapType", ""),
-    (spark_struct(("m", spark("NullType"), True)), "column 'm' cannot be a NullType", ""),
-    (arrow_schema(arrow_field("t", arrow("time32[s]"))), "column 't' cannot be a time32[s]", ""),
-    (arrow_schema(arrow_field("m", arrow("map<string, int8>", "MapType"))), "column 'm' cannot be a map<string, int8>",
-     "use an array of structs with the fields key and value"),
-]  # fmt: skip
+    (spark_struct(("m", spark("MapType"), True)), "column 'm' cannot have the type MapType", ""),
+    (spark_struct(("m", spark("NullType"), True)), "column 'm' cannot have the type NullType", ""),
+    (arrow_schema(arrow_field("t", arrow("time32[s]"))), "column 't' cannot have the type time32[s]", ""),
+    (
+        arrow_schema(arrow_field("m", arrow("map<string, int8>", "MapType"))),
+        "column 'm' cannot have the type map<string, int8>",
+        "use an array of structs with the fields key and value",
+    ),
+]
 
 
 @pytest.mark.parametrize(("schema", "what", "hint"), REFUSED, ids=range(len(REFUSED)))

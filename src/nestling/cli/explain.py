@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 import typer
 
@@ -20,11 +19,10 @@ class Format(StrEnum):
     JSON = "json"
 
 
-def explain(pipeline: Path, name: str, format: Format) -> None:
-    """Write the explanation of one view to standard output."""
+def explain(pipeline: Path, name: str, format: Format, code: bool) -> None:
+    """Write the explanation of one view to standard output, with ``code`` also the generated functions."""
     with load(pipeline) as database:
         if name not in database.views:
             known = ", ".join(database.views) or "none"
             raise QueryError(f"{pipeline.name} declares no view {name!r}", hint=f"its views: {known}")
-        view: Any = database.views[name]
-        typer.echo(view.explain(format=format.value))
+        typer.echo(database.views[name].explain(format=format.value, code=code))

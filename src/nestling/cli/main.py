@@ -83,9 +83,10 @@ def explain_command(
     pipeline: PipelineFile,
     view: Annotated[str, typer.Argument(help="The name of a view.")],
     format: Annotated[Format, typer.Option("--format", help="How to write it.")] = Format.TEXT,
+    code: Annotated[bool, typer.Option("--code", help="Show the generated code too.")] = False,
 ) -> None:
-    """Show how a view is kept: its delta, its cost, the program, the generated code."""
-    explain(pipeline, view, format)
+    """Show how a view is kept: what each construct costs, what is stored, what a change does."""
+    explain(pipeline, view, format, code)
 
 
 @app.command("verify")

@@ -10,14 +10,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from nestling.calculus.evaluate import evaluate
+from nestling.calculus.types import Record, Type
 from nestling.database.change import Change
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.lazy import LazyView
 from nestling.database.rows import Event, Row, nested
 from nestling.database.watching import read_change
 from nestling.engine.local.engine import LocalEngine
-from nestling.errors import NestlingError, QueryError
+from nestling.errors import ChangeError, NestlingError, QueryError
+from nestling.frontend.schema import element_value
 from nestling.program.flat import Query
+from nestling.program.meaning import meaning
 from nestling.program.statements import Add, MapDecl, Program, Propagate, Statement, TableDecl
 from nestling.program.traverse import canonical
 from nestling.transform.lower import FlatView, lower
@@ -30,7 +33,7 @@ from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.components import Store
 from nestling.transform.viewlet.schedule import reads
 from nestling.transform.viewlet.watch import Watch, watches
-from nestling.values.bag import ZBag
+from nestling.values.bag import EMPTY, ZBag
 from nestling.values.label import Label
 
 
@@ -179,11 +182,17 @@ class State:
 
     def find(self, name: str, first: Any) -> ZBag:
         """The rows of a view whose first column is ``first``."""
+        try:
+            leaf = element_value(_first_type(self.views[name].element), _first(first))
+        except ChangeError:
+            return EMPTY  # a value of another type is in no row
         plan = self.engine.program.views.get(name)
         if plan is not None and plan.lookup is not None:
             with _computing(name):
-                return self.engine.find(name, first)
-        return ZBag((row, n) for row, n in self.read(name).items() if _first(row) == first)
+                rows = self.engine.find(name, leaf)
+        else:
+            rows = self.read(name)
+        return ZBag((row, n) for row, n in rows.items() if _starts(row, first))
 
     def drop_table(self, name: str) -> None:
         del self.tables[name]
@@ -204,9 +213,12 @@ class State:
             for name, key in made.items():
                 engine.load_map(name, old.cells(kept[key]))
         else:
-            for name in tables:
-                for row, times in old.table(name).items():
-                    engine.apply(name, row, times)
+            try:
+                for name in tables:
+                    for row, times in old.table(name).items():
+                        engine.apply(name, row, times)
+            except UNDEFINED:
+                engine = recomputed(program, old)
             engine.drain_all()
         # Only now: a row that cannot be computed leaves the old engine as it is.
         self.engine, self._statements = engine, {}
@@ -225,8 +237,12 @@ class State:
         """Compute every map anew from the tables: after a trigger failed half-way."""
         rows = list(self.events())
         engine = LocalEngine(self.engine.program)
-        for event in rows:
-            engine.apply(*event)
+        try:
+            for event in rows:
+                engine.apply(*event)
+        except UNDEFINED:
+            # Row by row there was no value on the way; what the rows come to has one.
+            engine = recomputed(self.engine.program, self.engine)
         engine.drain_all()
         self.engine = engine
 
@@ -259,6 +275,18 @@ class State:
     def under(self, dictionary: str, label: Label) -> dict[Row, int]:
         """The rows of an inner bag of a table."""
         return self.engine.under(dictionary, label)
+
+
+def recomputed(program: Program, old: LocalEngine) -> LocalEngine:
+    """``program`` over the tables of ``old``, its maps by their meaning: slow, and with no states in between."""
+    engine = LocalEngine(program)
+    tables = {name: old.table(name) if name in old.program.tables else {} for name in program.tables}
+    for name, rows in tables.items():
+        engine.load_table(name, rows)
+    for name, decl in program.maps.items():
+        if decl.role != "watch":
+            engine.load_map(name, meaning(decl.query, tables))
+    return engine
 
 
 @contextmanager
@@ -305,8 +333,19 @@ def knob(view: ViewDef) -> Store:
     return store
 
 
-def _first(row: Any) -> Any:
-    return row[0] if isinstance(row, tuple) and row else row
+def _first(value: Any) -> Any:
+    return _first(value[0]) if isinstance(value, tuple) and value else value
+
+
+def _first_type(type_: Type) -> Type:
+    return _first_type(type_.types[0]) if isinstance(type_, Record) and type_.fields else type_
+
+
+def _starts(row: Any, first: Any) -> bool:
+    """Whether ``first`` is the row, its first column, or a tuple of its first columns."""
+    if not isinstance(row, tuple) or row == first:
+        return bool(row == first)
+    return bool(row[:1] == (first,) or (isinstance(first, tuple) and row[: len(first)] == first))
 
 
 def identity(decl: MapDecl) -> tuple[Query, bool, bool]:

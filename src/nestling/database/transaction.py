@@ -137,8 +137,13 @@ class Transaction:
     def rollback(self, done: int = 0) -> None:
         """Undo what was applied after the first ``done`` events."""
         while len(self.events) > done:
-            event = self.events.pop()
-            self._apply(Event(event.table, event.row, -event.times))
+            table, row, times = self.events.pop()
+            before = self.state.engine.count(table, row)
+            try:
+                self.state.engine.apply(table, row, -times)
+            except UNDEFINED:
+                self.state.engine.put(table, row, before - times)
+                self._restore()
 
     def _table(self, name: str) -> TableDef:
         if name not in self.state.tables:
@@ -212,9 +217,15 @@ class Transaction:
         if not table.key:
             raise ChangeError(f"{table.name} has no key", hint="declare one: db.table(name, schema, key=...)")
         parts = key if isinstance(key, tuple) and len(table.key) > 1 else (key,)
-        flat = self.state.by_key(table, parts)
-        if flat is None:
-            raise ChangeError(f"{table.name} has no row with key {_shown(parts)}")
+        types = [table.record.types[i] for i in table.key_positions]
+        try:
+            flat = self.state.by_key(table, tuple(map(element_value, types, parts)))
+        except ChangeError:
+            flat = None  # a value of another type is the key of no row
+        if flat is None or len(parts) != len(types):
+            raise ChangeError(
+                f"{table.name} has no row with key {_shown(parts)}", hint=f"its key is {', '.join(table.key)}"
+            )
         return flat
 
     def _label(self, table: str, key: Any, path: Path) -> tuple[TableDef, Label]:

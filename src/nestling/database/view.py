@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from nestling.calculus.types import Type, show_type
+from nestling.database.alike import alike
 from nestling.database import export
 from nestling.database.change import Change
 from nestling.errors import NestlingError, QueryError
@@ -59,7 +60,7 @@ class View:
         return sum(times for _, times in self._counted())
 
     def __getitem__(self, first: Any) -> Any:
-        """The row whose first column is ``first``."""
+        """The row whose first column is ``first``; of a tuple, its first columns."""
         found = [
             python_value(self.element, row)
             for row, times in self._database.find(self.name, first).items()
@@ -99,7 +100,7 @@ class View:
     def verify(self) -> None:
         """Compute the view anew from its tables and compare; raises with the difference."""
         stored, meant = self.bag(), self._database.state.evaluate(self.name)
-        if stored != meant:
+        if stored != meant and not alike(stored, meant):
             raise NestlingError(
                 f"{self.name} is not what its query says: {meant - stored!r} is missing",
                 hint="this is a bug in Nestling: please report it with the view's text",

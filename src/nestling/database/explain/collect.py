@@ -53,7 +53,7 @@ def collect(state: State, name: str, code: bool = False) -> Report:
         tables=facts.table_reports() if facts else [],
         readings=readings(facts.book, facts.view) if facts else [],
         triggers=facts.triggers if facts else [],
-        code=functions(state.engine, name, facts.tables) if facts and code else [],
+        code=functions(facts.engine, name, facts.tables) if facts and code else [],
     )
 
 

@@ -10,6 +10,7 @@ from nestling.database.explain.columns import columns_of, last, measures
 from nestling.database.explain.report import Map, Table, Trigger
 from nestling.database.explain.sizes import entries, rough_bytes
 from nestling.database.explain.work import Workbook
+from nestling.engine.local.engine import LocalEngine
 from nestling.engine.local.storage import Positions
 from nestling.program.show import show_query
 from nestling.program.statements import Find, MapDecl, Statement, ViewPlan
@@ -36,12 +37,17 @@ class Facts:
     name: str
 
     @cached_property
+    def engine(self) -> LocalEngine:
+        """The engine that answers for the view; a lazy one has its own."""
+        return self.state.engine_of(self.name)
+
+    @cached_property
     def book(self) -> Workbook:
-        return Workbook(self.state.engine)
+        return Workbook(self.engine)
 
     @cached_property
     def view(self) -> ViewPlan:
-        return self.state.engine.program.views[self.name]
+        return self.engine.program.views[self.name]
 
     @cached_property
     def sources(self) -> list[str]:
@@ -51,22 +57,22 @@ class Facts:
     @cached_property
     def others(self) -> dict[str, list[str]]:
         """What the other views need."""
-        return {other: self.sources_of(other) for other in self.state.flat if other != self.name}
+        return {other: self.sources_of(other) for other in self.engine.program.views if other != self.name}
 
     def sources_of(self, name: str) -> list[str]:
-        program = self.state.engine.program
+        program = self.engine.program
         read = [source for plan in plans(program.views[name]) for s in plan.statements for source in reads(s)]
         watches = [level.name for level in self.state.watched.get(name, [])]
         return needed(program, list(dict.fromkeys([*read, *watches])))
 
     @cached_property
     def maps(self) -> list[str]:
-        return [source for source in self.sources if source in self.state.engine.program.maps]
+        return [source for source in self.sources if source in self.engine.program.maps]
 
     @cached_property
     def tables(self) -> list[str]:
         """The flat tables that the view reads or that change what it reads, in order of declaration."""
-        program = self.state.engine.program
+        program = self.engine.program
         targets = set(self.maps)
         return [
             name
@@ -81,7 +87,7 @@ class Facts:
     @cached_property
     def uses(self) -> list[tuple[str, Statement]]:
         """Every statement that serves the view, with where it runs."""
-        program, targets = self.state.engine.program, set(self.maps)
+        program, targets = self.engine.program, set(self.maps)
         found = [("the view", s) for plan in plans(self.view) for s in plan.statements]
         for table in self.tables:
             for statement in trigger_statements(program.triggers[table]):
@@ -93,7 +99,7 @@ class Facts:
         return list(dict.fromkeys(where for where, s in self.uses if source in reads(s)))
 
     def indexes(self, source: str) -> list[Positions]:
-        patterns = self.state.engine.stores[source].patterns
+        patterns = self.engine.stores[source].patterns
         steps = [step for _, s in self.uses for step in s.steps if isinstance(step, Find)]
         return sorted({step.known for step in steps if step.source == source and step.known in patterns})
 
@@ -102,10 +108,10 @@ class Facts:
 
     def map_reports(self) -> list[Map]:
         """What is stored for the view."""
-        return [self.map(self.state.engine.program.maps[name]) for name in self.maps]
+        return [self.map(self.engine.program.maps[name]) for name in self.maps]
 
     def map(self, decl: MapDecl) -> Map:
-        engine, name = self.state.engine, decl.name
+        engine, name = self.engine, decl.name
         shared = [other for other, sources in self.others.items() if name in sources]
         return Map(
             name, columns_of(engine.program, name), measures(decl, engine.program.tables),
@@ -119,7 +125,7 @@ class Facts:
         return [self.table(name) for name in self.tables]
 
     def table(self, name: str) -> Table:
-        engine, decl = self.state.engine, self.state.engine.program.tables[name]
+        engine, decl = self.engine, self.engine.program.tables[name]
         columns = [last(column.name) for column in decl.columns]
         return Table(
             name, columns, [columns[i] for i in decl.key], self.index_names(name), self.read_by(name),

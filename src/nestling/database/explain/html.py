@@ -17,7 +17,7 @@ from nestling.database.explain.report import (
     Work,
 )
 from nestling.database.explain.style import STYLE
-from nestling.database.explain.text import shorten, size_text
+from nestling.database.explain.text import kept, shorten, size_text
 from nestling.transform.classify import INDEXED, THEOREM, Verdict
 
 TONES = {Verdict.EFFICIENT.value: "good", Verdict.INDEXED.value: "fair", Verdict.NOT.value: "poor"}
@@ -40,7 +40,6 @@ def as_html(report: Report) -> str:
 
 def _banner(report: Report) -> Html:
     tone = TONES[report.verdict] if report.maintained else "poor"
-    how = "Maintained on every change" if report.maintained else f"Evaluated on every read: {report.reason}"
     options = (
         f"refresh {report.refresh} · store {report.store} · reads {', '.join(report.reads) or 'no table'}"
     )
@@ -48,7 +47,7 @@ def _banner(report: Report) -> Html:
     return tag(
         "header", tag("p", "view", class_="soft"), tag("h1", report.view), tag("p", tag("code", report.type)),
         tag("p", report.verdict.capitalize(), class_="verdict"),
-        tag("p", how, " · ", tag("span", options, class_="soft")),
+        tag("p", _sentence(kept(report)), " · ", tag("span", options, class_="soft")),
         *(warnings if report.warnings else []), class_=f"banner {tone}",
     )  # fmt: skip
 

@@ -25,17 +25,22 @@ def as_text(report: Report) -> str:
 def _head(report: Report) -> list[str]:
     lines = _prose(f"view {report.view}: {report.type}", "", "  ")
     lines += [f"  {report.verdict}"]
-    if report.maintained:
-        how = "maintained on every change"
-    else:
-        how = f"evaluated by the reference on every read, because {report.reason}"
     options = (
         f"refresh {report.refresh} · store {report.store} · reads {', '.join(report.reads) or 'no table'}"
     )
-    lines += [*_prose(how, "  "), f"  {options}"]
+    lines += [*_prose(kept(report), "  "), f"  {options}"]
     for warning in report.warnings:
         lines += _prose(f"! {warning}", "  ", "    ")
     return lines
+
+
+def kept(report: Report) -> str:
+    """When the view follows its tables."""
+    if not report.maintained:
+        return f"evaluated by the reference on every read, because {report.reason}"
+    if report.refresh == "lazy":
+        return "maintained when it is read, by the changes since it was last read"
+    return "maintained on every change"
 
 
 def _constructs(report: Report) -> list[str]:

@@ -44,7 +44,7 @@ def attribute(found: Object, name: str, node: ast.expr, env: Env) -> Value:
     plain = ModuleType, type, enum.Enum, SimpleNamespace
     if not isinstance(holder, plain) and not is_dataclass(holder):
         hint = "make a table or view a parameter of the function, and a constant a scalar"
-        raise env.error(node, f"a {type(holder).__name__} is no data", hint)
+        raise env.error(node, f"an object of type {type(holder).__name__} is no data", hint)
     if not hasattr(holder, name):
         raise env.error(node, f"{getattr(holder, '__name__', holder)!s} has no {name!r}")
     return capture(getattr(holder, name), node, env)

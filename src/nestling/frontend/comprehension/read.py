@@ -208,4 +208,4 @@ def _unreadable(function: FunctionType) -> QueryError:
 
 def _shown(value: object) -> str:
     name = getattr(value, "__qualname__", None)
-    return f"{name!r}" if isinstance(name, str) else f"a {type(value).__name__}"
+    return f"{name!r}" if isinstance(name, str) else f"an object of type {type(value).__name__}"

@@ -186,7 +186,7 @@ def _shown(value: Value) -> str:
             return "a function"
         case Object(found):
             name = getattr(found, "__name__", None)
-            return f"{type(found).__name__} {name}" if name else f"a {type(found).__name__}"
+            return f"{type(found).__name__} {name}" if name else f"an object of type {type(found).__name__}"
     return "a record"
 
 

@@ -29,7 +29,7 @@ from nestling.frontend.schema.foreign import arrow_record, is_arrow_schema, is_s
 
 _CLASSES = (bool, int, float, Decimal, str, bytes, date, datetime, timedelta)
 SCALAR_OF: dict[Any, Scalar] = {class_: Scalar(name) for class_, name in zip(_CLASSES, SCALARS, strict=True)}
-_TYPES = "bool, int, float, Decimal, str, bytes, date, datetime, timedelta, list[T], a dict or a dataclass"
+_TYPES = ", ".join(class_.__name__ for class_ in _CLASSES) + ", list[T], a dict or a dataclass"
 
 
 def record_type(schema: object) -> Record:
@@ -56,7 +56,7 @@ def record_type(schema: object) -> Record:
     if found is None:
         raise QueryError(
             f"a schema is not {_shown(schema)}",
-            hint="pass a dict of types, a dataclass, a DDL string, a StructType or a pyarrow Schema",
+            hint="pass a dict of types, a dataclass, DDL text, a StructType or a pyarrow Schema",
         )
     return found
 
@@ -104,7 +104,7 @@ def _type(type_: Any, where: str) -> Type:
         return Bag(_type(args[0], where))
     found = _record(type_, where)
     if found is None:
-        raise QueryError(f"column {where!r} cannot be a {_shown(type_)}", hint=f"a type is {_TYPES}")
+        raise QueryError(f"column {where!r} cannot have the type {_shown(type_)}", hint=f"a type is {_TYPES}")
     return found
 
 

@@ -96,4 +96,4 @@ def _foreign(where: str, shown: str, is_map: bool) -> QueryError:
         hint = "use an array of structs with the fields key and value"
     else:
         hint = "cast it to a number, a string, a date or a timestamp first"
-    return QueryError(f"column {where!r} cannot be a {shown}", hint=hint)
+    return QueryError(f"column {where!r} cannot have the type {shown}", hint=hint)

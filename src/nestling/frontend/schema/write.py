@@ -199,7 +199,7 @@ def _hint(type_: Scalar, value: object) -> str:
             return "a float is not exact: pass Decimal(str(value))"
         case "int", float():
             return "pass an int, or declare the column as float"
-    return f"pass a {_CLASSES[type_.name].__name__}"
+    return f"pass a value of type {_CLASSES[type_.name].__name__}"
 
 
 def _join(where: str, name: object) -> str:

@@ -43,6 +43,7 @@ from nestling.transform.viewlet.events import replaced, row_deltas, subsets
 from nestling.transform.viewlet.naming import renamed
 from nestling.transform.viewlet.references import without_implied
 from nestling.transform.viewlet.schedule import triggers
+from nestling.transform.viewlet.slices import share_slices
 
 #: More maps than this for one view: re-evaluate it instead, and say so.
 MOST_MAPS = 100
@@ -156,7 +157,7 @@ class Compiler:
         if not is_safe(query, {param.name for param in params}):
             raise CannotCompile(f"the answer is not bound by what is stored: {query}")
         statements = [self.statement("", monomial, params, (), "rows") for monomial in query.monomials]
-        return Plan(params, tuple(statements), skipped)
+        return Plan(params, share_slices(statements), skipped)
 
     def stored(self, query: Query, role: str, why: str, ordered: bool = False) -> Stored:
         """The map that holds ``query``, made if there is none yet, and where in it the query's measures stand."""
