@@ -62,7 +62,9 @@ def test_patches_follow_a_view(steps):
     """The document after every commit is the one before it, patched."""
     db = nl.Database()
     db.table("orders", {"id": int, "items": list[int]}, key="id")
-    view = db.view("v", lambda orders: [(o.id, [(i, [j for j in o.items if j < i]) for i in o.items]) for o in orders])
+    view = db.view(
+        "v", lambda orders: [(o.id, [(i, [j for j in o.items if j < i]) for i in o.items]) for o in orders]
+    )
     now: list[Any] = []
     view.subscribe(lambda change: applied(now, change.to_json_patch()))
     for key, item in steps:

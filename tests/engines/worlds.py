@@ -47,7 +47,11 @@ class World:
         found: dict[str, Any] = {name: type_.element for name, type_ in self.schema.catalog.items()}
         return {
             name: TableDef(
-                name, element, self.keys.get(name, ()), self.references.get(name, ()), name in self.append_only
+                name,
+                element,
+                self.keys.get(name, ()),
+                self.references.get(name, ()),
+                name in self.append_only,
             )
             for name, element in found.items()
         }
@@ -262,7 +266,7 @@ def _deep_deletion(draw: Draw, stored: Stored) -> list[list[Event]]:
     gone = Event(site, (label, *columns), -times)
     if times < stored.tables[site][(label, *columns)]:
         return [[gone]]
-    below = stored.shredder(site.split(".")[0]).deletion(tuple(columns), 1, stored)[1:]
+    below = stored.shredder(site.split(".", maxsplit=1)[0]).deletion(tuple(columns), 1, stored)[1:]
     return [[gone, *below]]
 
 

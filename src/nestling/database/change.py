@@ -82,7 +82,6 @@ class Change:
         yield from (("insert", row) for row in self.inserted)
         yield from (("change", inner) for inner in self.inner)
 
-
     def before(self, after: ZBag) -> ZBag:
         """The view's answer before this change, given the one after it."""
         old: dict[Any, Any] = {}

@@ -43,7 +43,9 @@ class Database:
 
     >>> db = Database()
     >>> M = db.table("M", {"name": str, "gen": str}, key="name")
-    >>> same = db.view("same", "[(m.name, [n.name for n in M if n.gen == m.gen]) for m in M]", language="python")
+    >>> same = db.view(
+    ...     "same", "[(m.name, [n.name for n in M if n.gen == m.gen]) for m in M]", language="python"
+    ... )
     >>> _ = db.insert("M", [{"name": "Drive", "gen": "Drama"}, ("Jarhead", "Drama")])
     >>> sorted(same)
     [Row(name='Drive', _1=['Drive', 'Jarhead']), Row(name='Jarhead', _1=['Drive', 'Jarhead'])]

@@ -5,7 +5,7 @@ Views that no program can maintain are evaluated by the reference when they are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -35,7 +35,6 @@ from nestling.transform.viewlet.schedule import reads
 from nestling.transform.viewlet.watch import Watch, watches
 from nestling.values.bag import EMPTY, ZBag
 from nestling.values.label import Label
-
 
 #: What Python raises where a term has no value.
 UNDEFINED = (ArithmeticError, TypeError, ValueError)

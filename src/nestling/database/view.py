@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from nestling.calculus.types import Type, show_type
-from nestling.database.alike import alike
 from nestling.database import export
+from nestling.database.alike import alike
 from nestling.database.change import Change
 from nestling.errors import NestlingError, QueryError
 from nestling.frontend.schema import python_value

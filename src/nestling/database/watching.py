@@ -55,9 +55,7 @@ class _Reader:
     def past_bag(self, element: Type, prefix: Row, path: Path, times: int) -> ZBag:
         """The bag of a row that went: what its log lost, shared among the copies of the row."""
         lost = [(key[len(prefix) :], -n) for key, n in self.under(path, prefix) if n]
-        return ZBag(
-            (self.past(iter(row), element, (*prefix, *row), path, n), n // times) for row, n in lost
-        )
+        return ZBag((self.past(iter(row), element, (*prefix, *row), path, n), n // times) for row, n in lost)
 
     def under(self, path: Path, prefix: Row) -> list[tuple[Row, int]]:
         width = len(prefix)
@@ -80,7 +78,9 @@ class _Reader:
     def one(self, level: Watch, prefix: Row, root: int, elements: list[tuple[Row, int]]) -> Inner:
         flat = prefix[:root]
         copies = self.engine.row_count(self.view, flat)
-        pairs = [(self.element_of(level, prefix, columns, times), times // copies) for columns, times in elements]
+        pairs = [
+            (self.element_of(level, prefix, columns, times), times // copies) for columns, times in elements
+        ]
         return Inner(
             _scalars(flat), level.path, level.element, ZBag(pairs), _scalars(prefix[root:]),
             lambda: self.engine.nested(self.view, flat, self.element), self.element,

@@ -40,8 +40,8 @@ class MapDecl:
 
     ``role`` is what it is for: ``rows`` (part of a view's answer), ``aux`` (a delta's partner), ``lift`` and
     ``count`` (read by an aggregate or a count-wise operator), ``watch`` (what was added to the query since it
-    was last emptied: a change log, and the one role whose map is not equal to its query). ``ordered``: the last key is kept in order.
-    ``positive``: its counts cannot be negative, so an entry whose count is zero is gone.
+    was last emptied: a change log, and the one role whose map is not equal to its query). ``ordered``: the last key
+    is kept in order. ``positive``: its counts cannot be negative, so an entry whose count is zero is gone.
     """
 
     name: str

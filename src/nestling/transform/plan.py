@@ -25,7 +25,8 @@ class Unplannable(Exception):
 
 def plan(steps: Iterable[Step], given: Set[str], keys: Keys) -> tuple[Step, ...]:
     """``steps`` in an order that binds what it uses, from the variables ``given``."""
-    pending, bound, ordered = list(steps), set(given), []
+    pending, bound = list(steps), set(given)
+    ordered: list[Step] = []
     while pending:
         ready = [step for step in pending if is_ready(step, bound)]
         if not ready:

@@ -29,7 +29,7 @@ from nestling.calculus.terms import (
     Var,
 )
 from nestling.calculus.traverse import Rule, binders, free_vars, rewrite, substitute, walk
-from nestling.calculus.types import INT, Scalar
+from nestling.calculus.types import BOOL, INT, Scalar
 from nestling.calculus.typing import element_type, term_type
 from nestling.transform.normalize import rebuilt
 
@@ -166,7 +166,7 @@ def connective_unit(node: Any) -> Any:
     """``t and true  →  t``, ``t or false  →  t``, ``t and false  →  false``, ``t or true  →  true``"""
     match node:
         case Call("and" | "or" as name, (left, right)):
-            unit, type_ = name == "and", term_type(node)
+            unit, type_ = name == "and", Scalar("bool", term_type(node) != BOOL)
             for one, other in ((left, right), (right, left)):
                 if isinstance(one, Const) and one.value is (not unit):
                     return replace(one, type=type_)

@@ -21,7 +21,20 @@ from nestling.program.statements import Add, Event, Plan, Program, Propagate, St
 from nestling.program.traverse import term_vars
 
 #: Names that generated functions use for themselves.
-RESERVED = (*(f"key{i}" for i in range(64)), "row", "times", "total", "key", "cell", "part", "ordered", "change", "EMPTY", "NOTHING", "Label")
+RESERVED = (
+    *(f"key{i}" for i in range(64)),
+    "row",
+    "times",
+    "total",
+    "key",
+    "cell",
+    "part",
+    "ordered",
+    "change",
+    "EMPTY",
+    "NOTHING",
+    "Label",
+)
 
 
 def generate(program: Program, keep_tables: bool = True) -> str:

@@ -37,9 +37,9 @@ def _solve(monomial: Monomial, test: Test, fixed: frozenset[str]) -> Monomial | 
             computed = _lifted(monomial.factors)
             for var, term in ((left, right), (right, left)):
                 # What a lift computes may depend on the variable: it is tested, never put in its place.
-                apart = fixed | term_vars(term)
-                free = isinstance(var, Var) and var.name not in apart and is_total(term)
-                if free and computed.isdisjoint(term_vars(var, term)) and _alike(var, term):
+                if not isinstance(var, Var) or var.name in fixed | term_vars(term) or not is_total(term):
+                    continue
+                if computed.isdisjoint(term_vars(var, term)) and _alike(var, term):
                     rest = tuple(f for f in monomial.factors if f is not test)
                     null = _nulls_apart(name, var, term)
                     return substitute(
@@ -56,7 +56,9 @@ def _lifted(factors: Iterable[Factor]) -> frozenset[str]:
 def _alike(var: Var, term: Term) -> bool:
     """Whether equal values of the two types have equal hashes and print alike: then one may stand for the other."""
     left, right = var.type, term_type(term)
-    return isinstance(left, Scalar) and isinstance(right, Scalar) and left.name == right.name or left == right
+    if isinstance(left, Scalar) and isinstance(right, Scalar):
+        return left.name == right.name
+    return left == right
 
 
 def _nulls_apart(name: str, var: Var, term: Term) -> list[Factor]:

@@ -321,9 +321,9 @@ def _measures(aggregate: str, element: Type) -> tuple[int, ...]:
     match aggregate, element:
         case "sum", Scalar("int" | "decimal"):
             return (1,)
-        case ("sum" | "avg"), _:
+        case (("sum" | "avg"), _):
             return (0, 1)
-        case ("var" | "stdev"), _:
+        case (("var" | "stdev"), _):
             return (0, 1, 2)
     return (0,)
 

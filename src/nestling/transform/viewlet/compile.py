@@ -128,7 +128,9 @@ class Compiler:
 
     def view(self, name: str, view: FlatView) -> ViewPlan:
         self.most = len(self.maps) + MOST_MAPS
-        definitions = {shape: self.read(d.params, d.query, len(d.params)) for shape, d in view.definitions.items()}
+        definitions = {
+            shape: self.read(d.params, d.query, len(d.params)) for shape, d in view.definitions.items()
+        }
         return ViewPlan(name, view.element, self.read((), view.rows), self.lookup(view.rows), definitions)
 
     def lookup(self, rows: Query) -> Plan | None:
@@ -173,7 +175,9 @@ class Compiler:
         if not is_safe(query):
             raise CannotCompile(f"a map needs every key bound by a row: {query}")
         if ordered and not is_nonnegative(query):
-            raise CannotCompile(f"min, max and count_distinct of a bag that may have negative counts: {query}")
+            raise CannotCompile(
+                f"min, max and count_distinct of a bag that may have negative counts: {query}"
+            )
         if len(self.maps) >= self.most:
             raise CannotCompile(f"more than {MOST_MAPS} maps")
         weights = tuple(dict.fromkeys((*self.known.get(key, ()), *split_.measures)))
@@ -271,8 +275,7 @@ class Compiler:
             counts = self.counts_of(found)
             steps.append(Find(found.name, found.arranged(component.query.keys), (), counts))
             weights = [
-                _times(counts[found.measures[i]], w)
-                for i, w in zip(component.measures, weights, strict=True)
+                _times(counts[found.measures[i]], w) for i, w in zip(component.measures, weights, strict=True)
             ]
         for factor in pieces.factors:
             new_steps, count = self.solved(factor)

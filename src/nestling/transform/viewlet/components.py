@@ -141,7 +141,8 @@ def _store(
 ) -> tuple[Stored, list[list[Term]]]:
     inside = [
         [
-            f for f in factors
+            f
+            for f in factors
             if term_vars(f) and term_vars(f) <= own and not term_vars(f) <= used and is_total(f)
         ]
         for factors in weights

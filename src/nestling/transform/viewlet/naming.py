@@ -32,7 +32,7 @@ def renamed(statement: Statement, given: Sequence[Var], columns: Columns) -> Sta
     )
 
 
-def _step(step: Step, by: dict[str, Term], names: Names, columns: Columns) -> Step:
+def _step(step: Step, by: dict[str, Term], names: Names, columns: Columns) -> Step:  # noqa: C901 - one arm per step
     def new(var: Var, like: str) -> Any:
         if var.name not in by:
             by[var.name] = Var(names.fresh(like), var.type)
@@ -46,7 +46,9 @@ def _step(step: Step, by: dict[str, Term], names: Names, columns: Columns) -> St
             for i, arg in enumerate(args):
                 if i not in known and isinstance(arg, Var):
                     new(arg, columns[source][i].name)
-            return Find(source, all_of(args), known, tuple(new(c, f"{source}.n{i}") for i, c in enumerate(counts)))
+            return Find(
+                source, all_of(args), known, tuple(new(c, f"{source}.n{i}") for i, c in enumerate(counts))
+            )
         case Measure(var, aggregate, source, args, measures):
             return Measure(new(var, f"{source}.{aggregate}"), aggregate, source, all_of(args), measures)
         case Combine(var, operator, counts, minus):
