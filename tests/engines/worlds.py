@@ -143,6 +143,10 @@ class Stored:
 
     def nested(self) -> dict[str, ZBag]:
         """The relations that the tables stand for."""
+        return nested_database(self.shredded(), self.world.schema.catalog)
+
+    def shredded(self) -> dict[str, Any]:
+        """The tables as bags and dictionaries, which ``evaluate`` reads."""
         shredded: dict[str, Any] = {}
         for name, type_ in self.world.schema.catalog.items():
             element = flat_type(type_.element)
@@ -152,7 +156,7 @@ class Stored:
             for (label, *row), n in self.tables[name].items():
                 found.setdefault(label, []).append((tree(iter(row), flat_type(level.element)), n))
             shredded[name] = {label: ZBag(rows) for label, rows in found.items()}
-        return nested_database(shredded, self.world.schema.catalog)
+        return shredded
 
     def by_key(self, name: str, key: Row) -> Row | None:
         """The row with this key."""

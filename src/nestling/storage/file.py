@@ -60,8 +60,8 @@ class FileStore:
     ``durability`` says what a change survives once its method has returned. ``"full"``: the loss of power,
     since the write-ahead log is synced. ``"process"``: the end of the process by whatever signal; the loss of
     power may take the last changes, but leaves the file sound. Measured with entries of 200 bytes, a change
-    takes 14 µs; ``"full"`` adds one sync of the disk, 0.28 ms when it was idle and 6 ms when it was busy, and
-    so is slower by a factor of 17 to 120.
+    takes 14 µs; ``"full"`` adds one sync of the disk, 0.3 ms when it was idle and 6 ms when it was busy, and
+    so is slower by a factor of 17 to 150.
     """
 
     def __init__(self, path: Path, db: sqlite3.Connection, lock: Lock, now: Contents, full: bool) -> None:

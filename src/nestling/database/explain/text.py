@@ -94,7 +94,7 @@ def _stored(report: Report) -> list[str]:
 
 
 def _columns(text: str, entries: str, size: str) -> list[str]:
-    *above, last = wrap(text, 76, initial_indent=_indent(text), subsequent_indent="      ")
+    *above, last = wrap(text.strip(), 76, initial_indent=_indent(text), subsequent_indent="      ")
     return [*above, f"{last:<76} {entries:>10} {size:>10}"]
 
 

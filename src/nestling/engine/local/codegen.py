@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from nestling.calculus.show import show
 from nestling.engine.local.loops import Loops, key_of, read_group, uses
 from nestling.engine.local.merge import single_changes, sources, together
+from nestling.engine.local.ranges import ranged
 from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store, statements, stores
 from nestling.engine.local.terms import Scope, python, tuple_of
@@ -39,6 +40,7 @@ RESERVED = (
 
 def generate(program: Program, keep_tables: bool = True) -> str:
     """The source of ``program``; without ``keep_tables``, tables that nothing reads are not written."""
+    program = ranged(program)
     writer = _Writer(program, keep_tables)
     for name, trigger in program.triggers.items():
         writer.trigger(f"on_{identifier(name)}", trigger)
@@ -163,7 +165,8 @@ class _Writer:
         if action.map in self.single:
             self.out.open(f"if change_{store.python}:")
             for i, key in enumerate(keys):
-                self.out.line(f"{key} = {store.python}_k{i}")
+                if key != f"{store.python}_k{i}":
+                    self.out.line(f"{key} = {store.python}_k{i}")
         else:
             target = f"{key_of(keys) if keys else '_'}, {_cell(changes)}"
             self.out.open(f"for {target} in change_{store.python}.items():")

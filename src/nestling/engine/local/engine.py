@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from nestling.calculus.types import Bag, Record, Type
 from nestling.engine.local.codegen import bag_function, generate, identifier
+from nestling.engine.local.ranges import ranged
 from nestling.engine.local.storage import Store, stores
 from nestling.engine.local.terms import namespace
 from nestling.program.flat import Shape
@@ -28,12 +30,13 @@ class LocalEngine:
 
     def __init__(self, program: Program, keep_tables: bool = True) -> None:
         self.program = program
-        self.stores = stores(program)
+        self.stores = stores(ranged(program))
         self.source = generate(program, keep_tables)
         self.names = {**namespace(), **_helpers()}
         for store in self.stores.values():
             self.names[store.python] = [0] * store.width if store.is_cell else {}
             self.names |= {store.index(known): {} for known in store.patterns}
+            self.names |= {store.order(known): {} for known in store.sorted}
         self.stored: dict[str, Any] = {n: self.names[s.python] for n, s in self.stores.items()}
         # The source is our own: made from the program, with literals through repr only.
         exec(compile(self.source, "<nestling trigger program>", "exec"), self.names)
@@ -64,6 +67,9 @@ class LocalEngine:
         for known in store.patterns:
             index = self.names[store.index(known)].setdefault(_key([key[i] for i in known]), {})
             index[_key([key[i] for i in store.free(known)])] = value
+        for known in store.sorted:
+            keys = self.names[store.order(known)].setdefault(_key([key[i] for i in known]), [])
+            insort(keys, key[store.free(known)[0]])
 
     def apply(self, table: str, row: Row, times: int) -> None:
         """Add ``row`` to ``table`` ``times`` times, and maintain every map."""
@@ -190,7 +196,8 @@ class LocalEngine:
         if store.is_cell:
             self.stored[name][:] = [0] * store.width
         else:
-            for dictionary in (store.python, *(store.index(known) for known in store.patterns)):
+            indexes = [*map(store.index, store.patterns), *map(store.order, store.sorted)]
+            for dictionary in (store.python, *indexes):
                 self.names[dictionary].clear()
         for key, cell in cells.items():
             self._put(store, key, cell)
@@ -216,6 +223,9 @@ def _helpers() -> dict[str, Any]:
         "EMPTY": {},
         "NOTHING": (0,) * 64,
         "OrderedMap": OrderedMap,
+        "bisect_left": bisect_left,
+        "bisect_right": bisect_right,
+        "insort": insort,
         "read_ordered_min": lambda ordered: None if ordered is None else ordered.first(),
         "read_ordered_max": lambda ordered: None if ordered is None else ordered.last(),
         "read_ordered_count_distinct": lambda ordered: 0 if ordered is None else len(ordered),

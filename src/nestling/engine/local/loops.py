@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from nestling.calculus.terms import Term, Tuple, Var
+from nestling.engine.local.ranges import Between, Shift
 from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store
 from nestling.engine.local.terms import Scope, python, truth, tuple_of
@@ -30,8 +31,12 @@ class Loops:
             later = used_at_end | term_vars(*(t for s in steps[i + 1 :] for t in uses(s)))
             self.step(step, later)
 
-    def step(self, step: Step, later: frozenset[str]) -> None:
+    def step(self, step: Step | Shift | Between, later: frozenset[str]) -> None:
         match step:
+            case Shift():
+                self.shift(step)
+            case Between():
+                self.between(step, later)
             case Find():
                 store = self.stores[step.source]
                 (self.in_keyed if store.key else self.in_table if store.is_table else self.in_map)(
@@ -171,14 +176,42 @@ class Loops:
         self.out.open(f"if {var}_new != {var}_old:")
         self.out.open(f"for {var}, {sign} in (({var}_new, 1), ({var}_old, -1)):")
 
+    def shift(self, step: Shift) -> None:
+        both = step.both
+        var, sign = self.scope.name(both.var), self.scope.name(both.sign)
+        for cells, name in ((both.new, "bound_new"), (both.old, "bound_old")):
+            self.out.line(f"{var} = {read_cell(both.aggregate, [self.text(term) for term in cells])}")
+            self.out.line(f"{name} = {self.text(step.bound)}")
+        up, down = (1, -1) if step.operator in ("<", "<=") else (-1, 1)
+        self.out.open("if bound_new != bound_old:")
+        with self.out.block("if bound_new > bound_old:"):
+            self.out.line(f"{sign}, low, high = {up}, bound_old, bound_new")
+        with self.out.block("else:"):
+            self.out.line(f"{sign}, low, high = {down}, bound_new, bound_old")
+
+    def between(self, step: Between, later: frozenset[str]) -> None:
+        find, store = step.find, self.stores[step.find.source]
+        known = self.key([find.args[i] for i in find.known])
+        bisect = "bisect_right" if step.upper_included else "bisect_left"
+        column = self.text(find.args[step.position])
+        self.out.line(f"part = {store.index(find.known)}.get({known}, EMPTY)")
+        self.out.line(f"keys = {store.order(find.known)}.get({known}, ())")
+        self.out.open(f"for {column} in keys[{bisect}(keys, low) : {bisect}(keys, high)]:")
+        names = [self.scope.name(count) for count in find.counts]
+        self.out.line(f"{', '.join(names)} = part[{column}]")
+
 
 def _row(names: list[str]) -> str:
     return "_" if all(name == "_" for name in names) else tuple_of(names)
 
 
-def uses(step: Step) -> tuple[Term, ...]:
+def uses(step: Step | Shift | Between) -> tuple[Term, ...]:
     """The terms whose variables ``step`` needs bound before it, or might."""
     match step:
+        case Shift(both, bound):
+            return (*both.new, *both.old, bound)
+        case Between(find):
+            return tuple(find.args[i] for i in find.known)
         case Find(_, args, known, _):
             return tuple(args[i] for i in known)
         case Check(test):

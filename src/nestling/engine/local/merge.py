@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nestling.engine.local.ranges import Between
 from nestling.engine.local.storage import Store
 from nestling.program.statements import (
     Action,
@@ -42,7 +43,8 @@ def _fits(group: list[Action], add: Add) -> bool:
 
 def sources(statement: Statement) -> set[str]:
     """The maps and tables that a statement looks into."""
-    return {step.source for step in statement.steps if isinstance(step, Find | Measure)}
+    found = {step.source for step in statement.steps if isinstance(step, Find | Measure)}
+    return found | {step.find.source for step in statement.steps if isinstance(step, Between)}
 
 
 def single_changes(trigger: Trigger, stores: dict[str, Store]) -> frozenset[str]:
@@ -66,7 +68,7 @@ def single_changes(trigger: Trigger, stores: dict[str, Store]) -> frozenset[str]
 
 def _loops(statement: Statement, stores: dict[str, Store]) -> bool:
     for step in statement.steps:
-        if isinstance(step, Each | Both):
+        if isinstance(step, Each | Both | Between):
             return True
         if isinstance(step, Find):
             store = stores[step.source]

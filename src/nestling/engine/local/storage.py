@@ -10,6 +10,7 @@ map of one measure    ``{key: number}``
 map of several        ``{key: [number, …]}``, the list shared by all dictionaries that hold it
 map without keys      ``[number, …]``: one entry, always there
 ordered map           ``{group: OrderedMap of the last key}``
+order                 ``{known part: [the one free column, …]}``, sorted
 index                 ``{known part: {what the source's own dictionary has}}`` or ``{known: {free: …}}``
 ====================  =============================================================================
 
@@ -23,6 +24,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from nestling.calculus.types import LABEL
+from nestling.engine.local.ranges import Between
 from nestling.program.statements import (
     Add,
     Find,
@@ -43,6 +45,7 @@ class Store:
     name: str
     decl: TableDecl | MapDecl
     patterns: set[Positions] = field(default_factory=set)
+    sorted: set[Positions] = field(default_factory=set)
 
     @cached_property
     def python(self) -> str:
@@ -79,6 +82,10 @@ class Store:
     def index(self, known: Positions) -> str:
         return f"{self.python}_by_{'_'.join(map(str, known))}"
 
+    def order(self, known: Positions) -> str:
+        """The name of the dictionary that has, for each known part, its one free column in order."""
+        return f"{self.python}_sorted_{'_'.join(map(str, known))}"
+
     def free(self, known: Positions) -> Positions:
         return tuple(i for i in range(self.arity) if i not in known)
 
@@ -95,6 +102,9 @@ def stores(program: Program) -> dict[str, Store]:
         for step in statement.steps:
             if isinstance(step, Find):
                 _need(found[step.source], step.known)
+            elif isinstance(step, Between):
+                _need(found[step.find.source], step.find.known)
+                found[step.find.source].sorted.add(step.find.known)
     return found
 
 

@@ -72,6 +72,9 @@ def _add_number(out: Source, store: Store, parts: list[str], key: str, amounts: 
     name = store.python
     out.line(f"total = {name}.get({key}, 0) + {amounts[0]}")
     with out.block("if total:"):
+        if store.sorted:
+            with out.block(f"if {key} not in {name}:"):
+                _enter(out, store, parts)
         out.line(f"{name}[{key}] = total")
         for known in sorted(store.patterns):
             bound, free = _split(store, known, parts)
@@ -79,9 +82,26 @@ def _add_number(out: Source, store: Store, parts: list[str], key: str, amounts: 
     # An amount of zero for a key that is not there leaves nothing to delete.
     with out.block(f"elif {key} in {name}:"):
         out.line(f"del {name}[{key}]")
+        _leave(out, store, parts)
         for known in sorted(store.patterns):
             bound, free = _split(store, known, parts)
             _forget(out, store, known, bound, free)
+
+
+def _enter(out: Source, store: Store, parts: list[str]) -> None:
+    """Put a new entry where its place in the order is."""
+    for known in sorted(store.sorted):
+        bound, free = _split(store, known, parts)
+        out.line(f"insort({store.order(known)}.setdefault({bound}, []), {free})")
+
+
+def _leave(out: Source, store: Store, parts: list[str]) -> None:
+    for known in sorted(store.sorted):
+        bound, free = _split(store, known, parts)
+        out.line(f"keys = {store.order(known)}[{bound}]")
+        out.line(f"del keys[bisect_left(keys, {free})]")
+        with out.block("if not keys:"):
+            out.line(f"del {store.order(known)}[{bound}]")
 
 
 def _add_cell(out: Source, store: Store, parts: list[str], key: str, amounts: Sequence[str]) -> None:
@@ -92,6 +112,7 @@ def _add_cell(out: Source, store: Store, parts: list[str], key: str, amounts: Se
         if "times" not in amounts:  # which is never zero
             out.open(f"if {' or '.join(amounts)}:")
         out.line(f"{name}[{key}] = cell = [{', '.join(amounts)}]")
+        _enter(out, store, parts)
         for known in sorted(store.patterns):
             bound, free = _split(store, known, parts)
             out.line(f"{store.index(known)}.setdefault({bound}, {{}})[{free}] = cell")
@@ -101,6 +122,7 @@ def _add_cell(out: Source, store: Store, parts: list[str], key: str, amounts: Se
             out.line(f"cell[{i}] += {amount}")
         with out.block(f"if {_is_gone(store)}:"):
             out.line(f"del {name}[{key}]")
+            _leave(out, store, parts)
             for known in sorted(store.patterns):
                 bound, free = _split(store, known, parts)
                 _forget(out, store, known, bound, free)

@@ -1,0 +1,148 @@
+"""When a bound moves, only what lies between the old and the new one changes sides.
+
+A statement that goes through a slice twice, once for what an aggregate is and once for what it was, and each time
+keeps the entries below some bound computed from it, differs only on the entries between the two bounds. With the
+slice's keys in order these are found by bisection.
+
+Law (9): a trigger adds the same with and without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nestling.calculus.terms import Call, Term, Var
+from nestling.calculus.types import Scalar
+from nestling.calculus.typing import term_type
+from nestling.program.statements import Add, Both, Check, Find, Program, Propagate, Statement, Trigger
+from nestling.program.traverse import term_vars
+
+#: What holds of a column and a bound, and the same seen from the bound.
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """Where the bound was and is, and with what sign entries between the two change sides."""
+
+    both: Both
+    bound: Term
+    operator: str
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """For every entry of the slice whose one free column lies between the bounds: bind it and its measures."""
+
+    find: Find
+    position: int
+    upper_included: bool
+
+
+def ranged(program: Program) -> Program:
+    """``program`` with bisection where it serves; its steps are then for this engine alone."""
+    triggers = {name: _in_trigger(trigger, program) for name, trigger in program.triggers.items()}
+    return replace(program, triggers=triggers)
+
+
+def _in_trigger(trigger: Trigger, program: Program) -> Trigger:
+    actions: list[Any] = []
+    for action in trigger.actions:
+        if isinstance(action, Propagate):
+            events = tuple(
+                (event, tuple(Add(_in_statement(a.statement, program), a.later) for a in adds))
+                for event, adds in action.events
+            )
+            action = Propagate(action.map, events)
+        actions.append(action)
+    return replace(trigger, actions=tuple(actions))
+
+
+def _in_statement(statement: Statement, program: Program) -> Statement:
+    for i, step in enumerate(statement.steps):
+        if isinstance(step, Both):
+            steps = _rewritten(statement, i, step, program)
+            return statement if steps is None else replace(statement, steps=steps)
+    return statement
+
+
+def _rewritten(statement: Statement, i: int, both: Both, program: Program) -> tuple[Any, ...] | None:
+    steps = statement.steps
+    for j in range(i + 1, len(steps)):
+        find = steps[j]
+        position = _one_free(find, program) if isinstance(find, Find) else None
+        if position is None:
+            continue
+        for k in range(j + 1, len(steps)):
+            moved = _moved(steps[k], find.args[position], both)
+            if moved is None or _used_elsewhere(both.var, statement, (i, k)):
+                continue
+            operator, bound = moved
+            known = term_vars(*(t for s in steps[: j + 1] for t in _terms(s))) - term_vars(
+                find.args[position]
+            )
+            if term_vars(bound) - {both.var.name} <= known:
+                between = Between(find, position, operator in ("<=", ">"))
+                rest = (
+                    *steps[i + 1 : j],
+                    Shift(both, bound, operator),
+                    between,
+                    *steps[j + 1 : k],
+                    *steps[k + 1 :],
+                )
+                return (*steps[:i], *rest)
+    return None
+
+
+def _one_free(find: Find, program: Program) -> int | None:
+    """The position of the only column of a map that is not known."""
+    decl = program.maps.get(find.source)
+    free = [i for i in range(len(find.args)) if i not in find.known]
+    if decl is None or decl.ordered or len(free) != 1 or not find.known:
+        return None
+    return free[0] if isinstance(find.args[free[0]], Var) else None
+
+
+def _moved(step: Any, column: Term, both: Both) -> tuple[str, Term] | None:
+    """``column operator bound``, where the bound depends on what ``both`` binds and neither may be null."""
+    match step:
+        case Check(Call(name, (left, right))) if name in _MIRRORED:
+            for operator, one, other in ((name, left, right), (_MIRRORED[name], right, left)):
+                depends = both.var.name in term_vars(other) and column not in (other,)
+                if one == column and depends and _plain(one) and _plain(other):
+                    return operator, other
+    return None
+
+
+def _plain(term: Term) -> bool:
+    type_ = term_type(term)
+    return isinstance(type_, Scalar) and not type_.nullable
+
+
+def _used_elsewhere(var: Var, statement: Statement, here: Sequence[int]) -> bool:
+    others = [t for n, s in enumerate(statement.steps) if n not in here for t in _terms(s)]
+    return var.name in term_vars(*others, *statement.keys, *statement.amounts)
+
+
+def _terms(step: Any) -> tuple[Term, ...]:
+    """The terms of a step."""
+    found: list[Any] = []
+    for name in (
+        "args",
+        "counts",
+        "test",
+        "bag",
+        "pattern",
+        "count",
+        "var",
+        "sign",
+        "term",
+        "new",
+        "old",
+        "minus",
+    ):
+        value = getattr(step, name, ())
+        found += value if isinstance(value, tuple) else [value]
+    return tuple(found)
