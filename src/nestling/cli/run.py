@@ -60,7 +60,7 @@ def _report(console: Console, applied: Applied | None, stats: Stats, out: Path |
     if applied is not None:
         console.print(
             f"{counted(applied.rows, 'row')} in {counted(applied.batches, 'batch')} applied in "
-            f"{duration(applied.seconds)}, {counted(applied.statements, 'statement')} for all views together"
+            f"{duration(applied.seconds)}, {counted(applied.statements, 'statement')} for all views and constraints"
         )
     for name, view in stats.items():
         if reason := view["evaluated_on_read"]:

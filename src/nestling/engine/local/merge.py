@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nestling.engine.local.ranges import Between
+from nestling.engine.local.ranges import Between, local_steps
 from nestling.engine.local.storage import Store
 from nestling.program.statements import (
     Action,
@@ -43,8 +43,9 @@ def _fits(group: list[Action], add: Add) -> bool:
 
 def sources(statement: Statement) -> set[str]:
     """The maps and tables that a statement looks into."""
-    found = {step.source for step in statement.steps if isinstance(step, Find | Measure)}
-    return found | {step.find.source for step in statement.steps if isinstance(step, Between)}
+    steps = local_steps(statement)
+    found = {step.source for step in steps if isinstance(step, Find | Measure)}
+    return found | {step.find.source for step in steps if isinstance(step, Between)}
 
 
 def single_changes(trigger: Trigger, stores: dict[str, Store]) -> frozenset[str]:
@@ -67,7 +68,7 @@ def single_changes(trigger: Trigger, stores: dict[str, Store]) -> frozenset[str]
 
 
 def _loops(statement: Statement, stores: dict[str, Store]) -> bool:
-    for step in statement.steps:
+    for step in local_steps(statement):
         if isinstance(step, Each | Both | Between):
             return True
         if isinstance(step, Find):

@@ -41,6 +41,11 @@ class Between:
     upper_included: bool
 
 
+def local_steps(statement: Statement) -> tuple[Any, ...]:
+    """The steps of a statement of a program that was ``ranged``: some are this engine's own."""
+    return statement.steps
+
+
 def ranged(program: Program) -> Program:
     """``program`` with bisection where it serves; its steps are then for this engine alone."""
     triggers = {name: _in_trigger(trigger, program) for name, trigger in program.triggers.items()}
@@ -69,30 +74,30 @@ def _in_statement(statement: Statement, program: Program) -> Statement:
 
 
 def _rewritten(statement: Statement, i: int, both: Both, program: Program) -> tuple[Any, ...] | None:
-    steps = statement.steps
-    for j in range(i + 1, len(steps)):
-        find = steps[j]
-        position = _one_free(find, program) if isinstance(find, Find) else None
-        if position is None:
+    for j, find in enumerate(statement.steps):
+        position = _one_free(find, program) if j > i and isinstance(find, Find) else None
+        if position is not None and isinstance(find, Find):
+            steps = _between(statement, i, j, both, find, position)
+            if steps is not None:
+                return steps
+    return None
+
+
+def _between(
+    statement: Statement, i: int, j: int, both: Both, find: Find, position: int
+) -> tuple[Any, ...] | None:
+    """The steps with ``both`` and the slice ``find`` taken together, if some later test is a moved bound."""
+    steps, column = statement.steps, find.args[position]
+    known = term_vars(*(term for step in steps[: j + 1] for term in _terms(step))) - term_vars(column)
+    for k in range(j + 1, len(steps)):
+        moved = _moved(steps[k], column, both)
+        if moved is None or _used_elsewhere(both.var, statement, (i, k)):
             continue
-        for k in range(j + 1, len(steps)):
-            moved = _moved(steps[k], find.args[position], both)
-            if moved is None or _used_elsewhere(both.var, statement, (i, k)):
-                continue
-            operator, bound = moved
-            known = term_vars(*(t for s in steps[: j + 1] for t in _terms(s))) - term_vars(
-                find.args[position]
-            )
-            if term_vars(bound) - {both.var.name} <= known:
-                between = Between(find, position, operator in ("<=", ">"))
-                rest = (
-                    *steps[i + 1 : j],
-                    Shift(both, bound, operator),
-                    between,
-                    *steps[j + 1 : k],
-                    *steps[k + 1 :],
-                )
-                return (*steps[:i], *rest)
+        operator, bound = moved
+        if term_vars(bound) - {both.var.name} <= known:
+            between = Between(find, position, operator in ("<=", ">"))
+            first = (*steps[:i], *steps[i + 1 : j], Shift(both, bound, operator), between)
+            return (*first, *steps[j + 1 : k], *steps[k + 1 :])
     return None
 
 

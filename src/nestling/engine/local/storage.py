@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from nestling.calculus.types import LABEL
-from nestling.engine.local.ranges import Between
+from nestling.engine.local.ranges import Between, local_steps
 from nestling.program.statements import (
     Add,
     Find,
@@ -99,7 +99,7 @@ def stores(program: Program) -> dict[str, Store]:
             # The rows of an inner bag are found by its label: to read it, and to delete it with its row.
             found[name].patterns.add((0,))
     for statement in statements(program):
-        for step in statement.steps:
+        for step in local_steps(statement):
             if isinstance(step, Find):
                 _need(found[step.source], step.known)
             elif isinstance(step, Between):

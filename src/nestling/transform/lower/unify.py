@@ -11,8 +11,8 @@ from nestling.calculus.build import TRUE, call
 from nestling.calculus.terms import Call, Const, Term, Var
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
-from nestling.program.flat import Factor, Lift, Monomial, Test
-from nestling.program.traverse import substitute, term_vars
+from nestling.program.flat import Factor, Lift, Monomial, Query, Test
+from nestling.program.traverse import is_safe, substitute, term_vars
 from nestling.transform.lower.conditions import is_total
 from nestling.transform.simplify import simplify_term
 
@@ -42,10 +42,21 @@ def _solve(monomial: Monomial, test: Test, fixed: frozenset[str]) -> Monomial | 
                 if computed.isdisjoint(term_vars(var, term)) and _alike(var, term):
                     rest = tuple(f for f in monomial.factors if f is not test)
                     null = _nulls_apart(name, var, term)
-                    return substitute(
+                    solved = substitute(
                         Monomial(monomial.keys, monomial.weights, (*rest, *null)), {var.name: term}
                     )
+                    if isinstance(term, Var | Const) or not _unbinds(monomial, solved, fixed):
+                        return solved
     return None
+
+
+def _unbinds(monomial: Monomial, solved: Monomial, fixed: frozenset[str]) -> bool:
+    """Whether a row no longer binds what it did: ``R(x, x + 1)`` waits for an x that ``R(x, y)`` binds."""
+    return _is_bound(monomial, fixed) and not _is_bound(solved, fixed)
+
+
+def _is_bound(monomial: Monomial, fixed: frozenset[str]) -> bool:
+    return is_safe(Query((), (Monomial((), monomial.weights, monomial.factors),)), fixed)
 
 
 def _lifted(factors: Iterable[Factor]) -> frozenset[str]:
