@@ -219,7 +219,9 @@ def tables() -> st.SearchStrategy[dict[str, dict[Any, int]]]:
     """A few rows per table."""
     rows = {name: st.tuples(*(scalars(column.type) for column in TABLES[name].columns)) for name in TABLES}
     counts = st.integers(1, 2)
-    return st.fixed_dictionaries({n: st.dictionaries(r, counts, min_size=1, max_size=4) for n, r in rows.items()})
+    return st.fixed_dictionaries(
+        {n: st.dictionaries(r, counts, min_size=1, max_size=4) for n, r in rows.items()}
+    )
 
 
 def keyed(monomial: Monomial) -> Query:
@@ -244,16 +246,16 @@ def test_unify_keeps_what_is_fixed(monomial):
     solved = unify(monomial, fixed)
     if solved is not None:
         before = [term_vars(key) & fixed for key in monomial.keys]
-        assert all(
-            names <= term_vars(key) for names, key in zip(before, solved.keys, strict=True)
-        )
+        assert all(names <= term_vars(key) for names, key in zip(before, solved.keys, strict=True))
 
 
 def test_an_equation_with_what_is_computed_from_it_stays_a_test():
     """x == n where n := sum(…)[x]: neither may take the place of the other"""
     n = Var("n", INT)
     inner = Query((X,), (Monomial((X,), (const(1), Y), (Atom("T", (X, Y)),)),), 2)
-    monomial = Monomial((X,), (const(1),), (Atom("S", (X,)), Lift(n, "sum", inner, (X,)), Condition(call("==", X, n))))
+    monomial = Monomial(
+        (X,), (const(1),), (Atom("S", (X,)), Lift(n, "sum", inner, (X,)), Condition(call("==", X, n)))
+    )
 
     assert unify(monomial) == monomial
 
@@ -267,7 +269,9 @@ def test_canonical_does_not_depend_on_names(monomial, random):
     by: dict[str, Term] = {
         var.name: Var(new, var.type) for var, new in zip((*VARS, COMPUTED), others, strict=True)
     }
-    renamed = Query(tuple(Var(f"c{i}", k.type) for i, k in enumerate(query.keys)), (substitute(monomial, by),))
+    renamed = Query(
+        tuple(Var(f"c{i}", k.type) for i, k in enumerate(query.keys)), (substitute(monomial, by),)
+    )
 
     assert canonical(renamed) == canonical(query)
 

@@ -106,7 +106,6 @@ class Database:
             return Table(self, name)
         record = record_type(schema)
         keys = (key,) if isinstance(key, str) else tuple(key)
-        self._check_name(name)
         self._check_key(name, record, keys)
         refers = tuple(
             ((columns,) if isinstance(columns, str) else tuple(columns), table)
@@ -114,6 +113,9 @@ class Database:
         )
         self._check_references(name, record, refers)
         definition = TableDef(name, record, keys, refers, append_only)
+        if self.state.tables.get(name) == definition:
+            return Table(self, name)  # a program that opens its file again declares what is there
+        self._check_name(name)
         self._define("table", definition, lambda: self.state.add_table(definition))
         return Table(self, name)
 
@@ -137,8 +139,12 @@ class Database:
             return self.view(name.__name__, name, **options)  # type: ignore[arg-type]
         _check_option("refresh", refresh, REFRESH)
         _check_option("store", store, STORE)
-        self._check_name(name)
+        if name in self.state.tables:
+            self._check_name(name)
         definition = self._view_def(name, query, language, refresh, store)
+        if self.state.views.get(name) == definition and name not in self.constraints:
+            return View(self, name)
+        self._check_name(name)
         if strict:
             _refuse_inefficient(definition)
         self._define("view", definition, lambda: self.state.add_view(definition))
@@ -146,8 +152,10 @@ class Database:
 
     def constraint(self, name: str, query: Callable[..., Any] | str, *, language: str = "sql") -> None:
         """Declare a query that must stay empty; a change that would fill it is refused."""
-        self._check_name(name)
         definition = self._view_def(name, query, language, "eager", "auto")
+        if self.constraints.get(name) == definition:
+            return
+        self._check_name(name)
         rows = evaluate(definition.query, self.state.nested_tables())
         if rows:
             raise self._violation(definition, rows)

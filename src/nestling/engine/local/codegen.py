@@ -7,6 +7,7 @@ dictionaries and the names of ``terms.namespace``; literals are written by ``rep
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from nestling.calculus.show import show
@@ -236,7 +237,9 @@ def describe(statement: Statement) -> str:
     keys = ", ".join(show(key, width=1000) for key in statement.keys)
     amounts = ", ".join(show(amount, width=1000) for amount in statement.amounts)
     sources = ", ".join(dict.fromkeys(s.source for s in statement.steps if hasattr(s, "source")))
-    return f"{statement.target or 'answer'}[{keys}] += {amounts}{f'  from {sources}' if sources else ''}"
+    text = f"{statement.target or 'answer'}[{keys}] += {amounts}{f'  from {sources}' if sources else ''}"
+    # A comment is for reading: names need no quotes there.
+    return re.sub(r"`·?([\w.]+)`", r"\1", text)
 
 
 def _operand(text: str) -> str:

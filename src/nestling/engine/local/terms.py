@@ -67,7 +67,7 @@ class Scope:
         self._names[var.name] = name
 
     def _fresh(self, wanted: str) -> str:
-        name = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in wanted)
+        name = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in wanted.lstrip("·"))
         if not name.isidentifier() or keyword.iskeyword(name):
             name = f"v_{name}"
         while name in self._taken:

@@ -64,8 +64,7 @@ def add_to(out: Source, store: Store, key: Sequence[str], amounts: Sequence[str]
 
 def _add_in_place(out: Source, store: Store, amounts: Sequence[str]) -> None:
     for i, amount in enumerate(amounts):
-        if amount != "0":
-            out.line(f"{store.python}[{i}] += {amount}")
+        out.line(f"{store.python}[{i}] += {amount}")
 
 
 def _add_number(out: Source, store: Store, parts: list[str], key: str, amounts: Sequence[str]) -> None:

@@ -15,9 +15,9 @@ from nestling.calculus.types import NUMERIC, Scalar, Type, show_type
 from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.comprehension.bags import loops
 from nestling.frontend.comprehension.compare import opposite
-from nestling.frontend.comprehension.conditions import YES, guard_by, guarded, refuse_generator, truth
+from nestling.frontend.comprehension.conditions import YES, guard_by, guarded, truth
 from nestling.frontend.comprehension.context import Env
-from nestling.frontend.comprehension.convert import applied, bag, bag_of, scalar, scalar_of
+from nestling.frontend.comprehension.convert import applied, bag, bag_of, refuse_generator, scalar, scalar_of
 from nestling.frontend.comprehension.values import Items, Many, Null, One, Some, Value, of_term, shown
 
 _LEAVE_OUT = "leave them out: … for x in … if x is not None"

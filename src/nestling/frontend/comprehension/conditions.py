@@ -16,7 +16,7 @@ from nestling.calculus.terms import Call, Const, Expr, Sing, Term, Tuple, Var
 from nestling.calculus.types import BOOL, UNIT, Scalar
 from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.comprehension.context import Env
-from nestling.frontend.comprehension.convert import scalar, scalar_of, scalar_type
+from nestling.frontend.comprehension.convert import refuse_generator, scalar, scalar_of, scalar_type
 from nestling.frontend.comprehension.nulls import default, facts, narrowed_term, negated
 from nestling.frontend.comprehension.values import Items, Many, Null, One, Some, Value, fields_of, shown
 
@@ -46,12 +46,6 @@ def truth(value: Value, node: ast.expr, env: Env) -> Term:
     if fields_of(value) is not None:
         raise env.error(node, f"a record is always true: {shown(value)}", "test one of its fields")
     return scalar_of(value, node, env)
-
-
-def refuse_generator(value: Value, node: ast.expr, env: Env, what: str) -> None:
-    """Raise where Python would take a generator for an object and not for its elements."""
-    if isinstance(value, Many) and value.form == "generator":
-        raise env.error(node, f"a generator is {what}", "write a list: […]")
 
 
 def _scalar_truth(term: Term, type_: Scalar) -> Term:

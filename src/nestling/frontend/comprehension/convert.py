@@ -126,6 +126,7 @@ def distinct(expr: Expr, node: ast.expr, env: Env) -> Expr:
 
 def stored(value: Value, node: ast.expr, env: Env) -> Data:
     """``value`` as what may stand in a row."""
+    refuse_generator(value, node, env, "not computed where it stands")
     match value:
         case One():
             return value
@@ -143,6 +144,12 @@ def stored(value: Value, node: ast.expr, env: Env) -> Data:
             )
         case Helper() | Object() | Barred():
             raise env.error(node, f"a value is needed here, not {shown(value)}", "call it, or use a column")
+
+
+def refuse_generator(value: Value, node: ast.expr, env: Env, what: str) -> None:
+    """Raise where Python would take a generator for an object and not for its elements."""
+    if isinstance(value, Many) and value.form == "generator":
+        raise env.error(node, f"a generator is {what}", "write a list: […]")
 
 
 def joined(left: Type, right: Type, node: ast.expr, env: Env) -> Type:

@@ -11,9 +11,8 @@ from types import FunctionType
 from nestling.errors import QueryError
 from nestling.frontend.comprehension.bags import targets
 from nestling.frontend.comprehension.capture import capture
-from nestling.frontend.comprehension.conditions import refuse_generator
 from nestling.frontend.comprehension.context import Env
-from nestling.frontend.comprehension.convert import bag_of, scalar_of
+from nestling.frontend.comprehension.convert import bag_of, refuse_generator, scalar_of
 from nestling.frontend.comprehension.read import read_function
 from nestling.frontend.comprehension.records import arguments
 from nestling.frontend.comprehension.refuse import EXPRESSIONS, refusal

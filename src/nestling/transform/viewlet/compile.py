@@ -42,7 +42,7 @@ from nestling.transform.viewlet.components import Store, split
 from nestling.transform.viewlet.events import replaced, row_deltas, subsets
 from nestling.transform.viewlet.naming import renamed
 from nestling.transform.viewlet.references import without_implied
-from nestling.transform.viewlet.schedule import triggers
+from nestling.transform.viewlet.schedule import TIMES, triggers
 from nestling.transform.viewlet.slices import share_slices
 
 #: More maps than this for one view: re-evaluate it instead, and say so.
@@ -133,11 +133,15 @@ class Compiler:
         }
         return ViewPlan(name, view.element, self.read((), view.rows), self.lookup(view.rows), definitions)
 
+    def fresh(self, like: str) -> str:
+        """A name for a variable of a statement, apart from every name that a query can have."""
+        return self.names.fresh(f"·{like}")
+
     def lookup(self, rows: Query) -> Plan | None:
         """How to find the rows with a given first column, where it is a scalar."""
         if not rows.keys or not isinstance(rows.keys[0].type, Scalar):
             return None
-        param = Var(self.names.fresh("first"), rows.keys[0].type)
+        param = Var(self.fresh("first"), rows.keys[0].type)
         monomials = []
         for m in rows.monomials:
             test = Test(call("==", m.keys[0], param))
@@ -204,10 +208,11 @@ class Compiler:
     def maintain(self, target: str, monomial: Monomial) -> None:
         """The statements by which ``monomial`` of ``target`` follows its tables and its nested maps."""
         for table in dict.fromkeys(f.name for f in monomial.factors if isinstance(f, Atom)):
-            decl, times = self.tables[table], Var("times", INT)
+            decl, times = self.tables[table], TIMES
             for delta in row_deltas(monomial, decl, times, self.tables):
                 statement = self.statement(target, delta, (*decl.columns, times), (), "aux")
-                self.rows.setdefault(table, []).append(statement)
+                if not adds_zero(statement):
+                    self.rows.setdefault(table, []).append(statement)
         nested = [f for f in monomial.factors if isinstance(f, Lift | Pointwise)]
         by_map: dict[str, list[Lift | Pointwise]] = {}
         for factor in nested:
@@ -227,17 +232,18 @@ class Compiler:
             if delta is not None:
                 given = (*event.keys, *event.old, *event.new)
                 statement = self.statement(target, delta, given, steps, "aux")
-                self.events.setdefault(name, []).append((event, statement))
+                if not adds_zero(statement):
+                    self.events.setdefault(name, []).append((event, statement))
 
     def event(self, name: str, factor: Lift | Pointwise) -> Event:
         decl = self.maps[name]
         if decl.ordered and isinstance(factor, Lift):
-            keys = tuple(Var(f"{name}_k{i}", k.type) for i, k in enumerate(decl.columns[:-1]))
-            old, new = Var(f"{name}_old", factor.var.type), Var(f"{name}_new", factor.var.type)
+            keys = tuple(Var(f"·{name}_k{i}", k.type) for i, k in enumerate(decl.columns[:-1]))
+            old, new = Var(f"·{name}_old", factor.var.type), Var(f"·{name}_new", factor.var.type)
             return Event(keys, (old,), (new,), factor.aggregate)
-        keys = tuple(Var(f"{name}_k{i}", k.type) for i, k in enumerate(decl.columns))
-        old_cells = tuple(Var(f"{name}_old{i}", INT) for i in range(decl.width))
-        new_cells = tuple(Var(f"{name}_new{i}", INT) for i in range(decl.width))
+        keys = tuple(Var(f"·{name}_k{i}", k.type) for i, k in enumerate(decl.columns))
+        old_cells = tuple(Var(f"·{name}_old{i}", INT) for i in range(decl.width))
+        new_cells = tuple(Var(f"·{name}_new{i}", INT) for i in range(decl.width))
         return Event(keys, old_cells, new_cells)
 
     def flipped(self, factor: Lift | Pointwise, event: Event) -> tuple[Step, Var]:
@@ -245,9 +251,9 @@ class Compiler:
         places = (0,) if event.aggregate else self.nested_map(factor).measures
         new, old = (tuple(cells[i] for i in places) for cells in (event.new, event.old))
         if isinstance(factor, Pointwise):
-            var = Var(self.names.fresh("flip"), INT)
+            var = Var(self.fresh("flip"), INT)
             return Combine(var, factor.operator, new, old), var
-        sign = Var(self.names.fresh("sign"), INT)
+        sign = Var(self.fresh("sign"), INT)
         return Both(factor.var, sign, factor.aggregate, new, old), sign
 
     def nested_map(self, factor: Lift | Pointwise) -> Stored:
@@ -298,10 +304,10 @@ class Compiler:
             case Atom(name, args):
                 if self.tables[name].key:
                     return [Find(name, args, (), ())], None
-                count = Var(self.names.fresh("n"), INT)
+                count = Var(self.fresh("n"), INT)
                 return [Find(name, args, (), (count,))], count
             case Unnest(bag, pattern):
-                count = Var(self.names.fresh("n"), INT)
+                count = Var(self.fresh("n"), INT)
                 return [Each(bag, pattern, count)], count
             case Lift(var, aggregate, _, args):
                 found = self.nested_map(factor)
@@ -309,12 +315,12 @@ class Compiler:
             case Pointwise(operator, _, args):
                 found = self.nested_map(factor)
                 counts = self.counts_of(found)
-                value = Var(self.names.fresh("n"), INT)
+                value = Var(self.fresh("n"), INT)
                 find = Find(found.name, found.arranged(args), (), counts)
                 return [find, Combine(value, operator, tuple(counts[i] for i in found.measures))], value
 
     def counts_of(self, found: Stored) -> tuple[Var, ...]:
-        return tuple(Var(self.names.fresh("n"), INT) for _ in found.weights)
+        return tuple(Var(self.fresh("n"), INT) for _ in found.weights)
 
     def is_positive(self, query: Query) -> bool:
         """Whether a count of zero means that there are no rows, also between two statements of one trigger.
@@ -345,6 +351,11 @@ def _is_plain(monomial: Monomial) -> bool:
     nested = any(isinstance(factor, Lift | Pointwise) for factor in monomial.factors)
     counts = isinstance(monomial.weights[0], Const) and monomial.weights[0].value > 0
     return counts and not nested and len(tables) == len(set(tables))
+
+
+def adds_zero(statement: Statement) -> bool:
+    """Whether ``statement`` never adds anything."""
+    return all(amount == const(0) for amount in statement.amounts)
 
 
 def _times(left: Term, right: Term) -> Term:

@@ -35,7 +35,7 @@ def renamed(statement: Statement, given: Sequence[Var], columns: Columns) -> Sta
 def _step(step: Step, by: dict[str, Term], names: Names, columns: Columns) -> Step:  # noqa: C901 - one arm per step
     def new(var: Var, like: str) -> Any:
         if var.name not in by:
-            by[var.name] = Var(names.fresh(like), var.type)
+            by[var.name] = Var(names.fresh(like.lstrip("·")), var.type)
         return by[var.name]
 
     def all_of(terms: Sequence[Term]) -> tuple[Term, ...]:

@@ -28,6 +28,9 @@ from nestling.program.statements import (
     Write,
 )
 
+#: How often a row comes; a name that no query can have.
+TIMES = Var("·times", INT)
+
 Rows = Mapping[str, list[Statement]]
 Events = Mapping[str, list[tuple[Event, Statement]]]
 
@@ -35,7 +38,7 @@ Events = Mapping[str, list[tuple[Event, Statement]]]
 def triggers(tables: Mapping[str, TableDecl], rows: Rows, events: Events) -> dict[str, Trigger]:
     """One trigger per table."""
     return {
-        name: Trigger(name, table.columns, Var("times", INT), tuple(_actions(name, rows, events)))
+        name: Trigger(name, table.columns, TIMES, tuple(_actions(name, rows, events)))
         for name, table in tables.items()
     }
 
