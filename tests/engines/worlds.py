@@ -93,11 +93,12 @@ def _places(table: TableDef, names: tuple[str, ...]) -> tuple[int, ...]:
 
 
 def keyed() -> World:
-    """Tables with keys of one and of two columns, nested once and twice; and one without."""
+    """Tables with keys of one and of two columns, nested once and twice; and two without, one of them nested."""
     row = record(a=INT, items=Bag(INT))
     pair, deep = record(a=INT, b=INT), record(a=INT, rows=Bag(row))
     catalog = {
         "K": Bag(pair), "P": Bag(record(a=INT, b=INT, m=MAYBE)), "R": Bag(row), "D": Bag(deep), "T": Bag(pair),
+        "E": Bag(row),
     }  # fmt: skip
     types = (INT, pair, UNIT, MAYBE, FLAG, row, deep, Bag(INT), Bag(row))
     return World(Schema(catalog, types), {"K": ("a",), "P": ("a", "b"), "R": ("a",), "D": ("a",)})

@@ -52,3 +52,18 @@ def test_shared_maps_say_so():
     db.view("second", lambda T: [sum(u.b for u in T if u.a == t.a) for t in T])
     shared = [m["shared_with"] for m in json.loads(first.explain("json"))["maps"]]
     assert ["second"] in shared
+
+
+def test_a_bound_that_moves_visits_a_range():
+    db = nl.Database()
+    db.table("T", {"a": int, "b": int, "c": int})
+    view = db.view("v", lambda T: [sum(t.b for t in T if t.b > sum(u.c for u in T if u.a == t.a))])
+    steps = [
+        step
+        for trigger in json.loads(view.explain("json"))["triggers"]
+        for batch in trigger["batches"]
+        for work in batch["statements"]
+        for step in work["steps"]
+    ]
+    assert [step["by"] for step in steps if step["access"] == "range"] == [["a"]]
+    assert "by a, between two bounds|)" in view.explain()

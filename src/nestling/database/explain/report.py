@@ -68,7 +68,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a plan. ``access`` is probe, slice, scan, bag, test or compute."""
+    """One step of a plan. ``access`` is probe, slice, range (of a slice), scan, bag, test or compute."""
 
     text: str
     access: str

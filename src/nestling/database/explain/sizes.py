@@ -59,7 +59,11 @@ def _index(engine: LocalEngine, store: Store, known: Positions) -> int:
     index = engine.names[store.index(known)]
     # A map's index has keys of its own; a table's holds the rows that are there anyway.
     inner = (getsizeof(v) + (0 if store.is_table else sum(_size(k) for k in v)) for _, v in _some(index))
-    return getsizeof(index) + _scaled(index, inner) + _scaled(index, (_size(k) for k, _ in _some(index)))
+    order = engine.names.get(store.order(known), {})
+    return sum((
+        getsizeof(index), _scaled(index, inner), _scaled(index, (_size(k) for k, _ in _some(index))),
+        getsizeof(order), _scaled(order, (getsizeof(v) for _, v in _some(order))),
+    ))  # fmt: skip
 
 
 def _some(stored: dict[Any, Any]) -> Iterable[tuple[Any, Any]]:

@@ -58,7 +58,7 @@ td p { font-size: .87rem; }
 .chip, .badge { font-size: .78rem; white-space: nowrap; }
 .chip { border: 1px solid var(--line); margin: 0 .3rem .3rem 0; color: var(--soft); }
 .badge { font-weight: 600; background: var(--code); }
-.probe { color: var(--good); } .slice { color: var(--mark); } .scan { color: var(--poor); }
+.probe { color: var(--good); } .slice, .range { color: var(--mark); } .scan { color: var(--poor); }
 .reads .scan { color: var(--soft); }
 .badge.good { background: var(--good-bg); color: var(--good); }
 .badge.fair { background: var(--fair-bg); color: var(--fair); }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from math import prod
 from typing import assert_never
 
@@ -11,11 +12,13 @@ from nestling.database.explain.columns import columns_of, last
 from nestling.database.explain.report import Batch, Step, Trigger, Work
 from nestling.database.explain.sizes import slice_size
 from nestling.engine.local.engine import LocalEngine
+from nestling.engine.local.ranges import Between, local_steps, ranged
 from nestling.engine.local.storage import Positions
 from nestling.program import statements as program
 from nestling.program.phrases import phrases, used_after
 from nestling.program.show import event_vars, show_event, show_statement
 from nestling.program.statements import Add, Assign, Both, Check, Combine, Each, Find, Measure, Propagate
+from nestling.program.steps import trigger_statements
 
 #: A statement is shown inside a list inside a list.
 WIDTH = 92
@@ -26,6 +29,18 @@ class Workbook:
 
     def __init__(self, engine: LocalEngine) -> None:
         self.engine, self.program = engine, engine.program
+
+    @cached_property
+    def ranges(self) -> dict[int, list[Find]]:
+        """By statement, the slices of which the engine visits only what lies between two bounds."""
+        found: dict[int, list[Find]] = {}
+        for name, trigger in ranged(self.program).triggers.items():
+            pairs = zip(
+                trigger_statements(self.program.triggers[name]), trigger_statements(trigger), strict=True
+            )
+            for written, run in pairs:
+                found[id(written)] = [s.find for s in local_steps(run) if isinstance(s, Between)]
+        return found
 
     def trigger(self, table: str, targets: set[str]) -> Trigger:
         """What a row of ``table`` sets off in ``targets``."""
@@ -54,22 +69,23 @@ class Workbook:
         text = show_statement(statement, given, later=later, skipped=skipped, width=WIDTH)
         say = phrases(statement, given)
         used = used_after(statement)
+        between = self.ranges.get(id(statement), [])
         steps = [
-            self.step(step, say.step(step, later_used))
+            self.step(step, say.step(step, later_used), step in between)
             for step, later_used in zip(statement.steps, used, strict=True)
         ]
-        factors = [_factor(step) for step in steps if step.access in ("slice", "scan", "bag")]
+        factors = [_factor(step) for step in steps if step.access in ("slice", "range", "scan", "bag")]
         target = self.program.maps.get(statement.target)
         if target is not None and target.ordered:
             factors.append(f"log |{target.name}|")
         finds = round(prod(step.finds for step in steps), 1)
         return Work(text, f"O({' · '.join(factors) or '1'})", finds, steps)
 
-    def step(self, step: program.Step, text: str) -> Step:
+    def step(self, step: program.Step, text: str, between: bool = False) -> Step:
         match step:
             case Find(source, args, known, _):
                 by = self.attributes(source, known)
-                access = self.access(source, known, len(args))
+                access = "range" if between else self.access(source, known, len(args))
                 return Step(text, access, source, by, slice_size(self.engine, source, known))
             case Measure(_, _, source, args):
                 return Step(text, "probe", source, self.attributes(source, tuple(range(len(args)))))
@@ -97,6 +113,8 @@ class Workbook:
 def _factor(step: Step) -> str:
     if step.access == "slice":
         return f"|{step.source} by {', '.join(step.by)}|"
+    if step.access == "range":
+        return f"|{step.source} by {', '.join(step.by)}, between two bounds|"
     return f"|{step.source or 'inner bag'}|"
 
 
