@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from nestling.calculus.types import UNIT, Bag, Path, Record, Type
+from nestling.calculus.types import UNIT, Bag, Path, Type
 from nestling.database.patch import diff, document
 from nestling.errors import NestlingError
 from nestling.frontend.schema import python_value
@@ -37,10 +37,6 @@ class Inner:
         """The row as it is now, nested."""
         return python_value(self.row_type, self.read())
 
-    def undone(self, row: Any) -> Any:
-        """``row``, a value of the calculus, as it was before this change of it."""
-        return _without(self.row_type, row, self.path, self.within, self.elements)
-
     @property
     def inserted(self) -> list[Any]:
         """The elements that came."""
@@ -62,6 +58,7 @@ class Change:
     rows: ZBag
     inner: tuple[Inner, ...] = ()
     answer: Callable[[], tuple[int, ZBag]] = field(default=lambda: (0, EMPTY), repr=False, compare=False)
+    moved: Callable[[], ZBag] = field(default=lambda: EMPTY, repr=False, compare=False)
 
     def __bool__(self) -> bool:
         return bool(self.rows) or bool(self.inner)
@@ -83,13 +80,8 @@ class Change:
         yield from (("change", inner) for inner in self.inner)
 
     def before(self, after: ZBag) -> ZBag:
-        """The view's answer before this change, given the one after it."""
-        old: dict[Any, Any] = {}
-        for inner in self.inner:
-            now = inner.read()
-            old[now] = inner.undone(old.get(now, now))
-        moved = ZBag((now, -after[now]) for now in old) + ZBag((was, after[now]) for now, was in old.items())
-        return after - self.rows + moved
+        """The view's answer before this change, given the one after it; nothing may have changed since."""
+        return after - self.rows - self.moved()
 
     def to_json_patch(self) -> list[dict[str, Any]]:
         """The change as a JSON Patch of the view's document; see ``patch``."""
@@ -101,36 +93,6 @@ class Change:
             )
         before = document(self.element, self.before(after))
         return diff(Bag(self.element), before, document(self.element, after))
-
-
-def _without(type_: Type, value: Any, path: Path, within: tuple[Any, ...], gone: ZBag) -> Any:
-    """``value`` with ``gone`` taken out of the bag at ``path``, through the elements ``within``."""
-    match type_:
-        case Record(fields):
-            return tuple(
-                _without(t, v, path[1:], within, gone) if name == path[0] else v
-                for (name, t), v in zip(fields, value, strict=True)
-            )
-        case Bag() if not path:
-            return value - gone
-        case Bag(element):
-            for inner, times in value.items():
-                scalars = tuple(_scalars(element, inner))
-                if scalars == within[: len(scalars)]:
-                    new = _without(element, inner, path, within[len(scalars) :], gone)
-                    return value + ZBag([(inner, -times), (new, times)])
-    raise LookupError(f"no element {within} at {path}")
-
-
-def _scalars(type_: Type, value: Any) -> Iterator[Any]:
-    match type_:
-        case Record(fields):
-            for (_, t), v in zip(fields, value, strict=True):
-                yield from _scalars(t, v)
-        case Bag():
-            return
-        case _:
-            yield value
 
 
 def _listed(element: Type, bag: ZBag) -> list[Any]:

@@ -128,6 +128,7 @@ class State:
         self.reasons.pop(name, None)
         self.watched.pop(name, None)
         self._before.pop(name, None)
+        self.lazy.pop(name, None)
 
     def watch(self, name: str) -> None:
         """Log the changes of a view from now on."""
@@ -250,7 +251,7 @@ class State:
         if name not in self.flat:
             return self.evaluate(name)
         with _computing(name):
-            return self.engine.read(name)
+            return self.engine_of(name).read(name)
 
     def evaluate(self, name: str) -> ZBag:
         """The reference meaning of a view on the tables as they are."""

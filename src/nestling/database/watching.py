@@ -1,7 +1,7 @@
 """Reading the logs of a watched view as a change.
 
 A log of an inner bag sums, over equal rows, elements times rows. From it and the bag as it is now, the bag as it was
-follows: ``m₀·B₀ = m₁·B₁ ⊖ log``, where m₀ and m₁ count the row before and after.
+follows: ``m₀·B₀ = m₁·B₁ ⊖ log``, where m₀ and m₁ count the row before and after, together with all that it is in.
 """
 
 from __future__ import annotations
@@ -9,87 +9,154 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from nestling.calculus.types import Bag, Path, Record, Type
+from nestling.calculus.types import Record, Type
 from nestling.database.change import Change, Inner
 from nestling.database.rows import Row
 from nestling.engine.local.engine import LocalEngine
 from nestling.transform.viewlet.watch import Watch
-from nestling.values.bag import ZBag
+from nestling.values.bag import ZBag, add_all
 from nestling.values.label import Label
 
 
 def read_change(engine: LocalEngine, view: str, version: int, levels: list[Watch]) -> Change:
     """What the logs of ``view`` say, emptied."""
-    logs = {level.path: engine.drain(level.name) for level in levels}
-    rows = {row: times for row, times in logs[()].items() if times}
-    reader = _Reader(engine, view, levels, logs)
-    changed = ZBag((reader.row(flat, times), times) for flat, times in rows.items())
-    inner = tuple(reader.inner(set(rows)))
-    return Change(view, version, engine.program.views[view].element, changed, inner)
+    reader = _Reader(engine, view, levels)
+    element = engine.program.views[view].element
+    return Change(view, version, element, reader.rows(), tuple(reader.inner()), moved=reader.moved)
 
 
 class _Reader:
-    def __init__(
-        self, engine: LocalEngine, view: str, levels: list[Watch], logs: dict[Path, dict[Row, int]]
-    ) -> None:
-        self.engine, self.view, self.levels, self.logs = engine, view, levels, logs
-        self.element = levels[0].element
+    def __init__(self, engine: LocalEngine, view: str, levels: list[Watch]) -> None:
+        self.engine, self.view, self.root = engine, view, levels[0]
+        self.levels = {level.name: level for level in levels}
+        self.below: dict[str, list[Watch]] = {level.name: [] for level in levels}
+        for level in levels[1:]:
+            self.below[level.outer].append(level)
+        #: Per level, what came and went in the bag that a prefix of columns leads to.
+        self.logs: dict[str, dict[Row, dict[Row, int]]] = {}
+        for level in levels:
+            groups = self.logs[level.name] = {}
+            for key, times in engine.drain(level.name).items():
+                if times:
+                    groups.setdefault(key[: level.before], {})[key[level.before :]] = times
+        self.changed = self.logs[self.root.name].get((), {})
 
-    def row(self, flat: Row, times: int) -> Any:
-        """A row that came, as it is; a row that went, as it was."""
-        if times > 0:
-            return self.engine.nested(self.view, flat, self.element)
-        return self.past(iter(flat), self.element, flat, (), -times)
+    # -- rows
 
-    def past(self, columns: Iterator[Any], type_: Type, prefix: Row, path: Path, times: int) -> Any:
-        match type_:
-            case Record(fields):
-                return tuple(
-                    self.past(columns, field, prefix, (*path, name), times) for name, field in fields
-                )
-            case Bag(element, False):
-                next(columns)
-                return self.past_bag(element, prefix, path, times)
-        return next(columns)
+    def rows(self) -> ZBag:
+        """The rows that came or went, or that come another number of times and have changed inside."""
+        if not self.below[self.root.name]:
+            return ZBag((self.now(self.root, flat), times) for flat, times in self.changed.items())
+        return add_all(
+            self.difference(self.root, (), flat, now, now - times)
+            for flat, times in self.changed.items()
+            for now in [self.engine.row_count(self.view, flat)]
+        )
 
-    def past_bag(self, element: Type, prefix: Row, path: Path, times: int) -> ZBag:
-        """The bag of a row that went: what its log lost, shared among the copies of the row."""
-        lost = [(key[len(prefix) :], -n) for key, n in self.under(path, prefix) if n]
-        return ZBag((self.past(iter(row), element, (*prefix, *row), path, n), n // times) for row, n in lost)
+    def moved(self) -> ZBag:
+        """The rows that stayed and have changed inside, as they are, less as they were."""
+        stayed = {prefix[: self.width] for name in self.inner_names() for prefix in self.logs[name]}
+        return add_all(
+            self.difference(self.root, (), flat, copies, copies)
+            for flat in stayed - self.changed.keys()
+            for copies in [self.engine.row_count(self.view, flat)]
+        )
 
-    def under(self, path: Path, prefix: Row) -> list[tuple[Row, int]]:
-        width = len(prefix)
-        return [(key, n) for key, n in self.logs[path].items() if key[:width] == prefix]
+    def inner_names(self) -> list[str]:
+        return [name for name in self.levels if name != self.root.name]
 
-    def inner(self, changed: set[Row]) -> Iterator[Inner]:
-        """The changes inside rows that stayed."""
-        root = len(self.levels[0].query.keys)
-        done: set[Row] = set(changed)
-        for level in self.levels[1:]:
-            groups: dict[Row, list[tuple[Row, int]]] = {}
-            for key, times in self.logs[level.path].items():
-                if times and key[:root] not in changed and key[: level.before] not in done:
-                    groups.setdefault(key[: level.before], []).append((key[level.before :], times))
-            for prefix, elements in groups.items():
-                yield self.one(level, prefix, root, elements)
+    @property
+    def width(self) -> int:
+        return len(self.root.query.keys)
+
+    def difference(self, level: Watch, prefix: Row, columns: Row, now: int, before: int) -> ZBag:
+        """An element ``now`` times as it is, less ``before`` times as it was."""
+        came = ZBag([(self.now(level, columns), now)] if now else [])
+        return came - ZBag([(self.past(level, prefix, columns, now, before), before)] if before else [])
+
+    def now(self, level: Watch, columns: Row) -> Any:
+        return self.engine.nested(self.view, columns, level.element)
+
+    # -- as it was
+
+    def past(self, level: Watch, prefix: Row, columns: Row, now: int, before: int) -> Any:
+        """An element as it was, where it and all around it made ``before`` copies, and make ``now``."""
+        whole = (*prefix, *columns)
+        bags = {
+            inner.position: self.past_bag(inner, whole, columns[inner.position], now, before)
+            for inner in self.below[level.name]
+        }
+        return _tree(iter(enumerate(columns)), level.element, bags)
+
+    def past_bag(self, level: Watch, prefix: Row, label: Label, now: int, before: int) -> ZBag:
+        """``before·B₀ = now·B₁ ⊖ log``."""
+        here, log = self.here(label) if now else {}, self.logs[level.name].get(prefix, {})
+        pairs = []
+        for columns in {**here, **log}:
+            copies = now * here.get(columns, 0)
+            past = copies - log.get(columns, 0)
+            if past:
+                pairs.append((self.past(level, prefix, columns, copies, past), past // before))
+        return ZBag(pairs)
+
+    def here(self, label: Label) -> dict[Row, int]:
+        """The flat rows of an inner bag as it is."""
+        found: dict[Row, int] = {}
+        for row, times in self.engine.rows_under(self.view, label):
+            found[row] = found.get(row, 0) + times
+        return found
+
+    # -- inside rows that stayed
+
+    def inner(self) -> Iterator[Inner]:
+        """The changes inside rows that stayed, outer bags first."""
+        told = set(self.changed)
+        for name in self.inner_names():
+            level = self.levels[name]
+            for prefix, log in self.logs[name].items():
                 # Elements that came or went whole are not told again level by level.
-                done |= {(*prefix, *columns) for columns, _ in elements}
+                known = prefix in told
+                told |= {(*prefix, *columns) for columns in log}
+                if not known:
+                    yield self.one(level, prefix, log)
 
-    def one(self, level: Watch, prefix: Row, root: int, elements: list[tuple[Row, int]]) -> Inner:
-        flat = prefix[:root]
-        copies = self.engine.row_count(self.view, flat)
-        pairs = [
-            (self.element_of(level, prefix, columns, times), times // copies) for columns, times in elements
-        ]
+    def one(self, level: Watch, prefix: Row, log: dict[Row, int]) -> Inner:
+        flat, copies = prefix[: self.width], self.copies(level, prefix)
+        if self.below[level.name]:
+            here = self.here(self.label(level, prefix))
+            parts = (
+                self.difference(level, prefix, columns, copies * n, copies * n - times)
+                for columns, times in log.items()
+                for n in [here.get(columns, 0)]
+            )
+            elements = ZBag((value, times // copies) for value, times in add_all(parts).items())
+        else:
+            elements = ZBag((self.now(level, columns), times // copies) for columns, times in log.items())
         return Inner(
-            _scalars(flat), level.path, level.element, ZBag(pairs), _scalars(prefix[root:]),
-            lambda: self.engine.nested(self.view, flat, self.element), self.element,
+            _scalars(flat), level.path, level.element, elements, _scalars(prefix[self.width :]),
+            lambda: self.engine.nested(self.view, flat, self.root.element), self.root.element,
         )  # fmt: skip
 
-    def element_of(self, level: Watch, prefix: Row, columns: Row, times: int) -> Any:
-        if times > 0:
-            return self.engine.nested(self.view, columns, level.element)
-        return self.past(iter(columns), level.element, (*prefix, *columns), level.path, -times)
+    def copies(self, level: Watch, prefix: Row) -> int:
+        """How often the bag that ``prefix`` leads to is there: as often as all around it, multiplied."""
+        outer = self.levels[level.outer]
+        if outer is self.root:
+            return self.engine.row_count(self.view, prefix)
+        around, columns = prefix[: outer.before], prefix[outer.before :]
+        return self.copies(outer, around) * self.here(self.label(outer, around))[columns]
+
+    def label(self, level: Watch, prefix: Row) -> Label:
+        """The label of the bag that ``prefix`` leads to."""
+        found: Label = prefix[self.levels[level.outer].before + level.position]
+        return found
+
+
+def _tree(columns: Iterator[tuple[int, Any]], type_: Type, bags: dict[int, ZBag]) -> Any:
+    """Columns back to a value, with bags for its labels."""
+    if isinstance(type_, Record):
+        return tuple(_tree(columns, field, bags) for _, field in type_.fields)
+    position, value = next(columns)
+    return bags.get(position, value)
 
 
 def _scalars(columns: Row) -> Row:

@@ -143,9 +143,10 @@ class LocalEngine:
 
     def bag(self, view: str, label: Label, element: Type) -> ZBag:
         """The inner bag that ``label`` names."""
-        return ZBag((self.nested(view, row, element), times) for row, times in self._rows_under(view, label))
+        return ZBag((self.nested(view, row, element), times) for row, times in self.rows_under(view, label))
 
-    def _rows_under(self, view: str, label: Label) -> Iterable[tuple[Row, int]]:
+    def rows_under(self, view: str, label: Label) -> Iterable[tuple[Row, int]]:
+        """The flat rows of the inner bag that ``label`` names; a row may come more than once."""
         if isinstance(label.site, int):
             function = bag_function(view, _shape(label))
             found: Iterable[tuple[Row, int]] = self.names[function](*_leaves(label.environment))

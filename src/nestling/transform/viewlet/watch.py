@@ -14,7 +14,7 @@ from itertools import count
 
 from nestling.calculus.build import call, leaves
 from nestling.calculus.terms import InL, Term, Var
-from nestling.calculus.types import Bag, Path, Record, Type, flat_type
+from nestling.calculus.types import ELEMENT, Bag, Path, Record, Type, flat_type
 from nestling.program.flat import Atom, Monomial, Query
 from nestling.program.statements import TableDecl
 from nestling.program.traverse import substitute
@@ -24,13 +24,18 @@ from nestling.transform.lower.view import Definition, FlatView, shape_of
 
 @dataclass(frozen=True)
 class Watch:
-    """One level: its log's name, the path to it, and how many columns come before those of its elements."""
+    """One level: its log's name, the path to it, and how many columns come before those of its elements.
+
+    ``outer`` names the log of the level around it, and ``position`` the column there that holds its label.
+    """
 
     name: str
     path: Path
     element: Type
     before: int
     query: Query
+    outer: str = ""
+    position: int = 0
 
 
 def watches(name: str, view: FlatView, tables: Mapping[str, TableDecl]) -> list[Watch]:
@@ -49,9 +54,12 @@ def _with_inner(outer: Watch, view: FlatView, tables: Mapping[str, TableDecl]) -
         ]
         columns = tuple(Var(f"e{i}", t) for i, t in enumerate(_column_types(flat_type(bag.element))))
         query = Query((*outer.query.keys, *columns), tuple(monomials))
-        whole = (*outer.path, *path)
-        name = f"{outer.name}.{'.'.join(path) or '*'}"
-        yield from _with_inner(Watch(name, whole, bag.element, len(outer.query.keys), query), view, tables)
+        steps = path or (ELEMENT,)
+        name = f"{outer.name}.{'.'.join(steps)}"
+        inner = Watch(
+            name, (*outer.path, *steps), bag.element, len(outer.query.keys), query, outer.name, position
+        )
+        yield from _with_inner(inner, view, tables)
 
 
 def _label_columns(element: Type) -> list[tuple[int, Path, Bag]]:
