@@ -7,29 +7,36 @@ meant to refuse its input answers with the message of the refusal.
 The words are: for ``delta`` the relations that change, ``then`` between one round and the next (all that
 the query reads, where there are none); for ``cost`` the mode and sizes such as ``R=5``, symbols where there
 are none; for ``flags``, ``shred``, ``classify`` and ``derive`` the inner bags that deep updates reach, such
-as ``R.items``; for ``shred`` also ``all``, which shreds every level.
+as ``R.items``; for ``shred`` also ``all``, which shreds every level; for ``plan`` and ``viewlet`` keys such as ``M:name``,
+and for ``viewlet`` the knob.
 """
 
 from collections.abc import Callable, Mapping
 from itertools import groupby
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from nestling.calculus.parse import parse, parse_type
 from nestling.calculus.show import show
-from nestling.calculus.terms import Change, Expr, Relation
+from nestling.calculus.terms import Change, Expr, Relation, Var
 from nestling.calculus.traverse import relations, walk
-from nestling.calculus.types import Bag, show_type
+from nestling.calculus.types import LABEL, Bag, bag_levels, flat_type, show_type
 from nestling.calculus.typing import check, type_of
+from nestling.database.definitions import TableDef, flat_columns
 from nestling.errors import QueryError
+from nestling.program.show import show_program, show_query, show_statement
+from nestling.program.statements import TableDecl
 from nestling.transform.classify import classify
 from nestling.transform.cost import ONE, Cost, Many, Mode, cost, show_cost, symbolic_size, tcost
 from nestling.transform.degree import TOP, degree
 from nestling.transform.delta import delta
 from nestling.transform.derive import derive
 from nestling.transform.flags import DeepPath, infer_flags
+from nestling.transform.lower import FlatView, lower
 from nestling.transform.normalize import normalize
 from nestling.transform.shred import dictionaries, shred
 from nestling.transform.simplify import simplify
+from nestling.transform.viewlet import compile_views
+from nestling.transform.viewlet.compile import CannotCompile
 from nestling.values.update import change_name
 
 SpecPass: TypeAlias = Callable[[str, Mapping[str, str], tuple[str, ...]], str]
@@ -123,7 +130,65 @@ def derived(query: Expr, words: Words) -> str:
     return "\n".join(lines)
 
 
+def lowered(query: Expr) -> FlatView:
+    return lower(shred(normalize(simplify(normalize(query)))))
+
+
+def flat_form(query: Expr, words: Words) -> str:
+    """The flat queries of a view: its rows, then what its labels stand for."""
+    view = lowered(query)
+    texts = [show_query(view.rows)]
+    for (site, _), definition in view.definitions.items():
+        params = ", ".join(param.name for param in definition.params)
+        texts.append(f"site {site} of {params or 'nothing'}: {show_query(definition.query)}")
+    return "\n".join(texts)
+
+
+def tables_of(query: Expr, words: Words) -> dict[str, TableDecl]:
+    """The tables a query reads; a word ``R:a`` declares column ``a`` the key of R."""
+    keys = dict(word.split(":") for word in words if ":" in word)
+    found: dict[str, TableDecl] = {}
+    for node in walk(query):
+        if isinstance(node, Relation):
+            element: Any = node.type.element
+            key = (keys[node.name],) if node.name in keys else ()
+            table = TableDef(node.name, element, key)
+            if key:
+                found |= table.declarations
+            else:
+                found[node.name] = TableDecl(node.name, flat_columns(flat_type(element), node.name))
+                found |= {n: d for n, d in table_levels(node.name, element).items()}
+    return found
+
+
+def table_levels(name: str, element: Any) -> dict[str, TableDecl]:
+    return {
+        n: TableDecl(n, (Var(f"{n}.label", LABEL), *flat_columns(flat_type(level.element), n)))
+        for path, level in bag_levels(element)
+        for n in [".".join((name, *path))]
+    }
+
+
+def compiled(query: Expr, words: Words) -> str:
+    """The whole trigger program of a view ``v``, or why there is none."""
+    store: Any = next((word for word in words if word in ("full", "auto", "counts")), "auto")
+    try:
+        return show_program(compile_views(tables_of(query, words), {"v": lowered(query)}, store={"v": store}))
+    except CannotCompile as reason:
+        return f"no program: {str(reason).split(':', maxsplit=1)[0]}"
+
+
+def planned(query: Expr, words: Words) -> str:
+    """The steps by which the rows of a view are read, in the order that ``plan`` found."""
+    program = compile_views(tables_of(query, words), {"v": lowered(query)}, store={"v": "counts"})
+    statements = program.views["v"].rows.statements
+    return "\n".join(show_statement(statement) for statement in statements)
+
+
 PASSES: dict[str, SpecPass] = {
+    "lower": on_query(flat_form),
+    "plan": on_query(planned),
+    "viewlet": on_query(compiled),
     "check": on_query(checked),
     "classify": on_query(lambda query, words: classify(flagged(query, words)).show()),
     "cost": on_query(costs),

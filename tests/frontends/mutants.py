@@ -50,6 +50,8 @@ not (n.a and o.tags), None if n.a else None, [] if n.a else [], [1] if n.a else 
 any((t == 'a' for t in o.tags)) == True, any(o.tags) and all(o.tags), (any(o.tags), not any(o.tags)),
 len({1, 1}), len([1, 1]), {n.a} | {n.b}, {n.a} & {k.b for k in numbers}, {n.a} - {1}, {n.a} ^ {n.m},
 {n.a} <= {1}, {n.a} < {1}, await_, __import__('os'), open('f'), (lambda x: x + 1)(n.a),
+{k: 1 for k in {n.a for n in numbers}} if n.a else {k: 2 for k in {n.b for n in numbers}},
+len({n.a: 1 for n in numbers}), [v for k, v in {n.a: n.a + 1 for n in numbers}.items()], {1} if n.a else [2],
 (lambda x, y=2: x * y)(n.a), (lambda *a: a)(1), (lambda xs: len(xs) + sum(xs))([k.a for k in numbers])
 """
 ODD = [

@@ -17,7 +17,9 @@ from nestling.calculus.typing import check, element_type
 from nestling.transform.degree import degree
 from nestling.transform.delta import delta
 from nestling.transform.normalize import normalize
+from nestling.transform.shred import unshred
 from nestling.transform.simplify import SIMPLIFICATIONS, simplify
+from tests.laws.shredding import parts_of, shredded_queries
 from tests.strategies import CATALOG, databases, instances, queries
 
 Rewriting = Callable[[Expr], Expr]
@@ -38,6 +40,16 @@ def test_meaning_and_type_stay(rewriting, instance):
     """evaluate(f(e)) = evaluate(e) and f(e) : type_of(e), for queries and their deltas"""
     keeps_meaning(rewriting, instance.query, instance.database)
     keeps_meaning(rewriting, delta(instance.query, instance.changed), instance.with_changes)
+
+
+@pytest.mark.parametrize("rewriting", [simplify, normalize])
+@given(drawn=shredded_queries())
+def test_meaning_and_type_of_parts_stay(rewriting, drawn):
+    """as above for flat parts, their deltas, and the way back"""
+    query, instance = drawn
+    parts = parts_of(query)
+    for expr in (parts.flat, delta(parts.flat, relations(query)), unshred(parts.shredded)):
+        keeps_meaning(rewriting, expr, instance.with_changes)
 
 
 @pytest.mark.parametrize("rewriting", [simplify, normalize])

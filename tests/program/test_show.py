@@ -136,3 +136,10 @@ def test_a_number_is_no_name():
     x = Var("R.1", INT)
     statement = Statement("T", (x,), (const(1),), (Find("R", (x,), (), ()),))
     assert show_statement(statement) == "T[R_1] += 1  for R_1 in R[·]"
+
+
+def test_a_name_that_no_column_can_have():
+    times, column = Var("·times", INT), Var("R.times", INT)
+    statement = Statement("T", (column,), (times,), ())
+    assert show_statement(statement, (times,)) == "T[R_times] += times"
+    assert show_statement(statement, (column,)) == "T[times] += times2"

@@ -29,6 +29,8 @@ from nestling.program.traverse import substitute_term, term_vars
 #: A part of a line, set off from what stands before it.
 PART = Line("  ")
 ENDLESS = 10**9
+#: What a name starts with that no column can have.
+APART = "·"
 
 
 def phrases(statement: Statement, given: Iterable[Var] = ()) -> Phrases:
@@ -47,11 +49,11 @@ class Phrases:
     def of(cls, terms: Iterable[Term]) -> Phrases:
         """Names for the variables of ``terms``: of a dotted one its last part, if it comes first with it."""
         found = {node.name: node for term in terms for node in walk(term) if isinstance(node, Var)}
-        taken = {name for name in found if "." not in name}
+        taken = {name for name in found if _is_plain(name)}
         names: dict[str, Term] = {}
         for name, var in found.items():
             if name not in taken:
-                names[name] = Var(_short(name.split("."), taken), var.type)
+                names[name] = Var(_short(name.strip(APART).split("."), taken), var.type)
         return cls(names)
 
     def term(self, term: Term) -> str:
@@ -121,6 +123,10 @@ class Phrases:
             return f"with {counts} := {place}" if counts else f"if {place}"
         bound = [var for var in binds(step) if var not in step.counts and var.name in later]
         return f"for {self.list(bound) or '_'}{' ↦ ' * bool(counts)}{counts} in {place}"
+
+
+def _is_plain(name: str) -> bool:
+    return "." not in name and not name.startswith(APART)
 
 
 def _short(parts: Sequence[str], taken: set[str]) -> str:

@@ -5,10 +5,12 @@ Law: the expression of a term, with its variables' values, evaluates to what ``e
 
 from __future__ import annotations
 
+import builtins
 import keyword
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import cache
 from typing import Any, assert_never
 
 from nestling.calculus.aggregates import AGGREGATES
@@ -49,12 +51,18 @@ def _strict_name(name: str) -> str:
     return f"null_{name}" if name.isidentifier() else "null_" + "_".join(str(ord(c)) for c in name)
 
 
+@cache
+def _names_in_use() -> frozenset[str]:
+    """What generated expressions call: no variable may stand in its way."""
+    return frozenset(namespace()) | frozenset(dir(builtins))
+
+
 class Scope:
     """Python names for the variables of the calculus, one each."""
 
     def __init__(self, taken: Sequence[str] = ()) -> None:
         self._names: dict[str, str] = {}
-        self._taken = set(taken)
+        self._taken = {*taken, *_names_in_use()}
 
     def name(self, var: Var | str) -> str:
         wanted = var if isinstance(var, str) else var.name
@@ -101,7 +109,8 @@ def _python(term: Term, scope: Scope, level: int) -> str:
 
 def literal(value: Any) -> str:
     """A constant as Python writes it; never anything but a literal or a known constructor."""
-    return repr(value).replace("datetime.", "")
+    # The classes stand in the namespace without their module; a string that mentions it stays as it is.
+    return repr(value).removeprefix("datetime.")
 
 
 def tuple_of(parts: Sequence[str]) -> str:
@@ -122,6 +131,8 @@ def _call(term: Call, scope: Scope, level: int) -> str:
         case "if", (test, then, otherwise):
             condition = _python(test, scope, 1) + (" is True" if _nullable(test) else "")
             return f"({_python(then, scope, 1)} if {condition} else {_python(otherwise, scope, 0)})"
+        case "is_null", (Const(value, _),):
+            return repr(value is None)
         case "is_null", (arg,):
             return f"({_python(arg, scope, 9)} is None)"
         case "and" | "or", (left, right):

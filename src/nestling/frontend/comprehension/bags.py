@@ -146,13 +146,18 @@ def _not_combined(node: ast.BinOp, left: Value, right: Value, env: Env) -> Excep
 
 def chosen(test: Term, then: Value, otherwise: Value, node: ast.expr, env: Env) -> Value:
     """``then if test else otherwise`` of bags: two guarded bags added up."""
-    form = then.form if isinstance(then, Many | Items) else "list"
     parts = [(test, then), (negated(test), otherwise)]
     full = [(holds, part) for holds, part in parts if not (isinstance(part, Items) and not part.values)]
-    bags = [(holds, bag_of(part, node, env).expr) for holds, part in full]
-    if not bags:
+    found = [part if isinstance(part, Many) else bag_of(part, node, env) for _, part in full]
+    if not found:
         return then
+    if len({bag.form for bag in found}) > 1:
+        what = f"the branches differ: a {found[0].form} and a {found[1].form}"
+        raise env.error(node, what, "make both lists: list(…)")
+    bags = [(holds, bag.expr) for (holds, _), bag in zip(full, found, strict=True)]
     type_ = element_type(bags[0][1])
     for _, expr in bags[1:]:
         type_ = joined(type_, element_type(expr), node, env)
-    return Many(union(type_, *(where(holds, elementwise(expr, type_, env)) for holds, expr in bags)), form)
+    return Many(
+        union(type_, *(where(holds, elementwise(expr, type_, env)) for holds, expr in bags)), found[0].form
+    )

@@ -90,11 +90,10 @@ def arguments(
     names: Sequence[str], node: ast.Call, defaults: Mapping[str, Value], function: str, env: Env
 ) -> dict[str, Value]:
     """What a call binds each parameter to."""
-    for part in (*node.args, *(keyword.value for keyword in node.keywords if keyword.arg is None)):
-        if isinstance(part, ast.Starred) or part not in node.args:
-            raise env.error(
-                part, f"{function}: * and ** are not supported in a call", "pass the arguments one by one"
-            )
+    spread = [part for part in node.args if isinstance(part, ast.Starred)]
+    for part in (*spread, *(keyword.value for keyword in node.keywords if keyword.arg is None)):
+        hint = "pass the arguments one by one"
+        raise env.error(part, f"{function}: * and ** are not supported in a call", hint)
     if len(node.args) > len(names):
         raise env.error(node, f"{function} takes {len(names)} arguments, not {len(node.args)}")
     bound: dict[str, Value] = {name: env.value(part) for name, part in zip(names, node.args, strict=False)}
