@@ -7,8 +7,8 @@ meant to refuse its input answers with the message of the refusal.
 The words are: for ``delta`` the relations that change, ``then`` between one round and the next (all that
 the query reads, where there are none); for ``cost`` the mode and sizes such as ``R=5``, symbols where there
 are none; for ``flags``, ``shred``, ``classify`` and ``derive`` the inner bags that deep updates reach, such
-as ``R.items``; for ``shred`` also ``all``, which shreds every level; for ``plan`` and ``viewlet`` keys such as ``M:name``,
-and for ``viewlet`` the knob.
+as ``R.items``; for ``shred`` also ``all``, which shreds every level; for ``plan`` and ``viewlet`` keys such as
+``M:name``, and for ``viewlet`` the knob.
 """
 
 from collections.abc import Callable, Mapping
@@ -157,7 +157,7 @@ def tables_of(query: Expr, words: Words) -> dict[str, TableDecl]:
                 found |= table.declarations
             else:
                 found[node.name] = TableDecl(node.name, flat_columns(flat_type(element), node.name))
-                found |= {n: d for n, d in table_levels(node.name, element).items()}
+                found |= table_levels(node.name, element)
     return found
 
 

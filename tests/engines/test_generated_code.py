@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from nestling.calculus.build import call, const
 from nestling.calculus.evaluate import evaluate_term
-from nestling.calculus.terms import Const, Var
 from nestling.calculus.functions import FUNCTIONS
+from nestling.calculus.terms import Const, Var
 from nestling.calculus.types import BOOL, INT, STR, nullable
 from nestling.calculus.typing import term_type
 from nestling.database.change import Change
@@ -43,7 +43,9 @@ def movies() -> Database:
 
 def function(source: str, name: str) -> str:
     """The text of one generated function."""
-    found = [node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name == name]
+    found = [
+        node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef) and node.name == name
+    ]
     return ast.get_source_segment(source, found[0]) or ""
 
 
@@ -193,9 +195,7 @@ def test_a_change_leads_from_one_answer_to_the_next(data):
     """the change of a commit, taken from the answer after it, gives the answer before it; ∇ ⊆ old, ∇ ∩ △ = ∅"""
     db = database()
     negation = data.draw(st.booleans())
-    query = data.draw(
-        queries("full", KEYED.schema.nested, fuel=3, schema=KEYED.schema, negation=negation)
-    )
+    query = data.draw(queries("full", KEYED.schema.nested, fuel=3, schema=KEYED.schema, negation=negation))
     view = db.view("v", query)
     heard: list[Change] = []
     view.subscribe(heard.append)

@@ -15,7 +15,8 @@ from typing import Any
 from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import Expr
 from nestling.calculus.traverse import relations
-from nestling.calculus.types import Bag, Record, show_type
+from nestling.calculus.types import show_type
+from nestling.database.accept import check_efficient, check_options, check_table, known
 from nestling.database.change import Change
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import Durable, largest_number
@@ -30,12 +31,7 @@ from nestling.database.view import Subscription, View
 from nestling.errors import ChangeError, ConstraintError, NestlingError, QueryError
 from nestling.frontend.comprehension import translate
 from nestling.frontend.schema import python_value, record_type, row_value
-from nestling.transform.classify import Verdict
-from nestling.transform.derive import derive
 from nestling.values.bag import ZBag
-
-REFRESH = ("eager", "lazy", "hybrid")
-STORE = ("full", "auto", "counts", "none")
 
 
 class Database:
@@ -102,17 +98,16 @@ class Database:
         """
         if schema is None:
             if name not in self.state.tables:
-                raise QueryError(f"there is no table {name!r}", hint=_known(self.state.tables))
+                raise QueryError(f"there is no table {name!r}", hint=known(self.state.tables))
             return Table(self, name)
         record = record_type(schema)
         keys = (key,) if isinstance(key, str) else tuple(key)
-        self._check_key(name, record, keys)
         refers = tuple(
             ((columns,) if isinstance(columns, str) else tuple(columns), table)
             for columns, table in (references or {}).items()
         )
-        self._check_references(name, record, refers)
         definition = TableDef(name, record, keys, refers, append_only)
+        check_table(definition, self.state.tables)
         if self.state.tables.get(name) == definition:
             return Table(self, name)  # a program that opens its file again declares what is there
         self._check_name(name)
@@ -137,8 +132,7 @@ class Database:
             return lambda function: self.view(function, **options)  # type: ignore[arg-type]
         if callable(name):
             return self.view(name.__name__, name, **options)  # type: ignore[arg-type]
-        _check_option("refresh", refresh, REFRESH)
-        _check_option("store", store, STORE)
+        check_options(refresh, store)
         if name in self.state.tables:
             self._check_name(name)
         definition = self._view_def(name, query, language, refresh, store)
@@ -146,7 +140,7 @@ class Database:
             return View(self, name)
         self._check_name(name)
         if strict:
-            _refuse_inefficient(definition)
+            check_efficient(definition)
         self._define("view", definition, lambda: self.state.add_view(definition))
         return View(self, name)
 
@@ -177,7 +171,7 @@ class Database:
             if table.name != name and any(parent == name for _, parent in table.references)
         ]
         if name not in self.state.tables:
-            raise QueryError(f"there is no {name!r}", hint=_known([*self.state.tables, *self.state.views]))
+            raise QueryError(f"there is no {name!r}", hint=known([*self.state.tables, *self.state.views]))
         if readers:
             raise QueryError(f"{name} is read by {', '.join(readers)}", hint="drop these first")
         self._forget("table", name, lambda: self.state.drop_table(name))
@@ -222,28 +216,6 @@ class Database:
         if name in self.state.tables or name in self.state.views:
             raise QueryError(f"{name!r} is already defined", hint=f"db.drop({name!r}) first")
 
-    def _check_key(self, table: str, record: Record, key: tuple[str, ...]) -> None:
-        for name in key:
-            index = record.index(name)
-            if index is None:
-                raise QueryError(
-                    f"{table} has no column {name!r} to be its key", hint=f"it has {', '.join(record.names)}"
-                )
-            if isinstance(record.types[index], Bag):
-                raise QueryError(f"{name} is a bag and cannot be a key", hint="keys are scalar columns")
-
-    def _check_references(
-        self, table: str, record: Record, references: tuple[tuple[tuple[str, ...], str], ...]
-    ) -> None:
-        for columns, parent in references:
-            self._check_key(table, record, columns)
-            known = self.state.tables.get(parent)
-            if known is None or len(known.key) != len(columns):
-                raise QueryError(
-                    f"{', '.join(columns)} of {table} cannot refer to {parent!r}",
-                    hint="declare that table first, with a key of as many columns",
-                )
-
     # -- changes
 
     def insert(self, table: str, rows: Iterable[object]) -> Refresh:
@@ -281,7 +253,7 @@ class Database:
         """Make ``table`` hold exactly ``snapshot``: the difference is found and applied."""
         definition = self.state.tables.get(table)
         if definition is None:
-            raise QueryError(f"there is no table {table!r}", hint=_known(self.state.tables))
+            raise QueryError(f"there is no table {table!r}", hint=known(self.state.tables))
         wanted = ZBag((row_value(definition.record, row), 1) for row in snapshot)
         with self.transaction() as change:
             change.apply({table: wanted - self.state.rows(table)})
@@ -417,23 +389,3 @@ class Database:
     def __repr__(self) -> str:
         tables = "; ".join(f"{n}: {show_type(t.record)}" for n, t in self.state.tables.items())
         return f"Database({tables})"
-
-
-def _check_option(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise QueryError(f"{name}={value!r} is unknown", hint=f"one of {', '.join(map(repr, allowed))}")
-
-
-def _refuse_inefficient(view: ViewDef) -> None:
-    classification = derive(view.name, view.query).classification
-    if classification.verdict is Verdict.NOT:
-        obstacle = classification.obstacles[0]
-        raise QueryError(
-            f"{view.name} is not efficiently incrementalizable: {obstacle.text}",
-            hint=f"{obstacle.class_.code}: {obstacle.class_.reason}, {obstacle.class_.cost}",
-        )
-
-
-def _known(names: Iterable[str]) -> str:
-    listed = ", ".join(names)
-    return f"there are {listed}" if listed else "there is none yet"

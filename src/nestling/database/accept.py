@@ -1,0 +1,62 @@
+"""What may be defined: each function says no with a reason, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from nestling.calculus.types import Bag, Record
+from nestling.database.definitions import TableDef, ViewDef
+from nestling.errors import QueryError
+from nestling.transform.classify import Verdict
+from nestling.transform.derive import derive
+
+REFRESH = ("eager", "lazy", "hybrid")
+STORE = ("full", "auto", "counts", "none")
+
+
+def check_options(refresh: str, store: str) -> None:
+    """The settings of a view are known ones."""
+    for name, value, allowed in (("refresh", refresh, REFRESH), ("store", store, STORE)):
+        if value not in allowed:
+            raise QueryError(f"{name}={value!r} is unknown", hint=f"one of {', '.join(map(repr, allowed))}")
+
+
+def check_table(table: TableDef, tables: Mapping[str, TableDef]) -> None:
+    """The key and the references of a table are columns that can be such."""
+    _check_columns(table.name, table.record, table.key)
+    for columns, parent in table.references:
+        _check_columns(table.name, table.record, columns)
+        known = tables.get(parent)
+        if known is None or len(known.key) != len(columns):
+            raise QueryError(
+                f"{', '.join(columns)} of {table.name} cannot refer to {parent!r}",
+                hint="declare that table first, with a key of as many columns",
+            )
+
+
+def _check_columns(table: str, record: Record, columns: tuple[str, ...]) -> None:
+    for name in columns:
+        index = record.index(name)
+        if index is None:
+            raise QueryError(
+                f"{table} has no column {name!r} to be its key", hint=f"it has {', '.join(record.names)}"
+            )
+        if isinstance(record.types[index], Bag):
+            raise QueryError(f"{name} is a bag and cannot be a key", hint="keys are scalar columns")
+
+
+def check_efficient(view: ViewDef) -> None:
+    """``strict=True``: no construct of the view stands in the way of incremental maintenance."""
+    classification = derive(view.name, view.query).classification
+    if classification.verdict is Verdict.NOT:
+        obstacle = classification.obstacles[0]
+        raise QueryError(
+            f"{view.name} is not efficiently incrementalizable: {obstacle.text}",
+            hint=f"{obstacle.class_.code}: {obstacle.class_.reason}, {obstacle.class_.cost}",
+        )
+
+
+def known(names: Iterable[str]) -> str:
+    """A hint that lists what there is."""
+    listed = ", ".join(names)
+    return f"there are {listed}" if listed else "there is none yet"
