@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Term, Var
-from nestling.calculus.traverse import Names
+from nestling.calculus.traverse import Names, walk
 from nestling.calculus.types import INT, Scalar
 from nestling.program.flat import ORDERED, Atom, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
 from nestling.program.statements import (
@@ -34,13 +34,21 @@ from nestling.program.statements import (
     TableDecl,
     ViewPlan,
 )
-from nestling.program.traverse import Parts, in_order, is_safe, parts, substitute_term
+from nestling.program.traverse import (
+    Parts,
+    factor_terms,
+    in_order,
+    is_safe,
+    parts,
+    substitute,
+    substitute_term,
+)
 from nestling.transform.lower import FlatView
 from nestling.transform.lower.unify import unify
 from nestling.transform.plan import Unplannable, plan
 from nestling.transform.viewlet.components import Store, split
 from nestling.transform.viewlet.events import replaced, row_deltas, subsets
-from nestling.transform.viewlet.naming import renamed
+from nestling.transform.viewlet.naming import apart, renamed
 from nestling.transform.viewlet.references import without_implied
 from nestling.transform.viewlet.schedule import TIMES, triggers
 from nestling.transform.viewlet.slices import share_slices
@@ -74,8 +82,9 @@ def compile_views(
     Equal maps are stored once. ``store`` has the materialisation knob of views that do not leave it at ``"auto"``.
     """
     wanted: dict[Identity, tuple[Weights, ...]] = {}
+    of_rows = frozenset(column.name for table in tables.values() for column in table.columns) | {"times"}
     for _ in range(ROUNDS):
-        compiler = Compiler(dict(tables), wanted)
+        compiler = Compiler(dict(tables), wanted, names=Names(of_rows))
         plans = {}
         for name, view in views.items():
             compiler.store = (store or {}).get(name, "auto")
@@ -137,6 +146,18 @@ class Compiler:
         """A name for a variable of a statement, apart from every name that a query can have."""
         return self.names.fresh(f"·{like}")
 
+    def apart(self, monomial: Monomial) -> Monomial:
+        """``monomial`` without the names of the row or event it was split off from: it has rows and events of its own."""
+        terms = (*monomial.keys, *monomial.weights, *(t for f in monomial.factors for t in factor_terms(f)))
+        given = [
+            node
+            for term in terms
+            for node in walk(term)
+            if isinstance(node, Var) and ("." in node.name or node.name.startswith("·"))
+        ]
+        by = {var.name: Var(self.fresh(f"{var.name.lstrip('·')}'"), var.type) for var in dict.fromkeys(given)}
+        return substitute(monomial, by) if by else monomial
+
     def lookup(self, rows: Query) -> Plan | None:
         """How to find the rows with a given first column, where it is a scalar."""
         if not rows.keys or not isinstance(rows.keys[0].type, Scalar):
@@ -162,12 +183,13 @@ class Compiler:
         """How to find the entries of ``query`` for given ``params``: as if these were an event."""
         if not is_safe(query, {param.name for param in params}):
             raise CannotCompile(f"the answer is not bound by what is stored: {query}")
-        statements = [self.statement("", monomial, params, (), "rows") for monomial in query.monomials]
+        monomials = [apart(monomial, params, self.names) for monomial in query.monomials]
+        statements = [self.statement("", monomial, params, (), "rows") for monomial in monomials]
         return Plan(params, share_slices(statements), skipped)
 
     def stored(self, query: Query, role: str, why: str, ordered: bool = False) -> Stored:
         """The map that holds ``query``, made if there is none yet, and where in it the query's measures stand."""
-        reduced = tuple(without_implied(monomial, self.tables) for monomial in query.monomials)
+        reduced = tuple(without_implied(self.apart(monomial), self.tables) for monomial in query.monomials)
         query, order = in_order(Query(query.keys, reduced, query.width), ordered)
         split_ = parts(query)
         # A nested map is added to late in a trigger and a component early, so the two are never one.
@@ -207,6 +229,7 @@ class Compiler:
 
     def maintain(self, target: str, monomial: Monomial) -> None:
         """The statements by which ``monomial`` of ``target`` follows its tables and its nested maps."""
+        monomial = apart(monomial, (), self.names)
         for table in dict.fromkeys(f.name for f in monomial.factors if isinstance(f, Atom)):
             decl, times = self.tables[table], TIMES
             for delta in row_deltas(monomial, decl, times, self.tables):
@@ -228,7 +251,8 @@ class Compiler:
             event = self.event(name, chosen[0])
             steps, times = zip(*(self.flipped(factor, event) for factor in chosen), strict=True)
             matches = [(self.nested_map(f).arranged(f.args), event.keys) for f in chosen]
-            delta = replaced(monomial, chosen, matches, times)
+            computed = frozenset(factor.var.name for factor in chosen if isinstance(factor, Lift))
+            delta = replaced(monomial, chosen, matches, times, computed)
             if delta is not None:
                 given = (*event.keys, *event.old, *event.new)
                 statement = self.statement(target, delta, given, steps, "aux")

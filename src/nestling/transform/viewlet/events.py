@@ -47,9 +47,12 @@ def replaced(
     gone: Sequence[Factor],
     matches: Sequence[tuple[tuple[Term, ...], tuple[Var, ...]]],
     times: Sequence[Term],
-    extra: Sequence[Factor] = (),
+    computed: frozenset[str] = frozenset(),
 ) -> Monomial | None:
-    """``monomial`` without ``gone``, where each pair of ``matches`` is equal, its weights multiplied by ``times``."""
+    """``monomial`` without ``gone``, where each pair of ``matches`` is equal, its weights multiplied by ``times``.
+
+    ``computed`` variables are bound by what takes the place of ``gone``: they are tested, not solved for.
+    """
     rest = tuple(f for f in monomial.factors if not any(f is g for g in gone))
     tests = tuple(
         Test(call("==", arg, value))
@@ -59,5 +62,5 @@ def replaced(
     weights = monomial.weights
     for factor in times:
         weights = tuple(call("*", factor, weight) for weight in weights)
-    fixed = frozenset(value.name for _, values in matches for value in values)
-    return unify(Monomial(monomial.keys, weights, (*rest, *tests, *extra)), fixed)
+    fixed = computed | frozenset(value.name for _, values in matches for value in values)
+    return unify(Monomial(monomial.keys, weights, (*rest, *tests)), fixed)

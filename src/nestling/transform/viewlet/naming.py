@@ -12,11 +12,24 @@ from typing import Any, assert_never
 
 from nestling.calculus.terms import Term, Var
 from nestling.calculus.traverse import Names, walk
+from nestling.program.flat import Monomial
 from nestling.program.statements import Assign, Both, Check, Combine, Each, Find, Measure, Statement, Step
-from nestling.program.traverse import substitute_term
+from nestling.program.traverse import factor_terms, substitute, substitute_term
 
 #: The columns of every table and map, by name.
 Columns = Mapping[str, Sequence[Var]]
+
+
+def apart(monomial: Monomial, given: Sequence[Var], names: Names) -> Monomial:
+    """``monomial`` with every variable but those ``given`` under a name that nothing else has.
+
+    A row, an event and the counts of a statement bring variables of their own, which must not be caught.
+    """
+    inner = (term for factor in monomial.factors for term in factor_terms(factor))
+    found = {var.name: var for term in (*inner, *monomial.keys, *monomial.weights) for var in _vars(term)}
+    kept = {var.name for var in given}
+    fresh = {n: Var(names.fresh(n), var.type) for n, var in found.items() if n not in kept}
+    return substitute(monomial, fresh)
 
 
 def renamed(statement: Statement, given: Sequence[Var], columns: Columns) -> Statement:
