@@ -16,12 +16,11 @@ from nestling.calculus.typing import term_type
 from nestling.database.change import Change
 from nestling.database.database import Database
 from nestling.engine.local.terms import Scope, namespace, python, truth
-from nestling.program.check import check_program
 from nestling.values.bag import EMPTY, ZBag
 from tests.database.moves import move
 from tests.draws import draws
 from tests.engines.terms import VARS, applicable, environments, scalar, terms
-from tests.engines.worlds import KEYED, WORLDS, program_of
+from tests.engines.worlds import KEYED
 from tests.strategies import queries
 
 # programs
@@ -108,15 +107,6 @@ def test_generated_source_is_the_same_every_time():
         sources.add(db.state.engine.source)
 
     assert len(sources) == 1
-
-
-def test_random_programs_keep_the_rules():
-    """What an engine may rely on holds of every program that is compiled."""
-    for world in WORLDS.values():
-        for query in draws(queries("full", schema=world.schema, fuel=3), 60):
-            program = program_of(world, query)
-            if program is not None:
-                check_program(program)
 
 
 # terms

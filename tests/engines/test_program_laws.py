@@ -7,15 +7,24 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nestling.calculus.evaluate import evaluate
-from nestling.calculus.terms import Expr
+from nestling.calculus.terms import Expr, Var
+from nestling.calculus.types import Record
+from nestling.calculus.typing import term_type
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.rows import Event
 from nestling.database.state import State
 from nestling.engine.local.engine import LocalEngine
 from nestling.engine.local.storage import Store
+from nestling.program.flat import Query
 from nestling.program.meaning import meaning
+from nestling.program.traverse import is_safe
+from nestling.transform.lower import FlatView
+from nestling.transform.lower.unify import unify
+from nestling.transform.viewlet import compile_views
+from nestling.transform.viewlet.compile import CannotCompile
 from nestling.values.label import Label
 from tests.draws import draws
+from tests.engines.flat import keyed, monomials
 from tests.engines.worlds import (
     KEYED,
     WORLDS,
@@ -26,7 +35,7 @@ from tests.engines.worlds import (
     shuffled,
     steps,
 )
-from tests.strategies import queries
+from tests.strategies import Draw, queries
 
 STEPS = 5
 every_world = pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
@@ -71,6 +80,32 @@ def test_every_map_equals_its_query(world, data):
             engine.apply(*event)
             equals_its_query(engine, stored)
         agrees_with_its_indexes(engine)
+
+
+@every_world
+@given(data=st.data())
+def test_every_map_of_a_join_equals_its_query(world, data):
+    """M = [[def(M)]] for joins of up to four tables, of a table with itself, and with aggregates of joins"""
+    query = data.draw(joins(world))
+    view = FlatView(query, {}, Record(tuple((key.name, key.type) for key in query.keys)))
+    try:
+        engine = LocalEngine(compile_views(world.tables, {"v": view}))
+    except CannotCompile:
+        assume(False)
+    stored = Stored(world)
+    for _ in range(6):
+        advance(data, engine, stored)
+        equals_its_query(engine, stored)
+
+
+@st.composite
+def joins(draw: Draw, world: World) -> Query:
+    """A flat query over all tables, dictionaries included, its equations solved."""
+    solved = unify(draw(monomials(world.tables, depth=2, most=4)))
+    assume(solved is not None and is_safe(keyed(solved)))
+    assert solved is not None
+    names = tuple(Var(f"c{i}", term_type(key)) for i, key in enumerate(solved.keys))
+    return Query(names, (solved,))
 
 
 def equals_its_query(engine: LocalEngine, stored: Stored) -> None:
@@ -125,7 +160,7 @@ def every_label_is_defined(engine: LocalEngine, stored: Stored) -> None:
         if label not in seen:
             seen.add(label)
             assert isinstance(label.site, int) or label in used
-            pending += labels_in(engine._rows_under("v", label))
+            pending += labels_in(engine.rows_under("v", label))
 
 
 def labels_in(rows: Any) -> list[Label]:

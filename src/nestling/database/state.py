@@ -13,6 +13,7 @@ from nestling.calculus.evaluate import evaluate
 from nestling.calculus.types import Record, Type
 from nestling.database.change import Change
 from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.explain.sizes import entries, rough_bytes
 from nestling.database.lazy import LazyView
 from nestling.database.rows import Event, Row, nested
 from nestling.database.watching import read_change
@@ -21,7 +22,8 @@ from nestling.errors import ChangeError, NestlingError, QueryError
 from nestling.frontend.schema import element_value
 from nestling.program.flat import Query
 from nestling.program.meaning import meaning
-from nestling.program.statements import Add, MapDecl, Program, Propagate, Statement, TableDecl
+from nestling.program.statements import MapDecl, Program, TableDecl
+from nestling.program.steps import needed, plans, reads, trigger_statements
 from nestling.program.traverse import canonical
 from nestling.transform.lower import FlatView, lower
 from nestling.transform.lower.view import CannotLower
@@ -31,7 +33,6 @@ from nestling.transform.simplify import simplify
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.components import Store
-from nestling.transform.viewlet.schedule import reads
 from nestling.transform.viewlet.watch import Watch, watches
 from nestling.values.bag import EMPTY, ZBag
 from nestling.values.label import Label
@@ -154,31 +155,35 @@ class State:
     def statements_of(self, table: str) -> int:
         """How many maintenance statements one row of ``table`` sets off."""
         if table not in self._statements:
-            self._statements[table] = self._count_statements(table)
+            self._statements[table] = len(list(trigger_statements(self.engine.program.triggers[table])))
         return self._statements[table]
 
-    def _count_statements(self, table: str) -> int:
-        return sum(
-            1 if isinstance(action, Add) else sum(len(adds) for _, adds in action.events)
-            for action in self.engine.program.triggers[table].actions
-            if isinstance(action, Add | Propagate)
-        )
-
     def stats(self, name: str) -> dict[str, Any]:
-        """Sizes of a view and of the maps that serve it."""
+        """Sizes of a view and of the maps that serve it, and how many statements keep these."""
         engine = self.engine_of(name)
-        maps = maps_of(engine.program, name)
-        entries = {map_: len(engine.cells(map_)) for map_ in maps}
+        program = engine.program
+        read = [
+            source
+            for view in program.views.values()
+            if view.name == name
+            for plan in plans(view)
+            for statement in plan.statements
+            for source in reads(statement)
+        ]
+        maps = [source for source in needed(program, read) if source in program.maps]
         statements = {
-            table: n
-            for table in engine.program.triggers
-            if (n := sum(s.target in maps for s in _triggered(engine.program, table)))
+            table: count
+            for table, trigger in program.triggers.items()
+            if (count := sum(s.target in maps for s in trigger_statements(trigger)))
         }
         return {
-            "rows": self.read(name).total, "maps": entries, "bytes": sum(map(engine.bytes_of, maps)),
-            "statements": statements, "waiting": self.lazy[name].waiting if name in self.lazy else 0,
+            "rows": self.read(name).total,
+            "maps": {source: entries(engine, source) for source in maps},
+            "bytes": sum(rough_bytes(engine, source, engine.stores[source].patterns) for source in maps),
+            "statements": statements,
+            "waiting": self.lazy[name].waiting if name in self.lazy else 0,
             "evaluated_on_read": self.reasons.get(name, ""),
-        }  # fmt: skip
+        }
 
     def find(self, name: str, first: Any) -> ZBag:
         """The rows of a view whose first column is ``first``."""
@@ -297,34 +302,6 @@ def _computing(name: str) -> Iterator[None]:
         raise NestlingError(
             f"{name} cannot be computed: {error}", hint="exclude the value in the view, or delete the row"
         ) from error
-
-
-def maps_of(program: Program, view: str) -> frozenset[str]:
-    """The maps that a view reads, and those that these are maintained with."""
-    if view not in program.views:
-        return frozenset()
-    plan = program.views[view]
-    plans = [plan.rows, *([plan.lookup] if plan.lookup else []), *plan.definitions.values()]
-    reached = {s for p in plans for statement in p.statements for s in reads(statement)}
-    pending = list(reached)
-    while pending:
-        target = pending.pop()
-        for table in program.triggers:
-            for statement in _triggered(program, table):
-                if statement.target == target:
-                    new = reads(statement) - reached
-                    reached |= new
-                    pending += new
-    return frozenset(reached & program.maps.keys())
-
-
-def _triggered(program: Program, table: str) -> Iterator[Statement]:
-    for action in program.triggers[table].actions:
-        match action:
-            case Add(statement):
-                yield statement
-            case Propagate(_, events):
-                yield from (add.statement for _, adds in events for add in adds)
 
 
 def knob(view: ViewDef) -> Store:

@@ -13,6 +13,7 @@ from typing import assert_never
 from nestling.calculus.build import call
 from nestling.calculus.terms import Term, Var
 from nestling.program.statements import Assign, Both, Check, Combine, Each, Find, Measure, Step
+from nestling.program.steps import binds, uses
 from nestling.program.traverse import term_vars
 
 #: The declared key of a table, by name: positions that determine a row.
@@ -34,29 +35,8 @@ def plan(steps: Iterable[Step], given: Set[str], keys: Keys) -> tuple[Step, ...]
         best = min(ready, key=lambda step: _rank(step, bound, keys))
         pending = [step for step in pending if step is not best]
         ordered += _resolved(best, bound)
-        bound |= term_vars(*step_terms(best))
+        bound |= term_vars(*uses(best), *binds(best))
     return tuple(ordered)
-
-
-def step_terms(step: Step) -> tuple[Term, ...]:
-    """The terms of a step, what it binds included."""
-    match step:
-        case Find(_, args, _, counts):
-            return (*args, *counts)
-        case Check(test):
-            return (test,)
-        case Each(bag, pattern, count):
-            return (bag, pattern, count)
-        case Measure(var, _, _, args, _):
-            return (var, *args)
-        case Combine(var, _, counts, minus):
-            return (var, *counts, *minus)
-        case Assign(var, term):
-            return (var, term)
-        case Both(var, sign, _, new, old):
-            return (var, sign, *new, *old)
-        case _:
-            assert_never(step)
 
 
 def is_ready(step: Step, bound: Set[str]) -> bool:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from nestling.calculus.show import show
-from nestling.engine.local.loops import Loops, key_of, read_group, uses
+from nestling.engine.local.loops import Loops, key_of, needs, read_group
 from nestling.engine.local.merge import single_changes, sources, together
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.source import Source
@@ -227,7 +227,7 @@ def _used_after(adds: Sequence[Add], taken: int) -> frozenset[str]:
     used: frozenset[str] = frozenset()
     for add in adds:
         rest = add.statement.steps[taken:]
-        terms = (*add.statement.keys, *add.statement.amounts, *(t for step in rest for t in uses(step)))
+        terms = (*add.statement.keys, *add.statement.amounts, *(t for step in rest for t in needs(step)))
         used |= term_vars(*terms)
     return used
 

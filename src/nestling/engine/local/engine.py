@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -93,15 +92,6 @@ class LocalEngine:
         if store.is_cell:
             return {(): tuple(stored)} if any(stored) else {}
         return {_parts(key, store.arity): _cell(cell) for key, cell in stored.items()}
-
-    def bytes_of(self, name: str) -> int:
-        """Roughly what a map takes: its dictionaries, and a tuple and a cell per entry."""
-        store, stored = self.stores[name], self.stored[name]
-        if store.is_cell or store.is_ordered:
-            return 100 * (len(self.cells(name)) + 1)
-        indexes = sum(sys.getsizeof(self.names[store.index(known)]) for known in store.patterns)
-        entry = 56 + 32 * store.arity + (56 + 32 * store.width if store.width > 1 else 0)
-        return sys.getsizeof(stored) + indexes + len(stored) * entry * (1 + len(store.patterns) // 2)
 
     def read(self, view: str) -> ZBag:
         """The answer of ``view``, nested."""

@@ -11,6 +11,7 @@ from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store
 from nestling.engine.local.terms import Scope, python, truth, tuple_of
 from nestling.program.statements import Assign, Both, Check, Combine, Each, Find, Measure, Step
+from nestling.program.steps import uses
 from nestling.program.traverse import term_vars
 
 
@@ -28,7 +29,7 @@ class Loops:
     def open(self, steps: Sequence[Step], used_at_end: frozenset[str]) -> None:
         """Write ``steps``; what is written next runs once per solution."""
         for i, step in enumerate(steps):
-            later = used_at_end | term_vars(*(t for s in steps[i + 1 :] for t in uses(s)))
+            later = used_at_end | term_vars(*(t for s in steps[i + 1 :] for t in needs(s)))
             self.step(step, later)
 
     def step(self, step: Step | Shift | Between, later: frozenset[str]) -> None:
@@ -205,29 +206,15 @@ def _row(names: list[str]) -> str:
     return "_" if all(name == "_" for name in names) else tuple_of(names)
 
 
-def uses(step: Step | Shift | Between) -> tuple[Term, ...]:
-    """The terms whose variables ``step`` needs bound before it, or might."""
+def needs(step: Step | Shift | Between) -> tuple[Term, ...]:
+    """The terms whose variables are bound before ``step``."""
     match step:
         case Shift(both, bound):
             return (*both.new, *both.old, bound)
         case Between(find):
-            return tuple(find.args[i] for i in find.known)
-        case Find(_, args, known, _):
-            return tuple(args[i] for i in known)
-        case Check(test):
-            return (test,)
-        case Each(bag, _, _):
-            return (bag,)
-        case Measure(_, _, _, args, _):
-            return args
-        case Combine(_, _, counts, minus):
-            return (*counts, *minus)
-        case Assign(_, term):
-            return (term,)
-        case Both(_, _, _, new, old):
-            return (*new, *old)
+            return uses(find)
         case _:
-            assert_never(step)
+            return uses(step)
 
 
 def combined(operator: str, counts: Sequence[str]) -> str:

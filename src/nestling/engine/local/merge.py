@@ -15,11 +15,11 @@ from nestling.program.statements import (
     Both,
     Each,
     Find,
-    Measure,
     Propagate,
     Statement,
     Trigger,
 )
+from nestling.program.steps import reads
 
 
 def together(actions: Sequence[Action]) -> list[list[Action]]:
@@ -43,9 +43,8 @@ def _fits(group: list[Action], add: Add) -> bool:
 
 def sources(statement: Statement) -> set[str]:
     """The maps and tables that a statement looks into."""
-    steps = local_steps(statement)
-    found = {step.source for step in steps if isinstance(step, Find | Measure)}
-    return found | {step.find.source for step in steps if isinstance(step, Between)}
+    ranges = (step for step in local_steps(statement) if isinstance(step, Between))
+    return {*reads(statement), *(step.find.source for step in ranges)}
 
 
 def single_changes(trigger: Trigger, stores: dict[str, Store]) -> frozenset[str]:

@@ -26,14 +26,13 @@ from functools import cached_property
 from nestling.calculus.types import LABEL
 from nestling.engine.local.ranges import Between, local_steps
 from nestling.program.statements import (
-    Add,
     Find,
     MapDecl,
     Program,
-    Propagate,
     Statement,
     TableDecl,
 )
+from nestling.program.steps import plans, trigger_statements
 
 Positions = tuple[int, ...]
 
@@ -117,12 +116,7 @@ def _need(store: Store, known: Positions) -> None:
 def statements(program: Program) -> Iterator[Statement]:
     """Every statement of a program: of its triggers and of its plans."""
     for trigger in program.triggers.values():
-        for action in trigger.actions:
-            match action:
-                case Add(statement):
-                    yield statement
-                case Propagate(_, events):
-                    yield from (add.statement for _, adds in events for add in adds)
+        yield from trigger_statements(trigger)
     for view in program.views.values():
-        for plan in (view.rows, view.lookup, *view.definitions.values()):
-            yield from plan.statements if plan is not None else ()
+        for plan in plans(view):
+            yield from plan.statements

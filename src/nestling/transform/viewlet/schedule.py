@@ -19,14 +19,13 @@ from nestling.program.statements import (
     Action,
     Add,
     Event,
-    Find,
-    Measure,
     Propagate,
     Statement,
     TableDecl,
     Trigger,
     Write,
 )
+from nestling.program.steps import reads
 
 #: How often a row comes; a name that no query can have.
 TIMES = Var("·times", INT)
@@ -63,11 +62,6 @@ def _readers_first(statements: list[Statement]) -> list[Statement]:
         readers = (j for j, reader in enumerate(statements) if j != i and writer.target in reads(reader))
         sorter.add(i, *readers)
     return [statements[i] for i in sorter.static_order()]
-
-
-def reads(statement: Statement) -> set[str]:
-    """The maps and tables a statement looks into."""
-    return {step.source for step in statement.steps if isinstance(step, Find | Measure)}
 
 
 def _propagations(first: set[str], events: Events) -> list[Propagate]:
