@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Term, Var
-from nestling.calculus.traverse import Names, walk
+from nestling.calculus.traverse import Names
 from nestling.calculus.types import INT, Scalar
 from nestling.program.flat import ORDERED, Atom, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
 from nestling.program.statements import (
@@ -36,11 +36,9 @@ from nestling.program.statements import (
 )
 from nestling.program.traverse import (
     Parts,
-    factor_terms,
     in_order,
     is_safe,
     parts,
-    substitute,
     substitute_term,
 )
 from nestling.transform.lower import FlatView
@@ -146,18 +144,6 @@ class Compiler:
         """A name for a variable of a statement, apart from every name that a query can have."""
         return self.names.fresh(f"·{like}")
 
-    def apart(self, monomial: Monomial) -> Monomial:
-        """``monomial`` without the names of the row or event it was split off from: it has rows and events of its own."""
-        terms = (*monomial.keys, *monomial.weights, *(t for f in monomial.factors for t in factor_terms(f)))
-        given = [
-            node
-            for term in terms
-            for node in walk(term)
-            if isinstance(node, Var) and ("." in node.name or node.name.startswith("·"))
-        ]
-        by = {var.name: Var(self.fresh(f"{var.name.lstrip('·')}'"), var.type) for var in dict.fromkeys(given)}
-        return substitute(monomial, by) if by else monomial
-
     def lookup(self, rows: Query) -> Plan | None:
         """How to find the rows with a given first column, where it is a scalar."""
         if not rows.keys or not isinstance(rows.keys[0].type, Scalar):
@@ -189,7 +175,7 @@ class Compiler:
 
     def stored(self, query: Query, role: str, why: str, ordered: bool = False) -> Stored:
         """The map that holds ``query``, made if there is none yet, and where in it the query's measures stand."""
-        reduced = tuple(without_implied(self.apart(monomial), self.tables) for monomial in query.monomials)
+        reduced = tuple(without_implied(monomial, self.tables) for monomial in query.monomials)
         query, order = in_order(Query(query.keys, reduced, query.width), ordered)
         split_ = parts(query)
         # A nested map is added to late in a trigger and a component early, so the two are never one.
