@@ -31,13 +31,13 @@ CATALOG = {
 #: Customers with their orders with their items with their parts, twice over: two segments, two conditions.
 BRANCH = """
 for c in Customer where c.seg == '{segment}' union sng⟨
-  name: c.name,
+  name: c.name, seg: c.seg, key: c.ck + 1,
   orders: bag_{a}(for o in Orders where o.ck == c.ck and o.total > {least} union sng⟨
     day: o.day,
-    items: bag_{b}(for i in Item where i.ok == o.ok and i.qty * i.price > {least} union sng⟨
-      qty: i.qty,
+    items: bag_{b}(for i in Item where i.ok == o.ok and i.qty * i.price > {least} and i.qty < o.total union sng⟨
+      qty: i.qty, cost: i.qty * i.price,
       parts: bag_{c}(for p in Part where p.pk == i.pk and (p.brand == '{segment}' or p.name == c.name)
-                     union sng⟨name: p.name, brand: p.brand⟩)⟩)⟩)⟩
+                     union sng⟨name: p.name, brand: p.brand, pk: p.pk⟩)⟩)⟩)⟩
 """
 
 

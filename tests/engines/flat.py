@@ -38,7 +38,8 @@ def monomials(draw: Draw, tables: Tables, depth: int = 1, safe: bool = True, mos
     A ``safe`` one uses no variable that its atoms do not bind.
     """
     factors: list[Factor] = []
-    for name in draw(st.lists(st.sampled_from(sorted(tables)), min_size=1, max_size=most)):
+    few = draw(st.lists(st.sampled_from(sorted(tables)), min_size=1, max_size=2))
+    for name in draw(st.lists(st.sampled_from(few), min_size=min(2, most - 1), max_size=most)):
         args = [draw(st.sampled_from(variables(column))) for column in tables[name].columns]
         factors.append(Atom(name, tuple(args)))
     pool = [var for var in (*INTS, *NULLS) if not safe or var.name in factor_vars(*factors)]

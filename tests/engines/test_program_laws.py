@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import Expr, Var
+from nestling.calculus.traverse import relations
 from nestling.calculus.types import Record
 from nestling.calculus.typing import term_type
 from nestling.database.definitions import TableDef, ViewDef
@@ -17,7 +18,7 @@ from nestling.engine.local.engine import LocalEngine
 from nestling.engine.local.storage import Store
 from nestling.program.flat import Query
 from nestling.program.meaning import meaning
-from nestling.program.traverse import is_safe
+from nestling.program.traverse import inputs, is_safe
 from nestling.transform.lower import FlatView
 from nestling.transform.lower.unify import unify
 from nestling.transform.viewlet import compile_views
@@ -47,7 +48,12 @@ def running(data: Any, world: World, fuel: int = 4) -> tuple[Expr, LocalEngine, 
     program = program_of(world, query)
     assume(program is not None)
     assert program is not None
-    return query, LocalEngine(program), Stored(world)
+    return query, LocalEngine(program), Stored(world, with_parents(relations(query), world))
+
+
+def with_parents(names: frozenset[str], world: World) -> frozenset[str]:
+    """The relations that ``names`` refer to as well: without their rows there would be none."""
+    return names | {parent for name in names for _, parent in world.references.get(name, ())}
 
 
 def advance(data: Any, engine: LocalEngine, stored: Stored) -> list[Event]:
@@ -92,8 +98,8 @@ def test_every_map_of_a_join_equals_its_query(world, data):
         engine = LocalEngine(compile_views(world.tables, {"v": view}))
     except CannotCompile:
         assume(False)
-    stored = Stored(world)
-    for _ in range(6):
+    stored = Stored(world, with_parents(frozenset(n.split(".")[0] for n in inputs(query)), world))
+    for _ in range(8):
         advance(data, engine, stored)
         equals_its_query(engine, stored)
 

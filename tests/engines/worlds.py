@@ -123,14 +123,20 @@ WORLDS = {"keyless": KEYLESS, "keyed": KEYED, "referring": REFERRING}
 
 @dataclass
 class Stored:
-    """The flat tables as they should be."""
+    """The flat tables as they should be; what happens, happens to the relations ``among``."""
 
     world: World
+    among: frozenset[str] = frozenset()
     tables: dict[str, Counter[Row]] = field(init=False)
     numbers: count = field(default_factory=count)
 
     def __post_init__(self) -> None:
         self.tables = {name: Counter() for name in self.world.tables}
+        self.among = self.among or frozenset(self.world.definitions)
+
+    def some(self) -> list[str]:
+        """The relations whose rows may go."""
+        return sorted(n for n in self.among if self.tables[n] and n not in self.world.append_only)
 
     def apply(self, events: list[Event]) -> None:
         for table, row, times in events:
@@ -192,7 +198,7 @@ def steps(draw: Draw, stored: Stored) -> list[Event]:
     A row comes, goes, is replaced (under its key), shares the inner bags of another, or changes deep inside.
     """
     moves: list[Callable[[Draw, Stored], list[list[Event]]]] = [_insertion, _insertion]
-    if any(stored.tables[name] for name in stored.world.definitions if name not in stored.world.append_only):
+    if stored.some():
         moves += [_deletion, _copy]
     if any(True for _ in stored.used_labels()):
         moves += [_deep_insertion, _deep_deletion]
@@ -204,7 +210,7 @@ def shuffled(draw: Draw, events: list[Event]) -> list[Event]:
 
 
 def _insertion(draw: Draw, stored: Stored) -> list[list[Event]]:
-    name = draw(st.sampled_from(sorted(stored.world.definitions)))
+    name = draw(st.sampled_from(sorted(stored.among)))
     table = stored.world.definitions[name]
     value = draw(values(table.record, 2))
     if any(stored.by_key(parent, _key(table, names, value)) is None for names, parent in table.references):
@@ -223,12 +229,7 @@ def _key(table: TableDef, names: tuple[str, ...], value: Row) -> Row:
 
 
 def _deletion(draw: Draw, stored: Stored) -> list[list[Event]]:
-    world = stored.world
-    name = draw(
-        st.sampled_from(
-            sorted(n for n in world.definitions if stored.tables[n] and n not in world.append_only)
-        )
-    )
+    name = draw(st.sampled_from(stored.some()))
     row = draw(st.sampled_from(sorted(stored.tables[name], key=repr)))
     times = draw(st.integers(1, stored.tables[name][row]))
     labels = {value for value in row if isinstance(value, Label)}
@@ -240,8 +241,8 @@ def _deletion(draw: Draw, stored: Stored) -> list[list[Event]]:
 
 def _copy(draw: Draw, stored: Stored) -> list[list[Event]]:
     """Another row with the inner bags of one that is there; under a key there is no other row."""
-    names = [n for n, table in stored.world.definitions.items() if stored.tables[n] and not table.key]
-    names = [n for n in names if n not in stored.world.references]
+    declared = {*stored.world.keys, *stored.world.references}
+    names = [name for name in stored.some() if name not in declared]
     if not names:
         return _insertion(draw, stored)
     name = draw(st.sampled_from(sorted(names)))
