@@ -1,6 +1,7 @@
 """What is refused, and in which words: what, where, what to write instead."""
 
 import textwrap
+from dataclasses import dataclass
 
 import pytest
 
@@ -189,6 +190,68 @@ def refusal(view):
     with pytest.raises(QueryError) as caught:
         translate(view, CATALOG)
     return str(caught.value)
+
+
+MORE = {
+    "[date(2024, 13, 1) for n in numbers]": "date: month must be in 1..12",
+    "[date(n.a, 1, 1) for n in numbers]": "a constant is needed here",
+    "[c.name.lower(1) for c in customers]": "lower takes 0 arguments here, not 1",
+    "[abs(n.a, n.b) for n in numbers]": "abs takes one argument here",
+    "[len(o.ship) for o in orders]": "len takes a bag or a string, not ⟨city: str, fee: int?⟩",
+    "[any(o.tags, 1) for o in orders]": "any takes 1 argument, not 2",
+    "[sum(*o.tags) for o in orders]": "sum(*…) is not supported",
+    "[len(o.tags, key=1) for o in orders]": "len has no parameter 'key' here",
+    "[n.a() for n in numbers]": "'a' is a field, not a function",
+    "[(n.a, 1) == (n.a, 1, 2) for n in numbers]": "records of 2 and 3 fields are never equal",
+    "[n.a < None for n in numbers]": "nothing is less or greater than None",
+    "[len is None for n in numbers]": "a value is needed here, not builtin_function_or_method len",
+    "[(1, 2) == n.a for n in numbers]": "a record is not compared with a scalar: ⟨_0: int, _1: int⟩ and int",
+    "[{n.a} < {1} for n in numbers]": "< of sets is not supported",
+    "[n.a + None for n in numbers]": "None has no type here",
+    "[(*n.a, 1) for n in numbers]": "* in a tuple takes a record, not int",
+    "[{'a': 1, 'a': 2} for n in numbers]": "field 'a' stands twice",
+    "[(lambda x: x)(y=1) for n in numbers]": "the lambda: 'y' is not a parameter",
+    "[(lambda x: x)(1, x=1) for n in numbers]": "the lambda: 'x' is given twice",
+    "[(lambda x: x)(*n) for n in numbers]": "the lambda: * and ** are not supported in a call",
+    "[(lambda x: x)(1, 2) for n in numbers]": "the lambda takes 1 arguments, not 2",
+    "[1 for a.b in numbers]": "a name is bound here, or several: a, b",
+    "[1 for a, b in o.tags for o in orders]": "there is no 'o' here",
+    "[a for o in orders for a, b in o.tags]": "only a record is unpacked, not str",
+    "{r: 1 for r in lists}": "a key is made of scalars, not ⟨k: int, rows: Bag(Bag(int))⟩",
+    "[{n.a: 1 for n in numbers}[1] for n in numbers]": "Bag(⟨key: int, value: int⟩) has no positions",
+    "[0 if n.a else (1, 2) for n in numbers]": "the branches differ: int and ⟨_0: int, _1: int⟩",
+    "[{1} if n.a else [2] for n in numbers]": "the branches differ: a set and a list",
+    "[f'{o.total}' for o in orders]": "the text of a float is not supported",
+    "[n.a | n.b for n in numbers]": "bits are not combined",
+}
+
+
+@pytest.mark.parametrize("text", MORE)
+def test_what_is_refused(text):
+    assert at(text)[0] == MORE[text]
+
+
+def test_a_function_of_spark_is_told_from_pythons():
+    def total(column):
+        return column
+
+    total.__module__ = "pyspark.sql.functions"
+
+    what, _ = at(lambda numbers: [total(n.a) for n in numbers])
+    assert what == "total is pyspark's here, not Python's"
+
+
+@dataclass
+class Computing:
+    a: int
+
+    def __post_init__(self):
+        self.a += 1
+
+
+def test_a_dataclass_that_computes_is_no_record():
+    what, _ = at(lambda numbers: [Computing(n.a) for n in numbers])
+    assert what == "Computing computes something when it is made"
 
 
 def at(view):

@@ -82,6 +82,15 @@ def test_a_decorated_function():
     assert terms(decorated) == ["for r in R union sng(r.a)"]
 
 
+@through
+def with_default(R, limit=2):
+    return [r.a + limit for r in R]
+
+
+def test_a_decorated_function_keeps_its_defaults():
+    assert terms(with_default) == ["for r in R union sng(r.a + 2)"]
+
+
 def test_a_nested_function_and_its_closure():
     limit = 3
     names = ["a", "b"]

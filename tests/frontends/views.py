@@ -291,6 +291,18 @@ def dict_by_pair(orders):
 
 
 @view
+def dict_of_dicts(orders):
+    return {
+        o.cust: {
+            p.day: (len([q for q in orders if q.day == p.day and q.cust == o.cust]))
+            for p in orders
+            if p.cust == o.cust
+        }
+        for o in orders
+    }
+
+
+@view
 def dict_by_declared_key(customers):
     return {c.id: (c.name, c.note) for c in customers}
 
@@ -573,3 +585,35 @@ def decimals(numbers):
 @view
 def underscore(numbers):
     return [1 for _ in numbers] + [_.a for _ in numbers]
+
+
+@view
+def three_sides(customers, numbers):
+    return [c.note or c.name or "none" for c in customers if not (c.vip and c.id)] + [
+        "some" for n in numbers if n.a and n.b and n.m
+    ]
+
+
+@view
+def bags_of_two_types(orders, numbers):
+    return [(o.id, [i.qty for i in o.items]) for o in orders] + [(n.a, [0.5, n.b]) for n in numbers]
+
+
+@view
+def nested_lists(numbers):
+    return [[[n.a], [n.a, n.b]] for n in numbers]
+
+
+@view
+def locals_of_all_kinds(orders):
+    some = any(o.total > 0 for o in orders)
+    pair = ([o.id for o in orders], len(orders))
+    rows = [(1, [o.cust for o in orders]), (2, [0])]
+    ids, count = pair
+    return [(k, some, not some, sum(ids) + len(pair[0]), count, inner, len(rows)) for k, inner in rows]
+
+
+@view
+def dict_keys(numbers):
+    known = {n.a: n.a + 1 for n in numbers}
+    return [(k, k in known, 9 not in known) for k in known if known and len(known) > 0]

@@ -30,7 +30,7 @@ from nestling.calculus.terms import (
     Var,
 )
 from nestling.calculus.traverse import free_vars, is_input_dependent, is_term, scopes, walk
-from nestling.calculus.types import Bag, Type, bag_levels, is_base
+from nestling.calculus.types import Bag, bag_levels, is_base
 from nestling.calculus.typing import element_type, term_type
 
 
@@ -134,21 +134,22 @@ def _looped(expr: Expr, names: frozenset[str], outer: Outer) -> Outer:
 
 def _reads(expr: Expr, outer: Outer) -> bool:
     """Whether ``expr`` changes with the input: it reads a relation, or an inner bag of an input's row."""
-    looks_inside = _has_shredded if isinstance(expr, CountWise) else _is_bag
-    return is_input_dependent(expr) or any(
-        looks_inside(term_type(node)) and not outer.keys().isdisjoint(free_vars(node))
-        for node in walk(expr)
-        if isinstance(node, Var | Field)
+    return (
+        is_input_dependent(expr)
+        or (_compares_shredded(expr) and not outer.keys().isdisjoint(free_vars(expr)))
+        or any(
+            isinstance(term_type(node), Bag) and not outer.keys().isdisjoint(free_vars(node))
+            for node in walk(expr)
+            if isinstance(node, Var | Field)
+        )
     )
 
 
-def _is_bag(type_: Type) -> bool:
-    return isinstance(type_, Bag)
-
-
-def _has_shredded(type_: Type) -> bool:
-    """Whether values are compared by bags that may change: counts look at whole elements."""
-    return _is_bag(type_) or any(not level.opaque for _, level in bag_levels(type_))
+def _compares_shredded(expr: Expr) -> bool:
+    """Whether ``expr`` looks into shredded bags: counts compare whole elements."""
+    return isinstance(expr, CountWise) and any(
+        not level.opaque for _, level in bag_levels(element_type(expr))
+    )
 
 
 def _changes_in_place(body: Expr, outer: Outer) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from nestling.calculus.build import countwise, for_
 from nestling.calculus.terms import Expr, Field, Relation, Sing, Var
-from nestling.calculus.types import is_base, show_type
+from nestling.calculus.types import is_base
 from nestling.calculus.typing import element_type
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.comprehension.bags import element, loops
@@ -26,7 +26,9 @@ from nestling.frontend.comprehension.values import (
     Value,
     fields_of,
     of_term,
+    shown,
     singleton,
+    type_of_data,
 )
 
 _LAST = "in Python the last one would win, and a bag has no last: aggregate, or list the pairs"
@@ -50,7 +52,8 @@ def _of_key(var: Var, node: ast.DictComp, env: Env) -> Expr:
     values: list[Value] = [whole, *(field for _, field in fields_of(whole) or ())]
     parts = zip(_parts(node.key), values, strict=False)
     given = {ast.dump(part): Given(value, frozenset(_names(part))) for part, value in parts}
-    inner = replace(env.binding(barred), given=given)
+    inner = env.binding(barred)
+    inner = replace(inner, given={**inner.given, **given})
     return env.run.enclosed(lambda: _pair(whole, node.value, inner))
 
 
@@ -60,10 +63,8 @@ def _pair(key: Data, value: ast.expr, env: Env) -> Expr:
 
 def _key(node: ast.DictComp, env: Env) -> Data:
     key = element(node.key, env)
-    if not is_base(element_type(found := singleton(key, env.run.site))):
-        raise env.error(
-            node.key, f"a key is made of scalars, not {show_type(element_type(found))}", "use its fields"
-        )
+    if not is_base(type_of_data(key)):
+        raise env.error(node.key, f"a key is made of scalars, not {shown(key)}", "use its fields")
     return key
 
 

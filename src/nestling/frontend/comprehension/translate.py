@@ -9,6 +9,7 @@ Python would raise: ordering comparisons with ``None`` are false, arithmetic and
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable, Mapping
 from itertools import count
 from types import FunctionType
@@ -101,7 +102,8 @@ def _translated(source: object, definition: Definition, catalog: Mapping[str, Ty
 
 def _tables(source: object, node: ast.FunctionDef | ast.Lambda, env: Env) -> dict[str, Value]:
     """What the parameters of a view stand for: tables and views, or the constants of their defaults."""
-    defaults = defaults_of(source, node.args, env) if isinstance(source, FunctionType) else {}
+    function = inspect.unwrap(source) if callable(source) else source
+    defaults = defaults_of(function, node.args, env) if isinstance(function, FunctionType) else {}
     found: dict[str, Value] = {}
     for name in parameters(node.args, env):
         if name in env.run.catalog:
