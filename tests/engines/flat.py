@@ -71,9 +71,12 @@ def nested(draw: Draw, tables: Tables, depth: int, pool: list[Var], safe: bool) 
     if draw(st.booleans()):
         return Pointwise(draw(st.sampled_from(["distinct", "exists", "clip"])), Query(named, (inner,)), args)
     aggregate = draw(st.sampled_from(["count", "sum", "sum"]))
-    value = draw(st.sampled_from([var for var in pool_of(inner) if var.type == INT] or [const(3)]))
+    values: list[Term] = [var for var in pool_of(inner) if var.type == INT]
+    value = draw(st.sampled_from(values or [const(3)]))
     weights = (inner.weights[0], call("*", inner.weights[0], value))[: 2 if aggregate == "sum" else 1]
-    return Lift(COMPUTED, aggregate, Query(named, (Monomial(inner.keys, weights, inner.factors),), len(weights)), args)
+    return Lift(
+        COMPUTED, aggregate, Query(named, (Monomial(inner.keys, weights, inner.factors),), len(weights)), args
+    )
 
 
 def pool_of(monomial: Monomial) -> list[Var]:

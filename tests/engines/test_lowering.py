@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nestling.calculus.build import call, const
 from nestling.calculus.evaluate import evaluate, evaluate_term
 from nestling.calculus.terms import Const, Term, Var
-from nestling.calculus.types import INT, LABEL, Type, nullable
+from nestling.calculus.types import INT, LABEL, nullable
 from nestling.program.flat import Atom, Factor, Lift, Monomial, Pointwise, Query
 from nestling.program.flat import Test as Condition
 from nestling.program.meaning import UnsafeQuery, meaning

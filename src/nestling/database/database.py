@@ -29,6 +29,7 @@ from nestling.database.table import Table
 from nestling.database.transaction import Transaction
 from nestling.database.view import Subscription, View
 from nestling.errors import ChangeError, ConstraintError, NestlingError, QueryError
+from nestling.frontend.catalog import Catalog
 from nestling.frontend.comprehension import translate
 from nestling.frontend.schema import python_value, record_type, row_value
 from nestling.values.bag import ZBag
@@ -86,7 +87,7 @@ class Database:
         self,
         name: str,
         schema: object = None,
-        key: str | Iterable[str] = (),
+        key: str | Iterable[str] | None = None,
         *,
         references: Mapping[str | tuple[str, ...], str] | None = None,
         append_only: bool = False,
@@ -101,7 +102,7 @@ class Database:
                 raise QueryError(f"there is no table {name!r}", hint=known(self.state.tables))
             return Table(self, name)
         record = record_type(schema)
-        keys = (key,) if isinstance(key, str) else tuple(key)
+        keys = (key,) if isinstance(key, str) else tuple(key or ())
         refers = tuple(
             ((columns,) if isinstance(columns, str) else tuple(columns), table)
             for columns, table in (references or {}).items()
@@ -204,9 +205,10 @@ class Database:
                 hint='write a Python comprehension: language="python"',
             )
         if isinstance(query, str) or callable(query):
-            catalog = {name: table.record for name, table in self.state.tables.items()}
-            views = {name: view.element for name, view in self.state.views.items()}
-            return translate(query, {**catalog, **views})
+            catalog = Catalog({name: view.element for name, view in self.state.views.items()})
+            for name, table in self.state.tables.items():
+                catalog.add(name, table.record, table.key)
+            return translate(query, catalog)
         if query is None:
             raise QueryError("a view needs a query", hint='db.view("name", lambda T: [...])')
         expr: Expr = query

@@ -24,7 +24,10 @@ class LazyView:
 
     def __init__(self, name: str, view: FlatView, tables: Mapping[str, TableDecl], store: Store) -> None:
         queries = [view.rows, *(definition.query for definition in view.definitions.values())]
-        self.reads = frozenset().union(*(inputs(query) for query in queries))
+        read = frozenset().union(*(inputs(query) for query in queries))
+        # A row that is passed on whole is read with its inner bags, which no query mentions.
+        below = (name for name in tables if any(name.startswith(f"{outer}.") for outer in read))
+        self.reads = read.union(below)
         self.engine = LocalEngine(compile_views(tables, {name: view}, store={name: store}))
         self._pending: dict[tuple[str, Row], int] = {}
 
