@@ -143,7 +143,8 @@ def test_a_term_as_python_means_what_it_means(term, env):
         return
     found = computed(text, scope, env)
 
-    assert (found, type(found)) == (expected, type(expected)) or (found != found and expected != expected)
+    # As text, so that 1 is not True, and NaN is itself.
+    assert repr(found) == repr(expected)
 
 
 @given(terms(2), terms(2), st.sampled_from(["=", "<", "!="]), environments())
@@ -240,7 +241,7 @@ def test_a_view_of_bags_tells_its_rows():
     """The rows are bags themselves: there is no column to name them by."""
     db = Database()
     db.table("t", {"a": int, "items": list[int]}, key="a")
-    view = db.view("v", lambda t: [[i for i in x.items] for x in t])
+    view = db.view("v", lambda t: [[i for i in x.items if i > 0] for x in t])
     heard: list[Change] = []
     view.subscribe(heard.append)
     db.insert("t", [(1, []), (2, [5])])
@@ -255,7 +256,7 @@ def test_a_view_of_bags_tells_its_rows():
 def test_copies_of_an_element_change_together():
     """An inner bag inside an element that is there twice, in a row that is there twice."""
     db = Database()
-    db.table("t", {"a": int, "rows": list[{"b": int, "items": list[int]}]})  # type: ignore[misc]
+    db.table("t", "a INT, rows ARRAY<STRUCT<b: INT, items: ARRAY<INT>>>")
     view = db.view("v", lambda t: [(x.a, [(r.b, [y.a for y in t if y.a == r.b]) for r in x.rows]) for x in t])
     heard: list[Change] = []
     view.subscribe(heard.append)

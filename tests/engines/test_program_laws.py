@@ -15,7 +15,6 @@ from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.rows import Event
 from nestling.database.state import State
 from nestling.engine.local.engine import LocalEngine
-from nestling.engine.local.storage import Store
 from nestling.program.flat import Query
 from nestling.program.meaning import meaning
 from nestling.program.traverse import inputs, is_safe
@@ -31,6 +30,7 @@ from tests.engines.worlds import (
     WORLDS,
     Stored,
     World,
+    agrees_with_its_indexes,
     contents,
     program_of,
     shuffled,
@@ -118,31 +118,6 @@ def equals_its_query(engine: LocalEngine, stored: Stored) -> None:
     assert {name: engine.table(name) for name in stored.tables} == stored.tables
     for name, decl in engine.program.maps.items():
         assert engine.cells(name) == meaning(decl.query, stored.tables), decl.why
-
-
-def agrees_with_its_indexes(engine: LocalEngine) -> None:
-    for store in engine.stores.values():
-        for known in store.patterns:
-            source, index = engine.names[store.python], engine.names[store.index(known)]
-            assert index == indexed(store, known, source)
-            if store.width > 1:
-                # The list of a cell is one object, wherever it stands.
-                cells = {id(cell) for parts in index.values() for cell in parts.values()}
-                assert cells == {id(cell) for cell in source.values()}
-
-
-def indexed(store: Store, known: tuple[int, ...], source: dict[Any, Any]) -> dict[Any, dict[Any, Any]]:
-    """What an index should hold."""
-    index: dict[Any, dict[Any, Any]] = {}
-    for key, value in source.items():
-        row = value if store.key else key if store.arity > 1 or store.is_table else (key,)
-        inner = key if store.is_table else unwrapped([row[i] for i in store.free(known)])
-        index.setdefault(unwrapped([row[i] for i in known]), {})[inner] = value
-    return index
-
-
-def unwrapped(columns: list[Any]) -> Any:
-    return columns[0] if len(columns) == 1 else tuple(columns)
 
 
 @every_world

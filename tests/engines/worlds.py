@@ -17,6 +17,7 @@ from nestling.calculus.types import INT, LABEL, UNIT, Bag, Record, Scalar, Type,
 from nestling.database.definitions import TableDef, flat_columns
 from nestling.database.rows import Event, Row, Shredder
 from nestling.engine.local.engine import LocalEngine
+from nestling.engine.local.storage import Store
 from nestling.program.statements import Program, TableDecl
 from nestling.storage.ordered import OrderedMap
 from nestling.transform.lower import lower
@@ -310,3 +311,29 @@ def plain(value: Any) -> Any:
         case list():
             return list(value)
     return value
+
+
+def agrees_with_its_indexes(engine: LocalEngine) -> None:
+    """Every index, put together again, is the dictionary it indexes."""
+    for store in engine.stores.values():
+        for known in store.patterns:
+            source, index = engine.names[store.python], engine.names[store.index(known)]
+            assert index == indexed(store, known, source)
+            if store.width > 1:
+                # The list of a cell is one object, wherever it stands.
+                cells = {id(cell) for parts in index.values() for cell in parts.values()}
+                assert cells == {id(cell) for cell in source.values()}
+
+
+def indexed(store: Store, known: tuple[int, ...], source: dict[Any, Any]) -> dict[Any, dict[Any, Any]]:
+    """What an index should hold."""
+    index: dict[Any, dict[Any, Any]] = {}
+    for key, value in source.items():
+        row = value if store.key else key if store.arity > 1 or store.is_table else (key,)
+        inner = key if store.is_table else unwrapped([row[i] for i in store.free(known)])
+        index.setdefault(unwrapped([row[i] for i in known]), {})[inner] = value
+    return index
+
+
+def unwrapped(columns: list[Any]) -> Any:
+    return columns[0] if len(columns) == 1 else tuple(columns)

@@ -1,0 +1,289 @@
+"""A shop with two tables and a view of every kind, and what may happen to it."""
+
+from collections.abc import Callable, Iterable
+from copy import copy
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from hypothesis import strategies as st
+
+from nestling.database.database import Database
+from nestling.database.transaction import Transaction
+from nestling.engine.local.engine import LocalEngine
+from nestling.frontend.schema import record_type, row_value
+from nestling.values.bag import ZBag
+
+CUSTOMERS = "id INT, city STRING, orders ARRAY<STRUCT<day: INT, items: ARRAY<STRUCT<pid: INT, qty: INT>>>>"
+PARTS = {"pid": int, "price": int, "tags": list[str]}
+
+#: A change that a view cannot follow divides by a price of zero; one that a constraint forbids has this quantity.
+FREE, TOO_MANY = 0, 4
+
+
+def near(customers):
+    return [(c.id, c.city) for c in customers if c.city == "a"]
+
+
+def bought(customers, parts):
+    return [
+        (c.id, i.qty * p.price)
+        for c in customers
+        for o in c.orders
+        for i in o.items
+        for p in parts
+        if p.pid == i.pid
+    ]
+
+
+def spent(customers):
+    return [
+        (city, sum(i.qty for c in customers if c.city == city for o in c.orders for i in o.items))
+        for city in {c.city for c in customers}
+    ]
+
+
+def history(customers, parts):
+    return [
+        (
+            c.id,
+            [
+                (o.day, [(i.pid, [p.price for p in parts if p.pid == i.pid]) for i in o.items])
+                for o in c.orders
+            ],
+        )
+        for c in customers
+    ]
+
+
+def tags(parts):
+    return {tag for p in parts for tag in p.tags}
+
+
+def rich(spent):
+    return [s.city for s in spent if s[1] > 2]
+
+
+def extremes(parts):
+    return [
+        (pid, min(p.price for p in parts if p.pid == pid), max(p.price for p in parts if p.pid == pid))
+        for pid in {p.pid for p in parts}
+    ]
+
+
+def cheapest(parts):
+    return [max([12 // p.price for p in parts], default=0)]
+
+
+def unsold(customers, parts):
+    return [
+        p.pid for p in parts if p.pid not in [i.pid for c in customers for o in c.orders for i in o.items]
+    ]
+
+
+VIEWS = (near, bought, spent, history, tags, rich, extremes, cheapest, unsold)
+
+
+def modest(customers):
+    return [(c.id, i.pid) for c in customers for o in c.orders for i in o.items if i.qty >= 4]
+
+
+#: The views whose changes are listened to.
+HEARD = ("history", "spent")
+
+
+def shop() -> Database:
+    """The tables, the views, one of them once more but lazily, and a constraint; nothing in it."""
+    made, db = _defined(), Database()
+    db.state = copy(made.state)
+    for name, part in vars(made.state).items():
+        if isinstance(part, dict):
+            setattr(db.state, name, dict(part))
+    db.state.engine = LocalEngine(made.state.engine.program)
+    db.constraints = dict(made.constraints)
+    db._kept = {name: [] for name in HEARD}
+    return db
+
+
+@cache
+def _defined() -> Database:
+    """Defined once: to compile ten views takes longer than to try them."""
+    db = Database()
+    db.table("customers", CUSTOMERS, key="id")
+    db.table("parts", PARTS)
+    for view in VIEWS:
+        db.view(view)
+    db.view("later", history, refresh="lazy")
+    db.constraint("modest", modest)
+    for name in HEARD:
+        db.views[name].changes()
+    return db
+
+
+# what may happen
+
+ids, pids = st.integers(0, 3), st.integers(0, 2)
+items = st.tuples(pids, st.sampled_from([1, 1, 2, 3, TOO_MANY]))
+orders = st.tuples(st.integers(0, 1), st.lists(items, max_size=2))
+cities = st.sampled_from("ab")
+customers = st.tuples(ids, cities, st.lists(orders, max_size=2))
+parts = st.tuples(
+    pids, st.sampled_from([1, 2, 3, 1, 2, 3, FREE]), st.lists(st.sampled_from("xy"), max_size=2)
+)
+ROWS = {"customers": customers, "parts": parts}
+
+Model = dict[str, ZBag]
+
+
+class Refused(Exception):
+    """The change cannot be accepted."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A change as a user makes it, and as it should be."""
+
+    name: str
+    run: Callable[[Transaction], None]
+    expected: Callable[[Model], Model]
+
+
+RECORDS = {"customers": record_type(CUSTOMERS), "parts": record_type(PARTS)}
+
+
+def value(table: str, row: Any) -> Any:
+    """A row as the calculus has it."""
+    return row_value(RECORDS[table], row)
+
+
+def added(model: Model, table: str, change: ZBag) -> Model:
+    """The model after a change of one table, if it can be accepted."""
+    total = model[table] + change
+    keys = [row[0] for row in total] if table == "customers" else []
+    if not total.is_nonnegative() or len(set(keys)) != len(keys):
+        raise Refused
+    if table == "customers" and any(times > 1 for _, times in total.items()):
+        raise Refused
+    if table == "parts" and any(row[1] == FREE for row in total):
+        raise Refused
+    return model | {table: total}
+
+
+def breaks_a_constraint(model: Model) -> bool:
+    return any(qty == TOO_MANY for _, _, bag in model["customers"] for _, items in bag for _, qty in items)
+
+
+def one_by_one(model: Model, table: str, rows: Iterable[tuple[Any, int]]) -> Model:
+    for row, times in rows:
+        model = added(model, table, ZBag([(value(table, row), times)]))
+    return model
+
+
+def insert(table: str, rows: list[Any]) -> Step:
+    return Step(
+        f"insert {rows} into {table}",
+        lambda change: change.insert(table, rows),
+        lambda model: one_by_one(model, table, [(row, 1) for row in rows]),
+    )
+
+
+def delete(table: str, rows: list[Any]) -> Step:
+    return Step(
+        f"delete {rows} from {table}",
+        lambda change: change.delete(table, rows),
+        lambda model: one_by_one(model, table, [(row, -1) for row in rows]),
+    )
+
+
+def delete_where(table: str, first: int) -> Step:
+    return Step(
+        f"delete from {table} where its first column is {first}",
+        lambda change: change.delete(table, where=lambda row: row[0] == first),
+        lambda model: added(model, table, ZBag((r, -n) for r, n in model[table].items() if r[0] == first)),
+    )
+
+
+def delete_key(key: int) -> Step:
+    return Step(
+        f"delete the customer {key}",
+        lambda change: change.delete("customers", key=key),
+        lambda model: added(model, "customers", -ZBag.of(customer(model, key))),
+    )
+
+
+def customer(model: Model, key: int) -> Any:
+    found = [row for row in model["customers"] if row[0] == key]
+    if not found:
+        raise Refused
+    return found[0]
+
+
+def update(key: int, new: dict[str, Any]) -> Step:
+    def expected(model: Model) -> Model:
+        old = customer(model, key)
+        row = value("customers", dict(zip(RECORDS["customers"].names, old, strict=True)) | new)
+        return added(model, "customers", ZBag.of(row) - ZBag.of(old))
+
+    return Step(f"set {new} of {key}", lambda change: change.update("customers", key=key, set=new), expected)
+
+
+def deep(key: int, elements: list[Any], sign: int) -> Step:
+    """Orders that come to or go from one customer."""
+
+    def run(change: Transaction) -> None:
+        (change.insert_into if sign > 0 else change.delete_from)("customers", key, ("orders",), elements)
+
+    def expected(model: Model) -> Model:
+        old = customer(model, key)
+        # The elements of one bag, read as those of a row that has nothing else.
+        bag = value("customers", (key, "", elements))[2]
+        total = old[2] + sign * bag
+        if not total.is_nonnegative():
+            raise Refused
+        return added(model, "customers", ZBag.of((old[0], old[1], total)) - ZBag.of(old))
+
+    return Step(f"orders of {key}: {'+' if sign > 0 else '-'}{elements}", run, expected)
+
+
+def apply(table: str, pairs: list[tuple[Any, int]]) -> Step:
+    change = ZBag((value(table, row), times) for row, times in pairs)
+
+    def expected(model: Model) -> Model:
+        return added(added(model, table, -change.negative()), table, change.positive())
+
+    return Step(f"apply {change} to {table}", lambda t: t.apply({table: change}), expected)
+
+
+def wrong() -> Step:
+    def refuse(model: Model) -> Model:
+        raise Refused
+
+    return Step("insert what is no row", lambda t: t.insert("parts", [(1, 1, []), (1, "two", [])]), refuse)
+
+
+tables = st.sampled_from(sorted(ROWS))
+
+
+def rows_of(table: str) -> st.SearchStrategy[list[Any]]:
+    return st.lists(ROWS[table], min_size=1, max_size=2)
+
+
+steps = st.one_of(
+    tables.flatmap(lambda table: st.builds(insert, st.just(table), rows_of(table))),
+    tables.flatmap(lambda table: st.builds(insert, st.just(table), rows_of(table))),
+    tables.flatmap(lambda table: st.builds(delete, st.just(table), rows_of(table))),
+    st.builds(delete_where, tables, ids),
+    st.builds(delete_key, ids),
+    st.builds(
+        update,
+        ids,
+        st.fixed_dictionaries({}, optional={"city": cities, "orders": customers.map(lambda c: c[2])}),
+    ),
+    st.builds(deep, ids, st.lists(orders, max_size=2), st.sampled_from([1, 1, -1])),
+    tables.flatmap(
+        lambda table: st.builds(
+            apply, st.just(table), st.lists(st.tuples(ROWS[table], st.sampled_from([-1, 1, 2])), max_size=2)
+        )
+    ),
+    st.builds(wrong),
+)
