@@ -1,5 +1,8 @@
 """The same random values every time: for tests that count, and for those that must not be lucky."""
 
+from collections.abc import Iterator
+from itertools import count as numbers
+from itertools import islice
 from typing import TypeVar
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -12,13 +15,14 @@ AFRESH = 10
 
 
 def draws(strategy: st.SearchStrategy[T], count: int, number: int = 0) -> list[T]:
-    """At least ``count`` values of ``strategy``, always the same for one ``number``."""
-    found: list[T] = []
-    run = 0
-    while len(found) < count:
-        found += _afresh(strategy, hash((number, run)))
-        run += 1
-    return found
+    """``count`` values of ``strategy``, always the same for one ``number``."""
+    return list(islice(stream(strategy, number), count))
+
+
+def stream(strategy: st.SearchStrategy[T], number: int = 0) -> Iterator[T]:
+    """Values of ``strategy`` without end, drawn as they are asked for."""
+    for run in numbers():
+        yield from _afresh(strategy, hash((number, run)))
 
 
 def _afresh(strategy: st.SearchStrategy[T], number: int) -> list[T]:

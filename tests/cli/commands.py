@@ -36,6 +36,11 @@ def message(text: str) -> str:
     return "\n".join(inside)
 
 
+def says(text: str, part: str) -> bool:
+    """Whether a panel says ``part``, wherever its lines were broken: a long path moves the breaks."""
+    return "".join(part.split()) in "".join(message(text).split())
+
+
 def title(text: str) -> str:
     """The title of a panel."""
     return text.splitlines()[0].strip("╭─╮ ")

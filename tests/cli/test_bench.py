@@ -3,7 +3,7 @@
 import pytest
 
 import nestling
-from tests.cli.commands import masked, message
+from tests.cli.commands import masked, says
 from tests.cli.commands import nestling as command
 
 SUITE = '''"""How long nothing takes.
@@ -74,5 +74,5 @@ def test_a_suite_that_is_not_there(request, fixture, hint):
     result = command("bench", "latency")
 
     assert result.exit_code == 1
-    assert "there is no benchmark 'latency' here" in message(result.stderr)
-    assert hint in message(result.stderr)
+    assert says(result.stderr, "there is no benchmark 'latency' here")
+    assert says(result.stderr, hint)

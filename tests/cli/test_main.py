@@ -7,7 +7,7 @@ import sys
 from nestling import __version__
 from nestling.cli.derive import derivation_of_related
 from nestling.cli.problem import panel
-from tests.cli.commands import EXAMPLES, message, nestling
+from tests.cli.commands import EXAMPLES, message, nestling, says
 
 WITHOUT = """
 import runpy, sys
@@ -91,7 +91,7 @@ def test_a_file_that_cannot_be_written(tmp_path):
     result = nestling("run", tmp_path / "p.py", "--out", tmp_path / "out" / "deep")
 
     assert result.exit_code == 1
-    assert "Not a directory" in message(result.stderr).replace("\n", "")
+    assert says(result.stderr, "Not a directory")
 
 
 def test_an_error_of_the_system_is_named():

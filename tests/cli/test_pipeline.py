@@ -6,7 +6,7 @@ import pytest
 
 from nestling.cli.pipeline import load
 from nestling.errors import NestlingError
-from tests.cli.commands import message, nestling, title, write
+from tests.cli.commands import message, nestling, says, title, write
 
 HEAD = "import nestling as nl\n"
 TABLE = 'db.table("M", {"name": str}, key="name")\n'
@@ -77,7 +77,7 @@ def test_a_pipeline_that_fails(tmp_path, text, said):
 
     assert result.exit_code == 1
     for part in said:
-        assert part in message(result.stderr)
+        assert says(result.stderr, part)
     assert "Traceback" not in result.output
 
 
@@ -111,7 +111,7 @@ def test_a_file_that_is_not_python(tmp_path):
     result = nestling("run", tmp_path / "pipeline.txt")
 
     assert result.exit_code == 1
-    assert "pipeline.txt is not a Python file" in message(result.stderr)
+    assert says(result.stderr, "pipeline.txt is not a Python file")
 
 
 def test_a_file_that_is_not_there(tmp_path):

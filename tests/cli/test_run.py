@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.cli.commands import EXAMPLES, masked, message, nestling, title, write
+from tests.cli.commands import EXAMPLES, masked, message, nestling, says, title, write
 
 PIPELINE = """
 import nestling as nl
@@ -135,7 +135,7 @@ def test_bad_changes_are_named_by_file_and_line(run, changes, said):
 
     assert result.exit_code == 1
     for part in said:
-        assert part in message(result.stderr)
+        assert says(result.stderr, part)
 
 
 def test_an_error_in_a_line_in_full(run):

@@ -13,6 +13,7 @@ from nestling.values.label import Label
 from tests.database.orders import (
     HEARD,
     ROWS,
+    START,
     VIEWS,
     Model,
     Refused,
@@ -42,8 +43,11 @@ class Shop(RuleBasedStateMachine):
         self.told: dict[str, list[Change]] = {name: [] for name in HEARD}
         self.known: dict[str, ZBag] = {}
 
-    @initialize()
-    def watch(self) -> None:
+    @initialize(customers=START["customers"], parts=START["parts"])
+    def start(self, customers: list[Any], parts: list[Any]) -> None:
+        for table, rows in (("customers", customers), ("parts", parts)):
+            self.db.insert(table, rows)
+            self.model[table] = ZBag((value(table, row), 1) for row in rows)
         for name, changes in self.told.items():
             self.db.views[name].subscribe(changes.append)
             self.known[name] = self.db.views[name].bag()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import is_dataclass
+from itertools import islice
 from typing import Any
 
 from nestling.calculus import terms
@@ -13,7 +14,7 @@ from nestling.calculus.traverse import relations, walk
 from nestling.transform.delta import delta
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
-from tests.draws import draws
+from tests.draws import stream
 from tests.laws.shredding import labels_in, parts_of, shredded_queries
 from tests.strategies import Instance, ShreddedInstance, instances
 
@@ -21,15 +22,14 @@ from tests.strategies import Instance, ShreddedInstance, instances
 NOT_WRITTEN = {
     "Change", "InL", "Lookup", "DictLit", "DictInput", "DictUnion", "DictEmpty", "restrict",
 }  # fmt: skip
-CHUNKS, CHUNK = 4, 250
+DRAWS = 1000
 
 
 def occurs(strategy: Any, features: Callable[[Any], set[str]], wanted: set[str]) -> None:
     """Every feature ``wanted`` in a thousand draws, the same every time."""
     missing = set(wanted)
-    for number in range(CHUNKS):
-        for drawn in draws(strategy, CHUNK, number):
-            missing -= features(drawn)
+    for drawn in islice(stream(strategy), DRAWS):
+        missing -= features(drawn)
         if not missing:
             return
     assert not missing

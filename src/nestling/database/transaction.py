@@ -132,7 +132,7 @@ class Transaction:
         for row in self.state.under(name, label):
             if nested(iter(row), element, self.state) == wanted:
                 return row
-        raise ChangeError(f"{python_value(element, wanted)} is not in {name} of {label.environment}")
+        raise ChangeError(f"{python_value(element, wanted)} is not in {name} of {_shown(label.environment)}")
 
     def rollback(self, done: int = 0) -> None:
         """Undo what was applied after the first ``done`` events."""
@@ -255,8 +255,9 @@ class Transaction:
         except UNDEFINED as error:
             self.state.engine.put(event.table, event.row, before)
             self._restore()
+            columns = tuple(value for value in event.row if not isinstance(value, Label))
             raise ChangeError(
-                f"a view cannot be computed for {event.row} of {event.table}: {error}",
+                f"a view cannot be computed for {_shown(columns)} of {event.table}: {error}",
                 hint="exclude the value in the view, or do not insert it",
             ) from error
 
