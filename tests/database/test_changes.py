@@ -1,5 +1,7 @@
 """Changes: every way to make one, what it returns, and what is refused."""
 
+from typing import Any
+
 import pytest
 
 import nestling as nl
@@ -126,7 +128,7 @@ def test_a_bag_inside_a_record_has_an_address():
 
 
 def test_a_transaction_is_one_refresh(db):
-    heard = []
+    heard: list[Any] = []
     db.views["dramas"].subscribe(heard.append)
     before = db.version
     with db.transaction() as t:
@@ -207,7 +209,7 @@ def test_apply_what_can_be_read_as_rows(db):
             return [row]
 
     class Frame:
-        columns = list(row)
+        columns = tuple(row)
 
         def to_dict(self, orient):
             assert orient == "records"
@@ -367,7 +369,7 @@ def test_a_row_that_a_view_cannot_follow(ratios):
 
 def test_a_row_that_a_view_cannot_follow_inside_a_transaction(ratios):
     """The maps are computed anew, and what is heard afterwards is what the transaction did."""
-    heard = []
+    heard: list[Any] = []
     ratios.views["sums"].subscribe(heard.append)
     with ratios.transaction() as t:
         t.insert("t", [(3, 6, [5])])
@@ -406,7 +408,7 @@ def test_an_average_of_an_inner_bag_follows_whole_rows():
     db.table("t", {"id": int, "items": list[int]}, key="id")
     mean = db.view("mean", lambda t: [(x.id, sum(x.items) / len(x.items)) for x in t])
     best = db.view("best", lambda t: [max([sum(x.items) / len(x.items) for x in t], default=0.0)])
-    heard = []
+    heard: list[Any] = []
     mean.subscribe(heard.append)
     db.insert("t", [(1, [3, 4]), (2, [9])])
     db.delete("t", key=2)

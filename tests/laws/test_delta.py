@@ -71,9 +71,7 @@ def test_delta_of_a_delta(query, database, data):
     """δᵏ(h)[R ⊎ Δ⁽ᵏ⁺¹⁾R] = δᵏ(h) ⊎ δᵏ⁺¹(h), the changes of each order drawn apart"""
     state = dict(database)
     for order in (1, 2, 3):
-        changes = Update(
-            {name: data.draw(bags(CATALOG[name].element, signed=True)) for name in relations(query)}
-        )
+        changes = data.draw(any_changes(relations(query)))
         state |= changes.as_changes(order)
         next_query = delta(query, ALL, order)
         check(next_query)
@@ -88,10 +86,15 @@ def test_delta_of_a_delta_that_is_not_polynomial(instance, data):
     first = delta(instance.query, instance.changed)
     second = delta(first, instance.changed, 2)
     check(second)
-    changes = Update({name: data.draw(bags(CATALOG[name].element, signed=True)) for name in instance.changed})
+    changes = data.draw(any_changes(instance.changed))
     state = {**instance.with_changes, **changes.as_changes(2)}
 
     assert evaluate(first, changes.apply(state)) == evaluate(first, state) + evaluate(second, state)
+
+
+def any_changes(names: frozenset[str]) -> st.SearchStrategy[Update]:
+    changes = {name: bags(CATALOG[name].element, signed=True) for name in sorted(names)}
+    return st.fixed_dictionaries(changes).map(Update)
 
 
 @pytest.mark.parametrize("fragment", FRAGMENTS)

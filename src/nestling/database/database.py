@@ -24,7 +24,7 @@ from nestling.database.feed import z_bag
 from nestling.database.over import inline_views
 from nestling.database.refresh import Refresh
 from nestling.database.rows import Event, Shredder
-from nestling.database.state import State
+from nestling.database.state import State, computing
 from nestling.database.table import Table
 from nestling.database.transaction import Transaction
 from nestling.database.view import Subscription, View
@@ -151,7 +151,8 @@ class Database:
         if self.constraints.get(name) == definition:
             return
         self._check_name(name)
-        rows = evaluate(definition.query, self.state.nested_tables())
+        with computing(name):
+            rows = evaluate(definition.query, self.state.nested_tables())
         if rows:
             raise self._violation(definition, rows)
         self._define("constraint", definition, lambda: self.state.add_view(definition))
@@ -159,6 +160,7 @@ class Database:
 
     def drop(self, name: str) -> None:
         """Forget a view, a constraint, or a table that no view reads."""
+        self._outside_transactions()
         if name in self.state.views:
             kind = "constraint" if self.constraints.pop(name, None) else "view"
             self._kept.pop(name, None)
@@ -268,6 +270,7 @@ class Database:
             raise ChangeError("a transaction is already open", hint="use it, or commit it first")
         started = perf_counter()
         change = self._open = Transaction(self.state, self._shredder)
+        self.state.uncommitted = change.events
         try:
             yield change
             self._check_constraints()
@@ -278,7 +281,7 @@ class Database:
             self._discard_logs()
             raise
         finally:
-            self._open = None
+            self._open, self.state.uncommitted = None, []
         self._commit(change.events, started)
 
     def _commit(self, events: list[Event], started: float) -> None:

@@ -53,6 +53,7 @@ class State:
         self._before: dict[str, ZBag] = {}
         self._statements: dict[str, int] = {}
         self.lazy: dict[str, LazyView] = {}
+        self.uncommitted: list[Event] = []
         self.engine = LocalEngine(compile_views({}, {}))
 
     def declarations(self) -> dict[str, TableDecl]:
@@ -107,7 +108,14 @@ class State:
             view = self.views[name]
             self.lazy[name] = LazyView(name, self.flat[name], self.declarations(), knob(view))
             self.lazy[name].note(event for event in self.events() if event.table in self.lazy[name].reads)
-        return self.lazy[name].fresh()
+            # It is told of the changes of an open transaction when that is committed.
+            undone = (Event(table, row, -times) for table, row, times in self.uncommitted)
+            self.lazy[name].note(event for event in undone if event.table in self.lazy[name].reads)
+        try:
+            return self.lazy[name].fresh()
+        except UNDEFINED:
+            del self.lazy[name]  # half refreshed: it starts anew from the tables
+            raise
 
     def committed(self, events: Sequence[Event]) -> None:
         """Tell the views that are refreshed later."""
@@ -193,7 +201,7 @@ class State:
             return EMPTY  # a value of another type is in no row
         plan = self.engine.program.views.get(name)
         if plan is not None and plan.lookup is not None:
-            with _computing(name):
+            with computing(name):
                 rows = self.engine.find(name, leaf)
         else:
             rows = self.read(name)
@@ -206,8 +214,7 @@ class State:
     def _install(self) -> None:
         """A new engine for what is defined now; maps that stay keep their contents."""
         old = self.engine
-        logs = {level.name: level.query for levels in self.watched.values() for level in levels}
-        program = compile_views(self.declarations(), self.flat, logs)
+        program = self._program()
         engine = LocalEngine(program)
         kept = {identity(decl): name for name, decl in old.program.maps.items() if decl.role != "watch"}
         made = {name: identity(decl) for name, decl in program.maps.items() if decl.role != "watch"}
@@ -253,14 +260,14 @@ class State:
 
     def read(self, name: str) -> ZBag:
         """The answer of a view, nested."""
-        if name not in self.flat:
+        if name not in self.flat or (self.uncommitted and self._is_lazy(name)):
             return self.evaluate(name)
-        with _computing(name):
+        with computing(name):
             return self.engine_of(name).read(name)
 
     def evaluate(self, name: str) -> ZBag:
         """The reference meaning of a view on the tables as they are."""
-        with _computing(name):
+        with computing(name):
             return evaluate(self.views[name].query, self.nested_tables())
 
     def nested_tables(self) -> dict[str, ZBag]:
@@ -295,7 +302,8 @@ def recomputed(program: Program, old: LocalEngine) -> LocalEngine:
 
 
 @contextmanager
-def _computing(name: str) -> Iterator[None]:
+def computing(name: str) -> Iterator[None]:
+    """Say of an error inside which view it happened in."""
     try:
         yield
     except UNDEFINED as error:
