@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from nestling.calculus.types import Bag, Record
+from nestling.calculus.types import Bag, Record, bag_levels, dictionary_name
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.errors import QueryError
 from nestling.transform.classify import Verdict
@@ -22,7 +22,8 @@ def check_options(refresh: str, store: str) -> None:
 
 
 def check_table(table: TableDef, tables: Mapping[str, TableDef]) -> None:
-    """The key and the references of a table are columns that can be such."""
+    """The key and the references of a table are columns that can be such, and its bags have names of their own."""
+    _check_places(table, tables)
     _check_columns(table.name, table.record, table.key)
     for columns, parent in table.references:
         _check_columns(table.name, table.record, columns)
@@ -32,6 +33,18 @@ def check_table(table: TableDef, tables: Mapping[str, TableDef]) -> None:
                 f"{', '.join(columns)} of {table.name} cannot refer to {parent!r}",
                 hint="declare that table first, with a key of as many columns",
             )
+
+
+def _check_places(table: TableDef, tables: Mapping[str, TableDef]) -> None:
+    """The rows and each inner bag are kept under a name; a dot in a name could make two of them one."""
+    taken = {place for other in tables.values() if other.name != table.name for place in other.declarations}
+    for place in (table.name, *(dictionary_name(table.name, path) for path, _ in bag_levels(table.record))):
+        if place in taken:
+            raise QueryError(
+                f"{table.name} would be kept where {place} is kept already",
+                hint="a dot leads to an inner bag: rename the table or the column",
+            )
+        taken.add(place)
 
 
 def _check_columns(table: str, record: Record, columns: tuple[str, ...]) -> None:

@@ -285,7 +285,7 @@ class Database:
         self._commit(change.events, started)
 
     def _commit(self, events: list[Event], started: float) -> None:
-        self.version += 1
+        self.version += bool(events)  # what changes nothing is not stored, and has no version of its own
         self.state.committed(events)
         tables = Counter(event.table for event in events)
         changes = {name: self._change(name) for name in self.state.watched}

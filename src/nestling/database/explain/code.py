@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterable
 
 from nestling.database.explain.report import Function
-from nestling.engine.local.codegen import bag_function, identifier
+from nestling.engine.local.codegen import bag_function
 from nestling.engine.local.engine import LocalEngine
+from nestling.engine.local.storage import identifier
 
 
 def functions(engine: LocalEngine, view: str, tables: Iterable[str]) -> list[Function]:

@@ -15,7 +15,7 @@ from nestling.engine.local.loops import Loops, key_of, needs, read_group
 from nestling.engine.local.merge import single_changes, sources, together
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.source import Source
-from nestling.engine.local.storage import Store, statements, stores
+from nestling.engine.local.storage import Store, identifier, statements, stores
 from nestling.engine.local.terms import Scope, python, tuple_of
 from nestling.engine.local.writes import add_to, add_to_ordered, collect, write_row
 from nestling.program.flat import Shape
@@ -54,14 +54,9 @@ def generate(program: Program, keep_tables: bool = True) -> str:
     return writer.out.text() + "\n"
 
 
-def identifier(name: str) -> str:
-    """``name`` with what Python does not allow in names replaced."""
-    return "".join(c if c.isalnum() else "_" for c in name)
-
-
 def bag_function(view: str, shape: Shape) -> str:
     """The name of the function that reads the inner bags of labels of one shape."""
-    return f"bag_of_{identifier(view)}_{_spelled(shape)}"
+    return f"bag_of_{identifier(view)}·{_spelled(shape)}"
 
 
 def _spelled(shape: Shape | None) -> str:

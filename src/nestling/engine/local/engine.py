@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from nestling.calculus.types import Bag, Record, Type
-from nestling.engine.local.codegen import bag_function, generate, identifier
+from nestling.engine.local.codegen import bag_function, generate
 from nestling.engine.local.ranges import ranged
-from nestling.engine.local.storage import Store, stores
+from nestling.engine.local.storage import Store, identifier, stores
 from nestling.engine.local.terms import namespace
 from nestling.program.flat import Shape
 from nestling.program.meaning import meaning

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import blake2b
 
 from nestling.calculus.types import LABEL
 from nestling.engine.local.ranges import Between, local_steps
@@ -37,6 +38,20 @@ from nestling.program.steps import plans, trigger_statements
 Positions = tuple[int, ...]
 
 
+def identifier(name: str) -> str:
+    """``name`` as Python can write it, and different for different names.
+
+    What Python cannot write, and what would be read as an index, is told apart by a digest.
+
+    >>> identifier("orders_items"), identifier("orders.items")
+    ('orders_items', 'orders·items')
+    """
+    plain = "".join("·" if c == "." else c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
+    if plain.replace("·", ".") == name and "_by_" not in name and "_sorted_" not in name:
+        return plain
+    return f"{plain}·{blake2b(name.encode(), digest_size=4).hexdigest()}"
+
+
 @dataclass
 class Store:
     """The dictionaries of one source."""
@@ -50,7 +65,7 @@ class Store:
     def python(self) -> str:
         """The name of its own dictionary in the generated source."""
         prefix = "T_" if isinstance(self.decl, TableDecl) else ""
-        return prefix + "".join(c if c.isalnum() else "_" for c in self.name)
+        return prefix + identifier(self.name)
 
     @cached_property
     def arity(self) -> int:

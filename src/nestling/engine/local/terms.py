@@ -75,7 +75,8 @@ class Scope:
         self._names[var.name] = name
 
     def _fresh(self, wanted: str) -> str:
-        name = "".join(c if c.isidentifier() or c.isdigit() else "_" for c in wanted.lstrip("·"))
+        # ASCII only: Python reads some letters as others, and two names would be one.
+        name = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in wanted)
         if not name.isidentifier() or keyword.iskeyword(name):
             name = f"v_{name}"
         while name in self._taken:

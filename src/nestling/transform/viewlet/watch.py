@@ -55,7 +55,7 @@ def _with_inner(outer: Watch, view: FlatView, tables: Mapping[str, TableDecl]) -
         columns = tuple(Var(f"e{i}", t) for i, t in enumerate(_column_types(flat_type(bag.element))))
         query = Query((*outer.query.keys, *columns), tuple(monomials))
         steps = path or (ELEMENT,)
-        name = f"{outer.name}.{'.'.join(steps)}"
+        name = f"{outer.name} · {'.'.join(steps)}"
         inner = Watch(
             name, (*outer.path, *steps), bag.element, len(outer.query.keys), query, outer.name, position
         )
