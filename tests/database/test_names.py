@@ -1,5 +1,7 @@
 """Names that users choose never meet names that the engine chooses."""
 
+import pytest
+
 import nestling as nl
 
 
@@ -57,3 +59,57 @@ def test_the_same_definition_again_is_no_error(tmp_path):
         db.insert("M", [("a", "y")])
     with nl.Database(tmp_path / "movies.nest") as db:
         assert declare(db).rows() == [("a", ["a"])]
+
+
+def test_a_table_may_be_called_like_an_inner_bag():
+    """``orders_items`` is not ``orders.items``, nor is ``orders_by_0`` an index."""
+    db = nl.Database()
+    db.table("orders", {"id": int, "g": int, "items": list[int]}, key="id")
+    for name in ("orders_items", "orders_by_1", "orders_items_by_0", "T_orders"):
+        db.table(name, {"a": int, "b": int})
+    view = db.view(
+        "v", lambda orders: [(o.id, [p.id for p in orders if p.g == o.g], o.items) for o in orders]
+    )
+    db.insert("orders", [(1, 2, [5])])
+    for name in ("orders_items", "orders_by_1", "orders_items_by_0", "T_orders"):
+        db.insert(name, [(7, 8)])
+
+    assert view.rows() == [(1, [1], [5])]
+    assert all(len(table) == 1 for table in db.tables.values())
+    db.verify()
+
+
+def test_views_may_be_called_nearly_alike():
+    db = movies()
+    names = ["a b", "a_b", "a.b", "a·b", "a", "a_1", "a1", "ä"]
+    for i, name in enumerate(names):
+        db.view(
+            name, f"[(m.name + '{i}', [n.name for n in M if n.gen == m.gen]) for m in M]", language="python"
+        )
+        db.views[name].changes()
+    db.insert("M", [("x", "g")])
+
+    assert [db.views[name].rows() for name in names] == [[(f"x{i}", ["x"])] for i in range(len(names))]
+    assert [len(db.views[name].changes()) for name in names] == [1] * len(names)
+
+
+def test_names_in_other_scripts():
+    db = nl.Database()
+    for name in ("t²", "tª", "ta", "表"):
+        db.table(name, {"x²": int, "xª": int, "xa": int})
+        db.insert(name, [(1, 2, 3)])
+    view = db.view("v", "[x for x in ta if x.xa > 2]", language="python")
+
+    assert view.rows() == [(1, 2, 3)]
+    assert [len(table) for table in db.tables.values()] == [1, 1, 1, 1]
+
+
+def test_two_places_that_a_dot_makes_one():
+    db = nl.Database()
+    db.table("orders", {"id": int, "items": list[int]}, key="id")
+
+    with pytest.raises(nl.QueryError, match=r"would be kept where orders\.items is kept already"):
+        db.table("orders.items", {"a": int})
+    with pytest.raises(nl.QueryError, match=r"t would be kept where t\.a\.b is kept already"):
+        db.table("t", {"a.b": list[int], "a": {"b": list[int]}})
+    assert list(db.tables) == ["orders"]

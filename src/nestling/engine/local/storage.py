@@ -46,7 +46,9 @@ def identifier(name: str) -> str:
     >>> identifier("orders_items"), identifier("orders.items")
     ('orders_items', 'orders·items')
     """
-    plain = "".join("·" if c == "." else c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
+    plain = "".join(
+        "·" if c == "." else c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name
+    )
     if plain.replace("·", ".") == name and "_by_" not in name and "_sorted_" not in name:
         return plain
     return f"{plain}·{blake2b(name.encode(), digest_size=4).hexdigest()}"

@@ -76,7 +76,8 @@ class Scope:
 
     def _fresh(self, wanted: str) -> str:
         # ASCII only: Python reads some letters as others, and two names would be one.
-        name = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in wanted)
+        plain = wanted.lstrip("·")
+        name = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in plain)
         if not name.isidentifier() or keyword.iskeyword(name):
             name = f"v_{name}"
         while name in self._taken:
