@@ -96,7 +96,7 @@ def test_views_may_be_called_nearly_alike():
 def test_names_in_other_scripts():
     db = nl.Database()
     for name in ("t²", "tª", "ta", "表"):
-        db.table(name, {"x²": int, "xª": int, "xa": int})
+        db.table(name, {"x²": int, "é": int, "xa": int})
         db.insert(name, [(1, 2, 3)])
     view = db.view("v", "[x for x in ta if x.xa > 2]", language="python")
 

@@ -133,6 +133,8 @@ def _call(term: Call, scope: Scope, level: int) -> str:
         case "if", (test, then, otherwise):
             condition = _python(test, scope, 1) + (" is True" if _nullable(test) else "")
             return f"({_python(then, scope, 1)} if {condition} else {_python(otherwise, scope, 0)})"
+        case "is_null", (Call("nullable", (arg,)),):
+            return _call(Call("is_null", (arg,)), scope, level)
         case "is_null", (Const(value, _),):
             return repr(value is None)
         case "is_null", (arg,):
