@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nestling.calculus.build import TRUE, call
+from nestling.calculus.build import call
 from nestling.calculus.terms import Call, Const, Term, Var
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
@@ -92,10 +92,10 @@ def _without_trivial(monomial: Monomial) -> Monomial | None:
     for factor in monomial.factors:
         if isinstance(factor, Test):
             factor = Test(simplify_term(factor.test))
-            if factor.test == TRUE or _is_reflexive(factor.test):
-                continue
-            if isinstance(factor.test, Const):
+            if isinstance(factor.test, Const) and factor.test.value is not True:
                 return None
+            if isinstance(factor.test, Const) or _is_reflexive(factor.test):
+                continue
         factors.append(factor)
     weights = tuple(simplify_term(weight) for weight in monomial.weights)
     return Monomial(monomial.keys, weights, tuple(factors))
