@@ -21,6 +21,7 @@ from nestling.database.change import Change
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import Durable, largest_number
 from nestling.database.feed import z_bag
+from nestling.database.languages import reader
 from nestling.database.over import inline_views
 from nestling.database.refresh import Refresh
 from nestling.database.rows import Event, Shredder
@@ -30,7 +31,6 @@ from nestling.database.transaction import Transaction
 from nestling.database.view import Subscription, View
 from nestling.errors import ChangeError, ConstraintError, NestlingError, QueryError
 from nestling.frontend.catalog import Catalog
-from nestling.frontend.comprehension import translate
 from nestling.frontend.schema import python_value, record_type, row_value
 from nestling.values.bag import ZBag
 
@@ -201,20 +201,19 @@ class Database:
         return ViewDef(name, over_tables, refresh, store)
 
     def _translated(self, query: Any, language: str) -> Expr:
-        if isinstance(query, str) and language != "python":
-            raise QueryError(
-                f"views in {language} are not supported yet",
-                hint='write a Python comprehension: language="python"',
-            )
         if isinstance(query, str) or callable(query):
-            catalog = Catalog({name: view.element for name, view in self.state.views.items()})
-            for name, table in self.state.tables.items():
-                catalog.add(name, table.record, table.key)
-            return translate(query, catalog)
+            return reader(query, language)(query, self.catalog())
         if query is None:
             raise QueryError("a view needs a query", hint='db.view("name", lambda T: [...])')
         expr: Expr = query
         return expr
+
+    def catalog(self) -> Catalog:
+        """What a query may read."""
+        catalog = Catalog({name: view.element for name, view in self.state.views.items()})
+        for name, table in self.state.tables.items():
+            catalog.add(name, table.record, table.key)
+        return catalog
 
     def _check_name(self, name: str) -> None:
         if name in self.state.tables or name in self.state.views:
