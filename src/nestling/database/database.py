@@ -25,6 +25,7 @@ from nestling.database.languages import reader
 from nestling.database.over import inline_views
 from nestling.database.refresh import Refresh
 from nestling.database.rows import Event, Shredder
+from nestling.database.script import run_script
 from nestling.database.state import State, computing
 from nestling.database.table import Table
 from nestling.database.transaction import Transaction
@@ -107,13 +108,16 @@ class Database:
             ((columns,) if isinstance(columns, str) else tuple(columns), table)
             for columns, table in (references or {}).items()
         )
-        definition = TableDef(name, record, keys, refers, append_only)
+        return self.declare(TableDef(name, record, keys, refers, append_only))
+
+    def declare(self, definition: TableDef) -> Table:
+        """Declare a table whose types are known already."""
         check_table(definition, self.state.tables)
-        if self.state.tables.get(name) == definition:
-            return Table(self, name)  # a program that opens its file again declares what is there
-        self._check_name(name)
+        if self.state.tables.get(definition.name) == definition:
+            return Table(self, definition.name)  # a program that opens its file again declares what is there
+        self._check_name(definition.name)
         self._define("table", definition, lambda: self.state.add_table(definition))
-        return Table(self, name)
+        return Table(self, definition.name)
 
     # -- definitions
 
@@ -157,6 +161,13 @@ class Database:
             raise self._violation(definition, rows)
         self._define("constraint", definition, lambda: self.state.add_view(definition))
         self.constraints[name] = definition
+
+    def sql(self, script: str) -> Any:
+        """Run SQL statements: CREATE, DROP, INSERT, UPDATE, DELETE, SELECT; what the last one yields.
+
+        Each is a change of its own. A SELECT is computed once, from the tables; its ORDER BY and LIMIT hold.
+        """
+        return run_script(self, script)
 
     def drop(self, name: str) -> None:
         """Forget a view, a constraint, or a table that no view reads."""

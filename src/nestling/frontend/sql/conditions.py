@@ -41,7 +41,30 @@ def guarded(node: Any, env: Env, rest: Rest) -> Expr:
             return present(_exists(node, env), env, rest)
         case exp.In() if node.args.get("query") is not None:
             return env.run.enclosed(lambda: present(_Matches(node, env).true, env, rest))
+        case exp.Or() if (parts := _factored(node)) is not None:
+            return _guarded_by_cases(*parts, env, rest)
     return env.run.enclosed(lambda: where(condition(node, env), _inner(env, rest)))
+
+
+def _factored(node: Any) -> tuple[list[Any], list[list[Any]]] | None:
+    """``(a AND x) OR (a AND y)`` as ``a AND (x OR y)``: what all cases share may be looked up by."""
+    cases = [
+        list(case.flatten()) if isinstance(case, exp.And) else [case] for case in map(_bare, node.flatten())
+    ]
+    shared = [part for part in cases[0] if all(part in case for case in cases[1:])]
+    return (shared, [[part for part in case if part not in shared] for case in cases]) if shared else None
+
+
+def _guarded_by_cases(shared: list[Any], cases: list[list[Any]], env: Env, rest: Rest) -> Expr:
+    if shared:
+        return guarded(shared[0], env, lambda inner: _guarded_by_cases(shared[1:], cases, inner, rest))
+    if not all(cases):
+        return rest(env)
+
+    def test() -> Term:
+        return _any_of([conjunction([condition(part, env) for part in case]) for case in cases])
+
+    return env.run.enclosed(lambda: where(test(), _inner(env, rest)))
 
 
 def _guarded_by_negation(node: Any, inner: Any, env: Env, rest: Rest) -> Expr:

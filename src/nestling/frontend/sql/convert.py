@@ -218,7 +218,8 @@ def _renamed(term: Term, name: str, node: Any, env: Env) -> Term:
         return call("+", term, Const(Decimal(0), Scalar("decimal")))
     if name == "datetime" and own == "date":
         return call("to_datetime", term)
-    raise env.error(node, f"a {spark_type(scalar_type(term))} is not compared with this", "write a CAST")
+    what = f"a {spark_type(scalar_type(term))} is no {spark_type(Scalar(name))}"
+    raise env.error(node, what, "write a CAST")
 
 
 def _constant(term: Const, name: str, node: Any, env: Env) -> Term:

@@ -38,6 +38,8 @@ _PARTS = (
 def of_select(node: Any, env: Env) -> Rows:
     """The rows of a SELECT."""
     only(node, env, *_PARTS, what="SELECT")
+    if not node.expressions:
+        raise env.error(node, "SELECT names no column", "write SELECT * or name the columns")
     names: list[str] = []
     if is_grouped(node):
         expr = env.run.enclosed(lambda: _grouped(node, env, names))

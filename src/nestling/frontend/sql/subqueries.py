@@ -7,16 +7,17 @@ from typing import Any
 
 from sqlglot import exp
 
-from nestling.calculus.build import call, for_, where
+from nestling.calculus.build import TRUE, call, const, for_, where
 from nestling.calculus.terms import Const, Expr, Sing, Term
 from nestling.calculus.types import Scalar, nullable
 from nestling.frontend.catalog import Catalog
-from nestling.frontend.sql.aggregates import calls, without_null
+from nestling.frontend.sql.aggregates import calls, is_aggregate, read_call, without_null
 from nestling.frontend.sql.columns import same
 from nestling.frontend.sql.context import Env, Rows
 from nestling.frontend.sql.convert import condition, is_nullable, scalar_of, stored
 from nestling.frontend.sql.select import group_place, grouped_source
-from nestling.frontend.sql.values import One, Value, fields_of, of_term, singleton, type_of
+from nestling.frontend.sql.scalars import chosen
+from nestling.frontend.sql.values import Null, One, Value, fields_of, of_term, singleton, type_of
 
 
 def of_subquery(node: Any, env: Env) -> Value:
@@ -24,7 +25,7 @@ def of_subquery(node: Any, env: Env) -> Value:
     query = _inside(node)
     inner = replace(env, aliases={}, match=None)
     if isinstance(query, exp.Select) and _is_one_group(query):
-        return _of_one_group(query, inner)
+        return _of_one_row(query, inner) if _is_one_row(query) else _of_one_group(query, inner)
     rows = env.query(node)
     if len(rows.names) != 1:
         raise env.error(node, f"a query in the place of a value has one column, not {len(rows.names)}")
@@ -66,6 +67,24 @@ def _of_one_group(node: Any, env: Env) -> Value:
     null = Const(None, nullable(type_))
     full = term if is_nullable(term) else call("nullable", term)
     return One(call("if", condition(node.args["having"].this, place), full, null))
+
+
+def _is_one_row(node: Any) -> bool:
+    """``SELECT sum(t) WHERE c``: an aggregate of one row at most."""
+    parts = ("from_", "having", "laterals")
+    return is_aggregate(node.expressions[0]) and not any(node.args.get(key) for key in parts)
+
+
+def _of_one_row(node: Any, env: Env) -> Value:
+    """The aggregate as a conditional: of the row where the condition holds, of nothing elsewhere."""
+    place = env.inside(())
+    aggregate = read_call(node.expressions[0], place)
+    test = condition(node.args["where"].this, place) if node.args.get("where") is not None else TRUE
+    if aggregate.name == "count" and aggregate.value is None:
+        return chosen([test], [One(const(1)), One(const(0))], node, env)
+    if aggregate.name in ("sum", "min", "max") and aggregate.value is not None:
+        return chosen([test], [aggregate.value, Null()], node, env)
+    return _of_one_group(node, env)
 
 
 def _only_value(rows: Rows, node: Any, env: Env) -> Term:

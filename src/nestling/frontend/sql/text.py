@@ -116,5 +116,8 @@ _WORDS: dict[Any, tuple[str, ...]] = {
     exp.Trim: ("TRIM",),
     exp.Extract: ("EXTRACT",),
     exp.If: ("IF",),
+    exp.Create: ("IF",),
+    exp.Drop: ("IF", "MATERIALIZED"),
     exp.MaterializedProperty: ("MATERIALIZED",),
+    exp.Ordered: ("NULLS", "FIRST", "LAST"),
 }
