@@ -17,7 +17,18 @@ from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Term, Var
 from nestling.calculus.traverse import Names
 from nestling.calculus.types import INT, Scalar
-from nestling.program.flat import ORDERED, Atom, Bound, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
+from nestling.program.flat import (
+    Atom,
+    Bound,
+    Factor,
+    Lift,
+    Monomial,
+    Pointwise,
+    Query,
+    Test,
+    Unnest,
+    is_ordered,
+)
 from nestling.program.statements import (
     Both,
     Check,
@@ -273,7 +284,9 @@ class Compiler:
         decl = self.maps[name]
         if decl.order == "values" and isinstance(factor, Lift):
             keys = tuple(Var(f"·{name}_k{i}", k.type) for i, k in enumerate(decl.columns[:-1]))
-            old, new = Var(f"·{name}_old", factor.var.type), Var(f"·{name}_new", factor.var.type)
+            # Several aggregates may read one map, each with its own before and after.
+            read = f"·{name}_{factor.aggregate}"
+            old, new = (Var(f"{read}_{when}", factor.var.type) for when in ("old", "new"))
             return Event(keys, (old,), (new,), factor.aggregate)
         keys = tuple(Var(f"·{name}_k{i}", k.type) for i, k in enumerate(decl.columns))
         old_cells = tuple(Var(f"·{name}_old{i}", INT) for i in range(decl.width))
@@ -306,7 +319,7 @@ class Compiler:
 
     def nested_map(self, factor: Lift | Pointwise) -> Stored:
         if isinstance(factor, Lift):
-            order: Order = "sums" if factor.bounds else "values" if factor.aggregate in ORDERED else ""
+            order: Order = "sums" if factor.bounds else "values" if is_ordered(factor.aggregate) else ""
             return self.stored(factor.query, "lift", f"{factor.aggregate} reads it", order)
         return self.stored(factor.query, "count", f"{factor.operator} reads it")
 
