@@ -10,10 +10,20 @@ import ast
 
 from nestling.calculus.build import first, for_
 from nestling.calculus.terms import Const, Expr, Field, Sing, Var
+from nestling.calculus.types import Type, bag_levels
 from nestling.calculus.typing import element_type
 from nestling.frontend.comprehension.context import Env
 from nestling.frontend.comprehension.convert import bag, stored
-from nestling.frontend.comprehension.values import Many, Object, One, Row, Value, of_term, singleton
+from nestling.frontend.comprehension.values import (
+    Many,
+    Object,
+    One,
+    Row,
+    Value,
+    of_term,
+    singleton,
+    type_of_data,
+)
 
 #: What an element is called while its key is computed: no name that can be written.
 ROW = "·row"
@@ -39,7 +49,8 @@ def first_of_sorted(node: ast.Subscript, env: Env) -> Value:
             raise env.error(value, f"sorted takes no {name}", "write sorted(bag, key=…, reverse=…)[:k]")
     source = bag(call.args[0], env).expr
     greatest = _flag(options["reverse"], env) if "reverse" in options else False
-    if "key" not in options or options["key"] == ast.Constant(None):
+    if "key" not in options:
+        _ordered(element_type(source), call.args[0], env)
         return Many(first(limit, source, greatest))
     taken = first(limit, _keyed(source, options["key"], env), greatest)
     row = Var(env.run.names.fresh("row"), element_type(taken))
@@ -54,9 +65,16 @@ def _keyed(source: Expr, key: ast.expr, env: Env) -> Expr:
     def body() -> Expr:
         inner = env.binding({ROW: of_term(var)})
         value = stored(inner.value(call), key, inner)
+        _ordered(type_of_data(value), key, env)
         return singleton(Row((("key", value), ("row", of_term(var)))), env.run.site)
 
     return env.run.enclosed(lambda: for_(var, source, env.run.enclosed(body)))
+
+
+def _ordered(type_: Type, node: ast.expr, env: Env) -> None:
+    """Refuse what Python would compare by the order of its lists."""
+    if any(True for _ in bag_levels(type_)):
+        raise env.error(node, "a bag has no order to sort by", "sort by scalars: key=lambda x: x.name")
 
 
 def _limit(node: ast.Subscript, env: Env) -> int:
