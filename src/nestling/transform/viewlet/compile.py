@@ -1,4 +1,4 @@
-"""From flat views to one program: which maps to store, and what maintains each.
+"""The maps of a program, and what maintains each.
 
 A view is read by plans over maps, and a map is maintained by statements over maps; both come from the same step:
 given the variables that are known (a label's environment, a row that arrived), the rest of a monomial falls
@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Term, Var
 from nestling.calculus.traverse import Names
-from nestling.calculus.types import INT, Scalar
+from nestling.calculus.types import INT
 from nestling.program.flat import ORDERED, Atom, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
 from nestling.program.statements import (
     Both,
@@ -27,12 +27,9 @@ from nestling.program.statements import (
     Find,
     MapDecl,
     Measure,
-    Plan,
-    Program,
     Statement,
     Step,
     TableDecl,
-    ViewPlan,
 )
 from nestling.program.traverse import (
     Parts,
@@ -41,15 +38,14 @@ from nestling.program.traverse import (
     parts,
     substitute_term,
 )
-from nestling.transform.lower import FlatView
-from nestling.transform.lower.unify import unify
 from nestling.transform.plan import Unplannable, plan
-from nestling.transform.viewlet.components import Store, split
+from nestling.transform.viewlet.components import split
 from nestling.transform.viewlet.events import replaced, row_deltas, subsets
 from nestling.transform.viewlet.naming import apart, renamed
 from nestling.transform.viewlet.references import without_implied
-from nestling.transform.viewlet.schedule import TIMES, triggers
-from nestling.transform.viewlet.slices import share_slices
+from nestling.transform.viewlet.schedule import TIMES
+from nestling.transform.viewlet.signs import is_nonnegative
+from nestling.transform.viewlet.storing import BY_KEYS, Storing
 
 #: More maps than this for one view: re-evaluate it instead, and say so.
 MOST_MAPS = 100
@@ -57,43 +53,22 @@ MOST_MAPS = 100
 
 NESTED = ("lift", "count")
 
-#: Maps over one body are one map with all their measures. Which these are is known after a round of compiling.
-ROUNDS = 4
-
 #: What tells a map from every other: its body, its order, and whether it is nested.
 Identity: TypeAlias = tuple[tuple[Monomial, ...], bool, bool]
 Weights: TypeAlias = tuple[Term, ...]
 
 
 class CannotCompile(Exception):
-    """A query that no set of maps maintains; it is evaluated by the reference when it is read."""
+    """A query that no set of maps maintains; it is evaluated by the reference when it is read.
 
-
-def compile_views(
-    tables: Mapping[str, TableDecl],
-    views: Mapping[str, FlatView],
-    watched: Mapping[str, Query] | None = None,
-    store: Mapping[str, Store] | None = None,
-) -> Program:
-    """The program that maintains ``views`` over ``tables``, and logs what changes in the ``watched`` queries.
-
-    Equal maps are stored once. ``store`` has the materialisation knob of views that do not leave it at ``"auto"``.
+    ``code`` tells in a word what stands in the way.
     """
-    wanted: dict[Identity, tuple[Weights, ...]] = {}
-    of_rows = frozenset(column.name for table in tables.values() for column in table.columns) | {"times"}
-    for _ in range(ROUNDS):
-        compiler = Compiler(dict(tables), wanted, names=Names(of_rows))
-        plans = {}
-        for name, view in views.items():
-            compiler.store = (store or {}).get(name, "auto")
-            plans[name] = compiler.view(name, view)
-        compiler.store = "auto"
-        for name, query in (watched or {}).items():
-            compiler.watch(name, query)
-        if compiler.wanted == wanted:
-            break
-        wanted = compiler.wanted
-    return Program(tables, compiler.maps, triggers(tables, compiler.rows, compiler.events), plans)
+
+    NO_MAP, CAP = "NO MAP", "CAP"
+
+    def __init__(self, what: str, code: str = NO_MAP) -> None:
+        super().__init__(what)
+        self.code = code
 
 
 @dataclass(frozen=True)
@@ -131,30 +106,19 @@ class Compiler:
     events: dict[str, list[tuple[Event, Statement]]] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     most: int = MOST_MAPS
-    store: Store = "auto"
+    storing: Storing = BY_KEYS
 
-    def view(self, name: str, view: FlatView) -> ViewPlan:
-        self.most = len(self.maps) + MOST_MAPS
-        definitions = {
-            shape: self.read(d.params, d.query, len(d.params)) for shape, d in view.definitions.items()
+    def kept(self) -> dict[str, Any]:
+        """All that compiling a part of a view adds to, to go back to where the part has no program."""
+        lists = {
+            name: {key: list(items) for key, items in getattr(self, name).items()}
+            for name in ("by_identity", "rows", "events")
         }
-        return ViewPlan(name, view.element, self.read((), view.rows), self.lookup(view.rows), definitions)
+        return lists | {"maps": dict(self.maps), "wanted": dict(self.wanted)}
 
     def fresh(self, like: str) -> str:
         """A name for a variable of a statement, apart from every name that a query can have."""
         return self.names.fresh(f"·{like}")
-
-    def lookup(self, rows: Query) -> Plan | None:
-        """How to find the rows with a given first column, where it is a scalar."""
-        if not rows.keys or not isinstance(rows.keys[0].type, Scalar):
-            return None
-        param = Var(self.fresh("first"), rows.keys[0].type)
-        monomials = []
-        for m in rows.monomials:
-            test = Test(call("==", m.keys[0], param))
-            bound = unify(Monomial(m.keys, m.weights, (*m.factors, test)), frozenset({param.name}))
-            monomials += [bound] if bound is not None else []
-        return self.read((param,), Query(rows.keys, tuple(monomials)))
 
     def watch(self, name: str, query: Query) -> None:
         """Log what is added to ``query``."""
@@ -164,14 +128,6 @@ class Compiler:
         self.maps[name] = MapDecl(name, query, "watch", "it is watched")
         for monomial in query.monomials:
             self.maintain(name, monomial)
-
-    def read(self, params: tuple[Var, ...], query: Query, skipped: int = 0) -> Plan:
-        """How to find the entries of ``query`` for given ``params``: as if these were an event."""
-        if not is_safe(query, {param.name for param in params}):
-            raise CannotCompile(f"the answer is not bound by what is stored: {query}")
-        monomials = [apart(monomial, params, self.names) for monomial in query.monomials]
-        statements = [self.statement("", monomial, params, (), "rows") for monomial in monomials]
-        return Plan(params, share_slices(statements), skipped)
 
     def stored(self, query: Query, role: str, why: str, ordered: bool = False) -> Stored:
         """The map that holds ``query``, made if there is none yet, and where in it the query's measures stand."""
@@ -191,7 +147,7 @@ class Compiler:
                 f"min, max and count_distinct of a bag that may have negative counts: {query}"
             )
         if len(self.maps) >= self.most:
-            raise CannotCompile(f"more than {MOST_MAPS} maps")
+            raise CannotCompile(f"it would take more than {MOST_MAPS} maps", CannotCompile.CAP)
         weights = tuple(dict.fromkeys((*self.known.get(key, ()), *split_.measures)))
         return self.make(key, split_, weights, query, role, why).at(split_.measures, order)
 
@@ -284,7 +240,7 @@ class Compiler:
         monomial = without_implied(monomial, self.tables)
         known = frozenset(var.name for var in given)
         bound = known | frozenset(s.var.name for s in before if isinstance(s, Both | Combine))
-        pieces = split(monomial, bound, self.tables, self.store)
+        pieces = split(monomial, bound, self.tables, self.storing)
         steps, weights = list(before), list(pieces.weights)
         for component in pieces.stored:
             found = self.stored(component.query, role, component.why)
@@ -338,22 +294,6 @@ class Compiler:
         Every monomial adds to the count, and what one row adds comes in one piece: no table twice, no nested map.
         """
         return all(_is_plain(monomial) for monomial in query.monomials)
-
-
-def is_nonnegative(query: Query) -> bool:
-    """Whether no count of ``query`` is negative while the tables are bags."""
-    return all(
-        isinstance(m.weights[0], Const) and m.weights[0].value >= 0 and _has_nonnegative_factors(m)
-        for m in query.monomials
-    )
-
-
-def _has_nonnegative_factors(monomial: Monomial) -> bool:
-    return all(
-        factor.operator not in ("min", "max") or is_nonnegative(factor.query)
-        for factor in monomial.factors
-        if isinstance(factor, Pointwise)
-    )
 
 
 def _is_plain(monomial: Monomial) -> bool:
