@@ -14,6 +14,7 @@ from nestling.calculus.countwise import OPERATORS
 from nestling.calculus.evaluate import evaluate_term
 from nestling.calculus.terms import Term, Tuple, Var
 from nestling.program.flat import ORDERED, Atom, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
+from nestling.program.show import show_query
 from nestling.program.traverse import is_ready, is_safe
 from nestling.values.bag import ZBag
 
@@ -30,7 +31,7 @@ class UnsafeQuery(Exception):
 def meaning(query: Query, tables: Tables) -> Cells:
     """The measures of ``query`` under each key that has any."""
     if not is_safe(query):
-        raise UnsafeQuery(f"no order binds the variables of {query}")
+        raise UnsafeQuery(f"no order binds the variables of {show_query(query)}")
     cells: Cells = {}
     for monomial in query.monomials:
         for env, times in _assignments(monomial, tables):

@@ -1,8 +1,8 @@
-"""How many rows there are and how many of them agree: counted where there are rows, assumed where there are none.
+"""How many rows there are and how many of them agree: counted where there are enough, else assumed.
 
-What is assumed of a table that is empty when a view is made: ``ROWS`` rows. A declared key tells them all apart. A
-part of a key, a reference and the label of an inner bag lead to ``FEW`` rows each. Any other column has ``VALUES``
-values. Columns are independent of each other.
+What is assumed of an empty table, and of all where none has ``ENOUGH`` rows: ``ROWS`` rows. A declared key tells them
+all apart. A part of a key, a reference and the label of an inner bag lead to ``FEW`` rows each. Any other column has
+``VALUES`` values. Columns are independent of each other.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nestling.program.statements import TableDecl
 
 Positions: TypeAlias = tuple[int, ...]
 
-ROWS, FEW, VALUES = 1000, 4, 10
+ENOUGH, ROWS, FEW, VALUES = 100, 1000, 4, 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Statistics:
 
     def is_counted(self, table: str) -> bool:
         """Whether there were rows to count."""
-        return self.rows.get(table, 0) > 0
+        return self.rows.get(table, 0) > 0 and max(self.rows.values()) >= ENOUGH
 
     def size(self, table: TableDecl) -> float:
         """The rows of ``table``."""

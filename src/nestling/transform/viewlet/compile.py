@@ -43,6 +43,7 @@ from nestling.transform.viewlet.components import split
 from nestling.transform.viewlet.events import replaced, row_deltas, subsets
 from nestling.transform.viewlet.naming import apart, renamed
 from nestling.transform.viewlet.references import without_implied
+from nestling.transform.viewlet.refusals import in_a_line, unbound
 from nestling.transform.viewlet.schedule import TIMES
 from nestling.transform.viewlet.signs import is_nonnegative
 from nestling.transform.viewlet.storing import BY_KEYS, Storing
@@ -64,9 +65,9 @@ class CannotCompile(Exception):
     ``code`` tells in a word what stands in the way.
     """
 
-    NO_MAP, CAP = "NO MAP", "CAP"
+    UNBOUND, NEGATIVE, TWICE, CAP = "UNBOUND", "NEGATIVE", "TWICE", "CAP"
 
-    def __init__(self, what: str, code: str = NO_MAP) -> None:
+    def __init__(self, what: str, code: str) -> None:
         super().__init__(what)
         self.code = code
 
@@ -123,7 +124,7 @@ class Compiler:
     def watch(self, name: str, query: Query) -> None:
         """Log what is added to ``query``."""
         if not is_safe(query):
-            raise CannotCompile(f"the change is not bound by what is stored: {query}")
+            raise CannotCompile(unbound(query), CannotCompile.UNBOUND)
         self.most = len(self.maps) + MOST_MAPS
         self.maps[name] = MapDecl(name, query, "watch", "it is watched")
         for monomial in query.monomials:
@@ -141,10 +142,11 @@ class Compiler:
             if set(split_.measures) <= set(candidate.weights):
                 return candidate.at(split_.measures, order)
         if not is_safe(query):
-            raise CannotCompile(f"a map needs every key bound by a row: {query}")
+            raise CannotCompile(unbound(query), CannotCompile.UNBOUND)
         if ordered and not is_nonnegative(query):
             raise CannotCompile(
-                f"min, max and count_distinct of a bag that may have negative counts: {query}"
+                f"min, max and the number of values of a bag that may have negative counts: {in_a_line(query)}",
+                CannotCompile.NEGATIVE,
             )
         if len(self.maps) >= self.most:
             raise CannotCompile(f"it would take more than {MOST_MAPS} maps", CannotCompile.CAP)
@@ -188,7 +190,7 @@ class Compiler:
     def follow(self, target: str, monomial: Monomial, name: str, factors: list[Lift | Pointwise]) -> None:
         """What a change of map ``name`` adds to ``monomial``, which reads it in ``factors``."""
         if self.maps[name].ordered and len(factors) > 1:
-            raise CannotCompile("two ordered aggregates of one map in one product")
+            raise CannotCompile("min or max of one bag twice in one condition or row", CannotCompile.TWICE)
         for chosen in subsets(factors):
             event = self.event(name, chosen[0])
             steps, times = zip(*(self.flipped(factor, event) for factor in chosen), strict=True)
@@ -258,7 +260,7 @@ class Compiler:
         try:
             ordered = plan(steps, known, keys)
         except Unplannable as error:
-            raise CannotCompile(str(error)) from error
+            raise CannotCompile(str(error), CannotCompile.UNBOUND) from error
         columns = {name: decl.columns for name, decl in (self.tables | self.maps).items()}
         return renamed(Statement(target, monomial.keys, tuple(weights), ordered), given, columns)
 

@@ -26,6 +26,7 @@ from nestling.transform.lower.unify import unify
 from nestling.transform.viewlet.compile import MOST_MAPS, CannotCompile, Compiler, Identity, Weights
 from nestling.transform.viewlet.domains import restricted
 from nestling.transform.viewlet.naming import apart, renamed
+from nestling.transform.viewlet.refusals import unbound
 from nestling.transform.viewlet.schedule import triggers
 from nestling.transform.viewlet.slices import share_slices
 from nestling.transform.viewlet.storing import BY_KEYS, Store, Storing, storing
@@ -128,8 +129,9 @@ class _Reading:
 
     def read(self, params: tuple[Var, ...], query: Query, skipped: int = 0) -> Plan:
         """How to find the entries of ``query`` for given ``params``: as if these were an event."""
-        if not is_safe(query, {param.name for param in params}):
-            raise CannotCompile(f"the answer is not bound by what is stored: {query}")
+        known = {param.name for param in params}
+        if not is_safe(query, known):
+            raise CannotCompile(unbound(query, known), CannotCompile.UNBOUND)
         monomials = [apart(monomial, params, self.compiler.names) for monomial in query.monomials]
         statements = [self.compiler.statement("", monomial, params, (), "rows") for monomial in monomials]
         return Plan(params, share_slices(statements), skipped)
