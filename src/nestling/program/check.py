@@ -42,7 +42,7 @@ from nestling.program.steps import binds, plans, uses
 from nestling.program.traverse import is_safe, term_vars
 
 NESTED = ("lift", "count")
-ROLES = ("rows", "aux", *NESTED, "watch")
+ROLES = ("rows", "bags", "aux", *NESTED, "watch")
 
 
 def check_program(program: Program) -> None:

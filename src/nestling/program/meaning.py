@@ -27,6 +27,7 @@ from nestling.program.flat import (
     first_of,
     is_ordered,
 )
+from nestling.program.show import show_query
 from nestling.program.traverse import is_ready, is_safe
 from nestling.values.bag import ZBag
 from nestling.values.order import first
@@ -44,7 +45,7 @@ class UnsafeQuery(Exception):
 def meaning(query: Query, tables: Tables) -> Cells:
     """The measures of ``query`` under each key that has any."""
     if not is_safe(query):
-        raise UnsafeQuery(f"no order binds the variables of {query}")
+        raise UnsafeQuery(f"no order binds the variables of {show_query(query)}")
     cells: Cells = {}
     for monomial in query.monomials:
         for env, times in _assignments(monomial, tables):

@@ -6,13 +6,15 @@ the fewest entries: a test, a look-up by whole key, by a table's declared key, b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from typing import assert_never
 
 from nestling.calculus.build import call, leaves
 from nestling.calculus.terms import Term, Tuple, Var
+from nestling.calculus.traverse import walk
 from nestling.calculus.typing import term_type
+from nestling.program.phrases import Phrases
 from nestling.program.statements import Assign, Both, Check, Combine, Each, Find, Measure, Range, Step
 from nestling.program.steps import binds, uses
 from nestling.program.traverse import term_vars
@@ -32,12 +34,30 @@ def plan(steps: Iterable[Step], given: Set[str], keys: Keys) -> tuple[Step, ...]
     while pending:
         ready = [step for step in pending if is_ready(step, bound)]
         if not ready:
-            raise Unplannable(f"no step can be taken first: {pending}")
+            raise Unplannable(_waiting(pending, bound))
         best = min(ready, key=lambda step: _rank(step, bound, keys))
         pending = [step for step in pending if step is not best]
         ordered += _resolved(best, bound)
         bound |= term_vars(*uses(best), *binds(best))
     return tuple(ordered)
+
+
+def _waiting(pending: list[Step], bound: Set[str]) -> str:
+    """What each step that is left waits for."""
+    say = Phrases.of([term for step in pending for term in (*uses(step), *binds(step), *_args(step))])
+    texts = [say.step(step, frozenset()) for step in pending]
+    names = {node.name: node for step in pending for node in _free(step) if node.name not in bound}
+    return f"nothing binds {say.list(names.values())} before {', and '.join(texts)}"
+
+
+def _args(step: Step) -> tuple[Term, ...]:
+    return step.args if isinstance(step, Find) else ()
+
+
+def _free(step: Step) -> Iterator[Var]:
+    """The variables that ``step`` waits for."""
+    waiting = [arg for arg in _args(step) if not isinstance(arg, Var)]
+    return (node for term in (*uses(step), *waiting) for node in walk(term) if isinstance(node, Var))
 
 
 def is_ready(step: Step, bound: Set[str]) -> bool:

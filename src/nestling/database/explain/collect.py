@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from nestling.calculus.show import brief, show
@@ -41,7 +40,7 @@ def collect(state: State, name: str, code: bool = False) -> Report:
         store=view.store,
         verdict=derivation.classification.verdict.value,
         maintained=facts is not None,
-        reason=_without_dump(state.reasons.get(name, "")),
+        reason=state.reasons.get(name, ""),
         warnings=_warnings(derivation, facts),
         degree=_degree(max(part.degree for part in derivation.parts)),
         degree_because=_responsible(derivation),
@@ -93,11 +92,6 @@ def _responsible(derivation: Derivation) -> str:
         return ""
     outside = [c for c in derivation.classification.constructs if c.class_ not in THEOREM]
     return f"{outside[0].class_.code}: {outside[0].text}" if outside else ""
-
-
-def _without_dump(reason: str) -> str:
-    """``reason`` without the nodes that it may have been raised with."""
-    return re.sub(r":? *\[?\b[A-Z][A-Za-z]*\(.*", "", reason, flags=re.DOTALL)
 
 
 def _warnings(derivation: Derivation, facts: Facts | None) -> list[str]:

@@ -15,6 +15,7 @@ from math import prod
 from typing import assert_never
 
 from nestling.calculus.build import conjunction, const, leaves
+from nestling.calculus.show import brief
 from nestling.calculus.terms import (
     BagVar,
     Change,
@@ -221,7 +222,7 @@ class _Lowering:
             case Lookup(dictionary, label):
                 return self.lookup(dictionary, substitute_term(label, env))
             case SingBag() | Change() | Let() | Group() | BagVar():
-                raise CannotLower(f"an inner bag kept as one value: {expr}")
+                raise CannotLower(f"an inner bag is kept as one value: {brief(expr, 80)}")
             case _:
                 assert_never(expr)
 
@@ -242,7 +243,7 @@ class _Lowering:
     def unnested(self, summand: Summand) -> Summand:
         type_ = term_type(summand.tree)
         if not isinstance(type_, Bag):
-            raise CannotLower(f"flatten of {summand.tree}")
+            raise CannotLower(f"what is flattened is no bag: {brief(summand.tree, 80)}")
         pattern = self.columns(type_.element, "u", None)
         return Summand(pattern, summand.sign, (*summand.factors, Unnest(summand.tree, pattern)))
 
@@ -250,7 +251,7 @@ class _Lowering:
         """``f(e, …)``: one map whose measures are the arguments' counts."""
         tree = self.columns(element_type(expr), "w", None)
         if any(isinstance(term_type(leaf), Bag) for leaf in leaves(tree)):
-            raise CannotLower("nested values compared by content")
+            raise CannotLower(f"nested values are compared by content: {brief(expr, 80)}")
         outer = _outer(env)
         monomials = []
         for position, arg in enumerate(expr.args):
