@@ -6,7 +6,8 @@ follows: ``m₀·B₀ = m₁·B₁ ⊖ log``, where m₀ and m₁ count the row 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 from nestling.calculus.types import Record, Type
@@ -14,31 +15,46 @@ from nestling.database.change import Change, Inner
 from nestling.database.rows import Row
 from nestling.engine.local.engine import LocalEngine
 from nestling.transform.viewlet.watch import Watch
-from nestling.values.bag import ZBag, add_all
+from nestling.values.bag import EMPTY, ZBag, add_all
 from nestling.values.label import Label
 
 
-def read_change(engine: LocalEngine, view: str, version: int, levels: list[Watch]) -> Change:
+class Levels(tuple[Watch, ...]):
+    """The levels of a watched view, outermost first, and how they hang together; none if no log can be kept."""
+
+    @cached_property
+    def by_name(self) -> dict[str, Watch]:
+        return {level.name: level for level in self}
+
+    @cached_property
+    def below(self) -> dict[str, list[Watch]]:
+        """Per level, those of the bags inside its elements."""
+        return {outer.name: [level for level in self[1:] if level.outer == outer.name] for outer in self}
+
+
+Answer = Callable[[], tuple[int, ZBag]]
+
+
+def read_change(engine: LocalEngine, view: str, version: int, levels: Levels, answer: Answer) -> Change:
     """What the logs of ``view`` say, emptied."""
     reader = _Reader(engine, view, levels)
-    element = engine.program.views[view].element
-    return Change(view, version, element, reader.rows(), tuple(reader.inner()), moved=reader.moved)
+    rows = reader.rows() if reader.changed else EMPTY
+    return Change(view, version, levels[0].element, rows, tuple(reader.inner()), answer, reader.moved)
 
 
 class _Reader:
-    def __init__(self, engine: LocalEngine, view: str, levels: list[Watch]) -> None:
+    def __init__(self, engine: LocalEngine, view: str, levels: Levels) -> None:
         self.engine, self.view, self.root = engine, view, levels[0]
-        self.levels = {level.name: level for level in levels}
-        self.below: dict[str, list[Watch]] = {level.name: [] for level in levels}
-        for level in levels[1:]:
-            self.below[level.outer].append(level)
+        self.levels, self.below, self.inner_levels = levels.by_name, levels.below, levels[1:]
+        self.width = len(self.root.query.keys)
         #: Per level, what came and went in the bag that a prefix of columns leads to.
         self.logs: dict[str, dict[Row, dict[Row, int]]] = {}
         for level in levels:
             groups = self.logs[level.name] = {}
+            before = level.before
             for key, times in engine.drain(level.name).items():
                 if times:
-                    groups.setdefault(key[: level.before], {})[key[level.before :]] = times
+                    groups.setdefault(key[:before], {})[key[before:]] = times
         self.changed = self.logs[self.root.name].get((), {})
 
     # -- rows
@@ -55,19 +71,12 @@ class _Reader:
 
     def moved(self) -> ZBag:
         """The rows that stayed and have changed inside, as they are, less as they were."""
-        stayed = {prefix[: self.width] for name in self.inner_names() for prefix in self.logs[name]}
+        stayed = {prefix[: self.width] for level in self.inner_levels for prefix in self.logs[level.name]}
         return add_all(
             self.difference(self.root, (), flat, copies, copies)
             for flat in stayed - self.changed.keys()
             for copies in [self.engine.row_count(self.view, flat)]
         )
-
-    def inner_names(self) -> list[str]:
-        return [name for name in self.levels if name != self.root.name]
-
-    @property
-    def width(self) -> int:
-        return len(self.root.query.keys)
 
     def difference(self, level: Watch, prefix: Row, columns: Row, now: int, before: int) -> ZBag:
         """An element ``now`` times as it is, less ``before`` times as it was."""
@@ -110,13 +119,13 @@ class _Reader:
 
     def inner(self) -> Iterator[Inner]:
         """The changes inside rows that stayed, outer bags first."""
-        told = set(self.changed)
-        for name in self.inner_names():
-            level = self.levels[name]
-            for prefix, log in self.logs[name].items():
+        told: set[Row] = set(self.changed)
+        for level in self.inner_levels:
+            for prefix, log in self.logs[level.name].items():
                 # Elements that came or went whole are not told again level by level.
                 known = prefix in told
-                told |= {(*prefix, *columns) for columns in log}
+                if self.below[level.name]:
+                    told |= {(*prefix, *columns) for columns in log}
                 if not known:
                     yield self.one(level, prefix, log)
 

@@ -42,6 +42,18 @@ class LocalEngine:
         self.triggers: dict[str, Callable[[Row, int], None]] = {
             name: self.names[f"on_{identifier(name)}"] for name in program.tables
         }
+        # Names are made from what a user wrote: they are looked up here, once.
+        self._rows_of = {name: self.names[f"rows_of_{identifier(name)}"] for name in program.views}
+        self._rows_with = {
+            name: self.names[f"rows_with_{identifier(name)}"]
+            for name, view in program.views.items()
+            if view.lookup is not None
+        }
+        self._bag_of = {
+            (name, shape): self.names[bag_function(name, shape)]
+            for name, view in program.views.items()
+            for shape in view.definitions
+        }
         self._load_constants()
 
     def _load_constants(self) -> None:
@@ -96,24 +108,26 @@ class LocalEngine:
     def read(self, view: str) -> ZBag:
         """The answer of ``view``, nested."""
         plan = self.program.views[view]
-        rows = self.names[f"rows_of_{identifier(view)}"]()
+        rows = self._rows_of[view]()
         return ZBag((self.nested(view, row, plan.element), times) for row, times in rows)
 
     def find(self, view: str, first: Any) -> ZBag:
         """The rows of ``view`` whose first column is ``first``."""
         element = self.program.views[view].element
-        rows = self.names[f"rows_with_{identifier(view)}"](first)
+        rows = self._rows_with[view](first)
         return ZBag((self.nested(view, row, element), times) for row, times in rows)
 
     def row_count(self, view: str, flat: Row) -> int:
         """How often the flat row ``flat`` is in ``view``."""
-        lookup = self.names.get(f"rows_with_{identifier(view)}")
-        rows = self.names[f"rows_of_{identifier(view)}"]() if lookup is None else lookup(flat[0])
-        return sum(times for row, times in rows if row == flat)
+        lookup = self._rows_with.get(view)
+        rows = self._rows_of[view]() if lookup is None else lookup(flat[0])
+        return sum([times for row, times in rows if row == flat])
 
     def drain(self, watch: str) -> dict[Row, int]:
         """What was logged for ``watch`` since it was last drained."""
         stored = self.stored[watch]
+        if not stored:
+            return {}
         if self.stores[watch].is_cell:
             logged = {key: cell[0] for key, cell in self.cells(watch).items()}
             self.load_map(watch, {})
@@ -138,8 +152,7 @@ class LocalEngine:
     def rows_under(self, view: str, label: Label) -> Iterable[tuple[Row, int]]:
         """The flat rows of the inner bag that ``label`` names; a row may come more than once."""
         if isinstance(label.site, int):
-            function = bag_function(view, _shape(label))
-            found: Iterable[tuple[Row, int]] = self.names[function](*_leaves(label.environment))
+            found: Iterable[tuple[Row, int]] = self._bag_of[view, _shape(label)](*_leaves(label.environment))
             return found
         return self.under(label.site, label).items()
 

@@ -54,6 +54,8 @@ def _listed(element: Type, bag: ZBag) -> list[Any]:
     """The elements of ``bag`` as often as they occur, in the order of their values."""
     if not bag.is_nonnegative():
         raise NestlingError(f"a bag with negative counts cannot be read as a list: {bag!r}")
+    if len(bag) == 1:  # as most changes are
+        return [value for value, times in bag.items() for _ in range(times)]
     ordered = sorted(bag.items(), key=lambda pair: order_key(element, pair[0]))
     return [value for value, times in ordered for _ in range(times)]
 
