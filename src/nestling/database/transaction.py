@@ -108,7 +108,7 @@ class Transaction:
         definition, label = self._label(table, key, path)
         self._check_removable(definition)
         element = definition.levels[path].element
-        bag = ZBag((element_value(element, value), 1) for value in elements)
+        bag = ZBag([(element_value(element, value), 1) for value in elements])
         self._run(self.shredder(table).elements(path, label, bag))
 
     @_all_or_nothing

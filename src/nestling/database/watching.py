@@ -43,6 +43,8 @@ def read_change(engine: LocalEngine, view: str, version: int, levels: Levels, an
 
 
 class _Reader:
+    __slots__ = ("below", "changed", "engine", "inner_levels", "levels", "logs", "root", "view", "width")
+
     def __init__(self, engine: LocalEngine, view: str, levels: Levels) -> None:
         self.engine, self.view, self.root = engine, view, levels[0]
         self.levels, self.below, self.inner_levels = levels.by_name, levels.below, levels[1:]
@@ -140,7 +142,7 @@ class _Reader:
             )
             elements = ZBag((value, times // copies) for value, times in add_all(parts).items())
         else:
-            elements = ZBag((self.now(level, columns), times // copies) for columns, times in log.items())
+            elements = ZBag([(self.now(level, columns), times // copies) for columns, times in log.items()])
         return Inner(
             _scalars(flat), level.path, level.element, elements, _scalars(prefix[self.width :]),
             lambda: self.engine.nested(self.view, flat, self.root.element), self.root.element,
@@ -169,4 +171,4 @@ def _tree(columns: Iterator[tuple[int, Any]], type_: Type, bags: dict[int, ZBag]
 
 
 def _scalars(columns: Row) -> Row:
-    return tuple(value for value in columns if not isinstance(value, Label))
+    return tuple([value for value in columns if not isinstance(value, Label)])

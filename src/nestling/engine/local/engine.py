@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from nestling.calculus.types import Bag, Record, Type
+from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.engine.local.codegen import bag_function, generate
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.storage import Store, identifier, stores
@@ -143,6 +143,9 @@ class LocalEngine:
                 self.drain(name)
 
     def nested(self, view: str, columns: Row, type_: Type) -> Any:
+        """A flat row of ``view`` as the value that it stands for."""
+        if isinstance(type_, Scalar):
+            return columns[0]
         return _Nesting(self, view).value(iter(columns), type_)
 
     def bag(self, view: str, label: Label, element: Type) -> ZBag:
