@@ -23,10 +23,6 @@ class Levels(tuple[Watch, ...]):
     """The levels of a watched view, outermost first, and how they hang together; none if no log can be kept."""
 
     @cached_property
-    def by_name(self) -> dict[str, Watch]:
-        return {level.name: level for level in self}
-
-    @cached_property
     def below(self) -> dict[str, list[Watch]]:
         """Per level, those of the bags inside its elements."""
         return {outer.name: [level for level in self[1:] if level.outer == outer.name] for outer in self}
@@ -43,11 +39,11 @@ def read_change(engine: LocalEngine, view: str, version: int, levels: Levels, an
 
 
 class _Reader:
-    __slots__ = ("below", "changed", "engine", "inner_levels", "levels", "logs", "root", "view", "width")
+    __slots__ = ("below", "changed", "engine", "inner_levels", "logs", "root", "view", "width")
 
     def __init__(self, engine: LocalEngine, view: str, levels: Levels) -> None:
         self.engine, self.view, self.root = engine, view, levels[0]
-        self.levels, self.below, self.inner_levels = levels.by_name, levels.below, levels[1:]
+        self.below, self.inner_levels = levels.below, levels[1:]
         self.width = len(self.root.query.keys)
         #: Per level, what came and went in the bag that a prefix of columns leads to.
         self.logs: dict[str, dict[Row, dict[Row, int]]] = {}
@@ -68,7 +64,7 @@ class _Reader:
         return add_all(
             self.difference(self.root, (), flat, now, now - times)
             for flat, times in self.changed.items()
-            for now in [self.engine.row_count(self.view, flat)]
+            for now in [self.engine.total(self.root.name, flat)]
         )
 
     def moved(self) -> ZBag:
@@ -77,7 +73,7 @@ class _Reader:
         return add_all(
             self.difference(self.root, (), flat, copies, copies)
             for flat in stayed - self.changed.keys()
-            for copies in [self.engine.row_count(self.view, flat)]
+            for copies in [self.engine.total(self.root.name, flat)]
         )
 
     def difference(self, level: Watch, prefix: Row, columns: Row, now: int, before: int) -> ZBag:
@@ -132,13 +128,13 @@ class _Reader:
                     yield self.one(level, prefix, log)
 
     def one(self, level: Watch, prefix: Row, log: dict[Row, int]) -> Inner:
-        flat, copies = prefix[: self.width], self.copies(level, prefix)
+        # The bag is there as often as the rows and elements around it, multiplied.
+        flat, copies = prefix[: self.width], self.engine.total(level.outer, prefix)
         if self.below[level.name]:
-            here = self.here(self.label(level, prefix))
             parts = (
-                self.difference(level, prefix, columns, copies * n, copies * n - times)
+                self.difference(level, prefix, columns, now, now - times)
                 for columns, times in log.items()
-                for n in [here.get(columns, 0)]
+                for now in [self.engine.total(level.name, (*prefix, *columns))]
             )
             elements = ZBag((value, times // copies) for value, times in add_all(parts).items())
         else:
@@ -147,19 +143,6 @@ class _Reader:
             _scalars(flat), level.path, level.element, elements, _scalars(prefix[self.width :]),
             lambda: self.engine.nested(self.view, flat, self.root.element), self.root.element,
         )  # fmt: skip
-
-    def copies(self, level: Watch, prefix: Row) -> int:
-        """How often the bag that ``prefix`` leads to is there: as often as all around it, multiplied."""
-        outer = self.levels[level.outer]
-        if outer is self.root:
-            return self.engine.row_count(self.view, prefix)
-        around, columns = prefix[: outer.before], prefix[outer.before :]
-        return self.copies(outer, around) * self.here(self.label(outer, around))[columns]
-
-    def label(self, level: Watch, prefix: Row) -> Label:
-        """The label of the bag that ``prefix`` leads to."""
-        found: Label = prefix[self.levels[level.outer].before + level.position]
-        return found
 
 
 def _tree(columns: Iterator[tuple[int, Any]], type_: Type, bags: dict[int, ZBag]) -> Any:

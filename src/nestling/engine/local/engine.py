@@ -14,6 +14,7 @@ from nestling.engine.local.terms import namespace
 from nestling.program.flat import Shape
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
+from nestling.program.traverse import exact_columns
 from nestling.storage.ordered import OrderedMap
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
@@ -53,6 +54,10 @@ class LocalEngine:
             (name, shape): self.names[bag_function(name, shape)]
             for name, view in program.views.items()
             for shape in view.definitions
+        }
+        self._total_of = {
+            name: (exact_columns(program.maps[name].query), self.names[f"total_of_{identifier(name)}"])
+            for name in program.totals
         }
         self._load_constants()
 
@@ -117,11 +122,10 @@ class LocalEngine:
         rows = self._rows_with[view](first)
         return ZBag((self.nested(view, row, element), times) for row, times in rows)
 
-    def row_count(self, view: str, flat: Row) -> int:
-        """How often the flat row ``flat`` is in ``view``."""
-        lookup = self._rows_with.get(view)
-        rows = self._rows_of[view]() if lookup is None else lookup(flat[0])
-        return sum([times for row, times in rows if row == flat])
+    def total(self, watch: str, flat: Row) -> int:
+        """How often the query of ``watch`` has the row ``flat`` now, whatever was logged of it."""
+        exact, find = self._total_of[watch]
+        return sum([times for row, times in find(*[flat[i] for i in exact]) if row == flat])
 
     def drain(self, watch: str) -> dict[Row, int]:
         """What was logged for ``watch`` since it was last drained."""

@@ -36,6 +36,7 @@ from nestling.program.statements import (
 )
 from nestling.program.traverse import (
     Parts,
+    exact_columns,
     in_order,
     is_safe,
     parts,
@@ -90,10 +91,11 @@ def compile_views(
         compiler.store = "auto"
         for name, query in (watched or {}).items():
             compiler.watch(name, query)
+        totals = compiler.totals(watched or {})
         if compiler.wanted == wanted:
             break
         wanted = compiler.wanted
-    return Program(tables, compiler.maps, triggers(tables, compiler.rows, compiler.events), plans)
+    return Program(tables, compiler.maps, triggers(tables, compiler.rows, compiler.events), plans, totals)
 
 
 @dataclass(frozen=True)
@@ -148,13 +150,29 @@ class Compiler:
         """How to find the rows with a given first column, where it is a scalar."""
         if not rows.keys or not isinstance(rows.keys[0].type, Scalar):
             return None
-        param = Var(self.fresh("first"), rows.keys[0].type)
+        return self.found(rows, (Var(self.fresh("first"), rows.keys[0].type),), (0,))
+
+    def found(self, rows: Query, params: tuple[Var, ...], positions: tuple[int, ...]) -> Plan:
+        """How to find the rows whose columns at ``positions`` are ``params``."""
         monomials = []
         for m in rows.monomials:
-            test = Test(call("==", m.keys[0], param))
-            bound = unify(Monomial(m.keys, m.weights, (*m.factors, test)), frozenset({param.name}))
+            tests = [Test(call("==", m.keys[i], p)) for i, p in zip(positions, params, strict=True)]
+            fixed = frozenset(param.name for param in params)
+            bound = unify(Monomial(m.keys, m.weights, (*m.factors, *tests)), fixed)
             monomials += [bound] if bound is not None else []
-        return self.read((param,), Query(rows.keys, tuple(monomials)))
+        return self.read(params, Query(rows.keys, tuple(monomials)))
+
+    def totals(self, watched: Mapping[str, Query]) -> dict[str, Plan]:
+        """How to find the rows around an inner bag that is watched: straight in the tables, without maps."""
+        self.store = "counts"
+        around = {query.keys[:n] for query in watched.values() for n in range(len(query.keys))}
+        found = {}
+        for name, query in watched.items():
+            if query.keys in around:
+                places = exact_columns(query)
+                params = tuple(Var(self.fresh(f"at{i}"), query.keys[i].type) for i in places)
+                found[name] = self.found(query, params, places)
+        return found
 
     def watch(self, name: str, query: Query) -> None:
         """Log what is added to ``query``."""
