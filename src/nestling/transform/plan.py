@@ -12,7 +12,7 @@ from typing import assert_never
 
 from nestling.calculus.build import call
 from nestling.calculus.terms import Term, Var
-from nestling.program.statements import Assign, Both, Check, Combine, Each, Find, Measure, Step
+from nestling.program.statements import Assign, Both, Check, Combine, Each, Find, Measure, Range, Step
 from nestling.program.steps import binds, uses
 from nestling.program.traverse import term_vars
 
@@ -48,8 +48,8 @@ def is_ready(step: Step, bound: Set[str]) -> bool:
             return term_vars(test) <= bound
         case Each(bag, _, _):
             return term_vars(bag) <= bound
-        case Measure(_, _, _, args, _):
-            return term_vars(*args) <= bound
+        case Range() | Measure():
+            return term_vars(*uses(step)) <= bound
         case Combine(_, _, counts, minus):
             return term_vars(*counts, *minus) <= bound
         case Assign(_, term):
@@ -76,7 +76,7 @@ def _rank(step: Step, bound: Set[str], keys: Keys) -> float:
             return 5 + (len(args) - len(known)) / 100 if known else 9
         case Each():
             return 4
-        case Measure() | Both():
+        case Range() | Measure() | Both():
             return 1
         case Check() | Combine() | Assign():
             return 0

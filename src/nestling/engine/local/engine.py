@@ -72,8 +72,8 @@ class LocalEngine:
 
     def _put(self, store: Store, key: Row, cell: tuple[Any, ...]) -> None:
         if store.is_ordered:
-            group = self.stored[store.name].setdefault(_key(key[:-1]), OrderedMap())
-            group.add(key[-1], cell[0])
+            group = self.stored[store.name].setdefault(_key(key[:-1]), OrderedMap(store.width - 1))
+            group.add(key[-1], *cell)
             return
         if store.is_cell:
             self.stored[store.name][:] = cell

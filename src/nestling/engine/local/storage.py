@@ -9,7 +9,7 @@ table with a key      ``{key: row}``
 map of one measure    ``{key: number}``
 map of several        ``{key: [number, …]}``, the list shared by all dictionaries that hold it
 map without keys      ``[number, …]``: one entry, always there
-ordered map           ``{group: OrderedMap of the last key}``
+map in order          ``{group: OrderedMap of the last key, with the measures}``
 order                 ``{known part: [the one free column, …]}``, sorted
 index                 ``{known part: {what the source's own dictionary has}}`` or ``{known: {free: …}}``
 ====================  =============================================================================

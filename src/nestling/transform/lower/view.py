@@ -47,9 +47,23 @@ from nestling.calculus.terms import (
 from nestling.calculus.traverse import Names, walk
 from nestling.calculus.types import ELEMENT, LABEL, Bag, Record, Scalar, Type, dictionary_name
 from nestling.calculus.typing import element_type, term_type
-from nestling.program.flat import ORDERED, Atom, Factor, Lift, Monomial, Pointwise, Query, Shape, Test, Unnest
-from nestling.program.traverse import factor_vars, substitute_term, term_vars
+from nestling.program.flat import (
+    ORDERED,
+    Atom,
+    Bound,
+    Factor,
+    Lift,
+    Monomial,
+    Pointwise,
+    Query,
+    Shape,
+    Test,
+    Unnest,
+)
+from nestling.program.traverse import factor_vars, is_safe, substitute_term, term_vars
+from nestling.transform.lower.bounds import bound_of, one_range
 from nestling.transform.lower.conditions import is_total, summands
+from nestling.transform.lower.polynomial import expanded
 from nestling.transform.lower.unify import unify
 from nestling.transform.shred import Shredded, dictionaries
 
@@ -251,10 +265,23 @@ class _Lowering:
         query, args = self.closed(monomials, _outer(env), len(measures), extra)
         var = Var(self.names.fresh(expr.var.name), expr.var.type)
         lift = Lift(var, expr.aggregate, query, args)
+        if expr.aggregate not in ORDERED and not is_safe(query):
+            lift = self.bounded(lift, monomials, _outer(env))
         return [
             Summand(inner.tree, inner.sign, (lift, *inner.factors))
             for inner in self.of(expr.body, {**env, expr.var.name: var})
         ]
+
+    def bounded(self, lift: Lift, monomials: list[Monomial], outer: Mapping[str, Var]) -> Lift:
+        """``lift`` with the comparisons to its surroundings as bounds, if these are all that leaves it open."""
+        found = [_within(monomial, frozenset(outer)) for monomial in monomials]
+        if not found or None in found or len({bounds for _, bounds in filter(None, found)}) > 1:
+            return lift
+        inner = [monomial for monomial, _ in filter(None, found)]
+        bounds = next(bounds for _, bounds in filter(None, found))
+        at = Var(self.names.fresh("at"), term_type(inner[0].keys[-1]))
+        query, args = self.closed(inner, outer, lift.query.width, (at,))
+        return Lift(lift.var, lift.aggregate, query, args, bounds) if is_safe(query) else lift
 
     def closed(
         self, monomials: list[Monomial], outer: Mapping[str, Var], width: int, columns: tuple[Var, ...]
@@ -338,5 +365,25 @@ def _measured(aggregate: str, powers: tuple[int, ...], summand: Summand) -> Mono
     return Monomial((), tuple(weights[power] for power in powers), summand.factors)
 
 
+def _within(monomial: Monomial, outer: frozenset[str]) -> tuple[Monomial, tuple[Bound, ...]] | None:
+    """``monomial`` keyed by the column that its comparisons with ``outer`` variables bound, and the bounds."""
+    inside = factor_vars(*monomial.factors) - outer
+    tests = [f for f in monomial.factors if isinstance(f, Test)]
+    pairs = [(f, bound_of(f.test, inside)) for f in tests if term_vars(f.test) & outer]
+    found = [(test, *pair) for test, pair in pairs if pair is not None and term_vars(pair[1].term) & outer]
+    columns = {column for _, column, _ in found}
+    bounds = one_range([bound for _, _, bound in found])
+    if len(columns) != 1 or bounds is None:
+        return None
+    (column,) = columns
+    rest = [f for f in monomial.factors if not any(f is test for test, _, _ in found)]
+    # A null is on neither side of a bound.
+    type_ = term_type(column)
+    if isinstance(type_, Scalar) and type_.nullable:
+        rest.append(Test(call("not", call("is_null", column))))
+    return Monomial((*monomial.keys, column), monomial.weights, tuple(rest)), bounds
+
+
 def _unified(monomials: list[Monomial], fixed: frozenset[str]) -> tuple[Monomial, ...]:
-    return tuple(u for u in (unify(monomial, fixed) for monomial in monomials) if u is not None)
+    solved = (unify(monomial, fixed) for monomial in monomials)
+    return tuple(part for monomial in solved if monomial is not None for part in expanded(monomial))
