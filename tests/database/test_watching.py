@@ -1,6 +1,7 @@
 """What a subscriber hears of changes deep inside, and what finding it out does not look at."""
 
 from math import isnan, nan
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ def db():
 
 
 def test_a_change_two_levels_down_reads_no_bag_around_it(db, monkeypatch):
-    heard = []
+    heard: list[Any] = []
     db.views["history"].subscribe(heard.append)
     monkeypatch.setattr(LocalEngine, "rows_under", None)
     db.table("orders").at(7).items.insert([99])
@@ -36,7 +37,7 @@ def test_a_change_two_levels_down_reads_no_bag_around_it(db, monkeypatch):
 
 
 def test_an_order_that_leaves_is_told_whole(db):
-    heard = []
+    heard: list[Any] = []
     db.views["history"].subscribe(heard.append)
     db.delete("orders", key=7)
     (inner,) = heard[0].inner
@@ -52,7 +53,7 @@ def test_equal_rows_share_their_change():
         "stock", lambda shops, goods: [(s.city, [g.name for g in goods if g.city == s.city]) for s in shops]
     )
     db.insert("shops", [("Rome",), ("Rome",), ("Rome",)])
-    heard = []
+    heard: list[Any] = []
     view.subscribe(heard.append)
     db.insert("goods", [("Rome", "tea"), ("Rome", "tea")])
     (inner,) = heard[0].inner
@@ -65,7 +66,7 @@ def test_a_row_is_found_by_a_number_that_is_none():
     db.table("U", {"k": int, "y": int})
     view = db.view("v", lambda T, U: [(t.x, [u.y for u in U if u.k == t.k]) for t in T])
     db.insert("T", [(nan, 1)])
-    heard = []
+    heard: list[Any] = []
     view.subscribe(heard.append)
     db.insert("U", [(1, 5)])
     (inner,) = heard[0].inner

@@ -45,11 +45,11 @@ from nestling.program.traverse import (
     substitute_term,
 )
 from nestling.transform.lower import FlatView
-from nestling.transform.lower.unify import unify
 from nestling.transform.plan import Unplannable, plan
 from nestling.transform.viewlet.components import Store, split
 from nestling.transform.viewlet.components import Stored as Component
 from nestling.transform.viewlet.events import replaced, row_deltas, subsets
+from nestling.transform.viewlet.lookups import around, asked
 from nestling.transform.viewlet.naming import apart, renamed
 from nestling.transform.viewlet.references import without_implied
 from nestling.transform.viewlet.schedule import TIMES, triggers
@@ -154,28 +154,16 @@ class Compiler:
         """How to find the rows with a given first column, where it is a scalar."""
         if not rows.keys or not isinstance(rows.keys[0].type, Scalar):
             return None
-        return self.found(rows, (Var(self.fresh("first"), rows.keys[0].type),), (0,))
-
-    def found(self, rows: Query, params: tuple[Var, ...], positions: tuple[int, ...]) -> Plan:
-        """How to find the rows whose columns at ``positions`` are ``params``."""
-        monomials = []
-        for m in rows.monomials:
-            tests = [Test(call("==", m.keys[i], p)) for i, p in zip(positions, params, strict=True)]
-            fixed = frozenset(param.name for param in params)
-            bound = unify(Monomial(m.keys, m.weights, (*m.factors, *tests)), fixed)
-            monomials += [bound] if bound is not None else []
-        return self.read(params, Query(rows.keys, tuple(monomials)))
+        params = (Var(self.fresh("first"), rows.keys[0].type),)
+        return self.read(params, asked(rows, params, (0,)))
 
     def totals(self, watched: Mapping[str, Query]) -> dict[str, Plan]:
         """How to find the rows around an inner bag that is watched: straight in the tables, without maps."""
-        self.store = "counts"
-        around = {query.keys[:n] for query in watched.values() for n in range(len(query.keys))}
-        found = {}
-        for name, query in watched.items():
-            if query.keys in around:
-                places = exact_columns(query)
-                params = tuple(Var(self.fresh(f"at{i}"), query.keys[i].type) for i in places)
-                found[name] = self.found(query, params, places)
+        self.store, found = "counts", {}
+        for name, query in around(watched).items():
+            places = exact_columns(query)
+            params = tuple(Var(self.fresh(f"at{i}"), query.keys[i].type) for i in places)
+            found[name] = self.read(params, asked(query, params, places))
         return found
 
     def watch(self, name: str, query: Query) -> None:
