@@ -39,7 +39,7 @@ from nestling.program.statements import (
     Write,
 )
 from nestling.program.steps import binds, plans, uses
-from nestling.program.traverse import is_safe, term_vars
+from nestling.program.traverse import exact_columns, is_safe, term_vars
 
 NESTED = ("lift", "count")
 ROLES = ("rows", "bags", "aux", *NESTED, "watch")
@@ -72,6 +72,9 @@ class _Checker:
         for view in self.program.views.values():
             for plan in plans(view):
                 self.plan(view.name, plan)
+        for name, plan in self.program.totals.items():
+            _same(len(plan.params), len(exact_columns(self.map(name).query)), f"what {name} is asked by")
+            self.plan(name, plan)
 
     # -- maps
 

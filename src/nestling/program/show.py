@@ -53,6 +53,7 @@ def show_program(program: Program, width: int = WIDTH) -> str:
         if view.lookup is not None:
             docs.append(_plan(f"view {name}", view.lookup))
         docs += [_plan(f"view {name} bag {shape[0]}", plan) for shape, plan in view.definitions.items()]
+    docs += [_plan(f"total {name}", plan) for name, plan in program.totals.items()]
     return "\n".join(render(doc, width) for doc in docs)
 
 

@@ -8,7 +8,7 @@ of its arguments are known beforehand, so an engine knows the indexes it needs f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from nestling.calculus.terms import Term, Var
@@ -256,9 +256,13 @@ class ViewPlan:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Tables, maps, triggers and views."""
+    """Tables, maps, triggers and views; ``totals`` finds in a watched query the rows that a log speaks of.
+
+    A total is asked for by the ``exact_columns`` of such a row.
+    """
 
     tables: Mapping[str, TableDecl]
     maps: Mapping[str, MapDecl]
     triggers: Mapping[str, Trigger]
     views: Mapping[str, ViewPlan]
+    totals: Mapping[str, Plan] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from typing import Any, assert_never
 from nestling.calculus.build import leaves
 from nestling.calculus.terms import Field, Term, Tuple, Var
 from nestling.calculus.traverse import map_children, walk
-from nestling.calculus.types import UNIT
+from nestling.calculus.types import UNIT, Scalar
 from nestling.program.flat import Atom, Bound, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
 
 Substitution = Mapping[str, Term]
@@ -244,3 +244,11 @@ def _canonical_inner(factor: Factor) -> Factor:
 def _shape(factor: Factor) -> str:
     blank = {name: Var("_", UNIT) for name in factor_vars(factor)}
     return repr(substitute_factor(factor, blank))
+
+
+def exact_columns(query: Query) -> tuple[int, ...]:
+    """The columns of ``query`` in which equal values are one value: scalars, and not NaN."""
+    types = [key.type for key in query.keys]
+    return tuple(
+        i for i, t in enumerate(types) if isinstance(t, Scalar) and t.name not in ("float", "decimal")
+    )

@@ -51,6 +51,8 @@ def generate(program: Program, keep_tables: bool = True) -> str:
             writer.reader(f"rows_with_{identifier(name)}", view.lookup, f"rows of {name} by first column")
         for shape, plan in view.definitions.items():
             writer.reader(bag_function(name, shape), plan, f"inner bag {shape[0]} of {name}")
+    for name, plan in program.totals.items():
+        writer.reader(f"total_of_{identifier(name)}", plan, f"rows that {name} logs")
     return writer.out.text() + "\n"
 
 

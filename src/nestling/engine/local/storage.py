@@ -131,9 +131,11 @@ def _need(store: Store, known: Positions) -> None:
 
 
 def statements(program: Program) -> Iterator[Statement]:
-    """Every statement of a program: of its triggers and of its plans."""
+    """Every statement of a program: of its triggers, its plans and its totals."""
     for trigger in program.triggers.values():
         yield from trigger_statements(trigger)
     for view in program.views.values():
         for plan in plans(view):
             yield from plan.statements
+    for total in program.totals.values():
+        yield from total.statements
