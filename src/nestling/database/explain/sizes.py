@@ -23,6 +23,12 @@ def entries(engine: LocalEngine, name: str) -> int:
     return sum(map(len, stored.values())) if store.is_ordered else len(stored)
 
 
+def rows_of(engine: LocalEngine, table: str) -> Iterable[tuple[Any, ...]]:
+    """The rows of a table, equal ones once."""
+    stored: dict[Any, Any] = engine.stored[table]
+    return stored.values() if engine.stores[table].key else stored
+
+
 def rough_bytes(engine: LocalEngine, name: str, indexes: Iterable[Positions]) -> int:
     """The bytes of a table or map and of some of its indexes."""
     store = engine.stores[name]

@@ -66,7 +66,7 @@ class Choice:
     considered: tuple[Way, ...]
     why: str
     statistics: Statistics
-    memory: int | None = None
+    memory: Memory | None = None
 
 
 def choose(
@@ -74,16 +74,33 @@ def choose(
     tables: Mapping[str, TableDecl],
     statistics: Statistics,
     knob: Store = "auto",
-    memory: int | None = None,
+    memory: Memory | None = None,
     every: bool = False,
 ) -> Choice:
-    """How to store ``view`` under ``knob`` in at most ``memory`` bytes.
+    """How to store ``view`` under ``knob`` in the ``memory`` there is.
 
     ``every``: also the ways that are out of the question, for those who want to know what they would cost. Raises
     ``CannotCompile`` where there is no program.
     """
     read = {name: tables[name] for name in tables if name in tables_of(view)}
     return _Choosing(view, tables, Sizes(read, statistics), knob, memory, every).choice()
+
+
+@dataclass(frozen=True)
+class Memory:
+    """How many bytes a view may take; and ``scale``, what was measured of it as a multiple of the estimate."""
+
+    bytes: int
+    scale: float = 1.0
+
+
+def cost_of(
+    view: FlatView, tables: Mapping[str, TableDecl], statistics: Statistics, kind: Storing
+) -> Estimate:
+    """What it costs to store ``view`` in one way, which has a program."""
+    read = {name: tables[name] for name in tables if name in tables_of(view)}
+    program = compile_views(tables, {"v": view}, store={"v": kind})
+    return estimate(program, "v", Sizes(read, statistics), view.rows)
 
 
 def tables_of(view: FlatView) -> frozenset[str]:
@@ -98,7 +115,7 @@ class _Choosing:
     tables: Mapping[str, TableDecl]
     sizes: Sizes
     knob: Store
-    memory: int | None
+    memory: Memory | None
     every: bool
     ways: dict[Storing, Way] = field(default_factory=dict)
 
@@ -128,7 +145,9 @@ class _Choosing:
             program = compile_views(self.tables, {"v": self.view}, store={"v": kind})
         except CannotCompile as reason:
             return Way(kind, refused=str(reason), code=reason.code)
-        return Way(kind, estimate(program, "v", self.sizes, self.view.rows), len(program.maps))
+        cost = estimate(program, "v", self.sizes, self.view.rows)
+        scale = self.memory.scale if self.memory else 1.0
+        return Way(kind, replace(cost, bytes=round(cost.bytes * scale)), len(program.maps))
 
     def consider(self, asked: Way) -> None:
         """The ways beside ``asked`` that may be chosen."""
@@ -152,13 +171,13 @@ class _Choosing:
     # -- choosing
 
     def fits(self, way: Way) -> bool:
-        return way.cost is not None and (self.memory is None or way.cost.bytes <= self.memory)
+        return way.cost is not None and (self.memory is None or way.cost.bytes <= self.memory.bytes)
 
     def best(self, asked: Way, fitting: Sequence[Way]) -> tuple[Way, str]:
         cheapest = min(fitting, key=_score)
         if asked not in fitting:
             return cheapest, (
-                f"what was asked for would take {_bytes(asked)}, more than the {self.memory:,} bytes there are: "
+                f"what was asked for would take {_bytes(asked)}, more than the {self.left} there are: "
                 "of what fits, this is cheapest"
             )
         if self.knob != "auto":
@@ -180,7 +199,11 @@ class _Choosing:
 
     def too_large(self, ways: Sequence[Way]) -> str:
         least = min((way for way in ways if way.cost), key=lambda way: way.cost.bytes if way.cost else 0)
-        return f"the least that can be stored takes {_bytes(least)}, and there are {self.memory:,} bytes"
+        return f"the least that can be stored takes {_bytes(least)}, and there are {self.left}"
+
+    @property
+    def left(self) -> str:
+        return f"{self.memory.bytes:,} bytes" if self.memory else ""
 
 
 def _score(way: Way) -> float:
