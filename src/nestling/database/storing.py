@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from nestling.database.explain.sizes import entries, rough_bytes, rows_of
@@ -54,10 +54,16 @@ class Decision:
     #: What there was for it, of a budget.
     memory: Memory | None = None
     why: str = ""
+    code: str = ""
+    _choices: list[Choice] = field(default_factory=list, compare=False, repr=False)
 
-    def choice(self, tables: Mapping[str, TableDecl]) -> Choice:
-        """Every way to store the view, and what each would cost."""
-        return choose(self.view, tables, self.statistics, self.knob, self.memory, every=True)
+    def considered(self, tables: Mapping[str, TableDecl]) -> Choice:
+        """Every way to store the view, and what each would cost; found out when somebody asks."""
+        if not self._choices:
+            self._choices.append(
+                choose(self.view, tables, self.statistics, self.knob, self.memory, every=True)
+            )
+        return self._choices[0]
 
 
 def decide(state: State, view: ViewDef, flat: FlatView, remembered: dict[str, Any] | None = None) -> Decision:
@@ -81,7 +87,7 @@ def _decided(
     # What was counted is kept; the tables it was counted in go on.
     kept = replace(statistics, count=None)
     chosen = replace(choice.chosen.storing, statistics=kept) if choice.chosen else None
-    return Decision(knob, view, kept, chosen, memory, choice.why)
+    return Decision(knob, view, kept, chosen, memory, choice.why, choice.code)
 
 
 def counted(engine: LocalEngine, tables: Iterable[str]) -> Statistics:
@@ -121,7 +127,7 @@ def measured(state: State, name: str) -> int:
 
 def outgrown(state: State) -> list[str]:
     """The views that are stored in another way from now on, because together they take more than there is."""
-    if state.memory is None or _total(state) < GROWN * state.looked_at:
+    if state.memory is None or _total(state) < max(1, GROWN * state.looked_at):
         return []
     state.looked_at = _total(state)
     changed = []
@@ -163,6 +169,7 @@ def as_data(decision: Decision) -> dict[str, Any]:
         "values": [[table, columns, n] for (table, columns), n in decision.statistics.values.items()],
         "memory": decision.memory and [decision.memory.bytes, decision.memory.scale],
         "why": decision.why,
+        "code": decision.code,
         "storing": kept and {"rule": kept.rule, "rows": kept.rows, "bags": sorted(kept.bags, key=repr)},
     }
 
@@ -174,7 +181,7 @@ def _from_data(data: dict[str, Any], knob: Store, view: FlatView) -> Decision:
     shapes = frozenset(map(_shape, kept["bags"])) if kept else frozenset()
     chosen = Storing(kept["rule"], kept["rows"], shapes, statistics) if kept else None
     memory = data["memory"] and Memory(*data["memory"])
-    return Decision(knob, view, statistics, chosen, memory, data["why"])
+    return Decision(knob, view, statistics, chosen, memory, data["why"], data["code"])
 
 
 def _shape(data: Any) -> Shape:

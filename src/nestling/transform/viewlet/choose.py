@@ -24,15 +24,11 @@ from nestling.transform.viewlet.storing import BY_KEYS, Rule, Store, Storing, st
 
 #: Another way than that of declared keys is taken where it costs at most this share.
 CLEARLY = 2 / 3
+#: What a choice goes by: the user, declared keys, the estimate, or the memory there is.
+KNOB, KEYS, COST, MEMORY = "KNOB", "KEYS", "COST", "MEMORY"
+SLICES = Storing("slices")
 #: Inner bags that are tried one by one; of more, all together.
 MOST_BAGS = 4
-
-RULES: dict[Rule, str] = {
-    "keys": "what declared keys do not find is a map",
-    "slices": "what keys and slices of few rows do not find is a map",
-    "every": "every partner of a change is a map",
-    "none": "counts and aggregates are maps, the rest is read from tables",
-}
 
 
 @dataclass(frozen=True)
@@ -50,21 +46,18 @@ class Way:
         """Operations per change, where a row is read as often as one changes."""
         return self.cost.change + self.cost.read if self.cost else float("inf")
 
-    @property
-    def text(self) -> str:
-        """What is stored."""
-        whole = ["the answer"] * self.storing.rows
-        whole += [f"inner bag {site}" for site, _ in sorted(self.storing.bags, key=repr)]
-        return RULES[self.storing.rule] + (f"; {' and '.join(whole)} stored whole" if whole else "")
-
 
 @dataclass(frozen=True)
 class Choice:
-    """The way that was ``chosen`` among those ``considered``, and ``why``; none where nothing fits into ``memory``."""
+    """The way that was ``chosen`` among those ``considered``, ``why``, and that in a word, ``code``.
+
+    None is chosen where nothing fits into ``memory``.
+    """
 
     chosen: Way | None
     considered: tuple[Way, ...]
     why: str
+    code: str
     statistics: Statistics
     memory: Memory | None = None
 
@@ -124,13 +117,12 @@ class _Choosing:
         if asked.cost is None:
             raise CannotCompile(asked.refused, asked.code)
         self.consider(asked)
-        ways = tuple(self.ways.values())
-        fitting = [way for way in ways if self.fits(way)]
-        statistics = self.sizes.statistics
-        if not fitting:
-            return Choice(None, ways, self.too_large(ways), statistics, self.memory)
-        chosen, why = self.best(asked, fitting)
-        return Choice(chosen, ways, why, statistics, self.memory)
+        fitting = [way for way in self.ways.values() if self.fits(way)]
+        chosen, code, why = self.best(asked, fitting) if fitting else (None, MEMORY, self.too_large())
+        if self.every and chosen is not None:
+            for shape in list(self.view.definitions)[:MOST_BAGS]:
+                self.way(replace(chosen.storing, bags=chosen.storing.bags ^ {shape}))
+        return Choice(chosen, tuple(self.ways.values()), why, code, self.sizes.statistics, self.memory)
 
     # -- ways
 
@@ -173,32 +165,46 @@ class _Choosing:
     def fits(self, way: Way) -> bool:
         return way.cost is not None and (self.memory is None or way.cost.bytes <= self.memory.bytes)
 
-    def best(self, asked: Way, fitting: Sequence[Way]) -> tuple[Way, str]:
+    def best(self, asked: Way, fitting: Sequence[Way]) -> tuple[Way, str, str]:
         cheapest = min(fitting, key=_score)
         if asked not in fitting:
-            return cheapest, (
-                f"what was asked for would take {_bytes(asked)}, more than the {self.left} there are: "
-                "of what fits, this is cheapest"
+            return (
+                cheapest,
+                MEMORY,
+                (
+                    f"what was asked for would take {_bytes(asked)}, more than the {self.left} there are: "
+                    "of what fits, this is cheapest"
+                ),
             )
         if self.knob != "auto":
-            return asked, f'store="{self.knob}" asks for it'
+            return asked, KNOB, f'store="{self.knob}" asks for it'
         if not self.is_counted:
-            fitting = [way for way in fitting if way.storing in (BY_KEYS, Storing("slices"))]
-            cheapest = min(fitting, key=_score)
+            # What is assumed of columns is no reason to differ; that a reference leads to few rows is.
+            cheapest = min((way for way in fitting if way.storing in (BY_KEYS, SLICES)), key=_score)
         if cheapest.score <= CLEARLY * asked.score:
-            return cheapest, (
-                f"{cheapest.score:,.3g} operations per change and read, where declared keys alone take "
-                f"{asked.score:,.3g}"
+            return (
+                cheapest,
+                COST,
+                (
+                    f"{cheapest.score:,.3g} operations per change and read, where declared keys alone take "
+                    f"{asked.score:,.3g}"
+                ),
             )
-        if cheapest is asked:
-            return asked, "nothing that was considered is cheaper"
+        if cheapest.score >= asked.score:
+            return asked, KEYS, "nothing else is cheaper per change and read"
         return (
             asked,
-            f"by declared keys; the cheapest estimate, {cheapest.score:,.3g}, is not clearly below {asked.score:,.3g}",
+            KEYS,
+            (
+                f"{asked.score:,.3g} operations per change and read, and the cheapest estimate, {cheapest.score:,.3g}, "
+                "is not clearly less"
+            ),
         )
 
-    def too_large(self, ways: Sequence[Way]) -> str:
-        least = min((way for way in ways if way.cost), key=lambda way: way.cost.bytes if way.cost else 0)
+    def too_large(self) -> str:
+        least = min(
+            (way for way in self.ways.values() if way.cost), key=lambda way: way.cost.bytes if way.cost else 0
+        )
         return f"the least that can be stored takes {_bytes(least)}, and there are {self.left}"
 
     @property
