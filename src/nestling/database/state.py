@@ -17,7 +17,7 @@ from nestling.database.explain.sizes import entries, rough_bytes
 from nestling.database.lazy import LazyView
 from nestling.database.rows import Event, Row, nested
 from nestling.database.storing import Decision, decide
-from nestling.database.watching import read_change
+from nestling.database.watching import Answer, Levels, read_change
 from nestling.engine.local.engine import LocalEngine
 from nestling.errors import ChangeError, NestlingError, QueryError
 from nestling.frontend.schema import element_value
@@ -34,7 +34,7 @@ from nestling.transform.simplify import simplify
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.storing import Storing
-from nestling.transform.viewlet.watch import Watch, watches
+from nestling.transform.viewlet.watch import watches
 from nestling.values.bag import EMPTY, ZBag
 from nestling.values.label import Label
 
@@ -54,7 +54,7 @@ class State:
         #: What all views may take, in bytes; and how many rows there were when that was last looked at.
         self.memory: int | None = None
         self.looked_at = 0
-        self.watched: dict[str, list[Watch]] = {}
+        self.watched: dict[str, Levels] = {}
         self._before: dict[str, ZBag] = {}
         self._statements: dict[str, int] = {}
         self.lazy: dict[str, LazyView] = {}
@@ -109,7 +109,7 @@ class State:
         self._keep(name, decision)
         self.lazy.pop(name, None)
         if name in self.watched and decision.storing is None:
-            self.watched[name], self._before[name] = [], self.evaluate(name)
+            self.watched[name], self._before[name] = Levels(), self.evaluate(name)
         self._install()
 
     def _is_lazy(self, name: str) -> bool:
@@ -168,24 +168,24 @@ class State:
 
     def watch(self, name: str) -> None:
         """Log the changes of a view from now on."""
-        levels = watches(name, self.flat[name], self.declarations()) if name in self._eager() else []
-        self.watched[name] = levels
+        kept = watches(name, self.flat[name], self.declarations()) if name in self._eager() else []
+        self.watched[name] = Levels(kept)
         try:
             self._install()
         except CannotCompile:
-            self.watched[name] = []
+            self.watched[name] = Levels()
             self._install()
         if not self.watched[name]:
             self._before[name] = self.read(name)
 
-    def change(self, name: str, version: int) -> Change:
-        """What changed in a watched view since the last call."""
+    def change(self, name: str, version: int, answer: Answer) -> Change:
+        """What changed in a watched view since the last call; ``answer`` reads the view, and says its version."""
         if self.watched[name]:
-            return read_change(self.engine, name, version, self.watched[name])
+            return read_change(self.engine, name, version, self.watched[name], answer)
         # No log can be kept of this view: compare its answers.
         before, now = self._before[name], self.read(name)
         self._before[name] = now
-        return Change(name, version, self.views[name].element, now - before)
+        return Change(name, version, self.views[name].element, now - before, (), answer)
 
     def statements_of(self, table: str) -> int:
         """How many maintenance statements one row of ``table`` sets off."""

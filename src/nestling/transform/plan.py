@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 from typing import assert_never
 
-from nestling.calculus.build import call
-from nestling.calculus.terms import Term, Var
+from nestling.calculus.build import call, leaves
+from nestling.calculus.terms import Term, Tuple, Var
 from nestling.calculus.traverse import walk
+from nestling.calculus.typing import term_type
 from nestling.program.phrases import Phrases
-from nestling.program.statements import Assign, Both, Check, Combine, Each, Find, Measure, Step
+from nestling.program.statements import Assign, Both, Check, Combine, Each, Find, Measure, Range, Step
 from nestling.program.steps import binds, uses
 from nestling.program.traverse import term_vars
 
@@ -66,10 +67,11 @@ def is_ready(step: Step, bound: Set[str]) -> bool:
             return all(isinstance(arg, Var) or term_vars(arg) <= bound for arg in args)
         case Check(test):
             return term_vars(test) <= bound
-        case Each(bag, _, _):
-            return term_vars(bag) <= bound
-        case Measure(_, _, _, args, _):
-            return term_vars(*args) <= bound
+        case Each(bag, pattern, _):
+            computed = (leaf for leaf in leaves(pattern) if not isinstance(leaf, Var))
+            return term_vars(bag, *computed) <= bound
+        case Range() | Measure():
+            return term_vars(*uses(step)) <= bound
         case Combine(_, _, counts, minus):
             return term_vars(*counts, *minus) <= bound
         case Assign(_, term):
@@ -96,7 +98,7 @@ def _rank(step: Step, bound: Set[str], keys: Keys) -> float:
             return 5 + (len(args) - len(known)) / 100 if known else 9
         case Each():
             return 4
-        case Measure() | Both():
+        case Range() | Measure() | Both():
             return 1
         case Check() | Combine() | Assign():
             return 0
@@ -112,4 +114,20 @@ def _resolved(step: Step, bound: Set[str]) -> tuple[Step, ...]:
             # A row has bound it already: what is measured is compared with it.
             measured = Var(f"{var.name}'", var.type)
             return replace(step, var=measured), Check(call("==", measured, var))
+        case Each(_, pattern, count):
+            checks: list[Step] = []
+            matched = _matched(pattern, bound, f"{count.name}'", checks)
+            return replace(step, pattern=matched), *checks
     return (step,)
+
+
+def _matched(pattern: Term, bound: Set[str], name: str, checks: list[Step]) -> Term:
+    """``pattern`` in variables of its own where it has known values, which are then compared."""
+    if isinstance(pattern, Tuple):
+        parts = ((n, _matched(item, bound, f"{name}{n}", checks)) for n, item in pattern.fields)
+        return Tuple(tuple(parts))
+    if isinstance(pattern, Var) and pattern.name not in bound:
+        return pattern
+    own = Var(name, term_type(pattern))
+    checks.append(Check(call("==", own, pattern)))
+    return own

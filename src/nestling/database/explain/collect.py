@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from nestling.calculus.show import brief, show
-from nestling.calculus.terms import CountWise, Expr, Fold, Group, SingBag
+from nestling.calculus.terms import CountWise, Expr, First, Fold, Group, SingBag
 from nestling.calculus.traverse import relations, walk
 from nestling.calculus.types import Bag, show_type
 from nestling.database.explain.code import functions
@@ -85,7 +85,7 @@ def _not_polynomial(query: Expr) -> str:
         match node:
             case Fold(_, _, source, _) | Group(_, source, _, _, _, _) if degree(source):
                 return brief(node, 60)
-            case CountWise() | SingBag() if degree(node):
+            case CountWise() | First() | SingBag() if degree(node):
                 return brief(node, 60)
     return ""
 

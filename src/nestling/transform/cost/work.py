@@ -31,6 +31,7 @@ from nestling.program.statements import (
     Plan,
     Program,
     Propagate,
+    Range,
     Statement,
     Step,
     Trigger,
@@ -197,8 +198,8 @@ class _Work:
                 case Each():
                     operations += found * (1 + FEW)
                     found *= FEW
-                case Measure(_, _, source):
-                    decl = self.program.maps[source]
+                case Range() | Measure():
+                    decl = self.program.maps[step.source]
                     operations += found * (log2(2 + self.sizes.entries(decl.query)) if decl.ordered else 1.0)
                 case Check(test):
                     found *= passed(test)

@@ -14,17 +14,16 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
-from nestling.calculus.build import call
 from nestling.calculus.terms import Var
 from nestling.calculus.traverse import Names
 from nestling.calculus.types import Scalar
-from nestling.program.flat import Monomial, Pointwise, Query, Test
+from nestling.program.flat import Pointwise, Query
 from nestling.program.statements import Find, Note, Plan, Program, Statement, TableDecl, ViewPlan
-from nestling.program.traverse import is_safe
+from nestling.program.traverse import exact_columns, is_safe
 from nestling.transform.lower import FlatView
-from nestling.transform.lower.unify import unify
 from nestling.transform.viewlet.compile import MOST_MAPS, CannotCompile, Compiler, Identity, Weights
 from nestling.transform.viewlet.domains import restricted
+from nestling.transform.viewlet.lookups import around, asked
 from nestling.transform.viewlet.naming import apart, renamed
 from nestling.transform.viewlet.refusals import unbound
 from nestling.transform.viewlet.schedule import triggers
@@ -64,10 +63,11 @@ def compile_views(
         compiler.storing = BY_KEYS
         for name, query in (watched or {}).items():
             compiler.watch(name, query)
+        totals = _Reading(compiler, Storing("none")).totals(watched or {})
         if compiler.wanted == wanted:
             break
         wanted = compiler.wanted
-    return Program(tables, compiler.maps, triggers(tables, compiler.rows, compiler.events), plans)
+    return Program(tables, compiler.maps, triggers(tables, compiler.rows, compiler.events), plans, totals)
 
 
 @dataclass
@@ -120,13 +120,17 @@ class _Reading:
         """How to find the rows with a given first column, where it is a scalar."""
         if not rows.keys or not isinstance(rows.keys[0].type, Scalar):
             return None
-        param = Var(self.compiler.fresh("first"), rows.keys[0].type)
-        monomials = []
-        for m in rows.monomials:
-            test = Test(call("==", m.keys[0], param))
-            bound = unify(Monomial(m.keys, m.weights, (*m.factors, test)), frozenset({param.name}))
-            monomials += [bound] if bound is not None else []
-        return self.read((param,), Query(rows.keys, tuple(monomials)))
+        params = (Var(self.compiler.fresh("first"), rows.keys[0].type),)
+        return self.read(params, asked(rows, params, (0,)))
+
+    def totals(self, watched: Mapping[str, Query]) -> dict[str, Plan]:
+        """How to find the rows around an inner bag that is watched: straight in the tables, without maps."""
+        self.compiler.storing, found = self.wanted, {}
+        for name, query in around(watched).items():
+            places = exact_columns(query)
+            params = tuple(Var(self.compiler.fresh(f"at{i}"), query.keys[i].type) for i in places)
+            found[name] = self.read(params, asked(query, params, places))
+        return found
 
     def read(self, params: tuple[Var, ...], query: Query, skipped: int = 0) -> Plan:
         """How to find the entries of ``query`` for given ``params``: as if these were an event."""
