@@ -33,9 +33,10 @@ def bytes_of(memory: int | str | None) -> int | None:
     >>> bytes_of("512MB"), bytes_of("1.5 GiB"), bytes_of(4096), bytes_of(None)
     (512000000, 1610612736, 4096, None)
     """
-    if isinstance(memory, int | None) and not isinstance(memory, bool) and (memory is None or memory >= 0):
+    if memory is None or (type(memory) is int and memory >= 0):
         return memory
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([kmgt]?i?)b?", str(memory).lower())
+    text = memory.lower() if isinstance(memory, str) else ""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([kmgt]?i?)b?", text)
     if found is None or found[2] not in UNITS:
         raise QueryError(
             f"memory={memory!r} is not a size", hint='bytes, or a text such as "512MB" or "2 GiB"'

@@ -43,7 +43,7 @@ class Sizes:
     def distinct(self, query: Query, columns: Positions) -> float:
         """How many different values stand in some ``columns`` of ``query``."""
         # Summands mostly have the same values there: those of the rows that they belong to.
-        return max(1.0, *map(self._keys, _projected(query, columns).monomials))
+        return max([1.0, *map(self._keys, _projected(query, columns).monomials)])
 
     def slice(self, query: Query, columns: Positions) -> float:
         """How many entries of ``query`` agree with an entry in ``columns``."""
