@@ -23,7 +23,7 @@ from nestling.transform.viewlet.reading import compile_views
 from nestling.transform.viewlet.storing import BY_KEYS, Rule, Store, Storing, storing
 
 #: Another way than that of declared keys is taken where it costs at most this share.
-CLEARLY = 2 / 3
+CLEARLY = 3 / 4
 #: What a choice goes by: the user, declared keys, the estimate, or the memory there is.
 KNOB, KEYS, COST, MEMORY = "KNOB", "KEYS", "COST", "MEMORY"
 SLICES = Storing("slices")
@@ -33,11 +33,15 @@ MOST_BAGS = 4
 
 @dataclass(frozen=True)
 class Way:
-    """One way to store a view. ``cost`` is None where there is no program for it, and ``refused`` says why."""
+    """One way to store a view. ``cost`` is None where there is no program for it, and ``refused`` says why.
+
+    ``partners``: how many of its ``maps`` are there to be met by a change, or are part of the answer.
+    """
 
     storing: Storing
     cost: Estimate | None = None
     maps: int = 0
+    partners: int = 0
     refused: str = ""
     code: str = ""
 
@@ -139,14 +143,19 @@ class _Choosing:
             return Way(kind, refused=str(reason), code=reason.code)
         cost = estimate(program, "v", self.sizes, self.view.rows)
         scale = self.memory.scale if self.memory else 1.0
-        return Way(kind, replace(cost, bytes=round(cost.bytes * scale)), len(program.maps))
+        partners = sum(decl.role in ("aux", "rows") for decl in program.maps.values())
+        return Way(kind, replace(cost, bytes=round(cost.bytes * scale)), len(program.maps), partners)
 
     def consider(self, asked: Way) -> None:
         """The ways beside ``asked`` that may be chosen."""
         is_open = self.every or (self.knob == "auto" and self.is_counted) or not self.fits(asked)
         if not (asked.maps or self.view.definitions) or (self.knob != "auto" and not is_open):
             return  # read from tables by keys, or as it was asked for: there is nothing to decide
-        rules: list[Rule] = ["keys", "slices", *(("every", "none") if is_open else ())]
+        # Where declared keys find every partner, a rule that stores fewer comes to the same.
+        fewer: list[Rule] = ["slices"] if self.way(BY_KEYS).partners else []
+        fewer += ["none"] if fewer and is_open else []
+        more: list[Rule] = ["every"] if is_open else []
+        rules: list[Rule] = ["keys", *fewer, *more]
         best = min((self.way(Storing(rule)) for rule in rules), key=_score)
         if not is_open:
             return
@@ -180,7 +189,7 @@ class _Choosing:
             return asked, KNOB, f'store="{self.knob}" asks for it'
         if not self.is_counted:
             # What is assumed of columns is no reason to differ; that a reference leads to few rows is.
-            cheapest = min((way for way in fitting if way.storing in (BY_KEYS, SLICES)), key=_score)
+            cheapest = min((way for way in fitting if way.storing in (asked.storing, SLICES)), key=_score)
         if cheapest.score <= CLEARLY * asked.score:
             return (
                 cheapest,
