@@ -35,8 +35,10 @@ from nestling.program.statements import (
     Range,
     Statement,
     Step,
+    Total,
     Trigger,
     ViewPlan,
+    Where,
 )
 from nestling.program.steps import plans, trigger_statements
 from nestling.transform.cost.sizes import Sizes, passed
@@ -200,9 +202,11 @@ class _Work:
                 case Each():
                     operations += found * (1 + FEW)
                     found *= FEW
-                case Range() | Measure():
+                case Range() | Where() | Measure():
                     decl = self.program.maps[step.source]
                     operations += found * (log2(2 + self.sizes.entries(decl.query)) if decl.ordered else 1.0)
+                case Total(_, _, statements):
+                    operations += found * sum(self.steps(statement.steps)[0] for statement in statements)
                 case Check(test):
                     found *= passed(test)
                 case Combine(_, _, _, minus):

@@ -21,8 +21,9 @@ from nestling.program.flat import Pointwise, Query
 from nestling.program.statements import Find, Note, Plan, Program, Statement, TableDecl, ViewPlan
 from nestling.program.traverse import exact_columns, is_safe
 from nestling.transform.lower import FlatView
-from nestling.transform.viewlet.compile import MOST_MAPS, CannotCompile, Compiler, Identity, Weights
+from nestling.transform.viewlet.compile import MOST_MAPS, CannotCompile, Compiler
 from nestling.transform.viewlet.domains import restricted
+from nestling.transform.viewlet.handles import Identity, Weights
 from nestling.transform.viewlet.lookups import around, asked
 from nestling.transform.viewlet.naming import apart, renamed
 from nestling.transform.viewlet.refusals import unbound
