@@ -16,7 +16,8 @@ from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.explain.sizes import entries, rough_bytes
 from nestling.database.lazy import LazyView
 from nestling.database.rows import Event, Row, nested
-from nestling.database.watching import read_change
+from nestling.database.storing import Decision, decide
+from nestling.database.watching import Answer, Levels, read_change
 from nestling.engine.local.engine import LocalEngine
 from nestling.errors import ChangeError, NestlingError, QueryError
 from nestling.frontend.schema import element_value
@@ -32,8 +33,8 @@ from nestling.transform.shred import shred
 from nestling.transform.simplify import simplify
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.compile import CannotCompile
-from nestling.transform.viewlet.components import Store
-from nestling.transform.viewlet.watch import Watch, watches
+from nestling.transform.viewlet.storing import Storing
+from nestling.transform.viewlet.watch import watches
 from nestling.values.bag import EMPTY, ZBag
 from nestling.values.label import Label
 
@@ -49,7 +50,11 @@ class State:
         self.views: dict[str, ViewDef] = {}
         self.flat: dict[str, FlatView] = {}
         self.reasons: dict[str, str] = {}
-        self.watched: dict[str, list[Watch]] = {}
+        self.decisions: dict[str, Decision] = {}
+        #: What all views may take, in bytes; and how many rows there were when that was last looked at.
+        self.memory: int | None = None
+        self.looked_at = 0
+        self.watched: dict[str, Levels] = {}
         self._before: dict[str, ZBag] = {}
         self._statements: dict[str, int] = {}
         self.lazy: dict[str, LazyView] = {}
@@ -76,18 +81,36 @@ class State:
                 hint="exclude the value in the view, or delete the row first",
             ) from error
 
-    def define(self, view: ViewDef) -> None:
-        """Compile ``view`` as far as it goes; where it cannot be maintained, note why."""
+    def define(self, view: ViewDef, remembered: dict[str, Any] | None = None) -> None:
+        """Compile ``view`` as far as it goes; where it cannot be maintained, note why.
+
+        What is ``remembered`` of how it was stored stays so.
+        """
         self.views[view.name] = view
         if view.store == "none":
             self.reasons[view.name] = 'store="none": nothing is kept of it'
             return
         try:
             flat = lower(shred(normalize(simplify(normalize(view.query)))))
-            compile_views(self.declarations(), {view.name: flat}, store={view.name: knob(view)})
-            self.flat[view.name] = flat
+            self._keep(view.name, decide(self, view, flat, remembered))
         except (CannotLower, CannotCompile) as reason:
             self.reasons[view.name] = str(reason)
+
+    def _keep(self, name: str, decision: Decision) -> None:
+        self.decisions[name] = decision
+        if decision.storing is not None:
+            self.flat[name] = decision.view
+        else:
+            self.flat.pop(name, None)
+            self.reasons[name] = decision.why
+
+    def decided(self, name: str, decision: Decision) -> None:
+        """Store a view in another way from now on."""
+        self._keep(name, decision)
+        self.lazy.pop(name, None)
+        if name in self.watched and decision.storing is None:
+            self.watched[name], self._before[name] = Levels(), self.evaluate(name)
+        self._install()
 
     def _is_lazy(self, name: str) -> bool:
         return name in self.flat and self.views[name].refresh == "lazy"
@@ -97,16 +120,19 @@ class State:
 
     def _program(self) -> Program:
         logs = {level.name: level.query for levels in self.watched.values() for level in levels}
-        knobs = {name: knob(self.views[name]) for name in self.flat}
-        return compile_views(self.declarations(), self._eager(), logs, knobs)
+        return compile_views(self.declarations(), self._eager(), logs, self._stored())
+
+    def _stored(self) -> dict[str, Storing]:
+        """How each view is stored."""
+        found = {name: self.decisions[name].storing for name in self.flat}
+        return {name: storing for name, storing in found.items() if storing is not None}
 
     def engine_of(self, name: str) -> LocalEngine:
         """The engine that answers for a view, up to date."""
         if not self._is_lazy(name):
             return self.engine
         if name not in self.lazy:
-            view = self.views[name]
-            self.lazy[name] = LazyView(name, self.flat[name], self.declarations(), knob(view))
+            self.lazy[name] = LazyView(name, self.flat[name], self.declarations(), self._stored()[name])
             self.lazy[name].note(event for event in self.events() if event.table in self.lazy[name].reads)
             # It is told of the changes of an open transaction when that is committed.
             undone = (Event(table, row, -times) for table, row, times in self.uncommitted)
@@ -135,30 +161,31 @@ class State:
         del self.views[name]
         self.flat.pop(name, None)
         self.reasons.pop(name, None)
+        self.decisions.pop(name, None)
         self.watched.pop(name, None)
         self._before.pop(name, None)
         self.lazy.pop(name, None)
 
     def watch(self, name: str) -> None:
         """Log the changes of a view from now on."""
-        levels = watches(name, self.flat[name], self.declarations()) if name in self._eager() else []
-        self.watched[name] = levels
+        kept = watches(name, self.flat[name], self.declarations()) if name in self._eager() else []
+        self.watched[name] = Levels(kept)
         try:
             self._install()
         except CannotCompile:
-            self.watched[name] = []
+            self.watched[name] = Levels()
             self._install()
         if not self.watched[name]:
             self._before[name] = self.read(name)
 
-    def change(self, name: str, version: int) -> Change:
-        """What changed in a watched view since the last call."""
+    def change(self, name: str, version: int, answer: Answer) -> Change:
+        """What changed in a watched view since the last call; ``answer`` reads the view, and says its version."""
         if self.watched[name]:
-            return read_change(self.engine, name, version, self.watched[name])
+            return read_change(self.engine, name, version, self.watched[name], answer)
         # No log can be kept of this view: compare its answers.
         before, now = self._before[name], self.read(name)
         self._before[name] = now
-        return Change(name, version, self.views[name].element, now - before)
+        return Change(name, version, self.views[name].element, now - before, (), answer)
 
     def statements_of(self, table: str) -> int:
         """How many maintenance statements one row of ``table`` sets off."""
@@ -310,12 +337,6 @@ def computing(name: str) -> Iterator[None]:
         raise NestlingError(
             f"{name} cannot be computed: {error}", hint="exclude the value in the view, or delete the row"
         ) from error
-
-
-def knob(view: ViewDef) -> Store:
-    """The materialisation knob of a view that has maps."""
-    store: Store = view.store  # type: ignore[assignment]  # "none" has no maps and does not come here
-    return store
 
 
 def _first(value: Any) -> Any:

@@ -12,6 +12,7 @@ from nestling.calculus.layout import Doc, Line, bracket, group, nest
 from nestling.calculus.show import show
 from nestling.calculus.terms import Call, Term, Var
 from nestling.calculus.traverse import walk
+from nestling.program.flat import Bound
 from nestling.program.statements import (
     Assign,
     Both,
@@ -20,10 +21,13 @@ from nestling.program.statements import (
     Each,
     Find,
     Measure,
+    Range,
     Statement,
     Step,
+    Total,
+    Where,
 )
-from nestling.program.steps import binds, uses
+from nestling.program.steps import binds, every_step, uses
 from nestling.program.traverse import substitute_term, term_vars
 
 #: A part of a line, set off from what stands before it.
@@ -35,7 +39,7 @@ APART = "·"
 
 def phrases(statement: Statement, given: Iterable[Var] = ()) -> Phrases:
     """How to say ``statement``; the variables ``given`` to it choose their names first."""
-    steps = [term for step in statement.steps for term in (*uses(step), *binds(step))]
+    steps = [term for step in every_step(statement) for term in (*uses(step), *binds(step))]
     return Phrases.of([*given, *steps, *statement.keys, *statement.amounts])
 
 
@@ -90,7 +94,7 @@ class Phrases:
         )
         return group(target, nest(*((PART, text) for text in steps)))
 
-    def step(self, step: Step, later: frozenset[str]) -> str:
+    def step(self, step: Step, later: frozenset[str]) -> str:  # noqa: C901 - one arm per step
         """What ``step`` does, as far as ``later`` variables are concerned."""
         match step:
             case Find():
@@ -99,8 +103,19 @@ class Phrases:
                 return f"where {self.term(test)}"
             case Each(bag, pattern, count):
                 return f"for {self.term(pattern)} ↦ {self.term(count)} in {self.term(bag)}"
-            case Measure(var, aggregate, source, args):
-                return f"with {self.term(var)} := {aggregate} {source}[{self.list(args)}]"
+            case Range(source, args, bounds, counts):
+                named = self.list(count for count in counts if count.name in later)
+                return f"with {named} := sum of {source}[{self.within(args, bounds)}]"
+            case Measure(var, aggregate, source, args, _, bounds):
+                return f"with {self.term(var)} := {aggregate} {source}[{self.within(args, bounds)}]"
+            case Where(source, args, counts, _, measure, test):
+                named = self.list(count for count in counts if count.name in later)
+                tested = self.step(measure, frozenset()).removeprefix("with ")
+                place = self.list((*args, step.key))
+                return f"with {named} := sum of {source}[{place}] where {tested}, {self.term(test)}"
+            case Total(var, aggregate, statements):
+                parts = " + ".join(self.total(statement) for statement in statements)
+                return f"with {self.term(var)} := {aggregate} of {parts or '0'}"
             case Combine(var, operator, counts, minus):
                 less = f" - {operator}({self.list(minus)})" if minus else ""
                 return f"with {self.term(var)} := {operator}({self.list(counts)}){less} ≠ 0"
@@ -111,6 +126,17 @@ class Phrases:
                 return f"for {self.term(var)} ↦ {self.term(sign)} in {values} if they differ"
             case _:
                 assert_never(step)
+
+    def total(self, statement: Statement) -> str:
+        """``amounts  steps``, in one line."""
+        used = used_after(statement)
+        steps = [self.step(step, later) for step, later in zip(statement.steps, used, strict=True)]
+        return f"({'  '.join([self.products(statement.amounts), *steps])})"
+
+    def within(self, args: Sequence[Term], bounds: Sequence[Bound]) -> str:
+        """``t, …, > u``: a group, and which of its last keys."""
+        limits = " and ".join(f"{bound.operator} {self.term(bound.term)}" for bound in bounds)
+        return ", ".join([*self.terms(args), *([limits] if limits else [])])
 
     def _find(self, step: Find, later: frozenset[str]) -> str:
         times = Counter(arg for i, arg in enumerate(step.args) if i not in step.known)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nestling.calculus.show import brief, show
-from nestling.calculus.terms import CountWise, Expr, Fold, Group, SingBag
+from nestling.calculus.terms import CountWise, Expr, First, Fold, Group, SingBag
 from nestling.calculus.traverse import relations, walk
 from nestling.calculus.types import Bag, show_type
 from nestling.database.explain.code import functions
 from nestling.database.explain.facts import Facts
-from nestling.database.explain.readings import readings
+from nestling.database.explain.readings import paths, readings
 from nestling.database.explain.report import Construct, Part, Report
+from nestling.database.explain.storage import otherwise, storage
 from nestling.transform.classify import THEOREM
 from nestling.transform.cost import show_cost, tcost
 from nestling.transform.degree import TOP, degree
@@ -41,7 +42,7 @@ def collect(state: State, name: str, code: bool = False) -> Report:
         store=view.store,
         verdict=derivation.classification.verdict.value,
         maintained=facts is not None,
-        reason=_without_dump(state.reasons.get(name, "")),
+        reason=state.reasons.get(name, ""),
         warnings=_warnings(derivation, facts),
         degree=_degree(max(part.degree for part in derivation.parts)),
         degree_because=_responsible(derivation),
@@ -49,9 +50,10 @@ def collect(state: State, name: str, code: bool = False) -> Report:
         time=str(tcost(derivation.cost)),
         constructs=_constructs(derivation),
         parts=[_part(part) for part in derivation.parts],
+        storage=storage(state, name, paths(facts.book.program, facts.view) if facts else {}),
         maps=facts.map_reports() if facts else [],
         tables=facts.table_reports() if facts else [],
-        readings=readings(facts.book, facts.view) if facts else [],
+        readings=readings(facts.book, facts.view, partial(otherwise, state, name)) if facts else [],
         triggers=facts.triggers if facts else [],
         code=functions(facts.engine, name, facts.tables) if facts and code else [],
     )
@@ -83,7 +85,7 @@ def _not_polynomial(query: Expr) -> str:
         match node:
             case Fold(_, _, source, _) | Group(_, source, _, _, _, _) if degree(source):
                 return brief(node, 60)
-            case CountWise() | SingBag() if degree(node):
+            case CountWise() | First() | SingBag() if degree(node):
                 return brief(node, 60)
     return ""
 
@@ -93,11 +95,6 @@ def _responsible(derivation: Derivation) -> str:
         return ""
     outside = [c for c in derivation.classification.constructs if c.class_ not in THEOREM]
     return f"{outside[0].class_.code}: {outside[0].text}" if outside else ""
-
-
-def _without_dump(reason: str) -> str:
-    """``reason`` without the nodes that it may have been raised with."""
-    return re.sub(r":? *\[?\b[A-Z][A-Za-z]*\(.*", "", reason, flags=re.DOTALL)
 
 
 def _warnings(derivation: Derivation, facts: Facts | None) -> list[str]:

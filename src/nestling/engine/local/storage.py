@@ -9,7 +9,7 @@ table with a key      ``{key: row}``
 map of one measure    ``{key: number}``
 map of several        ``{key: [number, …]}``, the list shared by all dictionaries that hold it
 map without keys      ``[number, …]``: one entry, always there
-ordered map           ``{group: OrderedMap of the last key}``
+map in order          ``{group: OrderedMap of the last key, with the measures}``
 order                 ``{known part: [the one free column, …]}``, sorted
 index                 ``{known part: {what the source's own dictionary has}}`` or ``{known: {free: …}}``
 ====================  =============================================================================
@@ -25,7 +25,7 @@ from functools import cached_property
 from hashlib import blake2b
 
 from nestling.calculus.types import LABEL
-from nestling.engine.local.ranges import Between, local_steps
+from nestling.engine.local.ranges import Between, every_local_step
 from nestling.program.statements import (
     Find,
     MapDecl,
@@ -115,7 +115,7 @@ def stores(program: Program) -> dict[str, Store]:
             # The rows of an inner bag are found by its label: to read it, and to delete it with its row.
             found[name].patterns.add((0,))
     for statement in statements(program):
-        for step in local_steps(statement):
+        for step in every_local_step(statement):
             if isinstance(step, Find):
                 _need(found[step.source], step.known)
             elif isinstance(step, Between):
@@ -131,9 +131,11 @@ def _need(store: Store, known: Positions) -> None:
 
 
 def statements(program: Program) -> Iterator[Statement]:
-    """Every statement of a program: of its triggers and of its plans."""
+    """Every statement of a program: of its triggers, its plans and its totals."""
     for trigger in program.triggers.values():
         yield from trigger_statements(trigger)
     for view in program.views.values():
         for plan in plans(view):
             yield from plan.statements
+    for total in program.totals.values():
+        yield from total.statements

@@ -1,0 +1,229 @@
+"""What to store of a view, by cost.
+
+Every way to store a view is compiled, and what its program costs is estimated from statistics. ``"auto"`` keeps to
+declared keys unless another way is clearly cheaper: an estimate has no better right than a declaration. A memory
+budget leaves the ways that fit; where none does, nothing is stored and the view is evaluated when it is read.
+
+Law (9): whichever way is chosen, the view answers the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from nestling.program.statements import TableDecl
+from nestling.program.traverse import inputs
+from nestling.transform.cost.sizes import Sizes
+from nestling.transform.cost.statistics import Statistics
+from nestling.transform.cost.work import Estimate, estimate
+from nestling.transform.lower import FlatView
+from nestling.transform.viewlet.compile import CannotCompile
+from nestling.transform.viewlet.reading import compile_views
+from nestling.transform.viewlet.storing import BY_KEYS, Rule, Store, Storing, storing
+
+#: Another way than that of declared keys is taken where it costs at most this share.
+CLEARLY = 3 / 4
+#: What a choice goes by: the user, declared keys, the estimate, or the memory there is.
+KNOB, KEYS, COST, MEMORY = "KNOB", "KEYS", "COST", "MEMORY"
+SLICES = Storing("slices")
+#: Inner bags that are tried one by one; of more, all together.
+MOST_BAGS = 4
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to store a view. ``cost`` is None where there is no program for it, and ``refused`` says why.
+
+    ``partners``: how many of its ``maps`` are there to be met by a change, or are part of the answer.
+    """
+
+    storing: Storing
+    cost: Estimate | None = None
+    maps: int = 0
+    partners: int = 0
+    refused: str = ""
+    code: str = ""
+
+    @property
+    def score(self) -> float:
+        """Operations per change, where a row is read as often as one changes."""
+        return self.cost.change + self.cost.read if self.cost else float("inf")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The way that was ``chosen`` among those ``considered``, ``why``, and that in a word, ``code``.
+
+    None is chosen where nothing fits into ``memory``.
+    """
+
+    chosen: Way | None
+    considered: tuple[Way, ...]
+    why: str
+    code: str
+    statistics: Statistics
+    memory: Memory | None = None
+
+
+def choose(
+    view: FlatView,
+    tables: Mapping[str, TableDecl],
+    statistics: Statistics,
+    knob: Store = "auto",
+    memory: Memory | None = None,
+    every: bool = False,
+) -> Choice:
+    """How to store ``view`` under ``knob`` in the ``memory`` there is.
+
+    ``every``: also the ways that are out of the question, for those who want to know what they would cost. Raises
+    ``CannotCompile`` where there is no program.
+    """
+    read = {name: tables[name] for name in tables if name in tables_of(view)}
+    return _Choosing(view, tables, Sizes(read, statistics), knob, memory, every).choice()
+
+
+@dataclass(frozen=True)
+class Memory:
+    """How many bytes a view may take; and ``scale``, what was measured of it as a multiple of the estimate."""
+
+    bytes: int
+    scale: float = 1.0
+
+
+def cost_of(
+    view: FlatView, tables: Mapping[str, TableDecl], statistics: Statistics, kind: Storing
+) -> Estimate:
+    """What it costs to store ``view`` in one way, which has a program."""
+    read = {name: tables[name] for name in tables if name in tables_of(view)}
+    program = compile_views(tables, {"v": view}, store={"v": kind})
+    return estimate(program, "v", Sizes(read, statistics), view.rows)
+
+
+def tables_of(view: FlatView) -> frozenset[str]:
+    """The flat tables that ``view`` reads."""
+    queries = (view.rows, *(definition.query for definition in view.definitions.values()))
+    return frozenset[str]().union(*map(inputs, queries))
+
+
+@dataclass
+class _Choosing:
+    view: FlatView
+    tables: Mapping[str, TableDecl]
+    sizes: Sizes
+    knob: Store
+    memory: Memory | None
+    every: bool
+    ways: dict[Storing, Way] = field(default_factory=dict)
+
+    def choice(self) -> Choice:
+        asked = self.way(storing(self.knob, self.view))
+        if asked.cost is None:
+            raise CannotCompile(asked.refused, asked.code)
+        self.consider(asked)
+        fitting = [way for way in self.ways.values() if self.fits(way)]
+        chosen, code, why = self.best(asked, fitting) if fitting else (None, MEMORY, self.too_large())
+        if self.every and chosen is not None:
+            for shape in list(self.view.definitions)[:MOST_BAGS]:
+                self.way(replace(chosen.storing, bags=chosen.storing.bags ^ {shape}))
+        return Choice(chosen, tuple(self.ways.values()), why, code, self.sizes.statistics, self.memory)
+
+    # -- ways
+
+    def way(self, kind: Storing) -> Way:
+        """The program of one way, and what it costs."""
+        if kind not in self.ways:
+            self.ways[kind] = self._compiled(replace(kind, statistics=self.sizes.statistics))
+        return self.ways[kind]
+
+    def _compiled(self, kind: Storing) -> Way:
+        try:
+            program = compile_views(self.tables, {"v": self.view}, store={"v": kind})
+        except CannotCompile as reason:
+            return Way(kind, refused=str(reason), code=reason.code)
+        cost = estimate(program, "v", self.sizes, self.view.rows)
+        scale = self.memory.scale if self.memory else 1.0
+        partners = sum(decl.role in ("aux", "rows") for decl in program.maps.values())
+        return Way(kind, replace(cost, bytes=round(cost.bytes * scale)), len(program.maps), partners)
+
+    def consider(self, asked: Way) -> None:
+        """The ways beside ``asked`` that may be chosen."""
+        is_open = self.every or (self.knob == "auto" and self.is_counted) or not self.fits(asked)
+        if not (asked.maps or self.view.definitions) or (self.knob != "auto" and not is_open):
+            return  # read from tables by keys, or as it was asked for: there is nothing to decide
+        # Where declared keys find every partner, a rule that stores fewer comes to the same.
+        fewer: list[Rule] = ["slices"] if self.way(BY_KEYS).partners else []
+        fewer += ["none"] if fewer and is_open else []
+        more: list[Rule] = ["every"] if is_open else []
+        rules: list[Rule] = ["keys", *fewer, *more]
+        best = min((self.way(Storing(rule)) for rule in rules), key=_score)
+        if not is_open:
+            return
+        shapes = [frozenset({shape}) for shape in self.view.definitions]
+        for bags in shapes if len(shapes) <= MOST_BAGS else [frozenset(self.view.definitions)]:
+            best = min(best, self.way(replace(best.storing, bags=best.storing.bags | bags)), key=_score)
+        self.way(replace(best.storing, rows=True))
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether there is more to go by than declarations."""
+        return all(map(self.sizes.statistics.is_counted, self.sizes.tables))
+
+    # -- choosing
+
+    def fits(self, way: Way) -> bool:
+        return way.cost is not None and (self.memory is None or way.cost.bytes <= self.memory.bytes)
+
+    def best(self, asked: Way, fitting: Sequence[Way]) -> tuple[Way, str, str]:
+        cheapest = min(fitting, key=_score)
+        if asked not in fitting:
+            return (
+                cheapest,
+                MEMORY,
+                (
+                    f"what was asked for would take {_bytes(asked)}, more than the {self.left} there are: "
+                    "of what fits, this is cheapest"
+                ),
+            )
+        if self.knob != "auto":
+            return asked, KNOB, f'store="{self.knob}" asks for it'
+        if not self.is_counted:
+            # What is assumed of columns is no reason to differ; that a reference leads to few rows is.
+            cheapest = min((way for way in fitting if way.storing in (asked.storing, SLICES)), key=_score)
+        if cheapest.score <= CLEARLY * asked.score:
+            return (
+                cheapest,
+                COST,
+                (
+                    f"{cheapest.score:,.3g} operations per change and read, where declared keys alone take "
+                    f"{asked.score:,.3g}"
+                ),
+            )
+        if cheapest.score >= asked.score:
+            return asked, KEYS, "nothing else is cheaper per change and read"
+        return (
+            asked,
+            KEYS,
+            (
+                f"{asked.score:,.3g} operations per change and read, and the cheapest estimate, {cheapest.score:,.3g}, "
+                "is not clearly less"
+            ),
+        )
+
+    def too_large(self) -> str:
+        least = min(
+            (way for way in self.ways.values() if way.cost), key=lambda way: way.cost.bytes if way.cost else 0
+        )
+        return f"the least that can be stored takes {_bytes(least)}, and there are {self.left}"
+
+    @property
+    def left(self) -> str:
+        return f"{self.memory.bytes:,} bytes" if self.memory else ""
+
+
+def _score(way: Way) -> float:
+    return way.score
+
+
+def _bytes(way: Way) -> str:
+    return f"{way.cost.bytes:,} bytes" if way.cost else "no bytes"
