@@ -86,7 +86,10 @@ def test_no_change_walks_through_the_book(name):
     assert name not in db.state.reasons
     loops = [step for step in (*found, *read) if isinstance(step, Find) and len(step.known) < len(step.args)]
     # There is a handful of brokers; nothing else is gone through.
-    assert {program.maps[step.source].columns[0].name.split("_", 1)[-1] for step in loops} <= {"broker_id", "w"}
+    assert {program.maps[step.source].columns[0].name.split("_", 1)[-1] for step in loops} <= {
+        "broker_id",
+        "w",
+    }
     assert {len(step.args) for step in loops} <= {1}
 
 

@@ -14,7 +14,7 @@ from nestling.frontend.sql import translate
 from tests.frontends.sql.worlds import answer, plain
 
 #: Evaluated on read: a table of groups by a count, an inequality inside EXISTS, too many maps.
-NOT_MAINTAINED = {"q8", "q13", "q21", "mst", "vwap"}
+NOT_MAINTAINED = {"q8", "q13", "q21"}
 
 
 #: A stream in which the query finds something.

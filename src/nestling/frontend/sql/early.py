@@ -1,8 +1,8 @@
 """Conditions as early as they can be asked.
 
 Law: ``evaluate(early(e)) = evaluate(e)``. WHERE stands behind all of FROM; a condition on the first of five tables
-would be asked of every combination of the five. ``[t]`` moves out of the loops and folds whose variable it does not use; one
-that may be undefined stays behind the conditions before it.
+would be asked of every combination of the five. ``[t]`` moves out of the loops and folds whose variable it does not
+use; one that may be undefined stays behind the conditions before it.
 """
 
 from __future__ import annotations
@@ -20,14 +20,8 @@ def early(expr: Expr) -> Expr:
     >>> from nestling.calculus.parse import parse, parse_type
     >>> from nestling.calculus.show import show
     >>> catalog = {"R": parse_type("Bag(int)"), "S": parse_type("Bag(int)")}
-    >>> print(show(early(parse("for x in R union for y in S where x < y and x > 1 union sng(y)", catalog))))
-    for x in R union
-    for y in S where x < y and x > 1 union
-      sng(y)
     >>> print(show(early(parse("for x in R union for y in S where x > 1 union sng(y)", catalog))))
-    for x in R where x > 1 union
-    for y in S union
-      sng(y)
+    for x in R where x > 1 union for y in S union sng(y)
     """
     moved: Expr = _early(expr)
     return moved

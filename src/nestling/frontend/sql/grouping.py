@@ -53,8 +53,6 @@ def _sets(part: Any, place: Any, env: Env) -> Sets:
             return [sum(chosen, ()) for chosen in found]
         case exp.GroupingSets():
             return [inner for unit in part.expressions for inner in _of_grouping_set(unit, place, env)]
-        case exp.Column() if part.name.upper() == "ALL" and not part.this.quoted:
-            raise env.error(part, "GROUP BY ALL is not supported", "name the columns")
     return [(place(part),)]
 
 

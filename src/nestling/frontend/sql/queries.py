@@ -8,8 +8,8 @@ from typing import Any
 from sqlglot import exp
 
 from nestling.frontend.sql.context import Common, Env, Rows, only
-from nestling.frontend.sql.ordering import refuse_order
-from nestling.frontend.sql.select import of_select
+from nestling.frontend.sql.ordering import first_rows, is_ordered, keys_of, limit_of
+from nestling.frontend.sql.select import column_names, of_select
 from nestling.frontend.sql.sets import of_set_operation, of_values
 
 
@@ -22,18 +22,38 @@ def of_query(node: Any, env: Env) -> Rows:
             only(
                 node, env, "this", "alias", "with_", "order", "limit", "offset", what="a query in parentheses"
             )
-            refuse_order(node, env)
-            return of_query(node.this, env)
+            return _first_of(node, of_query(node.this, env), env)
         case exp.Select():
-            refuse_order(node, env)
-            return of_select(node, env)
+            return _of_select(node, env)
         case exp.SetOperation():
-            refuse_order(node, env)
-            return of_set_operation(node, env)
+            return _first_of(node, of_set_operation(node, env), env)
         case exp.Values():
             only(node, env, "expressions", "alias")
             return of_values(node, env)
     raise env.error(node, f"{node.key.upper()} is no query", "write SELECT …")
+
+
+def _of_select(node: Any, env: Env) -> Rows:
+    if not is_ordered(node, env):
+        return of_select(node, env)
+    keys = keys_of(node, column_names(node), env)
+    others = [key.node for key in keys if key.column is None]
+    if others and node.args.get("distinct") is not None:
+        raise env.error(others[0], "distinct rows are ordered by their columns", "add it to the select list")
+    return first_rows(of_select(node, env, others), keys, limit_of(node, env), env)
+
+
+def _first_of(node: Any, rows: Rows, env: Env) -> Rows:
+    """The first of ``rows``, where ``node`` says how many and in which order."""
+    if not is_ordered(node, env):
+        return rows
+    keys = keys_of(node, rows.names, env)
+    for key in keys:
+        if key.column is None:
+            raise env.error(
+                key.node, "these rows are ordered by their columns", "name a column, or its place"
+            )
+    return first_rows(rows, keys, limit_of(node, env), env)
 
 
 def _with_common(node: Any, env: Env) -> Env:

@@ -22,9 +22,10 @@ from nestling.frontend.sql.context import Env, Rows, Run, only
 from nestling.frontend.sql.convert import converted
 from nestling.frontend.sql.declare import declared
 from nestling.frontend.sql.joins import columns
+from nestling.frontend.sql.queries import of_query
 from nestling.frontend.sql.tables import of_name
 from nestling.frontend.sql.text import Text
-from nestling.frontend.sql.translate import expression, of_query, of_tree
+from nestling.frontend.sql.translate import expression, of_tree
 from nestling.frontend.sql.values import Null, Row, Value, of_term, singleton
 
 Query: TypeAlias = Callable[[Mapping[str, Type]], Expr]
@@ -201,9 +202,14 @@ def _inserted(tree: Any, env: Env) -> tuple[str, Expr]:
 
     if isinstance(tree.expression, exp.Values):
         # Value by value: a string written out becomes what its column is.
-        parts = [p.expressions if isinstance(p, exp.Tuple) else [p] for p in tree.expression.expressions]
-        rows = [env.run.enclosed(lambda p=p: row([env.value(v) for v in p], tree.expression)) for p in parts]
-        return name, _checked(union(record, *rows))
+        tuples = [p.expressions if isinstance(p, exp.Tuple) else [p] for p in tree.expression.expressions]
+
+        def rows() -> Expr:
+            return union(
+                record, *(row([env.value(part) for part in parts], tree.expression) for parts in tuples)
+            )
+
+        return name, _checked(env.run.enclosed(rows))
     found = env.query(tree.expression)
     var = env.run.var("x", found.expr)
     own = element_type(found.expr)

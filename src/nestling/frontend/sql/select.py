@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlglot import exp
 
@@ -35,18 +35,18 @@ _PARTS = (
 )  # fmt: skip
 
 
-def of_select(node: Any, env: Env) -> Rows:
-    """The rows of a SELECT."""
+def of_select(node: Any, env: Env, others: Sequence[Any] = ()) -> Rows:
+    """The rows of a SELECT; the values of ``others`` stand behind its columns."""
     only(node, env, *_PARTS, what="SELECT")
     if not node.expressions:
         raise env.error(node, "SELECT names no column", "write SELECT * or name the columns")
     names: list[str] = []
-    if is_grouped(node):
-        expr = env.run.enclosed(lambda: _grouped(node, env, names))
+    if is_grouped(node) or any(map(calls, others)):
+        expr = env.run.enclosed(lambda: _grouped(node, env, names, others))
     else:
 
         def finish(inner: Env) -> Expr:
-            return _select_row(node, inner, names)
+            return _select_row(node, inner, names, others)
 
         expr = env.run.enclosed(lambda: _filtered(node, env, finish))
     distinct = node.args.get("distinct")
@@ -77,11 +77,26 @@ def aliases(node: Any) -> dict[str, Any]:
     return {item.alias.lower(): item.this for item in items}
 
 
-def _select_row(node: Any, env: Env, names: list[str]) -> Expr:
+def column_names(node: Any) -> list[str]:
+    """What the columns of a SELECT are called, as far as that is known before it is read: not behind a ``*``."""
+    found: list[str] = []
+    for item in node.expressions:
+        if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
+            break
+        found.append(_name(item, len(found)))
+    return found
+
+
+def _select_row(node: Any, env: Env, names: list[str], others: Sequence[Any]) -> Expr:
     inner = replace(env, aliases=aliases(node))
     return with_generators(
-        node, inner, lambda place: singleton(row_of(items(node, place, names)), env.run.site)
+        node, inner, lambda place: singleton(_row(node, place, names, others), env.run.site)
     )
+
+
+def _row(node: Any, env: Env, names: list[str], others: Sequence[Any]) -> Value:
+    hidden = [(f"·{i}", stored(env.value(part), part, env)) for i, part in enumerate(others)]
+    return row_of([*items(node, env, names), *hidden])
 
 
 def items(node: Any, env: Env, names: list[str]) -> list[tuple[str, Value]]:
@@ -110,6 +125,10 @@ def _name(item: Any, place: int) -> str:
     return f"_{place}"
 
 
+#: The names of the columns, to be filled in, and what stands behind them.
+Shape: TypeAlias = tuple[list[str], Sequence[Any]]
+
+
 @dataclass
 class Grouping:
     """What the two places of a grouped query share."""
@@ -120,16 +139,18 @@ class Grouping:
     inner: Env | None = None
 
 
-def _grouped(node: Any, env: Env, names: list[str]) -> Expr:
-    source, grouping, sets = grouped_source(node, env)
+def _grouped(node: Any, env: Env, names: list[str], others: Sequence[Any]) -> Expr:
+    source, grouping, sets = grouped_source(node, env, others)
     if sets is None:
         rows = env.run.let("rows", source)
-        return env.run.enclosed(lambda: _group_row(node, env, grouping, rows, None, (), names))
-    parts = [_of_set(node, env, grouping, source, chosen, sets, names) for chosen in sets]
+        return env.run.enclosed(lambda: _group_row(node, env, grouping, rows, None, (), (names, others)))
+    parts = [_of_set(node, env, grouping, source, chosen, sets, (names, others)) for chosen in sets]
     return union(element_type(parts[0]), *parts)
 
 
-def grouped_source(node: Any, env: Env) -> tuple[Expr, Grouping, list[tuple[int, ...]] | None]:
+def grouped_source(
+    node: Any, env: Env, others: Sequence[Any] = ()
+) -> tuple[Expr, Grouping, list[tuple[int, ...]] | None]:
     """The rows that are grouped, what they hold, and the grouping sets: ``None`` for one group of everything."""
     grouping = Grouping()
     sets: list[list[tuple[int, ...]] | None] = [None]
@@ -139,7 +160,7 @@ def grouped_source(node: Any, env: Env) -> tuple[Expr, Grouping, list[tuple[int,
         nodes, sets[0] = grouping_sets(node, place)
         grouping.keys = [_key(part, place) for part in nodes]
         grouping.scope, grouping.inner = inner.scopes[0], place
-        for part in (*node.expressions, *_having(node)):
+        for part in (*node.expressions, *_having(node), *others):
             for call_ in calls(part):
                 grouping.calls[id(call_)] = read_call(call_, place)
         return singleton(row_of(_fields(grouping)), env.run.site)
@@ -184,7 +205,7 @@ def _of_set(
     source: Expr,
     chosen: tuple[int, ...],
     sets: Any,
-    names: list[str],
+    shape: Shape,
 ) -> Expr:
     """The rows of one grouping set: the groups by the chosen keys, the others null."""
     row = env.run.var("r", source)
@@ -195,7 +216,7 @@ def _of_set(
     values = tuple(
         _key_value(i, chosen, key_var, grouping, i in wide, node, env) for i in range(len(grouping.keys))
     )
-    body = env.run.enclosed(lambda: _group_row(node, env, grouping, rows, key_var, values, names))
+    body = env.run.enclosed(lambda: _group_row(node, env, grouping, rows, key_var, values, shape))
     return Group(row, source, key, key_var, rows, body)
 
 
@@ -219,14 +240,14 @@ def _group_row(
     rows: Expr,
     key: Var | None,
     keys: Sequence[Value],
-    names: list[str],
+    shape: Shape,
 ) -> Expr:
     """The row of a group, where HAVING holds."""
     place = group_place(node, env, grouping, rows, key is not None, keys)
     having = _having(node)
 
     def finish(inner: Env) -> Expr:
-        return singleton(row_of(items(node, inner, names)), env.run.site)
+        return singleton(_row(node, inner, *shape), env.run.site)
 
     if not having:
         return finish(place)
