@@ -88,7 +88,8 @@ def calls(node: Any) -> list[Any]:
 
 
 def _window_parts(node: Any) -> list[Any]:
-    parts = [*node.this.iter_expressions(), *(node.args.get("partition_by") or ())]
+    over = node.this.this if isinstance(node.this, exp.Filter) else node.this
+    parts = [*over.iter_expressions(), *(node.args.get("partition_by") or ())]
     return parts + ([node.args["order"]] if node.args.get("order") is not None else [])
 
 

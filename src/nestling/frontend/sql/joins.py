@@ -219,7 +219,7 @@ def _outer_join(before: Sequence[Step], step: Step, env: Env) -> tuple[Expr, Cal
 
     def left_row(inner: Env) -> Expr:
         place["left"] = inner.scopes[0]
-        return singleton(_row(inner.scopes[0]), env.run.site)
+        return singleton(record_of(inner.scopes[0]), env.run.site)
 
     left = _loops(before, env, left_row)
     if isinstance(step.node, exp.Lateral):
@@ -237,7 +237,7 @@ def _padded(
 
     def pair(build: Callable[[Scope, Scope], Expr]) -> tuple[Any, Any, Expr]:
         one, two = run.var("l", left), run.var(alias, rows.expr)
-        ours, theirs = _held(left_scope, one), columns(alias, rows, two)
+        ours, theirs = held(left_scope, one), columns(alias, rows, two)
         return one, two, build(ours, theirs)
 
     def matching(body: Expr, ours: Scope, theirs: Scope) -> Expr:
@@ -249,13 +249,13 @@ def _padded(
     def whole(ours: Scope | None, theirs: Scope | None) -> Expr:
         one = _nullable(ours, left_scope, pads["left"], step, env)
         two = _nullable(theirs, _sample(alias, rows, env), pads["right"], step, env)
-        return singleton(_row((*one, *two)), run.site)
+        return singleton(record_of((*one, *two)), run.site)
 
     one, two, body = pair(lambda ours, theirs: matching(whole(ours, theirs), ours, theirs))
     parts = [for_(one, left, for_(two, rows.expr, body))]
     if step.kind in ("left", "full"):
         one, two, body = pair(lambda ours, theirs: matching(YES, ours, theirs))
-        lonely = absent(for_(two, rows.expr, body), env, lambda _: whole(_held(left_scope, one), None))
+        lonely = absent(for_(two, rows.expr, body), env, lambda _: whole(held(left_scope, one), None))
         parts.append(for_(one, left, lonely))
     if step.kind in ("right", "full"):
         one, two, body = pair(lambda ours, theirs: matching(YES, ours, theirs))
@@ -283,13 +283,13 @@ def _sample(alias: str, rows: Rows, env: Env) -> Scope:
     return columns(alias, rows, env.run.var(alias, rows.expr))
 
 
-def _row(scope: Scope) -> Row:
+def record_of(scope: Scope) -> Row:
     """The columns of ``scope`` as one record; what may not be used is left out."""
     return row_of([(column.name, column.value) for column in scope if not isinstance(column.value, Barred)])
 
 
-def _held(scope: Scope, var: Any) -> Scope:
-    """``scope`` with its values taken from the record of ``_row``."""
+def held(scope: Scope, var: Any) -> Scope:
+    """``scope`` with its values taken from the record of ``record_of``."""
     names = iter(_names(var.type))
     return tuple(
         column

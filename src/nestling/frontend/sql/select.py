@@ -28,6 +28,7 @@ from nestling.frontend.sql.joins import from_clause
 from nestling.frontend.sql.nested import with_generators
 from nestling.frontend.sql.tables import row_of
 from nestling.frontend.sql.values import Barred, Many, One, Value, as_term, of_term, shown, singleton, type_of
+from nestling.frontend.sql.windows import windows, with_windows
 
 _PARTS = (
     "expressions", "from_", "joins", "laterals", "where", "group", "having", "distinct", "with_", "hint",
@@ -48,7 +49,13 @@ def of_select(node: Any, env: Env, others: Sequence[Any] = ()) -> Rows:
         def finish(inner: Env) -> Expr:
             return _select_row(node, inner, names, others)
 
-        expr = env.run.enclosed(lambda: _filtered(node, env, finish))
+        def source(rest: Any) -> Expr:
+            return _filtered(node, env, rest)
+
+        over = windows([*node.expressions, *others])
+        expr = env.run.enclosed(
+            lambda: with_windows(node, over, source, env, finish) if over else source(finish)
+        )
     distinct = node.args.get("distinct")
     if distinct is not None:
         only(distinct, env, what="DISTINCT")
@@ -153,6 +160,10 @@ def grouped_source(
 ) -> tuple[Expr, Grouping, list[tuple[int, ...]] | None]:
     """The rows that are grouped, what they hold, and the grouping sets: ``None`` for one group of everything."""
     grouping = Grouping()
+    for window in windows([*node.expressions, *others]):
+        raise env.error(
+            window, "a window over groups is not supported", "group in FROM (SELECT … GROUP BY …) first"
+        )
     sets: list[list[tuple[int, ...]] | None] = [None]
 
     def finish(inner: Env) -> Expr:

@@ -104,7 +104,8 @@ def _words(trees: list[Any]) -> list[str]:
                 found.append(str(node.name or node.key).upper())
             if isinstance(node, exp.Cast):
                 found += _WORDS_OF_CAST
-            found += [str(part).upper() for part in node.args.values() if isinstance(part, str)]
+            texts = [part for part in node.args.values() if isinstance(part, str)]
+            found += [word for text in texts for word in (text.upper(), *text.upper().split()[:-1])]
             found += _WORDS.get(type(node), ())
     return found
 
