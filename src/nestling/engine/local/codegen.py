@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from nestling.calculus.show import show
 from nestling.engine.local.loops import Loops, key_of, needs, read_group
-from nestling.engine.local.merge import single_changes, sources, together
+from nestling.engine.local.merge import single_changes, sources, summed, together
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store, identifier, statements, stores
@@ -33,6 +33,18 @@ RESERVED = (
     "part",
     "ordered",
     "change",
+    "changes",
+    "group",
+    "groups",
+    "value",
+    "keys",
+    "at",
+    "low",
+    "high",
+    "is_true",
+    "was_true",
+    "bound_new",
+    "bound_old",
     "EMPTY",
     "NOTHING",
     "Label",
@@ -94,7 +106,7 @@ class _Writer:
             for group in together(trigger.actions):
                 match group[0]:
                     case Add():
-                        self.adds([add for add in group if isinstance(add, Add)], 0, scope)
+                        self.adds(summed([add for add in group if isinstance(add, Add)]), 0, scope)
                     case Write(table) if table in self.kept:
                         write_row(self.out, self.stores[table], columns)
                     case Propagate():
@@ -173,13 +185,14 @@ class _Writer:
         else:
             target = f"{key_of(keys) if keys else '_'}, {_cell(changes)}"
             self.out.open(f"for {target} in change_{store.python}.items():")
-        self.out.line(f"{_unpacked(old)} = {_stored_cell(store, keys)}")
+        names = old[0] if store.width == 1 and not store.is_cell else _unpacked(old)
+        self.out.line(f"{names} = {_stored_cell(store, keys)}")
         for o, n, c in zip(old, new, changes, strict=True):
             self.out.line(f"{n} = {o} + {c}")
         for _, adds in action.events:
             for add in adds:
                 self.adds([add], 0, scope)
-        add_to(self.out, store, keys, changes)
+        add_to(self.out, store, keys, changes, new)
         self.out.close_to(depth)
 
     def propagate_entries(self, action: Propagate, store: Store, scope: Scope) -> None:
@@ -281,5 +294,5 @@ def _stored_cell(store: Store, keys: Sequence[str]) -> str:
     if store.is_cell:
         return store.python
     if store.width == 1:
-        return f"({store.python}.get({key_of(keys)}, 0),)"
+        return f"{store.python}.get({key_of(keys)}, 0)"
     return f"{store.python}.get({key_of(keys)}, ({', '.join('0' * store.width)}))"

@@ -34,10 +34,10 @@ class LocalEngine:
         self.source = generate(program, keep_tables)
         self.names = {**namespace(), **_helpers()}
         for store in self.stores.values():
-            self.names[store.python] = [0] * store.width if store.is_cell else {}
-            self.names |= {store.index(known): {} for known in store.patterns}
-            self.names |= {store.order(known): {} for known in store.sorted}
-        self.stored: dict[str, Any] = {n: self.names[s.python] for n, s in self.stores.items()}
+            self.names |= {name: [0] * store.width if store.is_cell else {} for name in store.dictionaries}
+        self.stored: dict[str, Any] = {
+            name: self.names[store.slices or store.python] for name, store in self.stores.items()
+        }
         # The source is our own: made from the program, with literals through repr only.
         exec(compile(self.source, "<nestling trigger program>", "exec"), self.names)
         self.triggers: dict[str, Callable[[Row, int], None]] = {
@@ -79,7 +79,8 @@ class LocalEngine:
             self.stored[store.name][:] = cell
             return
         value = cell[0] if store.width == 1 else list(cell)
-        self.stored[store.name][_key(key)] = value
+        if not store.slices:
+            self.stored[store.name][_key(key)] = value
         for known in store.patterns:
             index = self.names[store.index(known)].setdefault(_key([key[i] for i in known]), {})
             index[_key([key[i] for i in store.free(known)])] = value
@@ -108,6 +109,16 @@ class LocalEngine:
             }
         if store.is_cell:
             return {(): tuple(stored)} if any(stored) else {}
+        if store.slices:
+            (known,) = store.patterns
+            order = sorted(range(store.arity), key=(*known, *store.free(known)).__getitem__)
+            return {
+                _arranged(
+                    (*_parts(bound, len(known)), *_parts(free, store.arity - len(known))), order
+                ): _cell(cell)
+                for bound, part in stored.items()
+                for free, cell in part.items()
+            }
         return {_parts(key, store.arity): _cell(cell) for key, cell in stored.items()}
 
     def read(self, view: str) -> ZBag:
@@ -207,8 +218,7 @@ class LocalEngine:
         if store.is_cell:
             self.stored[name][:] = [0] * store.width
         else:
-            indexes = [*map(store.index, store.patterns), *map(store.order, store.sorted)]
-            for dictionary in (store.python, *indexes):
+            for dictionary in store.dictionaries:
                 self.names[dictionary].clear()
         for key, cell in cells.items():
             self._put(store, key, cell)
@@ -251,6 +261,10 @@ def _key(parts: Iterable[Any]) -> Any:
 
 def _parts(key: Any, arity: int) -> Row:
     return (key,) if arity == 1 else key
+
+
+def _arranged(columns: Row, order: list[int]) -> Row:
+    return tuple([columns[i] for i in order])
 
 
 def _cell(cell: Any) -> tuple[Any, ...]:

@@ -6,7 +6,10 @@ Law (9): a trigger means the same whether its statements are run one after the o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from nestling.calculus.build import call, const
+from nestling.calculus.terms import Term
 from nestling.engine.local.ranges import Between, local_steps
 from nestling.engine.local.storage import Store
 from nestling.program.statements import (
@@ -31,6 +34,33 @@ def together(actions: Sequence[Action]) -> list[list[Action]]:
         else:
             groups.append([action])
     return groups
+
+
+def summed(adds: Sequence[Add]) -> list[Add]:
+    """Statements that add to the same key by the same steps, as one: a self-join is changed from both sides."""
+    found: list[Add] = []
+    for add in adds:
+        if found and _same_key(found[-1], add):
+            last, other = found[-1].statement, add.statement
+            found[-1] = replace(
+                found[-1], statement=replace(last, amounts=_sums(last.amounts, other.amounts))
+            )
+        else:
+            found.append(add)
+    return found
+
+
+def _same_key(one: Add, other: Add) -> bool:
+    left, right = one.statement, other.statement
+    return (one.later, left.target, left.keys, left.steps) == (
+        other.later, right.target, right.keys, right.steps,
+    )  # fmt: skip
+
+
+def _sums(left: Sequence[Term], right: Sequence[Term]) -> tuple[Term, ...]:
+    return tuple(
+        call("*", const(2), a) if a == b else call("+", a, b) for a, b in zip(left, right, strict=True)
+    )
 
 
 def _fits(group: list[Action], add: Add) -> bool:
