@@ -32,7 +32,7 @@ from nestling.transform.shred import shred
 from nestling.transform.simplify import simplify
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.compile import CannotCompile
-from nestling.transform.viewlet.components import Store
+from nestling.transform.viewlet.storing import Store
 from nestling.transform.viewlet.watch import watches
 from nestling.values.bag import EMPTY, ZBag
 from nestling.values.label import Label

@@ -12,7 +12,7 @@ from typing import assert_never
 from nestling.calculus.aggregates import AGGREGATES
 from nestling.calculus.countwise import OPERATORS
 from nestling.calculus.terms import Term, Var
-from nestling.program.flat import ORDERED, Atom, Bound, Lift, Monomial, Pointwise, Query
+from nestling.program.flat import Atom, Bound, Lift, Monomial, Pointwise, Query, first_of, is_ordered
 from nestling.program.order import check_order, refuse
 from nestling.program.phrases import Phrases
 from nestling.program.show import event_vars, show_query, show_statement
@@ -42,7 +42,7 @@ from nestling.program.steps import binds, plans, uses
 from nestling.program.traverse import exact_columns, is_safe, term_vars
 
 NESTED = ("lift", "count")
-ROLES = ("rows", "aux", *NESTED, "watch")
+ROLES = ("rows", "bags", "aux", *NESTED, "watch")
 
 
 def check_program(program: Program) -> None:
@@ -99,7 +99,7 @@ class _Checker:
                 case Atom(table, args):
                     _same(len(args), len(self.table(table).columns), f"columns of {table} in {name}")
                 case Lift(_, aggregate, query, args, bounds):
-                    extra = aggregate in ORDERED or bool(bounds)
+                    extra = is_ordered(aggregate) or bool(bounds)
                     _same(len(args) + extra, len(query.keys), f"{aggregate} in {name}")
                     self.query(name, query)
                 case Pointwise(operator, query, args):
@@ -215,7 +215,7 @@ class _Checker:
 
     def measure(self, step: Measure) -> None:
         decl = self.map(step.source)
-        if step.aggregate not in AGGREGATES or decl.role not in NESTED:
+        if not (step.aggregate in AGGREGATES or first_of(step.aggregate)) or decl.role not in NESTED:
             refuse(f"{step.aggregate} reads {step.source}")
         if decl.order != _order_for(step):
             refuse(f"{step.aggregate} reads {step.source}, which is {'not ' * (not decl.ordered)}in order")
@@ -242,4 +242,4 @@ class _Checker:
 def _order_for(step: Measure) -> Order:
     if step.bounds:
         return "sums"
-    return "values" if step.aggregate in ORDERED else ""
+    return "values" if is_ordered(step.aggregate) else ""

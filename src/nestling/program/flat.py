@@ -30,6 +30,22 @@ Shape: TypeAlias = "tuple[int, tuple[Shape | None, ...]]"
 ORDERED = ("min", "max", "count_distinct")
 
 
+def of_first(limit: int, greatest: bool) -> str:
+    """The name of the aggregate whose value is the bag of the first, or last, ``limit`` values."""
+    return f"{'last' if greatest else 'first'}_{limit}"
+
+
+def first_of(aggregate: str) -> tuple[int, bool] | None:
+    """The limit of such an aggregate, and whether it takes the greatest; ``None`` of any other."""
+    name, _, limit = aggregate.partition("_")
+    return (int(limit), name == "last") if name in ("first", "last") else None
+
+
+def is_ordered(aggregate: str) -> bool:
+    """Whether ``aggregate`` needs the values themselves."""
+    return aggregate in ORDERED or first_of(aggregate) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Bound:
     """``k operator term`` — of the last key of a query; ``operator`` is one of ``<``, ``<=``, ``>``, ``>=``."""

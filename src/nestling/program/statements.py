@@ -42,10 +42,11 @@ class TableDecl:
 class MapDecl:
     """A stored map: measures under keys, always equal to the meaning of its query.
 
-    ``role`` is what it is for: ``rows`` (part of a view's answer), ``aux`` (a delta's partner), ``lift`` and
-    ``count`` (read by an aggregate or a count-wise operator), ``watch`` (what was added to the query since it
-    was last emptied: a change log, and the one role whose map is not equal to its query). ``order``: how the last
-    key is kept. ``positive``: its counts cannot be negative, so an entry whose count is zero is gone.
+    ``role`` is what it is for: ``rows`` (part of a view's answer), ``bags`` (inner bags, whole), ``aux`` (a delta's
+    partner), ``lift`` and ``count`` (read by an aggregate or a count-wise operator), ``watch`` (what was added to
+    the query since it was last emptied: a change log, and the one role whose map is not equal to its query).
+    ``order``: how the last key is kept. ``positive``: its counts cannot be negative, so an entry whose count is zero
+    is gone.
     """
 
     name: str
@@ -233,6 +234,15 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """A ``part`` of a view that is not stored as it was asked for: ``why``, and in a word, ``code``."""
+
+    part: str
+    code: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class ViewPlan:
     """How to read a view: its rows, those with a given first column, and the inner bag of a label by its shape."""
 
@@ -241,6 +251,7 @@ class ViewPlan:
     rows: Plan
     lookup: Plan | None
     definitions: Mapping[Shape, Plan]
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

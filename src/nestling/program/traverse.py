@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, assert_never
 
+from nestling.calculus.build import leaves
 from nestling.calculus.terms import Field, Term, Tuple, Var
 from nestling.calculus.traverse import map_children, walk
 from nestling.calculus.types import UNIT, Scalar
@@ -111,8 +112,9 @@ def is_ready(factor: Factor, bound: Set[str]) -> bool:
     match factor:
         case Test():
             return factor_vars(factor) <= bound
-        case Unnest(bag, _):
-            return term_vars(bag) <= bound
+        case Unnest(bag, pattern):
+            computed = (leaf for leaf in leaves(pattern) if not isinstance(leaf, Var))
+            return term_vars(bag, *computed) <= bound
         case Lift(var):
             return factor_vars(factor) - {var.name} <= bound
         case Atom(_, args) | Pointwise(_, _, args):

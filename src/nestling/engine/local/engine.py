@@ -16,6 +16,7 @@ from nestling.program.meaning import meaning
 from nestling.program.statements import Program
 from nestling.program.traverse import exact_columns
 from nestling.storage.ordered import OrderedMap
+from nestling.values.bag import EMPTY as NONE
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
 
@@ -247,6 +248,8 @@ def _helpers() -> dict[str, Any]:
         "bisect_left": bisect_left,
         "bisect_right": bisect_right,
         "insort": insort,
+        "read_first": lambda ordered, limit: NONE if ordered is None else ZBag(ordered.smallest(limit)),
+        "read_last": lambda ordered, limit: NONE if ordered is None else ZBag(ordered.largest(limit)),
         "read_ordered_min": lambda ordered: None if ordered is None else ordered.first(),
         "read_ordered_max": lambda ordered: None if ordered is None else ordered.last(),
         "read_ordered_count_distinct": lambda ordered: 0 if ordered is None else len(ordered),

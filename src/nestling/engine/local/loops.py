@@ -10,7 +10,7 @@ from nestling.engine.local.ranges import Between, Flip, Shift
 from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store
 from nestling.engine.local.terms import Scope, is_nullable, python, truth, tuple_of
-from nestling.program.flat import Bound
+from nestling.program.flat import Bound, first_of
 from nestling.program.statements import Assign, Both, Check, Combine, Each, Find, Measure, Range, Step
 from nestling.program.steps import uses
 from nestling.program.traverse import term_vars
@@ -292,6 +292,9 @@ def read_cell(aggregate: str, cell: Sequence[str]) -> str:
 
 def read_group(store: Store, aggregate: str, key: str, measures: Sequence[int] = (0,)) -> str:
     """An aggregate of one group of a map, whether or not it has rows."""
+    taken = first_of(aggregate)
+    if taken is not None:
+        return f"read_{'last' if taken[1] else 'first'}({store.python}.get({key}), {taken[0]})"
     if store.is_ordered:
         return f"read_ordered_{aggregate}({store.python}.get({key}))"
     if store.is_cell:

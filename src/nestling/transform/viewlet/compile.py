@@ -1,4 +1,4 @@
-"""From flat views to one program: which maps to store, and what maintains each.
+"""The maps of a program, and what maintains each.
 
 A view is read by plans over maps, and a map is maintained by statements over maps; both come from the same step:
 given the variables that are known (a label's environment, a row that arrived), the rest of a monomial falls
@@ -11,13 +11,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Term, Var
 from nestling.calculus.traverse import Names
-from nestling.calculus.types import INT, Scalar
-from nestling.program.flat import ORDERED, Atom, Bound, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
+from nestling.calculus.types import INT
+from nestling.program.flat import (
+    Atom,
+    Bound,
+    Factor,
+    Lift,
+    Monomial,
+    Pointwise,
+    Query,
+    Test,
+    Unnest,
+    is_ordered,
+)
 from nestling.program.statements import (
     Both,
     Check,
@@ -28,33 +39,28 @@ from nestling.program.statements import (
     MapDecl,
     Measure,
     Order,
-    Plan,
-    Program,
     Range,
     Statement,
     Step,
     TableDecl,
-    ViewPlan,
 )
 from nestling.program.traverse import (
     Parts,
-    exact_columns,
     in_order,
     is_safe,
     parts,
     substitute_term,
 )
-from nestling.transform.lower import FlatView
 from nestling.transform.plan import Unplannable, plan
-from nestling.transform.viewlet.components import Store, split
 from nestling.transform.viewlet.components import Stored as Component
+from nestling.transform.viewlet.components import split
 from nestling.transform.viewlet.events import replaced, row_deltas, subsets
-from nestling.transform.viewlet.lookups import around, asked
 from nestling.transform.viewlet.naming import apart, renamed
 from nestling.transform.viewlet.references import without_implied
-from nestling.transform.viewlet.schedule import TIMES, triggers
+from nestling.transform.viewlet.refusals import in_a_line, unbound
+from nestling.transform.viewlet.schedule import TIMES
 from nestling.transform.viewlet.signs import can_be_ordered, is_positive
-from nestling.transform.viewlet.slices import share_slices
+from nestling.transform.viewlet.storing import BY_KEYS, Storing
 
 #: More maps than this for one view: re-evaluate it instead, and say so.
 MOST_MAPS = 100
@@ -62,44 +68,22 @@ MOST_MAPS = 100
 
 NESTED = ("lift", "count")
 
-#: Maps over one body are one map with all their measures. Which these are is known after a round of compiling.
-ROUNDS = 4
-
 #: What tells a map from every other: its body, its order, and whether it is nested.
 Identity: TypeAlias = tuple[tuple[Monomial, ...], Order, bool]
 Weights: TypeAlias = tuple[Term, ...]
 
 
 class CannotCompile(Exception):
-    """A query that no set of maps maintains; it is evaluated by the reference when it is read."""
+    """A query that no set of maps maintains; it is evaluated by the reference when it is read.
 
-
-def compile_views(
-    tables: Mapping[str, TableDecl],
-    views: Mapping[str, FlatView],
-    watched: Mapping[str, Query] | None = None,
-    store: Mapping[str, Store] | None = None,
-) -> Program:
-    """The program that maintains ``views`` over ``tables``, and logs what changes in the ``watched`` queries.
-
-    Equal maps are stored once. ``store`` has the materialisation knob of views that do not leave it at ``"auto"``.
+    ``code`` tells in a word what stands in the way.
     """
-    wanted: dict[Identity, tuple[Weights, ...]] = {}
-    of_rows = frozenset(column.name for table in tables.values() for column in table.columns) | {"times"}
-    for _ in range(ROUNDS):
-        compiler = Compiler(dict(tables), wanted, names=Names(of_rows))
-        plans = {}
-        for name, view in views.items():
-            compiler.store = (store or {}).get(name, "auto")
-            plans[name] = compiler.view(name, view)
-        compiler.store = "auto"
-        for name, query in (watched or {}).items():
-            compiler.watch(name, query)
-        totals = compiler.totals(watched or {})
-        if compiler.wanted == wanted:
-            break
-        wanted = compiler.wanted
-    return Program(tables, compiler.maps, triggers(tables, compiler.rows, compiler.events), plans, totals)
+
+    UNBOUND, NEGATIVE, TWICE, CAP = "UNBOUND", "NEGATIVE", "TWICE", "CAP"
+
+    def __init__(self, what: str, code: str) -> None:
+        super().__init__(what)
+        self.code = code
 
 
 @dataclass(frozen=True)
@@ -137,51 +121,28 @@ class Compiler:
     events: dict[str, list[tuple[Event, Statement]]] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     most: int = MOST_MAPS
-    store: Store = "auto"
+    storing: Storing = BY_KEYS
 
-    def view(self, name: str, view: FlatView) -> ViewPlan:
-        self.most = len(self.maps) + MOST_MAPS
-        definitions = {
-            shape: self.read(d.params, d.query, len(d.params)) for shape, d in view.definitions.items()
+    def kept(self) -> dict[str, Any]:
+        """All that compiling a part of a view adds to, to go back to where the part has no program."""
+        lists = {
+            name: {key: list(items) for key, items in getattr(self, name).items()}
+            for name in ("by_identity", "rows", "events")
         }
-        return ViewPlan(name, view.element, self.read((), view.rows), self.lookup(view.rows), definitions)
+        return lists | {"maps": dict(self.maps), "wanted": dict(self.wanted)}
 
     def fresh(self, like: str) -> str:
         """A name for a variable of a statement, apart from every name that a query can have."""
         return self.names.fresh(f"·{like}")
 
-    def lookup(self, rows: Query) -> Plan | None:
-        """How to find the rows with a given first column, where it is a scalar."""
-        if not rows.keys or not isinstance(rows.keys[0].type, Scalar):
-            return None
-        params = (Var(self.fresh("first"), rows.keys[0].type),)
-        return self.read(params, asked(rows, params, (0,)))
-
-    def totals(self, watched: Mapping[str, Query]) -> dict[str, Plan]:
-        """How to find the rows around an inner bag that is watched: straight in the tables, without maps."""
-        self.store, found = "counts", {}
-        for name, query in around(watched).items():
-            places = exact_columns(query)
-            params = tuple(Var(self.fresh(f"at{i}"), query.keys[i].type) for i in places)
-            found[name] = self.read(params, asked(query, params, places))
-        return found
-
     def watch(self, name: str, query: Query) -> None:
         """Log what is added to ``query``."""
         if not is_safe(query):
-            raise CannotCompile(f"the change is not bound by what is stored: {query}")
+            raise CannotCompile(unbound(query), CannotCompile.UNBOUND)
         self.most = len(self.maps) + MOST_MAPS
         self.maps[name] = MapDecl(name, query, "watch", "it is watched")
         for monomial in query.monomials:
             self.maintain(name, monomial)
-
-    def read(self, params: tuple[Var, ...], query: Query, skipped: int = 0) -> Plan:
-        """How to find the entries of ``query`` for given ``params``: as if these were an event."""
-        if not is_safe(query, {param.name for param in params}):
-            raise CannotCompile(f"the answer is not bound by what is stored: {query}")
-        monomials = [apart(monomial, params, self.names) for monomial in query.monomials]
-        statements = [self.statement("", monomial, params, (), "rows") for monomial in monomials]
-        return Plan(params, share_slices(statements), skipped)
 
     def stored(self, query: Query, role: str, why: str, order_: Order = "") -> Stored:
         """The map that holds ``query``, made if there is none yet, and where in it the query's measures stand."""
@@ -195,11 +156,14 @@ class Compiler:
             if set(split_.measures) <= set(candidate.weights):
                 return candidate.at(split_.measures, order)
         if not is_safe(query):
-            raise CannotCompile(f"a map needs every key bound by a row: {query}")
+            raise CannotCompile(unbound(query), CannotCompile.UNBOUND)
         if not can_be_ordered(query, order_):
-            raise CannotCompile(f"values in order, of a bag that may have negative counts: {query}")
+            raise CannotCompile(
+                f"values in order, of a bag that may have negative counts: {in_a_line(query)}",
+                CannotCompile.NEGATIVE,
+            )
         if len(self.maps) >= self.most:
-            raise CannotCompile(f"more than {MOST_MAPS} maps")
+            raise CannotCompile(f"it would take more than {MOST_MAPS} maps", CannotCompile.CAP)
         weights = tuple(dict.fromkeys((*self.known.get(key, ()), *split_.measures)))
         return self.make(key, split_, weights, query, role, why).at(split_.measures, order)
 
@@ -240,7 +204,7 @@ class Compiler:
     def follow(self, target: str, monomial: Monomial, name: str, factors: list[Lift | Pointwise]) -> None:
         """What a change of map ``name`` adds to ``monomial``, which reads it in ``factors``."""
         if self.maps[name].ordered and len(factors) > 1:
-            raise CannotCompile("two ordered aggregates of one map in one product")
+            raise CannotCompile("min or max of one bag twice in one condition or row", CannotCompile.TWICE)
         for chosen in subsets(factors):
             event = self.event(name, chosen[0])
             statement = self.passed_on(target, monomial, event, chosen)
@@ -279,7 +243,9 @@ class Compiler:
         decl = self.maps[name]
         if decl.order == "values" and isinstance(factor, Lift):
             keys = tuple(Var(f"·{name}_k{i}", k.type) for i, k in enumerate(decl.columns[:-1]))
-            old, new = Var(f"·{name}_old", factor.var.type), Var(f"·{name}_new", factor.var.type)
+            # Several aggregates may read one map, each with its own before and after.
+            read = f"·{name}_{factor.aggregate}"
+            old, new = (Var(f"{read}_{when}", factor.var.type) for when in ("old", "new"))
             return Event(keys, (old,), (new,), factor.aggregate)
         keys = tuple(Var(f"·{name}_k{i}", k.type) for i, k in enumerate(decl.columns))
         old_cells = tuple(Var(f"·{name}_old{i}", INT) for i in range(decl.width))
@@ -312,7 +278,7 @@ class Compiler:
 
     def nested_map(self, factor: Lift | Pointwise) -> Stored:
         if isinstance(factor, Lift):
-            order: Order = "sums" if factor.bounds else "values" if factor.aggregate in ORDERED else ""
+            order: Order = "sums" if factor.bounds else "values" if is_ordered(factor.aggregate) else ""
             return self.stored(factor.query, "lift", f"{factor.aggregate} reads it", order)
         return self.stored(factor.query, "count", f"{factor.operator} reads it")
 
@@ -333,7 +299,7 @@ class Compiler:
         known = frozenset(var.name for var in given)
         bound = known | frozenset(s.var.name for s in before if isinstance(s, Both | Combine))
         moving = frozenset(s.var.name for s in before if isinstance(s, Both))
-        pieces = split(monomial, bound, self.tables, self.store, moving)
+        pieces = split(monomial, bound, self.tables, self.storing, moving)
         steps, weights = list(before), list(pieces.weights)
         for component in pieces.stored:
             found = self.stored(component.query, role, component.why, "sums" if component.bounds else "")
@@ -351,7 +317,7 @@ class Compiler:
         try:
             ordered = plan(steps, known, keys)
         except Unplannable as error:
-            raise CannotCompile(str(error)) from error
+            raise CannotCompile(str(error), CannotCompile.UNBOUND) from error
         columns = {name: decl.columns for name, decl in (self.tables | self.maps).items()}
         return renamed(Statement(target, monomial.keys[:arity], tuple(weights), ordered), given, columns)
 

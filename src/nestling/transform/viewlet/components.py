@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import assert_never
 
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Call, Term, Var
@@ -23,12 +23,16 @@ from nestling.calculus.typing import term_type
 from nestling.program.flat import Atom, Bound, Factor, Lift, Monomial, Query, Test
 from nestling.program.statements import TableDecl
 from nestling.program.traverse import factor_terms, factor_vars, term_vars
+from nestling.transform.cost.statistics import Statistics
 from nestling.transform.lower.bounds import bound_of, one_range
 from nestling.transform.lower.conditions import is_total
+from nestling.transform.viewlet.storing import Storing
 
 Tables = Mapping[str, TableDecl]
 Names = frozenset[str]
-Store: TypeAlias = Literal["auto", "full", "counts"]
+
+#: So many rows of a table are as good as a map: the orders of a customer, the lines of an order.
+FAN_OUT = 16
 
 #: What the column of a map in order is called, where it is computed.
 AT = "·at"
@@ -57,13 +61,11 @@ class Split:
 
 
 def split(
-    monomial: Monomial, known: Names, tables: Tables, store: Store = "auto", moving: Names = frozenset()
+    monomial: Monomial, known: Names, tables: Tables, storing: Storing, moving: Names = frozenset()
 ) -> Split:
-    """The components of ``monomial`` once ``known`` are bound; ``store`` is the materialisation knob.
+    """The components of ``monomial`` once ``known`` are bound, those to store by the rule of ``storing``.
 
-    ``"auto"`` stores what its tables do not answer as well, ``"full"`` stores every component that is not a table as
-    it stands, ``"counts"`` none: it reads the tables, and only aggregates and counts have maps. ``moving`` are the
-    variables that hold an aggregate.
+    ``moving`` are the variables that hold an aggregate.
     """
     atoms = [factor for factor in monomial.factors if isinstance(factor, Atom)]
     rest = [factor for factor in monomial.factors if not isinstance(factor, Atom)]
@@ -80,7 +82,7 @@ def split(
         outside = [factor for factor in rest if factor not in tests]
         around = known | factor_vars(*others) | term_vars(*monomial.keys) | bounding
         ranged = None
-        if store != "counts" and not _chained(group, known, tables):
+        if not _finds_anyhow(storing, group, known, tables):
             ranged = _ranged(group, tests, outside, around, weights, known, moving)
         if ranged is not None:
             made, weights, gone = ranged
@@ -90,7 +92,7 @@ def split(
             continue
         used = around | factor_vars(*outside)
         needed = used | _weight_vars(weights)
-        if _reads_tables(store, group, bool(tests), known, needed, tables):
+        if _reads_tables(storing, group, bool(tests), known, needed, tables):
             direct += group
             continue
         made, weights = _store(group, tests, own, used, weights)
@@ -126,21 +128,52 @@ def _ranged(
     return None
 
 
+def _finds_anyhow(storing: Storing, group: list[Atom], known: Names, tables: Tables) -> bool:
+    """Whether the rows of ``group`` are looked up in their tables, however few of them are wanted."""
+    few = storing.rule == "slices" and _finds_few(group, known, tables, storing.statistics)
+    return storing.rule == "none" or few or _chained(group, known, tables)
+
+
 def _may_be_null(term: Term) -> bool:
     type_ = term_type(term)
     return isinstance(type_, Scalar) and type_.nullable
 
 
 def _reads_tables(
-    store: Store, group: list[Atom], tested: bool, known: Names, needed: Names, tables: Tables
+    storing: Storing, group: list[Atom], tested: bool, known: Names, needed: Names, tables: Tables
 ) -> bool:
-    match store:
-        case "counts":
+    match storing.rule:
+        case "none":
             return True
-        case "full":
+        case "every":
             return len(group) == 1 and not tested and factor_vars(*group) <= needed
-        case "auto":
+        case "keys":
             return reads_directly(group, tested, known, needed, tables)
+        case "slices":
+            return reads_directly(group, tested, known, needed, tables) or _finds_few(
+                group, known, tables, storing.statistics
+            )
+        case _:
+            assert_never(storing.rule)
+
+
+def _finds_few(group: list[Atom], known: Names, tables: Tables, statistics: Statistics) -> bool:
+    """Whether the rows of ``group`` that go with what is known are few: no more than a foreign key leads to.
+
+    Where they are, a map saves little on this event, and costs its upkeep on every other.
+    """
+    pending, bound, found = list(group), known, 1.0
+    while pending:
+        slices = [(statistics.slice(tables[a.name], _positions(a, bound)), a) for a in pending]
+        rows, best = min(slices, key=lambda entry: entry[0])
+        found *= max(rows, 1.0)
+        bound |= factor_vars(best)
+        pending = [atom for atom in pending if atom is not best]
+    return found <= FAN_OUT
+
+
+def _positions(atom: Atom, bound: Names) -> tuple[int, ...]:
+    return tuple(i for i, arg in enumerate(atom.args) if term_vars(arg) <= bound)
 
 
 def components(atoms: Sequence[Atom], known: Names) -> list[list[Atom]]:

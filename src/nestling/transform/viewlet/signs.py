@@ -12,17 +12,30 @@ from nestling.calculus.typing import term_type
 from nestling.program.flat import Atom, Lift, Monomial, Pointwise, Query
 from nestling.program.statements import Order
 
+#: Count-wise operators that may answer less than zero where an argument is.
+SIGNED = ("min", "max", "restrict")
+
+
+def is_nonnegative(query: Query) -> bool:
+    """Whether no count of ``query`` is negative while the tables are bags."""
+    return all(
+        all(_is_count(weight) for weight in monomial.weights) and _has_nonnegative_factors(monomial)
+        for monomial in query.monomials
+    )
+
 
 def can_be_ordered(query: Query, order: Order) -> bool:
     """Whether an ordered map holds ``query``: a value counts or is not there, and so is a sum that was rounded."""
-    if order == "sums" and all(_is_exact(monomial) for monomial in query.monomials):
-        return True
-    return not order or is_nonnegative(query)
-
-
-def _is_exact(monomial: Monomial) -> bool:
-    types = [term_type(weight) for weight in monomial.weights]
-    return all(isinstance(type_, Scalar) and type_.name in ("int", "decimal") for type_ in types)
+    match order:
+        case "":
+            return True
+        case "values":
+            return is_nonnegative(query)
+        case "sums":
+            return all(
+                _is_exact(monomial) or (_is_count(monomial.weights[0]) and _has_nonnegative_factors(monomial))
+                for monomial in query.monomials
+            )
 
 
 def is_positive(query: Query) -> bool:
@@ -33,20 +46,21 @@ def is_positive(query: Query) -> bool:
     return all(_is_plain(monomial) for monomial in query.monomials)
 
 
-def is_nonnegative(query: Query) -> bool:
-    """Whether no count of ``query`` is negative while the tables are bags."""
-    return all(
-        isinstance(m.weights[0], Const) and m.weights[0].value >= 0 and _has_nonnegative_factors(m)
-        for m in query.monomials
-    )
+def _is_count(weight: object) -> bool:
+    return isinstance(weight, Const) and weight.value >= 0
 
 
 def _has_nonnegative_factors(monomial: Monomial) -> bool:
     return all(
-        factor.operator not in ("min", "max") or is_nonnegative(factor.query)
+        factor.operator not in SIGNED or is_nonnegative(factor.query)
         for factor in monomial.factors
         if isinstance(factor, Pointwise)
     )
+
+
+def _is_exact(monomial: Monomial) -> bool:
+    types = [term_type(weight) for weight in monomial.weights]
+    return all(isinstance(type_, Scalar) and type_.name in ("int", "decimal") for type_ in types)
 
 
 def _is_plain(monomial: Monomial) -> bool:
