@@ -39,10 +39,17 @@ class LocalEngine:
         self.stored: dict[str, Any] = {
             name: self.names[store.slices or store.python] for name, store in self.stores.items()
         }
+        self._waiting: list[dict[Any, Any]] = [{} for _ in program.deferred]
+        for name, waiting in zip(program.deferred, self._waiting, strict=True):
+            self.names[f"change_{self.stores[name].python}"] = waiting
+        self._lost = False
         # The source is our own: made from the program, with literals through repr only.
         exec(compile(self.source, "<nestling trigger program>", "exec"), self.names)
         self.triggers: dict[str, Callable[[Row, int], None]] = {
             name: self.names[f"on_{identifier(name)}"] for name in program.tables
+        }
+        self.batches: dict[str, Callable[[Iterable[tuple[Row, int]]], None]] = {
+            name: self.names[f"on_{identifier(name)}_batch"] for name in program.tables
         }
         # Names are made from what a user wrote: they are looked up here, once.
         self._rows_of = {name: self.names[f"rows_of_{identifier(name)}"] for name in program.views}
@@ -93,6 +100,22 @@ class LocalEngine:
         """Add ``row`` to ``table`` ``times`` times, and maintain every map."""
         self.triggers[table](row, times)
 
+    def settle(self) -> None:
+        """Pass on what waits until somebody reads; where that has no value, compute the maps anew."""
+        if not self._lost and any(self._waiting):
+            try:
+                self.names["settle"]()
+            except ArithmeticError:
+                self._lost = True
+        if self._lost:
+            tables = {name: self.table(name) for name in self.program.tables}
+            for name, decl in self.program.maps.items():
+                if decl.role != "watch":
+                    self.load_map(name, meaning(decl.query, tables))
+            for waiting in self._waiting:
+                waiting.clear()
+            self._lost = False
+
     def table(self, name: str) -> dict[Row, int]:
         """The rows of a table with their multiplicities."""
         store = self.stores[name]
@@ -101,6 +124,7 @@ class LocalEngine:
 
     def cells(self, name: str) -> dict[Row, tuple[Any, ...]]:
         """The entries of a map, as ``meaning`` gives them."""
+        self.settle()
         store, stored = self.stores[name], self.stored[name]
         if store.is_ordered:
             return {
@@ -124,12 +148,14 @@ class LocalEngine:
 
     def read(self, view: str) -> ZBag:
         """The answer of ``view``, nested."""
+        self.settle()
         plan = self.program.views[view]
         rows = self._rows_of[view]()
         return ZBag((self.nested(view, row, plan.element), times) for row, times in rows)
 
     def find(self, view: str, first: Any) -> ZBag:
         """The rows of ``view`` whose first column is ``first``."""
+        self.settle()
         element = self.program.views[view].element
         rows = self._rows_with[view](first)
         return ZBag((self.nested(view, row, element), times) for row, times in rows)
@@ -171,6 +197,7 @@ class LocalEngine:
     def rows_under(self, view: str, label: Label) -> Iterable[tuple[Row, int]]:
         """The flat rows of the inner bag that ``label`` names; a row may come more than once."""
         if isinstance(label.site, int):
+            self.settle()
             found: Iterable[tuple[Row, int]] = self._bag_of[view, _shape(label)](*_leaves(label.environment))
             return found
         return self.under(label.site, label).items()

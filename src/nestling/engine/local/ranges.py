@@ -66,7 +66,8 @@ def ranged(program: Program) -> Program:
 def _in_trigger(trigger: Trigger, program: Program) -> Trigger:
     actions: list[Any] = []
     for action in trigger.actions:
-        if isinstance(action, Propagate):
+        # What waits is passed on for many rows at once: then a slice is gone through rather than kept in order.
+        if isinstance(action, Propagate) and action.map not in program.deferred:
             events = tuple(
                 (event, tuple(Add(_in_statement(a.statement, program), a.later) for a in adds))
                 for event, adds in action.events
