@@ -209,7 +209,7 @@ class LocalEngine:
 
     def by_key(self, table: str, key: Row) -> Row | None:
         """The row of a keyed table."""
-        row: Row | None = self.stored[table].get(_key(key))
+        row: Row | None = self.stored[table].get(key[0] if len(key) == 1 else key)
         return row
 
     def count(self, table: str, row: Row) -> int:
@@ -217,7 +217,7 @@ class LocalEngine:
         store = self.stores[table]
         stored = self.stored[store.name]
         if store.key:
-            return int(stored.get(_key(row[i] for i in store.key)) == row)
+            return int(stored.get(_key([row[i] for i in store.key])) == row)
         return int(stored.get(row, 0))
 
     def put(self, table: str, row: Row, times: int) -> None:
