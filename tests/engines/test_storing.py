@@ -276,6 +276,7 @@ def test_beyond_the_cap_for_every_way_it_is_evaluated(monkeypatch):
     db, view = numbers()
     assert not db.state.flat
     assert db.state.reasons["v"] == "it would take more than 100 maps"
+    assert "on every read, because it would take more than 100 maps (CAP)" in view.explain()
     db.insert("S", [(1,)])
     assert list(view) == [(1, [])]
 
