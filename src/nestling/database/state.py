@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from nestling.calculus.evaluate import evaluate
@@ -34,6 +35,7 @@ from nestling.transform.simplify import simplify
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.choose import KNOB
 from nestling.transform.viewlet.compile import CannotCompile
+from nestling.transform.viewlet.defer import deferred
 from nestling.transform.viewlet.storing import Storing
 from nestling.transform.viewlet.watch import watches
 from nestling.values.bag import EMPTY, ZBag
@@ -123,7 +125,9 @@ class State:
 
     def _program(self) -> Program:
         logs = {level.name: level.query for levels in self.watched.values() for level in levels}
-        return compile_views(self.declarations(), self._eager(), logs, self._stored())
+        program = compile_views(self.declarations(), self._eager(), logs, self._stored())
+        patient = {name for name in self.flat if self.views[name].refresh == "hybrid"}
+        return replace(program, deferred=deferred(program, patient))
 
     def _stored(self) -> dict[str, Storing]:
         """How each view is stored."""

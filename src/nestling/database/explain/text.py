@@ -53,6 +53,11 @@ def kept(report: Report) -> str:
         return f"evaluated by the reference on every read, because {report.reason} ({report.code_of_reason})"
     if report.refresh == "lazy":
         return "maintained when it is read, by the changes since it was last read"
+    if report.waits:
+        maps = ", ".join(report.waits)
+        return (
+            f"maintained on every change, but for conditions on {maps}: what these decide waits for a reading"
+        )
     return "maintained on every change"
 
 
