@@ -11,6 +11,7 @@ from nestling.engine.local.codegen import bag_function, generate
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.storage import Store, identifier, stores
 from nestling.engine.local.terms import namespace
+from nestling.engine.local.where import summed_where
 from nestling.program.flat import Shape
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
@@ -275,6 +276,7 @@ def _helpers() -> dict[str, Any]:
         "bisect_left": bisect_left,
         "bisect_right": bisect_right,
         "insort": insort,
+        "summed_where": summed_where,
         "read_first": lambda ordered, limit: NONE if ordered is None else ZBag(ordered.smallest(limit)),
         "read_last": lambda ordered, limit: NONE if ordered is None else ZBag(ordered.largest(limit)),
         "read_ordered_min": lambda ordered: None if ordered is None else ordered.first(),
