@@ -131,7 +131,11 @@ class Database:
         store: str = "auto",
         strict: bool = False,
     ) -> Any:
-        """Define a view: ``@db.view`` on a function, or a name with a callable or a text."""
+        """Define a view: ``@db.view`` on a function, or a name with a callable or a text.
+
+        ``refresh`` says when it follows its tables: ``"eager"``, at every change; ``"hybrid"``, the same but for
+        conditions on aggregates, which wait for a reading; ``"lazy"``, when it is read.
+        """
         options = {"language": language, "refresh": refresh, "store": store, "strict": strict}
         if name is None:
             return lambda function: self.view(function, **options)  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from nestling.calculus.evaluate import evaluate
@@ -32,7 +33,9 @@ from nestling.transform.normalize import normalize
 from nestling.transform.shred import shred
 from nestling.transform.simplify import simplify
 from nestling.transform.viewlet import compile_views
+from nestling.transform.viewlet.choose import KNOB
 from nestling.transform.viewlet.compile import CannotCompile
+from nestling.transform.viewlet.defer import deferred
 from nestling.transform.viewlet.storing import Storing
 from nestling.transform.viewlet.watch import watches
 from nestling.values.bag import EMPTY, ZBag
@@ -49,7 +52,9 @@ class State:
         self.tables: dict[str, TableDef] = {}
         self.views: dict[str, ViewDef] = {}
         self.flat: dict[str, FlatView] = {}
+        #: Why a view is evaluated when it is read; and in a word.
         self.reasons: dict[str, str] = {}
+        self.codes: dict[str, str] = {}
         self.decisions: dict[str, Decision] = {}
         #: What all views may take, in bytes; and how many rows there were when that was last looked at.
         self.memory: int | None = None
@@ -88,13 +93,13 @@ class State:
         """
         self.views[view.name] = view
         if view.store == "none":
-            self.reasons[view.name] = 'store="none": nothing is kept of it'
+            self.reasons[view.name], self.codes[view.name] = 'store="none": nothing is kept of it', KNOB
             return
         try:
             flat = lower(shred(normalize(simplify(normalize(view.query)))))
             self._keep(view.name, decide(self, view, flat, remembered))
         except (CannotLower, CannotCompile) as reason:
-            self.reasons[view.name] = str(reason)
+            self.reasons[view.name], self.codes[view.name] = str(reason), reason.code
 
     def _keep(self, name: str, decision: Decision) -> None:
         self.decisions[name] = decision
@@ -102,7 +107,7 @@ class State:
             self.flat[name] = decision.view
         else:
             self.flat.pop(name, None)
-            self.reasons[name] = decision.why
+            self.reasons[name], self.codes[name] = decision.why, decision.code
 
     def decided(self, name: str, decision: Decision) -> None:
         """Store a view in another way from now on."""
@@ -120,7 +125,9 @@ class State:
 
     def _program(self) -> Program:
         logs = {level.name: level.query for levels in self.watched.values() for level in levels}
-        return compile_views(self.declarations(), self._eager(), logs, self._stored())
+        program = compile_views(self.declarations(), self._eager(), logs, self._stored())
+        patient = {name for name in self.flat if self.views[name].refresh == "hybrid"}
+        return replace(program, deferred=deferred(program, patient))
 
     def _stored(self) -> dict[str, Storing]:
         """How each view is stored."""
@@ -161,6 +168,7 @@ class State:
         del self.views[name]
         self.flat.pop(name, None)
         self.reasons.pop(name, None)
+        self.codes.pop(name, None)
         self.decisions.pop(name, None)
         self.watched.pop(name, None)
         self._before.pop(name, None)
