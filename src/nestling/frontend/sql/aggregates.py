@@ -14,12 +14,12 @@ from typing import Any
 
 from sqlglot import exp
 
-from nestling.calculus.build import FALSE, TRUE, call, const, countwise, for_, where
+from nestling.calculus.build import FALSE, TRUE, call, const, countwise, for_
 from nestling.calculus.terms import Const, Expr, Field, Term, Var
 from nestling.calculus.types import NUMERIC, Scalar, Type, is_base, nullable
 from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.sql.conditions import YES
-from nestling.frontend.sql.context import Env, only
+from nestling.frontend.sql.context import Env, only, where
 from nestling.frontend.sql.convert import condition, scalar_type, stored
 from nestling.frontend.sql.values import Many, One, Row, Value, fields_of, of_term, shown, singleton, type_of
 

@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 
 from sqlglot import exp
 
-from nestling.calculus.build import call, conjunction, const, countwise, for_, where
+from nestling.calculus.build import call, conjunction, const, countwise, for_
 from nestling.calculus.terms import Const, Expr, Field, Sing, Term, Tuple, Var
 from nestling.calculus.types import UNIT, Record, Scalar
 from nestling.calculus.typing import element_type
-from nestling.frontend.sql.context import Env, only
+from nestling.frontend.sql.context import Env, only, where
 from nestling.frontend.sql.convert import NULL_BOOL, condition, is_nullable
 from nestling.frontend.sql.scalars import compared
 from nestling.frontend.sql.values import Null, One, Row, Value, fields_of, of_term, shown

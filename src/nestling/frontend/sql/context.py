@@ -12,14 +12,17 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, TypeAlias
 
-from nestling.calculus.build import fold, let
-from nestling.calculus.terms import BagVar, Expr, Relation, Var
+from nestling.calculus.aggregates import AGGREGATES
+from nestling.calculus.build import empty, fold, let
+from nestling.calculus.build import where as build_where
+from nestling.calculus.terms import BagVar, Const, Empty, Expr, Relation, Term, Var
 from nestling.calculus.traverse import Names
 from nestling.calculus.types import Bag, Type
 from nestling.calculus.typing import element_type, fold_type
 from nestling.errors import QueryError
 from nestling.frontend.sql.text import Text
 from nestling.frontend.sql.values import Value
+from nestling.values.bag import EMPTY
 
 _NAMES = {"count": "n", "sum": "total", "min": "least", "max": "most"}
 
@@ -65,8 +68,10 @@ class Run:
         finally:
             self.pending = outer
 
-    def fold(self, aggregate: str, source: Expr) -> Var:
-        """A variable for ``aggregate(source)``; the same for the same."""
+    def fold(self, aggregate: str, source: Expr) -> Var | Const:
+        """A variable for ``aggregate(source)``, the same for the same; of nothing, its value."""
+        if isinstance(source, Empty):
+            return Const(AGGREGATES[aggregate].of(EMPTY), fold_type(aggregate, source))
         for binding in self.pending:
             if (binding.aggregate, binding.source) == (aggregate, source) and isinstance(binding.var, Var):
                 return binding.var
@@ -159,6 +164,13 @@ class Env:
 
 
 Expression: TypeAlias = Callable[[Any, Env], Value]
+
+
+def where(test: Term, body: Expr) -> Expr:
+    """``body`` where ``test`` is true; what is never true leaves nothing to maintain."""
+    if isinstance(test, Const):
+        return body if test.value is True else empty(element_type(body))
+    return build_where(test, body)
 
 
 def only(node: Any, env: Env, *keys: str, what: str = "") -> None:

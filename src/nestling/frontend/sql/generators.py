@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from nestling.calculus.build import call, const, for_, union, where
+from nestling.calculus.build import call, const, for_, union
 from nestling.calculus.terms import Expr
 from nestling.calculus.types import Scalar, nullable
 from nestling.calculus.typing import element_type
-from nestling.frontend.sql.context import Env, Rows
+from nestling.frontend.sql.context import Env, Rows, where
 from nestling.frontend.sql.convert import converted, null_of
 from nestling.frontend.sql.tables import row_of
 from nestling.frontend.sql.values import Many, Row, Value, fields_of, of_term, shown, singleton, type_of

@@ -16,13 +16,13 @@ from typing import Any, TypeAlias
 
 from sqlglot import exp
 
-from nestling.calculus.build import call, conjunction, for_, union, where
+from nestling.calculus.build import call, conjunction, for_, union
 from nestling.calculus.terms import Expr, Field, Term
 from nestling.calculus.types import Record, Scalar, nullable
 from nestling.calculus.typing import element_type
 from nestling.frontend.sql.columns import same
 from nestling.frontend.sql.conditions import YES, absent, guarded, present
-from nestling.frontend.sql.context import Column, Env, Rows, Scope, only
+from nestling.frontend.sql.context import Column, Env, Rows, Scope, only, where
 from nestling.frontend.sql.convert import converted, null_of, scalar_of
 from nestling.frontend.sql.generators import GENERATORS, generated
 from nestling.frontend.sql.scalars import chosen, compared

@@ -12,13 +12,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from nestling.calculus.build import call, const, countwise, for_, union, where
+from nestling.calculus.build import call, const, countwise, for_, union
 from nestling.calculus.terms import Const, Expr, Field, Flatten, Term
 from nestling.calculus.types import Bag, Record, Scalar
 from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.sql.aggregates import without_null
 from nestling.frontend.sql.conditions import QUERIES, YES, guarded, unit
-from nestling.frontend.sql.context import Env
+from nestling.frontend.sql.context import Env, where
 from nestling.frontend.sql.convert import (
     alike,
     condition,

@@ -7,13 +7,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from nestling.calculus.build import TRUE, call, const, for_, where
+from nestling.calculus.build import TRUE, call, const, for_
 from nestling.calculus.terms import Const, Expr, Sing, Term
 from nestling.calculus.types import Scalar, nullable
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.sql.aggregates import calls, is_aggregate, read_call, without_null
 from nestling.frontend.sql.columns import same
-from nestling.frontend.sql.context import Env, Rows
+from nestling.frontend.sql.context import Env, Rows, where
 from nestling.frontend.sql.convert import condition, is_nullable, scalar_of, stored
 from nestling.frontend.sql.ordering import limit_of
 from nestling.frontend.sql.scalars import chosen

@@ -17,13 +17,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from nestling.calculus.build import FALSE, TRUE, call, conjunction, const, for_, where
+from nestling.calculus.build import FALSE, TRUE, call, conjunction, const, for_
 from nestling.calculus.terms import Expr, Term, Var
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.sql.aggregates import Folds, is_aggregate, read_call
 from nestling.frontend.sql.columns import same
 from nestling.frontend.sql.conditions import YES
-from nestling.frontend.sql.context import Env, Scope, only
+from nestling.frontend.sql.context import Env, Scope, only, where
 from nestling.frontend.sql.convert import is_nullable, operands, scalar
 from nestling.frontend.sql.joins import held, record_of
 from nestling.frontend.sql.tables import row_of
