@@ -194,15 +194,16 @@ def read_int(text: str) -> int:
 
 def read_float(text: str) -> float:
     """The number that ``text`` spells."""
-    return float(_digits(text))
+    return float(digits(text))
 
 
 def read_decimal(text: str, precision: int, scale: int) -> Decimal:
     """The ``DECIMAL(precision, scale)`` that ``text`` spells."""
-    return exact(Decimal(_digits(text)), precision, scale)
+    return exact(Decimal(digits(text)), precision, scale)
 
 
-def _digits(text: str) -> str:
+def digits(text: str) -> str:
+    """``text`` without spaces around it, if it spells a number."""
     if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text.strip()):
         raise ValueError(f"{text!r} is not a number")
     return text.strip()

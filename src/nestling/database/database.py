@@ -168,10 +168,7 @@ class Database:
         self.constraints[name] = definition
 
     def sql(self, script: str) -> Any:
-        """Run SQL statements: CREATE, DROP, INSERT, UPDATE, DELETE, SELECT; what the last one yields.
-
-        Each is a change of its own. A SELECT is computed once, from the tables; its ORDER BY and LIMIT hold.
-        """
+        """Run SQL statements, each a change of its own; what the last yields. A SELECT is computed once, in order."""
         return run_script(self, script)
 
     def drop(self, name: str) -> None:
