@@ -302,6 +302,10 @@ class Database:
         return Shredder(self.state.tables[table], self._numbers)
 
     def _check_constraints(self) -> None:
+        if refused := self.state.refused():
+            name, absent = refused
+            kind = "constraint " if name in self.constraints else ""
+            raise ChangeError(f"{kind}{name} could not be computed: {absent}", hint="nothing was changed")
         for name, definition in self.constraints.items():
             try:
                 rows = self.state.read(name)

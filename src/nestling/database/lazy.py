@@ -22,13 +22,21 @@ from nestling.transform.viewlet.components import Store
 class LazyView:
     """One lazy view."""
 
-    def __init__(self, name: str, view: FlatView, tables: Mapping[str, TableDecl], store: Store) -> None:
-        queries = [view.rows, *(definition.query for definition in view.definitions.values())]
+    def __init__(
+        self,
+        name: str,
+        view: FlatView,
+        tables: Mapping[str, TableDecl],
+        store: Store,
+        guards: Mapping[str, FlatView] | None = None,
+    ) -> None:
+        views = {name: view, **(guards or {})}
+        queries = [q for v in views.values() for q in (v.rows, *(d.query for d in v.definitions.values()))]
         read = frozenset().union(*(inputs(query) for query in queries))
         # A row that is passed on whole is read with its inner bags, which no query mentions.
         below = (name for name in tables if any(name.startswith(f"{outer}.") for outer in read))
         self.reads = read.union(below)
-        self.engine = LocalEngine(compile_views(tables, {name: view}, store={name: store}))
+        self.engine = LocalEngine(compile_views(tables, views, store={name: store}))
         self._pending: dict[tuple[str, Row], int] = {}
 
     def note(self, events: Iterable[Event]) -> None:

@@ -1,15 +1,17 @@
-"""The running state: one program for all views that are kept eagerly, and what to do when a trigger fails.
+"""The running state: one program for all views that are kept eagerly.
 
-Views that no program can maintain are evaluated by the reference when they are read; ``explain`` says so.
+Views that no program can maintain are evaluated by the reference when they are read; ``explain`` says so. A view whose
+query does not have a value on every state is kept as a query that has, beside one that says where the first has none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from nestling.calculus.evaluate import evaluate
+from nestling.calculus.terms import Empty, Expr
 from nestling.calculus.types import Record, Type
 from nestling.database.change import Change
 from nestling.database.definitions import TableDef, ViewDef
@@ -25,6 +27,7 @@ from nestling.program.meaning import meaning
 from nestling.program.statements import MapDecl, Program, TableDecl
 from nestling.program.steps import needed, plans, reads, trigger_statements
 from nestling.program.traverse import canonical
+from nestling.transform.defined import total, undefined
 from nestling.transform.lower import FlatView, lower
 from nestling.transform.lower.view import CannotLower
 from nestling.transform.normalize import normalize
@@ -39,6 +42,7 @@ from nestling.values.label import Label
 
 #: What Python raises where a term has no value.
 UNDEFINED = (ArithmeticError, TypeError, ValueError)
+EXCLUDE = "exclude the value in the view (… if y != 0), or delete the row"
 
 
 class State:
@@ -49,6 +53,9 @@ class State:
         self.views: dict[str, ViewDef] = {}
         self.flat: dict[str, FlatView] = {}
         self.reasons: dict[str, str] = {}
+        #: Of views that need not have a value: the query that says where they have none, and its flat form.
+        self.undefined: dict[str, Expr] = {}
+        self.guards: dict[str, FlatView] = {}
         self.watched: dict[str, list[Watch]] = {}
         self._before: dict[str, ZBag] = {}
         self._statements: dict[str, int] = {}
@@ -68,26 +75,57 @@ class State:
         """Compile ``view`` and bring its maps up to date with the rows that are there."""
         self.define(view)
         try:
+            before = self.engine
             self._install()
+            absent = "" if view.refresh == "lazy" else self.absent(view.name)
         except UNDEFINED as error:
+            absent = str(error)
+        if absent:
             self._forget(view.name)
+            self.engine = before
             raise QueryError(
-                f"{view.name} cannot be computed from the rows that are there: {error}",
-                hint="exclude the value in the view, or delete the row first",
-            ) from error
+                f"{view.name} cannot be computed from the rows that are there: {absent}", hint=EXCLUDE
+            )
 
     def define(self, view: ViewDef) -> None:
         """Compile ``view`` as far as it goes; where it cannot be maintained, note why."""
         self.views[view.name] = view
+        absent = undefined(view.query)
+        if not isinstance(absent, Empty):
+            self.undefined[view.name] = absent
+            with suppress(CannotLower, CannotCompile):
+                self.guards[view.name] = self._flat(guard_of(view.name), absent, "auto")
         if view.store == "none":
             self.reasons[view.name] = 'store="none": nothing is kept of it'
             return
         try:
-            flat = lower(shred(normalize(simplify(normalize(view.query)))))
-            compile_views(self.declarations(), {view.name: flat}, store={view.name: knob(view)})
-            self.flat[view.name] = flat
+            self.flat[view.name] = self._flat(view.name, total(view.query), knob(view))
         except (CannotLower, CannotCompile) as reason:
             self.reasons[view.name] = str(reason)
+
+    def _flat(self, name: str, query: Expr, store: Store) -> FlatView:
+        """The flat form of a query that a program can maintain."""
+        flat = lower(shred(normalize(simplify(normalize(query)))))
+        compile_views(self.declarations(), {name: flat}, store={name: store})
+        return flat
+
+    def absent(self, name: str) -> str:
+        """Where a view has no value now: one of the terms, or nothing."""
+        if name not in self.undefined:
+            return ""
+        engine = self.engine_of(name)
+        if guard_of(name) in engine.program.views:
+            texts = engine.read(guard_of(name))
+        else:
+            texts = evaluate(self.undefined[name], self.nested_tables())
+        return f"{min(texts)} has no value" if texts else ""
+
+    def refused(self) -> tuple[str, str] | None:
+        """A view that is kept eagerly and has no value now, and the term that has none."""
+        for name in self.undefined:
+            if self.views[name].refresh != "lazy" and (absent := self.absent(name)):
+                return name, absent
+        return None
 
     def _is_lazy(self, name: str) -> bool:
         return name in self.flat and self.views[name].refresh == "lazy"
@@ -98,7 +136,10 @@ class State:
     def _program(self) -> Program:
         logs = {level.name: level.query for levels in self.watched.values() for level in levels}
         knobs = {name: knob(self.views[name]) for name in self.flat}
-        return compile_views(self.declarations(), self._eager(), logs, knobs)
+        guards = {
+            guard_of(name): view for name, view in self.guards.items() if self.views[name].refresh != "lazy"
+        }
+        return compile_views(self.declarations(), self._eager() | guards, logs, knobs)
 
     def engine_of(self, name: str) -> LocalEngine:
         """The engine that answers for a view, up to date."""
@@ -106,7 +147,8 @@ class State:
             return self.engine
         if name not in self.lazy:
             view = self.views[name]
-            self.lazy[name] = LazyView(name, self.flat[name], self.declarations(), knob(view))
+            guards = {guard_of(name): self.guards[name]} if name in self.guards else {}
+            self.lazy[name] = LazyView(name, self.flat[name], self.declarations(), knob(view), guards)
             self.lazy[name].note(event for event in self.events() if event.table in self.lazy[name].reads)
             # It is told of the changes of an open transaction when that is committed.
             undone = (Event(table, row, -times) for table, row, times in self.uncommitted)
@@ -135,6 +177,8 @@ class State:
         del self.views[name]
         self.flat.pop(name, None)
         self.reasons.pop(name, None)
+        self.undefined.pop(name, None)
+        self.guards.pop(name, None)
         self.watched.pop(name, None)
         self._before.pop(name, None)
         self.lazy.pop(name, None)
@@ -156,8 +200,10 @@ class State:
         if self.watched[name]:
             return read_change(self.engine, name, version, self.watched[name])
         # No log can be kept of this view: compare its answers.
-        before, now = self._before[name], self.read(name)
-        self._before[name] = now
+        before = self._before[name]
+        if self.views[name].refresh == "lazy" and self.absent(name):
+            return Change(name, version, self.views[name].element, EMPTY)  # told when it has a value again
+        now = self._before[name] = self.read(name)
         return Change(name, version, self.views[name].element, now - before)
 
     def statements_of(self, table: str) -> int:
@@ -185,7 +231,7 @@ class State:
             if (count := sum(s.target in maps for s in trigger_statements(trigger)))
         }
         return {
-            "rows": self.read(name).total,
+            "rows": None if self.absent(name) else self.read(name).total,
             "maps": {source: entries(engine, source) for source in maps},
             "bytes": sum(rough_bytes(engine, source, engine.stores[source].patterns) for source in maps),
             "statements": statements,
@@ -201,7 +247,7 @@ class State:
             return EMPTY  # a value of another type is in no row
         plan = self.engine.program.views.get(name)
         if plan is not None and plan.lookup is not None:
-            with computing(name):
+            with self._computing(name):
                 rows = self.engine.find(name, leaf)
         else:
             rows = self.read(name)
@@ -262,8 +308,16 @@ class State:
         """The answer of a view, nested."""
         if name not in self.flat or (self.uncommitted and self._is_lazy(name)):
             return self.evaluate(name)
-        with computing(name):
+        with self._computing(name):
             return self.engine_of(name).read(name)
+
+    @contextmanager
+    def _computing(self, name: str) -> Iterator[None]:
+        """What is read of a view that has no value is not its answer."""
+        with computing(name):
+            if absent := self.absent(name):
+                raise NestlingError(f"{name} cannot be computed: {absent}", hint=EXCLUDE)
+            yield
 
     def evaluate(self, name: str) -> ZBag:
         """The reference meaning of a view on the tables as they are."""
@@ -307,9 +361,12 @@ def computing(name: str) -> Iterator[None]:
     try:
         yield
     except UNDEFINED as error:
-        raise NestlingError(
-            f"{name} cannot be computed: {error}", hint="exclude the value in the view, or delete the row"
-        ) from error
+        raise NestlingError(f"{name} cannot be computed: {error}", hint=EXCLUDE) from error
+
+
+def guard_of(name: str) -> str:
+    """What the query that says where a view has no value is called in programs."""
+    return f"·undefined {name}"
 
 
 def knob(view: ViewDef) -> Store:

@@ -1,8 +1,9 @@
 """Changes: checked against what is stored, applied, and undone if anything is refused.
 
 Law (13): a transaction that fails leaves every map and table as it was; the events it had applied are applied again
-with the opposite sign, last first. Where a trigger itself fails half-way (a division by zero in a view), the tables
-are put back row by row and the maps computed anew.
+with the opposite sign, last first. Whether every view has a value is asked once, of the state at the end. Only what no
+query foresees (a number too large for a float) fails in a trigger, half-way: then the tables are put back row by row
+and the maps computed anew.
 """
 
 from __future__ import annotations

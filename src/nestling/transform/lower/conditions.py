@@ -8,8 +8,8 @@ stands before it says where it is asked.
 
 from __future__ import annotations
 
-from nestling.calculus.terms import Call, Const, Term
-from nestling.calculus.traverse import walk
+from nestling.calculus.partial import is_total
+from nestling.calculus.terms import Call, Term
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
 
@@ -51,18 +51,6 @@ def _conjuncts(test: Term) -> list[Term]:
         case Call("and", (left, right)):
             return [*_conjuncts(left), *(_conjuncts(right) if is_total(right) else [test])]
     return [test]
-
-
-def is_total(term: Term) -> bool:
-    """Whether ``term`` has a value whatever its variables are; a division need not, and stays behind its guards."""
-    return not any(
-        isinstance(node, Call) and node.function in ("/", "//", "%") and not _is_nonzero(node.args[1])
-        for node in walk(term)
-    )
-
-
-def _is_nonzero(divisor: Term) -> bool:
-    return isinstance(divisor, Const) and bool(divisor.value)
 
 
 def _has_equality(test: Term) -> bool:

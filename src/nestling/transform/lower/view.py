@@ -15,6 +15,7 @@ from math import prod
 from typing import assert_never
 
 from nestling.calculus.build import call, conjunction, const, leaves
+from nestling.calculus.partial import is_total
 from nestling.calculus.terms import (
     BagVar,
     Change,
@@ -49,7 +50,7 @@ from nestling.calculus.types import ELEMENT, LABEL, Bag, Record, Scalar, Type, d
 from nestling.calculus.typing import element_type, term_type
 from nestling.program.flat import ORDERED, Atom, Factor, Lift, Monomial, Pointwise, Query, Shape, Test, Unnest
 from nestling.program.traverse import factor_vars, substitute_term, term_vars
-from nestling.transform.lower.conditions import is_total, summands
+from nestling.transform.lower.conditions import summands
 from nestling.transform.lower.unify import unify
 from nestling.transform.shred import Shredded, dictionaries
 

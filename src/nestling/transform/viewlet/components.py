@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from nestling.calculus.build import call, const
+from nestling.calculus.partial import is_total
 from nestling.calculus.terms import Call, Term, Var
 from nestling.calculus.traverse import walk
 from nestling.calculus.types import INT
@@ -23,7 +24,6 @@ from nestling.calculus.typing import term_type
 from nestling.program.flat import Atom, Factor, Monomial, Query, Test
 from nestling.program.statements import TableDecl
 from nestling.program.traverse import factor_terms, factor_vars, term_vars
-from nestling.transform.lower.conditions import is_total
 
 Tables = Mapping[str, TableDecl]
 Names = frozenset[str]
