@@ -20,9 +20,10 @@ from typing import Any
 from nestling.calculus.parse import parse
 from nestling.calculus.show import show
 from nestling.calculus.types import Bag, Record, Scalar, Type
+from nestling.database.bulk import identity
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.rows import Event
-from nestling.database.state import State, identity
+from nestling.database.state import State
 from nestling.errors import NestlingError, StoreError
 from nestling.storage.codec import decode, encode
 from nestling.storage.file import FileStore

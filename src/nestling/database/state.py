@@ -13,6 +13,7 @@ from typing import Any
 from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import Empty, Expr
 from nestling.calculus.types import Record, Type
+from nestling.database.bulk import filled
 from nestling.database.change import Change
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.explain.sizes import entries, rough_bytes
@@ -22,11 +23,8 @@ from nestling.database.watching import read_change
 from nestling.engine.local.engine import LocalEngine
 from nestling.errors import ChangeError, NestlingError, QueryError
 from nestling.frontend.schema import element_value
-from nestling.program.flat import Query
-from nestling.program.meaning import meaning
-from nestling.program.statements import MapDecl, Program, TableDecl
+from nestling.program.statements import Program, TableDecl
 from nestling.program.steps import needed, plans, reads, trigger_statements
-from nestling.program.traverse import canonical
 from nestling.transform.defined import total, undefined
 from nestling.transform.lower import FlatView, lower
 from nestling.transform.lower.view import CannotLower
@@ -259,27 +257,9 @@ class State:
 
     def _install(self) -> None:
         """A new engine for what is defined now; maps that stay keep their contents."""
-        old = self.engine
-        program = self._program()
-        engine = LocalEngine(program)
-        kept = {identity(decl): name for name, decl in old.program.maps.items() if decl.role != "watch"}
-        made = {name: identity(decl) for name, decl in program.maps.items() if decl.role != "watch"}
-        tables = [name for name in self._inner_first() if name in old.program.tables]
-        if all(key in kept for key in made.values()):
-            for name in tables:
-                engine.load_table(name, old.table(name))
-            for name, key in made.items():
-                engine.load_map(name, old.cells(kept[key]))
-        else:
-            try:
-                for name in tables:
-                    for row, times in old.table(name).items():
-                        engine.apply(name, row, times)
-            except UNDEFINED:
-                engine = recomputed(program, old)
-            engine.drain_all()
-        # Only now: a row that cannot be computed leaves the old engine as it is.
-        self.engine, self._statements = engine, {}
+        # A row that cannot be computed leaves the old engine as it is.
+        self.engine = filled(self._program(), self.engine)
+        self._statements = {}
 
     def _inner_first(self) -> list[str]:
         """The flat tables, a row's inner bags before the row."""
@@ -293,16 +273,7 @@ class State:
 
     def rebuild(self) -> None:
         """Compute every map anew from the tables: after a trigger failed half-way."""
-        rows = list(self.events())
-        engine = LocalEngine(self.engine.program)
-        try:
-            for event in rows:
-                engine.apply(*event)
-        except UNDEFINED:
-            # Row by row there was no value on the way; what the rows come to has one.
-            engine = recomputed(self.engine.program, self.engine)
-        engine.drain_all()
-        self.engine = engine
+        self.engine = filled(self.engine.program, self.engine, keep=False)
 
     def read(self, name: str) -> ZBag:
         """The answer of a view, nested."""
@@ -343,18 +314,6 @@ class State:
         return self.engine.under(dictionary, label)
 
 
-def recomputed(program: Program, old: LocalEngine) -> LocalEngine:
-    """``program`` over the tables of ``old``, its maps by their meaning: slow, and with no states in between."""
-    engine = LocalEngine(program)
-    tables = {name: old.table(name) if name in old.program.tables else {} for name in program.tables}
-    for name, rows in tables.items():
-        engine.load_table(name, rows)
-    for name, decl in program.maps.items():
-        if decl.role != "watch":
-            engine.load_map(name, meaning(decl.query, tables))
-    return engine
-
-
 @contextmanager
 def computing(name: str) -> Iterator[None]:
     """Say of an error inside which view it happened in."""
@@ -388,8 +347,3 @@ def _starts(row: Any, first: Any) -> bool:
     if not isinstance(row, tuple) or row == first:
         return bool(row == first)
     return bool(row[:1] == (first,) or (isinstance(first, tuple) and row[: len(first)] == first))
-
-
-def identity(decl: MapDecl) -> tuple[Query, bool, bool]:
-    """What tells a map from every other, however it is called."""
-    return (canonical(decl.query), decl.ordered, decl.role in ("lift", "count"))

@@ -5,5 +5,6 @@ Law (9): what a view answers does not depend on which maps are stored.
 """
 
 from nestling.transform.viewlet.compile import compile_views
+from nestling.transform.viewlet.fill import fill
 
-__all__ = ["compile_views"]
+__all__ = ["compile_views", "fill"]
