@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from nestling.engine.local.engine import LocalEngine
 from nestling.program.flat import Query
-from nestling.program.statements import MapDecl, Program
+from nestling.program.statements import MapDecl, Order, Program
 from nestling.program.traverse import canonical
 from nestling.transform.viewlet import fill
 
@@ -51,6 +51,6 @@ def fill_maps(engine: LocalEngine, names: Iterable[str]) -> None:
         engine.take(name, loader)
 
 
-def identity(decl: MapDecl) -> tuple[Query, bool, bool]:
+def identity(decl: MapDecl) -> tuple[Query, Order, bool]:
     """What tells a map from every other, however it is called."""
-    return (canonical(decl.query), decl.ordered, decl.role in ("lift", "count"))
+    return (canonical(decl.query), decl.order, decl.role in ("lift", "count"))

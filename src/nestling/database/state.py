@@ -6,7 +6,7 @@ query does not have a value on every state is kept as a query that has, beside o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -17,9 +17,9 @@ from nestling.database.bulk import filled
 from nestling.database.change import Change
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.explain.sizes import entries, rough_bytes
-from nestling.database.lazy import LazyView
+from nestling.database.lazy import LazyView, Pending
 from nestling.database.rows import Event, Row, nested
-from nestling.database.watching import read_change
+from nestling.database.watching import Answer, Levels, read_change
 from nestling.engine.local.engine import LocalEngine
 from nestling.errors import ChangeError, NestlingError, QueryError
 from nestling.frontend.schema import element_value
@@ -33,8 +33,8 @@ from nestling.transform.shred import shred
 from nestling.transform.simplify import simplify
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.compile import CannotCompile
-from nestling.transform.viewlet.components import Store
-from nestling.transform.viewlet.watch import Watch, watches
+from nestling.transform.viewlet.storing import Store
+from nestling.transform.viewlet.watch import watches
 from nestling.values.bag import EMPTY, ZBag
 from nestling.values.label import Label
 
@@ -54,7 +54,7 @@ class State:
         #: Of views that need not have a value: the query that says where they have none, and its flat form.
         self.undefined: dict[str, Expr] = {}
         self.guards: dict[str, FlatView] = {}
-        self.watched: dict[str, list[Watch]] = {}
+        self.watched: dict[str, Levels] = {}
         self._before: dict[str, ZBag] = {}
         self._statements: dict[str, int] = {}
         self.lazy: dict[str, LazyView] = {}
@@ -76,6 +76,7 @@ class State:
             before = self.engine
             self._install()
             absent = "" if view.refresh == "lazy" else self.absent(view.name)
+            self.start_hybrid_views()
         except UNDEFINED as error:
             absent = str(error)
         if absent:
@@ -111,7 +112,8 @@ class State:
         """Where a view has no value now: one of the terms, or nothing."""
         if name not in self.undefined:
             return ""
-        engine = self.engine_of(name)
+        lazy = self.views[name].refresh == "lazy"
+        engine = self.engine_of(name) if lazy else self.engine
         if guard_of(name) in engine.program.views:
             texts = engine.read(guard_of(name))
         else:
@@ -125,14 +127,16 @@ class State:
                 return name, absent
         return None
 
-    def _is_lazy(self, name: str) -> bool:
-        return name in self.flat and self.views[name].refresh == "lazy"
+    def _apart(self, name: str) -> bool:
+        """Whether a view has an engine of its own."""
+        return name in self.flat and self.views[name].refresh != "eager"
 
     def _eager(self) -> dict[str, FlatView]:
-        return {name: view for name, view in self.flat.items() if not self._is_lazy(name)}
+        return {name: view for name, view in self.flat.items() if not self._apart(name)}
 
     def _program(self) -> Program:
-        logs = {level.name: level.query for levels in self.watched.values() for level in levels}
+        watched = [levels for name, levels in self.watched.items() if not self._apart(name)]
+        logs = {level.name: level.query for levels in watched for level in levels}
         knobs = {name: knob(self.views[name]) for name in self.flat}
         guards = {
             guard_of(name): view for name, view in self.guards.items() if self.views[name].refresh != "lazy"
@@ -141,26 +145,53 @@ class State:
 
     def engine_of(self, name: str) -> LocalEngine:
         """The engine that answers for a view, up to date."""
-        if not self._is_lazy(name):
+        if not self._apart(name):
             return self.engine
-        if name not in self.lazy:
-            view = self.views[name]
-            guards = {guard_of(name): self.guards[name]} if name in self.guards else {}
-            self.lazy[name] = LazyView(name, self.flat[name], self.declarations(), knob(view), guards)
-            self.lazy[name].note(event for event in self.events() if event.table in self.lazy[name].reads)
-            # It is told of the changes of an open transaction when that is committed.
-            undone = (Event(table, row, -times) for table, row, times in self.uncommitted)
-            self.lazy[name].note(event for event in undone if event.table in self.lazy[name].reads)
+        later = self.later(name)
         try:
-            return self.lazy[name].fresh()
+            return later.fresh()
         except UNDEFINED:
             del self.lazy[name]  # half refreshed: it starts anew from the tables
             raise
 
+    def later(self, name: str) -> LazyView:
+        """A view that has an engine of its own."""
+        if name not in self.lazy:
+            made = self.started_later(name)
+            made.load(self._rows_of(made.reads))
+            # It is told of the changes of an open transaction when that is committed.
+            made.note(Event(table, row, -times) for table, row, times in self.uncommitted)
+            self.lazy[name] = made
+        return self.lazy[name]
+
+    def start_hybrid_views(self) -> None:
+        """Lazy views start when they are first read; hybrid ones follow changes from the beginning."""
+        for name, view in self.views.items():
+            if view.refresh == "hybrid" and name in self.flat:
+                self.later(name)
+
+    def started_later(self, name: str) -> LazyView:
+        """Such a view, with nothing in it."""
+        view, lazy = self.views[name], self.views[name].refresh == "lazy"
+        guards = {guard_of(name): self.guards[name]} if lazy and name in self.guards else {}
+        return LazyView(name, self.flat[name], self.declarations(), knob(view), guards, not lazy)
+
+    def _rows_of(self, tables: Iterable[str]) -> dict[str, dict[Row, int]]:
+        return {name: self.engine.table(name) for name in tables}
+
+    def restore_later(self, name: str, maps: Mapping[str, Mapping[Row, Row]], pending: Pending) -> None:
+        """Go on with a view that has an engine of its own where it was."""
+        made = self.started_later(name)
+        made.restore(self._rows_of(made.reads), maps, pending)
+        self.lazy[name] = made
+
     def committed(self, events: Sequence[Event]) -> None:
         """Tell the views that are refreshed later."""
-        for view in self.lazy.values():
-            view.note(event for event in events if event.table in view.reads)
+        for name, view in list(self.lazy.items()):
+            try:
+                view.note(events)
+            except UNDEFINED:
+                del self.lazy[name]  # it starts anew from the tables when it is read, and says why it cannot
 
     def install(self) -> None:
         """An engine for what is defined, with nothing in it."""
@@ -183,26 +214,33 @@ class State:
 
     def watch(self, name: str) -> None:
         """Log the changes of a view from now on."""
-        levels = watches(name, self.flat[name], self.declarations()) if name in self._eager() else []
-        self.watched[name] = levels
+        kept = watches(name, self.flat[name], self.declarations()) if name in self.flat else []
         try:
-            self._install()
+            self._keep_logs(name, Levels(kept))
         except CannotCompile:
-            self.watched[name] = []
-            self._install()
+            self._keep_logs(name, Levels())
         if not self.watched[name]:
             self._before[name] = self.read(name)
 
-    def change(self, name: str, version: int) -> Change:
-        """What changed in a watched view since the last call."""
+    def _keep_logs(self, name: str, levels: Levels) -> None:
+        self.watched[name] = levels
+        if self._apart(name):
+            self.later(name).watch({level.name: level.query for level in levels})
+        else:
+            self._install()
+
+    def change(self, name: str, version: int, answer: Answer) -> Change:
+        """What changed in a watched view since the last call; ``answer`` reads the view, and says its version."""
+        if self.views[name].refresh == "lazy" and self.absent(name):
+            return Change(
+                name, version, self.views[name].element, EMPTY, (), answer
+            )  # told when it has a value
         if self.watched[name]:
-            return read_change(self.engine, name, version, self.watched[name])
+            return read_change(self.engine_of(name), name, version, self.watched[name], answer)
         # No log can be kept of this view: compare its answers.
         before = self._before[name]
-        if self.views[name].refresh == "lazy" and self.absent(name):
-            return Change(name, version, self.views[name].element, EMPTY)  # told when it has a value again
         now = self._before[name] = self.read(name)
-        return Change(name, version, self.views[name].element, now - before)
+        return Change(name, version, self.views[name].element, now - before, (), answer)
 
     def statements_of(self, table: str) -> int:
         """How many maintenance statements one row of ``table`` sets off."""
@@ -212,6 +250,7 @@ class State:
 
     def stats(self, name: str) -> dict[str, Any]:
         """Sizes of a view and of the maps that serve it, and how many statements keep these."""
+        waiting = self.lazy[name].waiting if name in self.lazy else 0
         engine = self.engine_of(name)
         program = engine.program
         read = [
@@ -233,7 +272,8 @@ class State:
             "maps": {source: entries(engine, source) for source in maps},
             "bytes": sum(rough_bytes(engine, source, engine.stores[source].patterns) for source in maps),
             "statements": statements,
-            "waiting": self.lazy[name].waiting if name in self.lazy else 0,
+            "waiting": waiting,
+            "postponed": list(self.later(name).postponed()) if self._apart(name) else [],
             "evaluated_on_read": self.reasons.get(name, ""),
         }
 
@@ -243,13 +283,20 @@ class State:
             leaf = element_value(_first_type(self.views[name].element), _first(first))
         except ChangeError:
             return EMPTY  # a value of another type is in no row
-        plan = self.engine.program.views.get(name)
-        if plan is not None and plan.lookup is not None:
-            with self._computing(name):
-                rows = self.engine.find(name, leaf)
-        else:
-            rows = self.read(name)
+        with self._computing(name):
+            rows = self._found(name, leaf)
         return ZBag((row, n) for row, n in rows.items() if _starts(row, first))
+
+    def _found(self, name: str, leaf: Any) -> ZBag:
+        if not self._reads_tables(name):
+            engine = self.engine_of(name)
+            if engine.program.views[name].lookup is not None:
+                return engine.find(name, leaf)
+        return self.read(name)
+
+    def _reads_tables(self, name: str) -> bool:
+        """Whether the reference answers for a view: nothing is kept of it, or not yet of the open transaction."""
+        return name not in self.flat or (bool(self.uncommitted) and self._apart(name))
 
     def drop_table(self, name: str) -> None:
         del self.tables[name]
@@ -277,7 +324,7 @@ class State:
 
     def read(self, name: str) -> ZBag:
         """The answer of a view, nested."""
-        if name not in self.flat or (self.uncommitted and self._is_lazy(name)):
+        if self._reads_tables(name):
             return self.evaluate(name)
         with self._computing(name):
             return self.engine_of(name).read(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import assert_never
 
 from nestling.calculus.terms import Term, Var
@@ -18,8 +18,10 @@ from nestling.program.statements import (
     Plan,
     Program,
     Propagate,
+    Range,
     Statement,
     Step,
+    TableDecl,
     Trigger,
     ViewPlan,
     Write,
@@ -35,8 +37,10 @@ def uses(step: Step) -> tuple[Term, ...]:
             return (test,)
         case Each(bag, _, _):
             return (bag,)
-        case Measure(_, _, _, args):
-            return args
+        case Range(_, args, bounds, _):
+            return (*args, *(bound.term for bound in bounds))
+        case Measure(_, _, _, args, _, bounds):
+            return (*args, *(bound.term for bound in bounds))
         case Combine(_, _, counts, minus):
             return (*counts, *minus)
         case Assign(_, term):
@@ -55,6 +59,8 @@ def binds(step: Step) -> tuple[Var, ...]:
             return (*dict.fromkeys(_vars(*free)), *counts)
         case Each(_, pattern, count):
             return (*dict.fromkeys(_vars(pattern)), count)
+        case Range(_, _, _, counts):
+            return counts
         case Measure(var) | Combine(var) | Assign(var):
             return (var,)
         case Both(var, sign):
@@ -71,7 +77,24 @@ def _vars(*terms: Term) -> Iterator[Var]:
 
 def reads(statement: Statement) -> list[str]:
     """The maps and tables that ``statement`` looks into, once each."""
-    return list(dict.fromkeys(step.source for step in statement.steps if isinstance(step, Find | Measure)))
+    return list(
+        dict.fromkeys(step.source for step in statement.steps if isinstance(step, Find | Range | Measure))
+    )
+
+
+def has_loops(statement: Statement, tables: Mapping[str, TableDecl]) -> bool:
+    """Whether ``statement`` goes through a slice, a table or a bag; look-ups and readings of one group take a step."""
+    return any(_is_loop(step, tables) for step in statement.steps)
+
+
+def _is_loop(step: Step, tables: Mapping[str, TableDecl]) -> bool:
+    match step:
+        case Find(source, args, known, _):
+            key = tables[source].key if source in tables else ()
+            return len(known) < len(args) and not (key and set(key) <= set(known))
+        case Each():
+            return True
+    return False
 
 
 def trigger_statements(trigger: Trigger) -> Iterator[Statement]:

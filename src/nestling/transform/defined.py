@@ -23,6 +23,7 @@ from nestling.calculus.terms import (
     CountWise,
     Empty,
     Expr,
+    First,
     Flatten,
     Fold,
     For,
@@ -98,7 +99,7 @@ def _in(expr: Expr, known: Known) -> Expr:
             if not isinstance(inside, Empty):
                 inside = Group(var, total(source), total(key), key_var, rows, inside)
             return union(STR, _in(source, known), keys, inside)
-        case Product() | Union() | Negate() | Flatten() | CountWise() | SingBag():
+        case Product() | Union() | Negate() | Flatten() | CountWise() | First() | SingBag():
             return union(STR, *(_in(child, known) for child in children(expr)))
         case _:
             assert_never(expr)

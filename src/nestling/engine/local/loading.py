@@ -36,8 +36,8 @@ def load_cells(store: Store, cells: Mapping[Row, tuple[Any, ...]], names: Names)
     stored.clear()
     key = _first if store.arity - store.is_ordered == 1 else _whole
     if store.is_ordered:
-        for row, (count,) in cells.items():
-            stored.setdefault(key(row[:-1]), OrderedMap()).add(row[-1], count)
+        for row, cell in cells.items():
+            stored.setdefault(key(row[:-1]), OrderedMap(store.width - 1)).add(row[-1], *cell)
     elif store.width == 1:
         stored.update((key(row), cell[0]) for row, cell in cells.items())
     else:

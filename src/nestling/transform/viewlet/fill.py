@@ -20,7 +20,7 @@ from nestling.program.flat import Atom, Monomial
 from nestling.program.statements import Add, Find, MapDecl, Program, Statement, TableDecl, Trigger, Write
 from nestling.program.steps import reads
 from nestling.program.traverse import parts
-from nestling.transform.viewlet.compile import NESTED, Compiler, Stored
+from nestling.transform.viewlet.compile import NESTED, Compiler, Identity, Stored
 from nestling.transform.viewlet.events import replaced
 from nestling.transform.viewlet.naming import apart
 from nestling.transform.viewlet.schedule import TIMES
@@ -83,8 +83,8 @@ def _filling(program: Program) -> _Filling:
     return compiler
 
 
-def _identity(decl: MapDecl) -> tuple[tuple[Monomial, ...], bool, bool]:
-    return parts(decl.query).body, decl.ordered, decl.role in NESTED
+def _identity(decl: MapDecl) -> Identity:
+    return parts(decl.query).body, decl.order, decl.role in NESTED
 
 
 def _pass_over(compiler: _Filling, target: str, monomial: Monomial) -> Statement | None:
