@@ -1,5 +1,6 @@
 """Changes: every way to make one, what it returns, and what is refused."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -319,12 +320,62 @@ def test_no_such_inner_bag(db):
 
 
 @pytest.mark.parametrize("ddl", ["items: ARRAY<INT>", "made: STRUCT<items: ARRAY<INT>>"])
-def test_a_bag_inside_elements_has_no_address(ddl):
+def test_a_bag_inside_an_element(ddl):
     db = nl.Database()
     t = db.table("t", f"id INT, rows ARRAY<STRUCT<a: INT, {ddl}>>", key="id")
-    path = t.at(1).rows.made.items if "made" in ddl else t.at(1).rows.items
+    view = db.view("v", lambda t: [(r.a, len([1 for x in t for s in x.rows])) for x in t for r in x.rows])
+    made: Callable[[list[int]], Any] = (lambda bag: (bag,)) if "made" in ddl else (lambda bag: bag)
+    db.insert("t", [(1, [(5, made([1])), (6, made([]))])])
+    rows, found = t.at(1).rows, t.at(1).rows.at({"a": 5})
+    inner, path = (found.made.items, rows.made.items) if "made" in ddl else (found["items"], rows["items"])
 
-    refused(db, "lies inside elements that have no key", lambda: path.insert([1]))
+    refused(
+        db, r"lies inside the elements of rows\nhint: say in which: \.rows\.at\(", lambda: path.insert([1])
+    )
+    refused(db, "no elements of t.rows have a = 7", lambda: rows.at({"a": 7}).items.insert([1]))
+    refused(db, "2 elements of t.rows have any columns", lambda: rows.at({}).update({"a": 2}))
+    refused(db, "t.rows has no column 'b'", lambda: rows.at({"b": 7}).update({"a": 2}))
+    refused(db, "an element is found by its columns, not by 5", lambda: rows.at(5))  # type: ignore[arg-type]
+    refused(db, "t is updated at an element", lambda: rows.update({"a": 2}))
+    refused(db, "have no columns", lambda: inner.at({"a": 1}).update({"a": 2}))
+    refused(db, "is an inner bag", lambda: rows.at({"a": 5}).update({ddl.split(":")[0]: []}))
+
+    assert inner.insert([2, 3]).events == 2
+    inner.delete([1])
+    assert rows.at({"a": 5}).update({"a": 8}).events == 2
+    assert rows.at({"a": 8}).update({"a": 8}).events == 0
+    bags = {row.a: sorted(row.made.items if "made" in ddl else row.items) for row in t.rows()[0].rows}
+    assert bags == {8: [2, 3], 6: []}
+    assert sorted(view) == [(6, 2), (8, 2)]
+    t.at(1).update({"id": 2})
+    assert t.rows()[0].id == 2
+    db.verify()
+
+
+def test_an_element_among_equal_ones_is_not_meant():
+    """Equal elements share what is inside them: a change of one would be a change of both."""
+    db = nl.Database()
+    t = db.table("t", "id INT, rows ARRAY<STRUCT<a: INT, items: ARRAY<INT>>>", key="id")
+    db.insert("t", [(1, [(5, [1]), (5, [1])])])
+
+    refused(db, "2 elements of t.rows have a = 5", lambda: t.at(1).rows.at({"a": 5})["items"].insert([2]))
+    t.at(1).rows.delete([(5, [1])])
+    t.at(1).rows.at({"a": 5})["items"].insert([2])
+    assert t.rows() == [(1, [(5, [1, 2])])]
+
+
+def test_what_changes_deep_inside_is_told_as_one_element():
+    db = nl.Database()
+    t = db.table("t", "id INT, rows ARRAY<STRUCT<a: INT, items: ARRAY<INT>>>", key="id")
+    db.insert("t", [(1, [(5, [1]), (6, [])])])
+    heard: list[Any] = []
+    db.view("v", lambda t: [(x.id, x.rows) for x in t]).subscribe(heard.append)
+    t.at(1).rows.at({"a": 5})["items"].insert([2])
+
+    (change,) = heard
+    assert change.inserted == change.deleted == []
+    (inner,) = change.inner
+    assert (inner.path, inner.inserted, inner.deleted) == (("rows", "items"), [2], [])
 
 
 def test_a_change_feed_that_does_not_say_what_changed(db):
