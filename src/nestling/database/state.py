@@ -16,7 +16,6 @@ from nestling.calculus.types import Record, Type
 from nestling.database.bulk import filled
 from nestling.database.change import Change
 from nestling.database.definitions import TableDef, ViewDef
-from nestling.database.explain.sizes import entries, rough_bytes
 from nestling.database.lazy import LazyView, Pending
 from nestling.database.rows import Event, Row, nested
 from nestling.database.watching import Answer, Levels, read_change
@@ -24,7 +23,7 @@ from nestling.engine.local.engine import LocalEngine
 from nestling.errors import ChangeError, NestlingError, QueryError
 from nestling.frontend.schema import element_value
 from nestling.program.statements import Program, TableDecl
-from nestling.program.steps import needed, plans, reads, trigger_statements
+from nestling.program.steps import trigger_statements
 from nestling.transform.defined import total, undefined
 from nestling.transform.lower import FlatView, lower
 from nestling.transform.lower.view import CannotLower
@@ -69,19 +68,26 @@ class State:
         self.tables[table.name] = table
         self._install()
 
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """What is defined inside is defined at the end, or nothing is: an engine that is replaced is not changed."""
+        before = {name: dict(part) if isinstance(part, dict) else part for name, part in vars(self).items()}
+        try:
+            yield
+        except BaseException:
+            vars(self).update(before)
+            raise
+
     def add_view(self, view: ViewDef) -> None:
         """Compile ``view`` and bring its maps up to date with the rows that are there."""
         self.define(view)
         try:
-            before = self.engine
             self._install()
             absent = "" if view.refresh == "lazy" else self.absent(view.name)
             self.start_hybrid_views()
         except UNDEFINED as error:
             absent = str(error)
         if absent:
-            self._forget(view.name)
-            self.engine = before
             raise QueryError(
                 f"{view.name} cannot be computed from the rows that are there: {absent}", hint=EXCLUDE
             )
@@ -127,15 +133,15 @@ class State:
                 return name, absent
         return None
 
-    def _apart(self, name: str) -> bool:
+    def is_apart(self, name: str) -> bool:
         """Whether a view has an engine of its own."""
         return name in self.flat and self.views[name].refresh != "eager"
 
     def _eager(self) -> dict[str, FlatView]:
-        return {name: view for name, view in self.flat.items() if not self._apart(name)}
+        return {name: view for name, view in self.flat.items() if not self.is_apart(name)}
 
     def _program(self) -> Program:
-        watched = [levels for name, levels in self.watched.items() if not self._apart(name)]
+        watched = [levels for name, levels in self.watched.items() if not self.is_apart(name)]
         logs = {level.name: level.query for levels in watched for level in levels}
         knobs = {name: knob(self.views[name]) for name in self.flat}
         guards = {
@@ -145,7 +151,7 @@ class State:
 
     def engine_of(self, name: str) -> LocalEngine:
         """The engine that answers for a view, up to date."""
-        if not self._apart(name):
+        if not self.is_apart(name):
             return self.engine
         later = self.later(name)
         try:
@@ -224,7 +230,7 @@ class State:
 
     def _keep_logs(self, name: str, levels: Levels) -> None:
         self.watched[name] = levels
-        if self._apart(name):
+        if self.is_apart(name):
             self.later(name).watch({level.name: level.query for level in levels})
         else:
             self._install()
@@ -248,35 +254,6 @@ class State:
             self._statements[table] = len(list(trigger_statements(self.engine.program.triggers[table])))
         return self._statements[table]
 
-    def stats(self, name: str) -> dict[str, Any]:
-        """Sizes of a view and of the maps that serve it, and how many statements keep these."""
-        waiting = self.lazy[name].waiting if name in self.lazy else 0
-        engine = self.engine_of(name)
-        program = engine.program
-        read = [
-            source
-            for view in program.views.values()
-            if view.name == name
-            for plan in plans(view)
-            for statement in plan.statements
-            for source in reads(statement)
-        ]
-        maps = [source for source in needed(program, read) if source in program.maps]
-        statements = {
-            table: count
-            for table, trigger in program.triggers.items()
-            if (count := sum(s.target in maps for s in trigger_statements(trigger)))
-        }
-        return {
-            "rows": None if self.absent(name) else self.read(name).total,
-            "maps": {source: entries(engine, source) for source in maps},
-            "bytes": sum(rough_bytes(engine, source, engine.stores[source].patterns) for source in maps),
-            "statements": statements,
-            "waiting": waiting,
-            "postponed": list(self.later(name).postponed()) if self._apart(name) else [],
-            "evaluated_on_read": self.reasons.get(name, ""),
-        }
-
     def find(self, name: str, first: Any) -> ZBag:
         """The rows of a view whose first column is ``first``."""
         try:
@@ -296,7 +273,7 @@ class State:
 
     def _reads_tables(self, name: str) -> bool:
         """Whether the reference answers for a view: nothing is kept of it, or not yet of the open transaction."""
-        return name not in self.flat or (bool(self.uncommitted) and self._apart(name))
+        return name not in self.flat or (bool(self.uncommitted) and self.is_apart(name))
 
     def drop_table(self, name: str) -> None:
         del self.tables[name]

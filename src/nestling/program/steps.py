@@ -125,3 +125,11 @@ def needed(program: Program, names: list[str]) -> list[str]:
         found |= new
         pending += new
     return list(found)
+
+
+def maps_of(program: Program, view: str) -> list[str]:
+    """The maps that ``view`` is read from, and those that keep them up to date."""
+    if view not in program.views:
+        return []
+    read = [source for plan in plans(program.views[view]) for s in plan.statements for source in reads(s)]
+    return [source for source in needed(program, list(dict.fromkeys(read))) if source in program.maps]
