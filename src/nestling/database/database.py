@@ -23,6 +23,7 @@ from nestling.database.over import inline_views
 from nestling.database.refresh import Refresh
 from nestling.database.rows import Event, Shredder
 from nestling.database.state import State, computing
+from nestling.database.storing import bytes_of, outgrown
 from nestling.database.table import Table
 from nestling.database.transaction import Transaction
 from nestling.database.view import Subscription, View
@@ -46,8 +47,10 @@ class Database:
     [Row(name='Drive', _1=['Drive', 'Jarhead']), Row(name='Jarhead', _1=['Drive', 'Jarhead'])]
     """
 
-    def __init__(self, path: str | Path | None = None) -> None:
+    def __init__(self, path: str | Path | None = None, *, memory: int | str | None = None) -> None:
+        """``memory``: what views may take besides the tables, in bytes or as ``"512MB"``; they then store less."""
         self.state = State()
+        self.state.memory = bytes_of(memory)
         self.version = 0
         self.last_refresh = Refresh(0, 0.0, 0, 0)
         self.constraints: dict[str, ViewDef] = {}
@@ -184,6 +187,15 @@ class Database:
             action()
             if self._file is not None:
                 self._file.define(kind, definition, self.state)
+        self.state.looked_at = 0
+        self._keep_within_memory()
+
+    def _keep_within_memory(self) -> None:
+        """Store less of the views that have outgrown the memory there is."""
+        for name in outgrown(self.state):
+            if self._file is not None:
+                kind = "constraint" if name in self.constraints else "view"
+                self._file.define(kind, self.state.views[name], self.state)
 
     def _forget(self, kind: str, name: str, action: Callable[[], None]) -> None:
         self._outside_transactions()
@@ -304,6 +316,7 @@ class Database:
         if self._file is not None:
             self._file.tidy(self.state)
         self._tell()
+        self._keep_within_memory()
 
     def _answer(self, view: str) -> Callable[[], tuple[int, ZBag]]:
         return lambda: (self.version, self.state.read(view))

@@ -26,6 +26,7 @@ from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.lazy import LazyView
 from nestling.database.rows import Event
 from nestling.database.state import State
+from nestling.database.storing import as_data
 from nestling.engine.local.engine import LocalEngine
 from nestling.errors import NestlingError, StoreError
 from nestling.storage.codec import decode, encode
@@ -54,7 +55,7 @@ class Durable:
             if kind == "table":
                 state.tables[name] = _table(name, text)
             else:
-                state.define(_view(name, text, state))
+                state.define(*_view(name, text, state))
                 self.constraints |= {name} if kind == "constraint" else set()
         state.install()
         at, rows = self.store.read_snapshot()
@@ -90,7 +91,7 @@ class Durable:
 
     def define(self, kind: str, definition: TableDef | ViewDef, state: State) -> None:
         """Store a definition, and all there is under it."""
-        text = _table_text(definition) if isinstance(definition, TableDef) else _view_text(definition)
+        text = _table_text(definition) if isinstance(definition, TableDef) else _view_text(definition, state)
         with self.store.transaction():
             self.store.put_definition(kind, definition.name, text)
             self._snapshot(state)
@@ -181,9 +182,11 @@ def _table_text(table: TableDef) -> str:
     })  # fmt: skip
 
 
-def _view_text(view: ViewDef) -> str:
+def _view_text(view: ViewDef, state: State) -> str:
     text = show(view.query, width=WIDTH)
-    return json.dumps({"query": text, "refresh": view.refresh, "store": view.store})
+    decision = state.decisions.get(view.name)
+    stored = as_data(decision) if decision else None
+    return json.dumps({"query": text, "refresh": view.refresh, "store": view.store, "stored": stored})
 
 
 def _table(name: str, text: str) -> TableDef:
@@ -195,14 +198,15 @@ def _table(name: str, text: str) -> TableDef:
     return TableDef(name, record, tuple(stored["key"]), references, stored["append_only"])
 
 
-def _view(name: str, text: str, state: State) -> ViewDef:
+def _view(name: str, text: str, state: State) -> tuple[ViewDef, dict[str, Any] | None]:
     stored = _loaded(text, name)
     catalog = {table.name: Bag(table.record) for table in state.tables.values()}
     try:
         query = parse(stored["query"], catalog)
     except NestlingError as error:
         raise StoreError(f"the definition of view {name!r} cannot be read: {error}") from error
-    return ViewDef(name, query, stored["refresh"], stored["store"])
+    # A file from before views were stored by cost does not say how this one was.
+    return ViewDef(name, query, stored["refresh"], stored["store"]), stored.get("stored")
 
 
 def _loaded(text: str, name: str) -> dict[str, Any]:

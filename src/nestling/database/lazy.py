@@ -21,7 +21,7 @@ from nestling.program.steps import has_loops, trigger_statements
 from nestling.program.traverse import inputs
 from nestling.transform.lower import FlatView
 from nestling.transform.viewlet import compile_views
-from nestling.transform.viewlet.storing import Store
+from nestling.transform.viewlet.storing import Store, Storing
 
 #: So many changes of a hybrid view wait at most.
 MOST_WAITING = 4096
@@ -38,7 +38,7 @@ class LazyView:
         name: str,
         view: FlatView,
         tables: Mapping[str, TableDecl],
-        store: Store,
+        store: Store | Storing,
         guards: Mapping[str, FlatView] | None = None,
         hybrid: bool = False,
     ) -> None:

@@ -18,6 +18,7 @@ from nestling.database.change import Change
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.lazy import LazyView, Pending
 from nestling.database.rows import Event, Row, nested
+from nestling.database.storing import Decision, decide
 from nestling.database.watching import Answer, Levels, read_change
 from nestling.engine.local.engine import LocalEngine
 from nestling.errors import ChangeError, NestlingError, QueryError
@@ -32,7 +33,7 @@ from nestling.transform.shred import shred
 from nestling.transform.simplify import simplify
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.compile import CannotCompile
-from nestling.transform.viewlet.storing import Store
+from nestling.transform.viewlet.storing import Storing
 from nestling.transform.viewlet.watch import watches
 from nestling.values.bag import EMPTY, ZBag
 from nestling.values.label import Label
@@ -53,6 +54,10 @@ class State:
         #: Of views that need not have a value: the query that says where they have none, and its flat form.
         self.undefined: dict[str, Expr] = {}
         self.guards: dict[str, FlatView] = {}
+        self.decisions: dict[str, Decision] = {}
+        #: What all views may take, in bytes; and how many rows there were when that was last looked at.
+        self.memory: int | None = None
+        self.looked_at = 0
         self.watched: dict[str, Levels] = {}
         self._before: dict[str, ZBag] = {}
         self._statements: dict[str, int] = {}
@@ -92,27 +97,46 @@ class State:
                 f"{view.name} cannot be computed from the rows that are there: {absent}", hint=EXCLUDE
             )
 
-    def define(self, view: ViewDef) -> None:
-        """Compile ``view`` as far as it goes; where it cannot be maintained, note why."""
+    def define(self, view: ViewDef, remembered: dict[str, Any] | None = None) -> None:
+        """Compile ``view`` as far as it goes; where it cannot be maintained, note why.
+
+        What is ``remembered`` of how it was stored stays so.
+        """
         self.views[view.name] = view
         absent = undefined(view.query)
         if not isinstance(absent, Empty):
             self.undefined[view.name] = absent
             with suppress(CannotLower, CannotCompile):
-                self.guards[view.name] = self._flat(guard_of(view.name), absent, "auto")
+                guard = lower(shred(normalize(simplify(normalize(absent)))))
+                compile_views(self.declarations(), {guard_of(view.name): guard})
+                self.guards[view.name] = guard
         if view.store == "none":
             self.reasons[view.name] = 'store="none": nothing is kept of it'
             return
         try:
-            self.flat[view.name] = self._flat(view.name, total(view.query), knob(view))
+            flat = lower(shred(normalize(simplify(normalize(total(view.query))))))
+            self._keep(view.name, decide(self, view, flat, remembered))
         except (CannotLower, CannotCompile) as reason:
             self.reasons[view.name] = str(reason)
 
-    def _flat(self, name: str, query: Expr, store: Store) -> FlatView:
-        """The flat form of a query that a program can maintain."""
-        flat = lower(shred(normalize(simplify(normalize(query)))))
-        compile_views(self.declarations(), {name: flat}, store={name: store})
-        return flat
+    def _keep(self, name: str, decision: Decision) -> None:
+        self.decisions[name] = decision
+        if decision.storing is not None:
+            self.flat[name] = decision.view
+        else:
+            self.flat.pop(name, None)
+            self.reasons[name] = decision.why
+
+    def decided(self, name: str, decision: Decision) -> None:
+        """Store a view in another way from now on."""
+        self._keep(name, decision)
+        self.lazy.pop(name, None)
+        if name in self.watched and decision.storing is None:
+            self.watched[name], self._before[name] = Levels(), self.evaluate(name)
+        self._install()
+        self.start_hybrid_views()
+        if name in self.watched and self.is_apart(name):
+            self._keep_logs(name, self.watched[name])
 
     def absent(self, name: str) -> str:
         """Where a view has no value now: one of the terms, or nothing."""
@@ -143,11 +167,14 @@ class State:
     def _program(self) -> Program:
         watched = [levels for name, levels in self.watched.items() if not self.is_apart(name)]
         logs = {level.name: level.query for levels in watched for level in levels}
-        knobs = {name: knob(self.views[name]) for name in self.flat}
-        guards = {
-            guard_of(name): view for name, view in self.guards.items() if self.views[name].refresh != "lazy"
-        }
-        return compile_views(self.declarations(), self._eager() | guards, logs, knobs)
+        eager = {name for name, view in self.views.items() if view.refresh != "lazy"}
+        guards = {guard_of(name): view for name, view in self.guards.items() if name in eager}
+        return compile_views(self.declarations(), self._eager() | guards, logs, self._stored())
+
+    def _stored(self) -> dict[str, Storing]:
+        """How each view is stored."""
+        found = {name: self.decisions[name].storing for name in self.flat}
+        return {name: storing for name, storing in found.items() if storing is not None}
 
     def engine_of(self, name: str) -> LocalEngine:
         """The engine that answers for a view, up to date."""
@@ -178,9 +205,9 @@ class State:
 
     def started_later(self, name: str) -> LazyView:
         """Such a view, with nothing in it."""
-        view, lazy = self.views[name], self.views[name].refresh == "lazy"
+        lazy = self.views[name].refresh == "lazy"
         guards = {guard_of(name): self.guards[name]} if lazy and name in self.guards else {}
-        return LazyView(name, self.flat[name], self.declarations(), knob(view), guards, not lazy)
+        return LazyView(name, self.flat[name], self.declarations(), self._stored()[name], guards, not lazy)
 
     def _rows_of(self, tables: Iterable[str]) -> dict[str, dict[Row, int]]:
         return {name: self.engine.table(name) for name in tables}
@@ -214,6 +241,7 @@ class State:
         self.reasons.pop(name, None)
         self.undefined.pop(name, None)
         self.guards.pop(name, None)
+        self.decisions.pop(name, None)
         self.watched.pop(name, None)
         self._before.pop(name, None)
         self.lazy.pop(name, None)
@@ -350,12 +378,6 @@ def computing(name: str) -> Iterator[None]:
 def guard_of(name: str) -> str:
     """What the query that says where a view has no value is called in programs."""
     return f"·undefined {name}"
-
-
-def knob(view: ViewDef) -> Store:
-    """The materialisation knob of a view that has maps."""
-    store: Store = view.store  # type: ignore[assignment]  # "none" has no maps and does not come here
-    return store
 
 
 def _first(value: Any) -> Any:

@@ -15,7 +15,7 @@ from nestling.calculus.terms import Term, Var
 from nestling.calculus.types import Type
 from nestling.program.flat import Bound, Query, Shape
 
-Step: TypeAlias = "Find | Range | Check | Each | Measure | Combine | Assign | Both"
+Step: TypeAlias = "Find | Range | Where | Check | Each | Measure | Total | Combine | Assign | Both"
 Action: TypeAlias = "Add | Write | Propagate"
 
 #: How the last key of a map is kept: in no order, in order for the sake of its ``values``, or so that the measures of
@@ -124,6 +124,31 @@ class Measure:
     args: tuple[Term, ...]
     measures: tuple[int, ...]
     bounds: tuple[Bound, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Bind ``counts`` to the measures of ``source`` summed over the last keys of the group ``args`` that pass ``test``.
+
+    The test is of what ``measure`` binds, an aggregate of what another map has beyond the last key, ``key``; and it is
+    monotone in it, so where no measure is negative it holds on one side of some key.
+    """
+
+    source: str
+    args: tuple[Term, ...]
+    counts: tuple[Var, ...]
+    key: Var
+    measure: Measure
+    test: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """Bind ``var`` to ``aggregate`` of what ``statements`` add up to, computed then and there; they have no keys."""
+
+    var: Var
+    aggregate: str
+    statements: tuple[Statement, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from nestling.engine.local.loading import load_cells, load_rows, take_over
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.storage import identifier, stores
 from nestling.engine.local.terms import namespace
+from nestling.engine.local.where import summed_where
 from nestling.program.flat import Shape
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
@@ -218,6 +219,7 @@ def _helpers() -> dict[str, Any]:
         "bisect_left": bisect_left,
         "bisect_right": bisect_right,
         "insort": insort,
+        "summed_where": summed_where,
         "read_first": lambda ordered, limit: NONE if ordered is None else ZBag(ordered.smallest(limit)),
         "read_last": lambda ordered, limit: NONE if ordered is None else ZBag(ordered.largest(limit)),
         "read_ordered_min": lambda ordered: None if ordered is None else ordered.first(),

@@ -11,7 +11,19 @@ from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store
 from nestling.engine.local.terms import Scope, is_nullable, python, truth, tuple_of
 from nestling.program.flat import Bound, first_of
-from nestling.program.statements import Assign, Both, Check, Combine, Each, Find, Measure, Range, Step
+from nestling.program.statements import (
+    Assign,
+    Both,
+    Check,
+    Combine,
+    Each,
+    Find,
+    Measure,
+    Range,
+    Step,
+    Total,
+    Where,
+)
 from nestling.program.steps import uses
 from nestling.program.traverse import term_vars
 
@@ -54,8 +66,12 @@ class Loops:
                 )
             case Range():
                 self.range(step)
+            case Where():
+                self.where(step)
             case Measure():
                 self.measure(step)
+            case Total():
+                self.total(step)
             case Combine():
                 self.combine(step)
             case Both():
@@ -172,6 +188,31 @@ class Loops:
         names = [self.scope.name(count) for count in step.counts]
         value = self.summed(self.stores[step.source], step.args, step.bounds)
         self.out.line(f"{', '.join(names)}{',' if len(names) == 1 else ''} = {value}")
+
+    def where(self, step: Where) -> None:
+        names = [self.scope.name(count) for count in step.counts]
+        store, inner, measure = self.stores[step.source], self.stores[step.measure.source], step.measure
+        self.out.line(f"ordered = {store.python}.get({self.key(step.args)})")
+        holds = f"lambda {self.scope.name(measure.var)}: {truth(step.test, self.scope)}"
+        beyond = f"{inner.python}.get({self.key(measure.args)})"
+        asked = f"{measure.bounds[0].operator!r}, {measure.measures[-1]}, {holds}"
+        self.out.line(f"{', '.join(names)}{',' if len(names) == 1 else ''} = (")
+        self.out.line(f"    NOTHING[:{store.width}] if ordered is None")
+        self.out.line(f"    else summed_where(ordered, {beyond}, {asked})")
+        self.out.line(")")
+
+    def total(self, step: Total) -> None:
+        """A loop nest of its own, summed into variables."""
+        name, depth = self.scope.name(step.var), self.out.depth
+        width = max((len(statement.amounts) for statement in step.statements), default=1)
+        sums = [self.scope.name(f"{step.var.name}.{i}") for i in range(width)]
+        self.out.line(f"{' = '.join(sums)} = 0")
+        for statement in step.statements:
+            self.open(statement.steps, term_vars(*statement.amounts))
+            for total, amount in zip(sums, statement.amounts, strict=True):
+                self.out.line(f"{total} += {self.text(amount)}")
+            self.out.close_to(depth)
+        self.out.line(f"{name} = {read_cell(step.aggregate, sums)}")
 
     def summed(self, store: Store, args: Sequence[Term], bounds: Sequence[Bound]) -> str:
         """The measures of a group within ``bounds``: zeros where there is no group, or a bound is null."""

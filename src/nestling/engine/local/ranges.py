@@ -9,14 +9,14 @@ Law (9): a trigger adds the same with and without.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from nestling.calculus.terms import Call, Term, Var
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
-from nestling.program.statements import Add, Both, Check, Find, Program, Propagate, Statement, Trigger
+from nestling.program.statements import Add, Both, Check, Find, Program, Propagate, Statement, Total, Trigger
 from nestling.program.traverse import term_vars
 
 #: What holds of a column and a bound, and the same seen from the bound.
@@ -44,6 +44,15 @@ class Between:
 def local_steps(statement: Statement) -> tuple[Any, ...]:
     """The steps of a statement of a program that was ``ranged``: some are this engine's own."""
     return statement.steps
+
+
+def every_local_step(statement: Statement) -> Iterator[Any]:
+    """These, and those that they take in turn."""
+    for step in local_steps(statement):
+        yield step
+        if isinstance(step, Total):
+            for inner in step.statements:
+                yield from every_local_step(inner)
 
 
 def ranged(program: Program) -> Program:

@@ -25,7 +25,7 @@ from functools import cached_property
 from hashlib import blake2b
 
 from nestling.calculus.types import LABEL
-from nestling.engine.local.ranges import Between, local_steps
+from nestling.engine.local.ranges import Between, every_local_step
 from nestling.program.statements import (
     Find,
     MapDecl,
@@ -115,7 +115,7 @@ def stores(program: Program) -> dict[str, Store]:
             # The rows of an inner bag are found by its label: to read it, and to delete it with its row.
             found[name].patterns.add((0,))
     for statement in statements(program):
-        for step in local_steps(statement):
+        for step in every_local_step(statement):
             if isinstance(step, Find):
                 _need(found[step.source], step.known)
             elif isinstance(step, Between):

@@ -20,8 +20,9 @@ from nestling.program.flat import Atom, Monomial
 from nestling.program.statements import Add, Find, MapDecl, Program, Statement, TableDecl, Trigger, Write
 from nestling.program.steps import reads
 from nestling.program.traverse import parts
-from nestling.transform.viewlet.compile import NESTED, Compiler, Identity, Stored
+from nestling.transform.viewlet.compile import NESTED, Compiler
 from nestling.transform.viewlet.events import replaced
+from nestling.transform.viewlet.handles import Identity, Stored
 from nestling.transform.viewlet.naming import apart
 from nestling.transform.viewlet.schedule import TIMES
 
