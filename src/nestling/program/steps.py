@@ -145,6 +145,11 @@ def needed(program: Program, names: list[str]) -> list[str]:
     for trigger in program.triggers.values():
         for statement in trigger_statements(trigger):
             sources.setdefault(statement.target, []).extend(reads(statement))
+        # What passes its changes on need not be looked into.
+        for passed in (action for action in trigger.actions if isinstance(action, Propagate)):
+            for _, adds in passed.events:
+                for add in adds:
+                    sources.setdefault(add.statement.target, []).append(passed.map)
     found = dict.fromkeys(names)
     pending = list(found)
     while pending:
