@@ -76,7 +76,6 @@ class Durable:
             state.engine.load_table(name, contents.get(f"table {name}", {}))
         maps = {name: _map_name(decl) for name, decl in state.engine.program.maps.items()}
         if not contents:
-            state.start_hybrid_views()
             return
         if all(f"made {stored}" in contents for stored in maps.values()):
             for name, stored in maps.items():
@@ -87,7 +86,6 @@ class Durable:
         for name in list(state.views):
             if f"waiting {name}" in contents:
                 _restore_later(name, state, contents)
-        state.start_hybrid_views()
 
     def define(self, kind: str, definition: TableDef | ViewDef, state: State) -> None:
         """Store a definition, and all there is under it."""

@@ -15,8 +15,8 @@ from nestling.values.bag import ZBag
 def stats(state: State, name: str) -> dict[str, Any]:
     """Sizes of a view and of the maps that serve it, and how many statements keep these.
 
-    ``waiting`` counts the changes that it had not seen, ``postponed`` has the tables whose changes wait; a view without
-    a value has no ``rows``.
+    ``waiting`` counts the changes that a lazy view had not seen, ``postponed`` has the maps of a hybrid view whose
+    changes are passed on when it is read; a view without a value has no ``rows``.
     """
     waiting = state.lazy[name].waiting if name in state.lazy else 0
     engine = state.engine_of(name)
@@ -32,7 +32,7 @@ def stats(state: State, name: str) -> dict[str, Any]:
         "bytes": sum(rough_bytes(engine, source, engine.stores[source].patterns) for source in maps),
         "statements": statements,
         "waiting": waiting,
-        "postponed": list(state.later(name).postponed()) if state.is_apart(name) else [],
+        "postponed": [source for source in maps if source in engine.program.deferred],
         "evaluated_on_read": state.reasons.get(name, ""),
     }
 

@@ -1,37 +1,31 @@
-"""Views that are refreshed later than their tables change.
+"""Views that are refreshed when they are read.
 
-Such a view has an engine of its own, and the changes it has not seen yet. They are summed before they are run, so that
-what came and went in between costs nothing. A lazy view runs them when it is read; a hybrid one runs at once what sets
-off nothing but look-ups, while nothing waits, and postpones the rest until it is read, until somebody who listens is to
-be told, or until too much waits.
+A lazy view has an engine of its own, and the changes it has not seen yet. They are summed before they are run, so that
+what came and went between two reads costs nothing. They are also run when somebody who listens is to be told.
 
-Law (9): when it is read, it answers what an eager view would.
+Law (9): when it is read, a lazy view answers what an eager one would.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from nestling.database.bulk import fill_maps, filled
 from nestling.database.rows import Event, Row
 from nestling.engine.local.engine import LocalEngine
 from nestling.program.flat import Query
 from nestling.program.statements import Program, TableDecl
-from nestling.program.steps import has_loops, trigger_statements
 from nestling.program.traverse import inputs
 from nestling.transform.lower import FlatView
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.storing import Store, Storing
-
-#: So many changes of a hybrid view wait at most.
-MOST_WAITING = 4096
 
 Rows = Mapping[Row, int]
 Pending = dict[tuple[str, Row], int]
 
 
 class LazyView:
-    """One view with an engine of its own; a ``hybrid`` one does at once what is cheap."""
+    """One lazy view."""
 
     def __init__(
         self,
@@ -40,9 +34,8 @@ class LazyView:
         tables: Mapping[str, TableDecl],
         store: Store | Storing,
         guards: Mapping[str, FlatView] | None = None,
-        hybrid: bool = False,
     ) -> None:
-        self.name, self.tables, self.store, self.hybrid = name, tables, store, hybrid
+        self.name, self.tables, self.store = name, tables, store
         self.views = {name: view, **(guards or {})}
         queries = [
             q for v in self.views.values() for q in (v.rows, *(d.query for d in v.definitions.values()))
@@ -55,9 +48,7 @@ class LazyView:
         self.engine = LocalEngine(self._program({}))
 
     def _program(self, logs: Mapping[str, Query]) -> Program:
-        program = compile_views(self.tables, self.views, logs, {self.name: self.store})
-        self.at_once = frozenset(table for table in self.reads if self.hybrid and not _loops(program, table))
-        return program
+        return compile_views(self.tables, self.views, logs, {self.name: self.store})
 
     def load(self, tables: Mapping[str, Rows]) -> None:
         """Start from rows: the maps are computed from them."""
@@ -83,21 +74,15 @@ class LazyView:
         self.engine = filled(self._program(logs), self.fresh())
 
     def note(self, events: Iterable[Event]) -> None:
-        """Remember changes; what can be run at once is."""
-        waited = bool(self.pending)
-        cheap = True
+        """Remember changes for the next read."""
         for table, row, times in events:
             if table in self.reads:
-                cheap = cheap and table in self.at_once
                 key = (table, row)
                 total = self.pending.get(key, 0) + times
                 if total:
                     self.pending[key] = total
                 else:
                     del self.pending[key]
-        # Nothing overtakes what waits: a row may refer to one that came before it.
-        if self.hybrid and ((cheap and not waited) or len(self.pending) > MOST_WAITING):
-            self.fresh()
 
     def fresh(self) -> LocalEngine:
         """The engine, with all changes seen; what is removed goes first, so that a key may come again."""
@@ -110,12 +95,3 @@ class LazyView:
     def waiting(self) -> int:
         """How many changes have not been run yet."""
         return len(self.pending)
-
-    def postponed(self) -> Iterator[str]:
-        """The tables whose changes wait."""
-        return (name for name in sorted(self.reads) if name not in self.at_once)
-
-
-def _loops(program: Program, table: str) -> bool:
-    """Whether a row of ``table`` sets off more than look-ups."""
-    return any(has_loops(s, program.tables) for s in trigger_statements(program.triggers[table]))

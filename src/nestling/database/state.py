@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 from nestling.calculus.evaluate import evaluate
@@ -33,6 +34,7 @@ from nestling.transform.shred import shred
 from nestling.transform.simplify import simplify
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.compile import CannotCompile
+from nestling.transform.viewlet.defer import deferred
 from nestling.transform.viewlet.storing import Storing
 from nestling.transform.viewlet.watch import watches
 from nestling.values.bag import EMPTY, ZBag
@@ -89,7 +91,6 @@ class State:
         try:
             self._install()
             absent = "" if view.refresh == "lazy" else self.absent(view.name)
-            self.start_hybrid_views()
         except UNDEFINED as error:
             absent = str(error)
         if absent:
@@ -134,7 +135,6 @@ class State:
         if name in self.watched and decision.storing is None:
             self.watched[name], self._before[name] = Levels(), self.evaluate(name)
         self._install()
-        self.start_hybrid_views()
         if name in self.watched and self.is_apart(name):
             self._keep_logs(name, self.watched[name])
 
@@ -145,9 +145,9 @@ class State:
         lazy = self.views[name].refresh == "lazy"
         engine = self.engine_of(name) if lazy else self.engine
         if guard_of(name) in engine.program.views:
-            texts = engine.read(guard_of(name))
+            texts = engine.texts(guard_of(name))
         else:
-            texts = evaluate(self.undefined[name], self.nested_tables())
+            texts = list(evaluate(self.undefined[name], self.nested_tables()))
         return f"{min(texts)} has no value" if texts else ""
 
     def refused(self) -> tuple[str, str] | None:
@@ -159,7 +159,7 @@ class State:
 
     def is_apart(self, name: str) -> bool:
         """Whether a view has an engine of its own."""
-        return name in self.flat and self.views[name].refresh != "eager"
+        return name in self.flat and self.views[name].refresh == "lazy"
 
     def _eager(self) -> dict[str, FlatView]:
         return {name: view for name, view in self.flat.items() if not self.is_apart(name)}
@@ -169,7 +169,9 @@ class State:
         logs = {level.name: level.query for levels in watched for level in levels}
         eager = {name for name, view in self.views.items() if view.refresh != "lazy"}
         guards = {guard_of(name): view for name, view in self.guards.items() if name in eager}
-        return compile_views(self.declarations(), self._eager() | guards, logs, self._stored())
+        program = compile_views(self.declarations(), self._eager() | guards, logs, self._stored())
+        patient = {name for name in self.flat if self.views[name].refresh == "hybrid"}
+        return replace(program, deferred=deferred(program, patient))
 
     def _stored(self) -> dict[str, Storing]:
         """How each view is stored."""
@@ -197,17 +199,10 @@ class State:
             self.lazy[name] = made
         return self.lazy[name]
 
-    def start_hybrid_views(self) -> None:
-        """Lazy views start when they are first read; hybrid ones follow changes from the beginning."""
-        for name, view in self.views.items():
-            if view.refresh == "hybrid" and name in self.flat:
-                self.later(name)
-
     def started_later(self, name: str) -> LazyView:
         """Such a view, with nothing in it."""
-        lazy = self.views[name].refresh == "lazy"
-        guards = {guard_of(name): self.guards[name]} if lazy and name in self.guards else {}
-        return LazyView(name, self.flat[name], self.declarations(), self._stored()[name], guards, not lazy)
+        guards = {guard_of(name): self.guards[name]} if name in self.guards else {}
+        return LazyView(name, self.flat[name], self.declarations(), self._stored()[name], guards)
 
     def _rows_of(self, tables: Iterable[str]) -> dict[str, dict[Row, int]]:
         return {name: self.engine.table(name) for name in tables}
@@ -220,11 +215,8 @@ class State:
 
     def committed(self, events: Sequence[Event]) -> None:
         """Tell the views that are refreshed later."""
-        for name, view in list(self.lazy.items()):
-            try:
-                view.note(events)
-            except UNDEFINED:
-                del self.lazy[name]  # it starts anew from the tables when it is read, and says why it cannot
+        for view in self.lazy.values():
+            view.note(events)
 
     def install(self) -> None:
         """An engine for what is defined, with nothing in it."""

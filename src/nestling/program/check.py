@@ -75,6 +75,9 @@ class _Checker:
         for view in self.program.views.values():
             for plan in plans(view):
                 self.plan(view.name, plan)
+        for name in self.program.deferred:
+            if self.map(name).role not in NESTED:
+                refuse(f"{name} waits, but nothing is passed on from it")
         for name, plan in self.program.totals.items():
             _same(len(plan.params), len(exact_columns(self.map(name).query)), f"what {name} is asked by")
             self.plan(name, plan)

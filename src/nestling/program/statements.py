@@ -281,9 +281,10 @@ class ViewPlan:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Tables, maps, triggers and views; ``totals`` finds in a watched query the rows that a log speaks of.
+    """Tables, maps, triggers and views.
 
-    A total is asked for by the ``exact_columns`` of such a row.
+    ``totals`` finds in a watched query the rows that a log speaks of, by their ``exact_columns``. The changes of the
+    ``deferred`` maps are not passed on by the triggers that collect them, but before the next reading.
     """
 
     tables: Mapping[str, TableDecl]
@@ -291,3 +292,4 @@ class Program:
     triggers: Mapping[str, Trigger]
     views: Mapping[str, ViewPlan]
     totals: Mapping[str, Plan] = field(default_factory=dict)
+    deferred: frozenset[str] = frozenset()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import assert_never
 
 from nestling.calculus.terms import Term, Var
@@ -21,7 +21,6 @@ from nestling.program.statements import (
     Range,
     Statement,
     Step,
-    TableDecl,
     Total,
     Trigger,
     ViewPlan,
@@ -107,21 +106,6 @@ def reads(statement: Statement) -> list[str]:
     """The maps and tables that ``statement`` looks into, once each."""
     looking = (step for step in every_step(statement) if isinstance(step, Find | Range | Where | Measure))
     return list(dict.fromkeys(step.source for step in looking))
-
-
-def has_loops(statement: Statement, tables: Mapping[str, TableDecl]) -> bool:
-    """Whether ``statement`` goes through a slice, a table or a bag; look-ups and readings of one group take a step."""
-    return any(_is_loop(step, tables) for step in every_step(statement))
-
-
-def _is_loop(step: Step, tables: Mapping[str, TableDecl]) -> bool:
-    match step:
-        case Find(source, args, known, _):
-            key = tables[source].key if source in tables else ()
-            return len(known) < len(args) and not (key and set(key) <= set(known))
-        case Each():
-            return True
-    return False
 
 
 def trigger_statements(trigger: Trigger) -> Iterator[Statement]:

@@ -13,7 +13,8 @@ from nestling.engine.local.storage import identifier
 
 def functions(engine: LocalEngine, view: str, tables: Iterable[str]) -> list[Function]:
     """The triggers of ``tables``, which serve other views as well, and the readers of ``view``."""
-    wanted = [f"on_{identifier(table)}" for table in tables]
+    wanted = [f"on_{identifier(table)}{entry}" for table in tables for entry in ("", "_batch")]
+    wanted += ["settle"]
     wanted += [f"{kind}_{identifier(view)}" for kind in ("rows_of", "rows_with")]
     wanted += [bag_function(view, shape) for shape in engine.program.views[view].definitions]
     found = {

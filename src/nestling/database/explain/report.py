@@ -181,6 +181,8 @@ class Report:
     #: Whether changes are passed on; else every read evaluates the query, and ``reason`` says why.
     maintained: bool
     reason: str
+    #: The maps whose changes are passed on only when the view is read.
+    waits: list[str]
     warnings: list[str]
     degree: str
     degree_because: str

@@ -20,7 +20,7 @@ def entries(engine: LocalEngine, name: str) -> int:
     store, stored = engine.stores[name], engine.stored[name]
     if store.is_cell:
         return 1
-    return sum(map(len, stored.values())) if store.is_ordered else len(stored)
+    return sum(map(len, stored.values())) if store.is_ordered or store.slices else len(stored)
 
 
 def rows_of(engine: LocalEngine, table: str) -> Iterable[tuple[Any, ...]]:
@@ -32,7 +32,9 @@ def rows_of(engine: LocalEngine, table: str) -> Iterable[tuple[Any, ...]]:
 def rough_bytes(engine: LocalEngine, name: str, indexes: Iterable[Positions]) -> int:
     """The bytes of a table or map and of some of its indexes."""
     store = engine.stores[name]
-    own = _ordered(engine.stored[name]) if store.is_ordered else _container(engine.stored[name])
+    own = 0
+    if not store.slices:
+        own = _ordered(engine.stored[name]) if store.is_ordered else _container(engine.stored[name])
     return own + sum(_index(engine, store, known) for known in indexes if known in store.patterns)
 
 

@@ -53,16 +53,12 @@ def kept(report: Report) -> str:
         return f"evaluated by the reference on every read, because {report.reason}"
     if report.refresh == "lazy":
         return "maintained when it is read, by the changes since it was last read"
-    if report.refresh == "hybrid":
-        waits = ", ".join(trigger.table for trigger in report.triggers if _loops(trigger))
-        return f"maintained on every change; changes of {waits or 'no table'} wait until it is read"
+    if report.waits:
+        maps = ", ".join(report.waits)
+        return (
+            f"maintained on every change, but for conditions on {maps}: what these decide waits for a reading"
+        )
     return "maintained on every change"
-
-
-def _loops(trigger: Trigger) -> bool:
-    """Whether a row sets off more than look-ups."""
-    steps = (step for batch in trigger.batches for work in batch.statements for step in work.steps)
-    return any(step.access in ("slice", "range", "scan", "bag") for step in steps)
 
 
 def _constructs(report: Report) -> list[str]:

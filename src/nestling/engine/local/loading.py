@@ -23,27 +23,27 @@ def load_rows(store: Store, rows: Mapping[Row, int], names: Names) -> None:
         names[store.python].update((key(row), row) for row in rows)
     else:
         names[store.python].update(rows)
-    _index(store, names, store.patterns)
-    _sort(store, names, store.sorted)
+    _index(store, names, store.patterns, names[store.python])
 
 
 def load_cells(store: Store, cells: Mapping[Row, tuple[Any, ...]], names: Names) -> None:
     """Put the entries of a map in place of those it has."""
-    stored = names[store.python]
     if store.is_cell:
-        stored[:] = cells.get((), (0,) * store.width)
+        names[store.python][:] = cells.get((), (0,) * store.width)
         return
-    stored.clear()
+    for dictionary in store.dictionaries:
+        names[dictionary].clear()
     key = _first if store.arity - store.is_ordered == 1 else _whole
     if store.is_ordered:
+        stored = names[store.python]
         for row, cell in cells.items():
             stored.setdefault(key(row[:-1]), OrderedMap(store.width - 1)).add(row[-1], *cell)
-    elif store.width == 1:
-        stored.update((key(row), cell[0]) for row, cell in cells.items())
-    else:
-        stored.update((key(row), list(cell)) for row, cell in cells.items())
-    _index(store, names, store.patterns)
-    _sort(store, names, store.sorted)
+        return
+    entries = {row: cell[0] if store.width == 1 else list(cell) for row, cell in cells.items()}
+    if not store.slices:
+        names[store.python].update((key(row), value) for row, value in entries.items())
+    _index(store, names, store.patterns, entries)
+    _sort(store, names, store.sorted, entries)
 
 
 def take_over(store: Store, names: Names, other: Store, kept: Names) -> None:
@@ -58,22 +58,20 @@ def take_over(store: Store, names: Names, other: Store, kept: Names) -> None:
         names[store.index(known)].update(kept[other.index(known)])
     for known in store.sorted & other.sorted:
         names[store.order(known)].update(kept[other.order(known)])
-    _index(store, names, store.patterns - other.patterns)
-    _sort(store, names, store.sorted - other.sorted)
+    _index(store, names, store.patterns - other.patterns, stored)
+    _sort(store, names, store.sorted - other.sorted, stored)
 
 
-def _index(store: Store, names: Names, patterns: Iterable[Positions]) -> None:
-    """Make indexes of a source from its own dictionary."""
-    stored = names[store.python]
+def _index(store: Store, names: Names, patterns: Iterable[Positions], entries: Mapping[Any, Any]) -> None:
+    """Make indexes of a source from its entries."""
     for known in patterns:
         found = names[store.index(known)]
         found.clear()
         part = itemgetter(*known)
         # A table's rows stand in an index under what they stand under in its own dictionary.
         free = _whole if store.is_table else itemgetter(*store.free(known))
-        for row, key, value in zip(
-            stored.values() if store.key else stored, stored, stored.values(), strict=True
-        ):
+        rows = entries.values() if store.key else entries
+        for row, key, value in zip(rows, entries, entries.values(), strict=True):
             group = part(row)
             inner = found.get(group)
             if inner is None:
@@ -82,13 +80,13 @@ def _index(store: Store, names: Names, patterns: Iterable[Positions]) -> None:
                 inner[free(key)] = value
 
 
-def _sort(store: Store, names: Names, patterns: Iterable[Positions]) -> None:
+def _sort(store: Store, names: Names, patterns: Iterable[Positions], entries: Iterable[Row]) -> None:
     """Keep the one free column of a map in order, for every known part."""
     for known in patterns:
         order = names[store.order(known)]
         order.clear()
         part, last = itemgetter(*known), itemgetter(*store.free(known))
-        for key in names[store.python]:
+        for key in entries:
             order.setdefault(part(key), []).append(last(key))
         for values in order.values():
             values.sort()

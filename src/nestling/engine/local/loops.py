@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from nestling.calculus.terms import Term, Tuple, Var
-from nestling.engine.local.ranges import Between, Shift
+from nestling.engine.local.ranges import Between, Flip, Shift
 from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store
 from nestling.engine.local.terms import Scope, is_nullable, python, truth, tuple_of
@@ -45,10 +45,12 @@ class Loops:
             later = used_at_end | term_vars(*(t for s in steps[i + 1 :] for t in needs(s)))
             self.step(step, later)
 
-    def step(self, step: Step | Shift | Between, later: frozenset[str]) -> None:  # noqa: C901 - one arm per step
+    def step(self, step: Step | Shift | Flip | Between, later: frozenset[str]) -> None:  # noqa: C901 - one arm per step
         match step:
             case Shift():
                 self.shift(step)
+            case Flip():
+                self.flip(step)
             case Between():
                 self.between(step, later)
             case Find():
@@ -246,6 +248,15 @@ class Loops:
         self.out.open(f"if {var}_new != {var}_old:")
         self.out.open(f"for {var}, {sign} in (({var}_new, 1), ({var}_old, -1)):")
 
+    def flip(self, step: Flip) -> None:
+        both = step.both
+        var, sign = self.scope.name(both.var), self.scope.name(both.sign)
+        for cells, name in ((both.new, "is_true"), (both.old, "was_true")):
+            self.out.line(f"{var} = {read_cell(both.aggregate, [self.text(term) for term in cells])}")
+            self.out.line(f"{name} = {truth(step.test, self.scope)}")
+        self.out.open("if is_true != was_true:")
+        self.out.line(f"{sign} = 1 if is_true else -1")
+
     def shift(self, step: Shift) -> None:
         both = step.both
         var, sign = self.scope.name(both.var), self.scope.name(both.sign)
@@ -264,9 +275,12 @@ class Loops:
         known = self.key([find.args[i] for i in find.known])
         bisect = "bisect_right" if step.upper_included else "bisect_left"
         column = self.text(find.args[step.position])
-        self.out.line(f"part = {store.index(find.known)}.get({known}, EMPTY)")
         self.out.line(f"keys = {store.order(find.known)}.get({known}, ())")
-        self.out.open(f"for {column} in keys[{bisect}(keys, low) : {bisect}(keys, high)]:")
+        # Most often the bound moves past nothing.
+        self.out.line(f"at = {bisect}(keys, low)")
+        self.out.open(f"if at < len(keys) and keys[at] {'<=' if step.upper_included else '<'} high:")
+        self.out.line(f"part = {store.index(find.known)}[{known}]")
+        self.out.open(f"for {column} in keys[at : {bisect}(keys, high)]:")
         names = [self.scope.name(count) for count in find.counts]
         self.out.line(f"{', '.join(names)} = part[{column}]")
 
@@ -275,9 +289,11 @@ def _row(names: list[str]) -> str:
     return "_" if all(name == "_" for name in names) else tuple_of(names)
 
 
-def needs(step: Step | Shift | Between) -> tuple[Term, ...]:
+def needs(step: Step | Shift | Flip | Between) -> tuple[Term, ...]:
     """The terms whose variables are bound before ``step``."""
     match step:
+        case Flip(both, test):
+            return (*both.new, *both.old, test)
         case Shift(both, bound):
             return (*both.new, *both.old, bound)
         case Between(find):
