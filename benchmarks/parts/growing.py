@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from random import Random
 from statistics import median
 from time import process_time
 from typing import Any
@@ -17,75 +18,91 @@ from nestling import Database
 from nestling.engine.local.engine import LocalEngine
 
 Change = Callable[[Row, int], None]
+Times = tuple[float, ...]
 
 #: So many movies come or go in a round; the median of all rounds leaves out those in which a large dictionary grows.
 ROUND, ROUNDS = 200, 200
 
 
 def growth_of_related(quick: bool) -> list[Goal]:
-    """``related``: an insert and a delete cost the same however many movies there are."""
+    """``related``: an insert and a delete cost the same however many movies there are.
+
+    As a user sees them, and the triggers alone; beside these the hand-written version, and a single dictionary.
+    """
     sizes = (1_000, 10_000) if quick else (1_000, 10_000, 100_000, 1_000_000)
-    program = database(related, "related").state.engine.program
+    found: list[dict[str, Times]] = []
     rows: list[list[str]] = []
-    found: list[tuple[float, float]] = []
-    by_hand: list[tuple[float, float]] = []
     factor = 0.0
     for n in sizes:
-        makers: dict[str, Callable[[], Change]] = {
-            "generated": lambda: LocalEngine(program).triggers["M"],
-            "hand-written": lambda: related.HandWritten("related").on["M"],
-        }
-        triggers = {name: _filled(make(), n) for name, make in makers.items()}
         with collector(enabled=False):
-            times = _taking_turns(triggers, n)
-        found.append(times["generated"])
-        by_hand.append(times["hand-written"])
+            found.append(_taking_turns(_makers(n), n) | {"one dictionary": (_one_dictionary(n),)})
+        shown = "not run"
         if n <= (1_000 if quick else 100_000):
-            factor = recomputed(n) / found[-1][0]
-        del triggers
+            factor = recomputed(n) / found[-1]["trigger"][0]
+            shown = f"{factor:,.0f}"
+        rows.append([f"{n:,}", *(f"{1e6 * t:.2f}" for times in found[-1].values() for t in times), shown])
         gc.collect()
-        rows.append([
-            f"{n:,}",
-            *(f"{1e6 * t:.2f}" for t in found[-1]),
-            *(f"{now / then:.2f}" for now, then in zip(found[-1], found[0], strict=True)),
-            *(f"{now / then:.2f}" for now, then in zip(by_hand[-1], by_hand[0], strict=True)),
-            f"{factor:,.0f}" if n <= 100_000 else "not run",
-        ])  # fmt: skip
-    header = [
-        "movies", "insert, µs", "delete, µs", "growth", "growth", "by hand", "by hand", "recomputation / insert",
-    ]  # fmt: skip
-    show("related: one movie more, one less; the hand-written version does the same beside it", header, rows)
-    return [*_related_goals(found, by_hand), _recomputation(factor, quick)]
+    rows.append(["growth", *(f"{t:.2f}×" for name in found[0] for t in _growth(found, name)), ""])
+    names = [f"{name}, {what}" for name in found[0] if name != "one dictionary" for what in ("+", "−")]
+    show(
+        "related: µs for one movie more (+) or less (−)",
+        ["movies", *names, "one dictionary", "recomputation / trigger"],
+        rows,
+    )
+    return [*_related_goals(found), _recomputation(factor, quick)]
 
 
-def _related_goals(found: list[tuple[float, float]], by_hand: list[tuple[float, float]]) -> list[Goal]:
+def _makers(n: int) -> dict[str, Change]:
+    """Three ways to keep ``related`` of the first ``n`` movies."""
+    db = database(related, "related")
+    db.insert("M", [row for _, row, _ in related.load(related.Size(n=n))])
+
+    def through_the_database(row: Row, times: int) -> None:
+        if times > 0:
+            db.insert("M", [row])
+        else:
+            db.delete("M", key=row[0])
+
+    triggers: dict[str, Change] = {
+        "trigger": LocalEngine(db.state.engine.program).triggers["M"],
+        "by hand": related.HandWritten("related").on["M"],
+    }
+    for change in triggers.values():
+        feed({"M": change}, related.load(related.Size(n=n)))
+    return {"database": through_the_database, **triggers}
+
+
+def _growth(found: list[dict[str, Times]], name: str) -> Times:
+    return tuple(last / first for last, first in zip(found[-1][name], found[0][name], strict=True))
+
+
+def _one_dictionary(n: int) -> float:
+    """CPU seconds of ``d[k] = d.get(k, 0) + 1`` at a random one of ``n`` keys: what caches alone make of the size."""
+    rng, d = Random(n), {f"movie {i}": 0 for i in range(n)}
+    keys = [f"movie {rng.randrange(n)}" for _ in range(50_000)]
+    start = process_time()
+    for k in keys:
+        d[k] = d.get(k, 0) + 1
+    return (process_time() - start) / len(keys)
+
+
+def _related_goals(found: list[dict[str, Times]]) -> list[Goal]:
     goals = []
+    (loop,) = _growth(found, "one dictionary")
     for i, what in enumerate(("insert", "delete")):
-        mine, hand = found[-1][i] / found[0][i], by_hand[-1][i] / by_hand[0][i]
-        remark = f"hand-written: {hand:.2f}×, so {mine / hand:.2f} times its growth"
-        goals.append(
-            Goal(
-                f"related: growth of one {what}",
-                mine,
-                1.3,
-                unit="×",
-                remark=remark,
-            )
-        )
+        user, trigger, hand = (_growth(found, name)[i] for name in ("database", "trigger", "by hand"))
+        remark = f"{trigger / hand:.2f} times that by hand; one dictionary: {loop:.1f}×"
+        goals.append(Goal(f"related: growth of db.{what}", user, 1.3, unit="×"))
+        goals.append(Goal(f"related: growth of its trigger, {what}", trigger, 1.3, unit="×", remark=remark))
     return goals
 
 
 def _recomputation(factor: float, quick: bool) -> Goal:
     where = "1k" if quick else "100k"
-    return Goal(f"related: recomputation at {where} / insert", factor, 10_000, True, "×")
+    return Goal(f"related: recomputation at {where} / trigger", factor, 10_000, True, "×")
 
 
-def _filled(change: Change, n: int) -> Change:
-    feed({"M": change}, related.load(related.Size(n=n)))
-    return change
-
-
-def _taking_turns(triggers: dict[str, Change], n: int) -> dict[str, tuple[float, float]]:
+def _taking_turns(triggers: dict[str, Change], n: int) -> dict[str, Times]:
     """CPU seconds of an insert and of a delete: rounds in which movies come and random ones go, by turns."""
     events = list(related.events(related.Size(n=n, changes=ROUND * ROUNDS)))
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in triggers}
@@ -112,23 +129,25 @@ def recomputed(n: int) -> float:
     movies = tables["M"]
     if n > 10_000:
         # The answer of 100k movies does not fit into memory: a thousand of its rows are computed, and multiplied.
-        start = process_time()
-        _some_related(movies, movies[:: n // 1_000])
-        return (process_time() - start) * (n // 1_000)
+        some = movies[:: n // 1_000]
+        return _some_related(movies, some) * len(movies) / len(some)
     start = process_time()
     related.recompute_related(movies)
     return process_time() - start
 
 
-def _some_related(movies: list[Any], some: list[Any]) -> None:
+def _some_related(movies: list[Any], some: list[Any]) -> float:
+    """CPU seconds of some rows, once the indexes are there."""
     genres: dict[str, list[Any]] = {}
     directors: dict[str, list[Any]] = {}
     for movie in movies:
         genres.setdefault(movie.gen, []).append(movie)
         directors.setdefault(movie.dir, []).append(movie)
+    start = process_time()
     for m in some:
         rows = [x.name for x in genres[m.gen] if x.name != m.name]
         rows += [x.name for x in directors[m.dir] if x.gen != m.gen]
+    return process_time() - start
 
 
 def deep_updates(quick: bool) -> list[Goal]:

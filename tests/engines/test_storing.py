@@ -152,8 +152,10 @@ def test_rows_that_were_counted_are_a_reason():
     assert decision.storing is not None
     assert decision.storing.rule in ("none", "slices")
     assert decision.statistics.rows == {"C": 50, "P": 100, "B": 200, "L": 800}
+    other = db.view("other", sold, store="full")
     db.delete("L", [(0, 0, 0, 1)])
-    view.verify()
+    assert view.bag() == other.bag()
+    assert sum(row[2] for row in view) == 799
 
 
 def test_a_knob_is_obeyed():
@@ -276,6 +278,7 @@ def test_beyond_the_cap_for_every_way_it_is_evaluated(monkeypatch):
     db, view = numbers()
     assert not db.state.flat
     assert db.state.reasons["v"] == "it would take more than 100 maps"
+    assert "on every read, because it would take more than 100 maps (CAP)" in view.explain()
     db.insert("S", [(1,)])
     assert list(view) == [(1, [])]
 

@@ -43,7 +43,9 @@ def test_a_lazy_view_has_maps_of_its_own():
 def test_a_view_that_keeps_nothing_says_so():
     db = shop()
     db.view("fleeting", "[p.pid for p in prices]", language="python", store="none")
-    assert 'on every read, because store="none"' in db.views["fleeting"].explain()
+    assert (
+        'on every read, because store="none": nothing is kept of it (KNOB)' in db.views["fleeting"].explain()
+    )
 
 
 def test_shared_maps_say_so():

@@ -1,6 +1,6 @@
 """Law 19: whether a query has a value is a query."""
 
-from typing import Any
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -8,15 +8,17 @@ from hypothesis import strategies as st
 
 from nestling.calculus.build import call, const
 from nestling.calculus.evaluate import evaluate, evaluate_term
+from nestling.calculus.functions import FUNCTIONS
 from nestling.calculus.parse import parse
 from nestling.calculus.partial import is_total, undefined_where
 from nestling.calculus.terms import Call, Empty, Var
 from nestling.calculus.traverse import children, is_term, relations, walk
-from nestling.calculus.types import FLOAT, INT, nullable
+from nestling.calculus.types import INT, Scalar
 from nestling.calculus.typing import check, element_type
 from nestling.transform.defined import total, undefined
 from nestling.transform.normalize import normalize
 from nestling.values.bag import ZBag
+from tests.engines.terms import SAMPLES
 from tests.partial import meant, partial_queries
 from tests.strategies import CATALOG, SCHEMA, databases
 
@@ -46,28 +48,29 @@ def test_what_is_made_total_is_total(query):
         assert all(is_total(term) for term in whole if is_term(term))
 
 
-NUMBERS: dict[str, list[Any]] = {"int": [0, 3, -2], "float": [0.0, -0.0, 2.5, float("inf"), float("nan")]}
+PARTIAL = [function for function in FUNCTIONS.values() if function.partial]
 
 
-@pytest.mark.parametrize("function", ["/", "//", "%", "to_int"])
-@pytest.mark.parametrize("type_", [INT, FLOAT, nullable(INT), nullable(FLOAT)], ids=str)
-def test_where_a_call_has_no_value(function, type_):
-    """undefined_where(t) ⟺ t raises"""
-    arity = 1 if function == "to_int" else 2
-    args = tuple(Var(name, type_) for name in "xy"[:arity])
-    term = call(function, *args)
-    values: list[Any] = [*NUMBERS[type_.name], *([None] if type_.nullable else [])]
-    for x in values:
-        for y in values:
-            env = {"x": x, "y": y}
+@pytest.mark.parametrize("function", PARTIAL, ids=lambda function: function.name)
+@pytest.mark.parametrize("null", [False, True], ids=["", "null"])
+def test_where_a_call_has_no_value(function, null):
+    """undefined_where(t) ⟺ t raises, for every partial function and all it takes; total(t) never does"""
+    kinds = [Scalar(name, null) for name in SAMPLES]
+    taken = [types for types in product(kinds, repeat=function.arity) if function.result(types)]
+    assert taken
+    for types in taken:
+        args = [Var(f"x{i}", type_) for i, type_ in enumerate(types)]
+        term = call(function.name, *args)
+        absent, made = undefined_where(term), total(term)
+        for values in product(*([*SAMPLES[type_.name], *([None] if null else [])] for type_ in types)):
+            env = {arg.name: value for arg, value in zip(args, values, strict=True)}
             try:
-                evaluate_term(term, env)
-                defined = True
-            except (ZeroDivisionError, OverflowError, ValueError):
-                defined = False
-            absent = undefined_where(term)
-            assert (absent is None or evaluate_term(absent, env) is False) == defined
-            evaluate_term(total(term), env)
+                found, defined = evaluate_term(term, env), True
+            except (ArithmeticError, TypeError, ValueError):
+                found, defined = None, False
+            assert (absent is None or evaluate_term(absent, env) is False) == defined, env
+            again = evaluate_term(made, env)
+            assert not defined or repr(again) == repr(found)
 
 
 def test_a_constant_divisor_is_known():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nestling.calculus.build import call, const
+from nestling.calculus.functions import FUNCTIONS
 from nestling.calculus.terms import Call, Const, Term
 from nestling.calculus.traverse import children
 from nestling.calculus.types import Scalar
@@ -12,16 +13,18 @@ from nestling.calculus.typing import term_type
 def undefined_where(term: Call) -> Term | None:
     """The condition, total itself, under which ``term`` has no value though its arguments have one.
 
-    A division has none by zero, and a number that is not finite is no integer; of a null both are null. That a number
-    is too large for Python's floats or a date too late for its calendar is not foreseen here.
+    A division has none by zero; of any other partial function ``f``, ``no_f`` says it. Of a null there is a value,
+    which is null. That a number is too large for Python's floats is not foreseen here.
     """
     match term:
-        case Call("/" | "//" | "%", (_, Const(value))) if value is None or value:
+        case Call("/" | "//" | "%" | "quotient", (_, Const(value))) if value is None or value:
             return None
-        case Call("/" | "//" | "%", (left, right)):
+        case Call("/" | "//" | "%" | "quotient", (left, right)):
             return _and_not_null(call("==", right, const(0)), left)
-        case Call("to_int", (number,)) if _scalar(number).name == "float":
-            return _and_not_null(call("!=", call("-", number, number), const(0)), number)
+        case Call("to_int" | "floor" | "ceil", (number,)) if _scalar(number).name == "int":
+            return None
+        case Call(name, args) if FUNCTIONS[name].partial:
+            return Call(f"no_{name}", args)
     return None
 
 

@@ -19,9 +19,11 @@ from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import Durable, largest_number
 from nestling.database.feed import z_bag
 from nestling.database.inspect import stats
+from nestling.database.languages import reader
 from nestling.database.over import inline_views
 from nestling.database.refresh import Refresh
 from nestling.database.rows import Event, Shredder
+from nestling.database.script import run_script
 from nestling.database.state import State, computing
 from nestling.database.storing import bytes_of, outgrown
 from nestling.database.table import Table
@@ -29,7 +31,6 @@ from nestling.database.transaction import Transaction
 from nestling.database.view import Subscription, View
 from nestling.errors import ChangeError, ConstraintError, NestlingError, QueryError
 from nestling.frontend.catalog import Catalog
-from nestling.frontend.comprehension import translate
 from nestling.frontend.schema import python_value, record_type, row_value
 from nestling.values.bag import ZBag
 
@@ -108,13 +109,16 @@ class Database:
             ((columns,) if isinstance(columns, str) else tuple(columns), table)
             for columns, table in (references or {}).items()
         )
-        definition = TableDef(name, record, keys, refers, append_only)
+        return self.declare(TableDef(name, record, keys, refers, append_only))
+
+    def declare(self, definition: TableDef) -> Table:
+        """Declare a table whose types are known already."""
         check_table(definition, self.state.tables)
-        if self.state.tables.get(name) == definition:
-            return Table(self, name)  # a program that opens its file again declares what is there
-        self._check_name(name)
+        if self.state.tables.get(definition.name) == definition:
+            return Table(self, definition.name)  # a program that opens its file again declares what is there
+        self._check_name(definition.name)
         self._define("table", definition, lambda: self.state.add_table(definition))
-        return Table(self, name)
+        return Table(self, definition.name)
 
     # -- definitions
 
@@ -128,7 +132,11 @@ class Database:
         store: str = "auto",
         strict: bool = False,
     ) -> Any:
-        """Define a view: ``@db.view`` on a function, or a name with a callable or a text."""
+        """Define a view: ``@db.view`` on a function, or a name with a callable or a text.
+
+        ``refresh`` says when it follows its tables: ``"eager"``, at every change; ``"hybrid"``, the same but for
+        conditions on aggregates, which wait for a reading; ``"lazy"``, when it is read.
+        """
         options = {"language": language, "refresh": refresh, "store": store, "strict": strict}
         if name is None:
             return lambda function: self.view(function, **options)  # type: ignore[arg-type]
@@ -158,6 +166,13 @@ class Database:
             raise self._violation(definition, rows)
         self._define("constraint", definition, lambda: self.state.add_view(definition))
         self.constraints[name] = definition
+
+    def sql(self, script: str) -> Any:
+        """Run SQL statements: CREATE, DROP, INSERT, UPDATE, DELETE, SELECT; what the last one yields.
+
+        Each is a change of its own. A SELECT is computed once, from the tables; its ORDER BY and LIMIT hold.
+        """
+        return run_script(self, script)
 
     def drop(self, name: str) -> None:
         """Forget a view, a constraint, or a table that no view reads."""
@@ -214,20 +229,19 @@ class Database:
         return ViewDef(name, over_tables, refresh, store)
 
     def _translated(self, query: Any, language: str) -> Expr:
-        if isinstance(query, str) and language != "python":
-            raise QueryError(
-                f"views in {language} are not supported yet",
-                hint='write a Python comprehension: language="python"',
-            )
         if isinstance(query, str) or callable(query):
-            catalog = Catalog({name: view.element for name, view in self.state.views.items()})
-            for name, table in self.state.tables.items():
-                catalog.add(name, table.record, table.key)
-            return translate(query, catalog)
+            return reader(query, language)(query, self.catalog())
         if query is None:
             raise QueryError("a view needs a query", hint='db.view("name", lambda T: [...])')
         expr: Expr = query
         return expr
+
+    def catalog(self) -> Catalog:
+        """What a query may read."""
+        catalog = Catalog({name: view.element for name, view in self.state.views.items()})
+        for name, table in self.state.tables.items():
+            catalog.add(name, table.record, table.key)
+        return catalog
 
     def _check_name(self, name: str) -> None:
         if name in self.state.tables or name in self.state.views:

@@ -33,6 +33,7 @@ from nestling.transform.normalize import normalize
 from nestling.transform.shred import shred
 from nestling.transform.simplify import simplify
 from nestling.transform.viewlet import compile_views
+from nestling.transform.viewlet.choose import KNOB
 from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.defer import deferred
 from nestling.transform.viewlet.storing import Storing
@@ -52,7 +53,9 @@ class State:
         self.tables: dict[str, TableDef] = {}
         self.views: dict[str, ViewDef] = {}
         self.flat: dict[str, FlatView] = {}
+        #: Why a view is evaluated when it is read; and in a word.
         self.reasons: dict[str, str] = {}
+        self.codes: dict[str, str] = {}
         #: Of views that need not have a value: the query that says where they have none, and its flat form.
         self.undefined: dict[str, Expr] = {}
         self.guards: dict[str, FlatView] = {}
@@ -112,13 +115,13 @@ class State:
                 compile_views(self.declarations(), {guard_of(view.name): guard})
                 self.guards[view.name] = guard
         if view.store == "none":
-            self.reasons[view.name] = 'store="none": nothing is kept of it'
+            self.reasons[view.name], self.codes[view.name] = 'store="none": nothing is kept of it', KNOB
             return
         try:
             flat = lower(shred(normalize(simplify(normalize(total(view.query))))))
             self._keep(view.name, decide(self, view, flat, remembered))
         except (CannotLower, CannotCompile) as reason:
-            self.reasons[view.name] = str(reason)
+            self.reasons[view.name], self.codes[view.name] = str(reason), reason.code
 
     def _keep(self, name: str, decision: Decision) -> None:
         self.decisions[name] = decision
@@ -126,7 +129,7 @@ class State:
             self.flat[name] = decision.view
         else:
             self.flat.pop(name, None)
-            self.reasons[name] = decision.why
+            self.reasons[name], self.codes[name] = decision.why, decision.code
 
     def decided(self, name: str, decision: Decision) -> None:
         """Store a view in another way from now on."""
@@ -231,6 +234,7 @@ class State:
         del self.views[name]
         self.flat.pop(name, None)
         self.reasons.pop(name, None)
+        self.codes.pop(name, None)
         self.undefined.pop(name, None)
         self.guards.pop(name, None)
         self.decisions.pop(name, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from nestling.database.explain.sizes import entries, rough_bytes, rows_of
@@ -15,6 +16,7 @@ from nestling.program.statements import TableDecl
 from nestling.program.steps import needed, plans, reads
 from nestling.transform.cost.statistics import Positions, Statistics
 from nestling.transform.lower import FlatView
+from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.choose import Choice, Memory, choose, cost_of, tables_of
 from nestling.transform.viewlet.storing import Store, Storing
 
@@ -72,6 +74,8 @@ def decide(state: State, view: ViewDef, flat: FlatView, remembered: dict[str, An
     knob: Store = view.store  # type: ignore[assignment]  # "none" has no maps and does not come here
     decision = _from_data(remembered, knob, flat) if remembered else None
     if decision is not None and decision.storing is not None:
+        # Another version of Nestling may have no program for it.
+        compile_views(state.declarations(), {view.name: flat}, store={view.name: decision.storing})
         return decision
     statistics = decision.statistics if decision else counted(state.engine, tables_of(flat))
     left = None
@@ -95,7 +99,7 @@ def counted(engine: LocalEngine, tables: Iterable[str]) -> Statistics:
     """The rows of ``tables``, and on demand the values in their columns."""
 
     def count(table: str, columns: Positions) -> int:
-        return len({tuple(row[i] for i in columns) for row in rows_of(engine, table)})
+        return len(set(map(itemgetter(*columns), rows_of(engine, table))))
 
     present = [name for name in tables if name in engine.program.tables]
     return Statistics({name: entries(engine, name) for name in present}, {}, count)

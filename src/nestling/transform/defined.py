@@ -10,9 +10,12 @@ Law (19): ``h`` has a value iff ``undefined(h)`` is empty, and then ``total(h)``
 
 from __future__ import annotations
 
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from typing import Any, assert_never
 
 from nestling.calculus.build import FALSE, TRUE, call, const, countwise, empty, for_, let, union, where
+from nestling.calculus.functions import FUNCTIONS
 from nestling.calculus.partial import undefined_where
 from nestling.calculus.show import show
 from nestling.calculus.terms import (
@@ -57,9 +60,20 @@ def total(node: Any) -> Any:
     return inner if absent is None else call("if", absent, _instead(inner), inner)
 
 
+#: A value of each type, which nobody sees.
+SOME: dict[str, Any] = {
+    "bool": False, "int": 0, "float": 0.0, "decimal": Decimal(0), "str": "", "bytes": b"",
+    "date": date.min, "datetime": datetime.min, "timedelta": timedelta(0),
+}  # fmt: skip
+
+
 def _instead(term: Call) -> Term:
-    """A value of the type of ``term``, which nobody sees."""
-    return const(0) if term.function == "to_int" else term.args[0]
+    """A value of the type of ``term``; of a division what is divided, which is null where the whole is."""
+    if FUNCTIONS[term.function].precedence or term.function == "quotient":
+        return term.args[0]
+    type_ = term_type(term)
+    assert isinstance(type_, Scalar)
+    return Const(SOME[type_.name], Scalar(type_.name))
 
 
 def undefined(query: Expr) -> Expr:

@@ -43,6 +43,7 @@ def collect(state: State, name: str, code: bool = False) -> Report:
         verdict=derivation.classification.verdict.value,
         maintained=facts is not None,
         reason=state.reasons.get(name, ""),
+        code_of_reason=state.codes.get(name, ""),
         waits=sorted(facts.engine.program.deferred.intersection(facts.maps)) if facts else [],
         warnings=_warnings(derivation, facts),
         degree=_degree(max(part.degree for part in derivation.parts)),

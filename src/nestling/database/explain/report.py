@@ -181,6 +181,8 @@ class Report:
     #: Whether changes are passed on; else every read evaluates the query, and ``reason`` says why.
     maintained: bool
     reason: str
+    #: The reason in a word: KNOB, MEMORY, CAP, UNBOUND, NEGATIVE, TWICE or NO FLAT FORM.
+    code_of_reason: str
     #: The maps whose changes are passed on only when the view is read.
     waits: list[str]
     warnings: list[str]

@@ -50,7 +50,7 @@ def _head(report: Report) -> list[str]:
 def kept(report: Report) -> str:
     """When the view follows its tables."""
     if not report.maintained:
-        return f"evaluated by the reference on every read, because {report.reason}"
+        return f"evaluated by the reference on every read, because {report.reason} ({report.code_of_reason})"
     if report.refresh == "lazy":
         return "maintained when it is read, by the changes since it was last read"
     if report.waits:

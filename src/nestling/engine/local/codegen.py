@@ -126,8 +126,7 @@ class _Writer:
         """What a trigger does before it passes changes on."""
         columns = [scope.name(column) for column in trigger.columns]
         scope.keep(trigger.times, "times")
-        if columns:
-            self.out.line(f"{', '.join(columns)}{',' if len(columns) == 1 else ''} = row")
+        self.unpack(trigger, columns)
         for action in self.passed_on(trigger) if start else ():
             nothing = "False" if action.map in self.single else "{}"
             self.out.line(f"change_{self.stores[action.map].python} = {nothing}")
@@ -137,6 +136,23 @@ class _Writer:
                     self.adds(summed([add for add in group if isinstance(add, Add)]), 0, scope)
                 case Write(table) if table in self.kept:
                     write_row(self.out, self.stores[table], columns)
+
+    def unpack(self, trigger: Trigger, columns: Sequence[str]) -> None:
+        """The columns that the trigger uses, by their names."""
+        adds = [action for action in trigger.actions if isinstance(action, Add)]
+        store = self.stores[trigger.table]
+        stored = {i for positions in (store.key, *store.patterns) for i in positions}
+        names = _used_after(adds, 0)
+        used = [
+            column.name in names or (i in stored and trigger.table in self.kept)
+            for i, column in enumerate(trigger.columns)
+        ]
+        if sum(used) == 1:
+            self.out.line(f"{columns[used.index(True)]} = row[{used.index(True)}]")
+        elif any(used):
+            self.out.line(f"{', '.join(c if u else '_' for c, u in zip(columns, used, strict=True))} = row")
+        elif not adds and trigger.table not in self.kept:
+            self.out.line("pass")
 
     def passed_on(self, trigger: Trigger) -> list[Propagate]:
         """The changes that ``trigger`` passes on itself."""

@@ -90,7 +90,7 @@ class LocalEngine:
         if not self._lost and any(self._waiting):
             try:
                 self.names["settle"]()
-            except ArithmeticError:
+            except (ArithmeticError, TypeError, ValueError):
                 self._lost = True
         if self._lost:
             tables = {name: self.table(name) for name in self.program.tables}

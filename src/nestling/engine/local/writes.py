@@ -203,13 +203,15 @@ def collect(out: Source, store: Store, key: Sequence[str], amounts: Sequence[str
     """Keep ``amounts`` for later: what one row adds may reach a key more than once, and must be one change."""
     name = f"change_{store.python}"
     parts = [key_of(key[:-1]), key[-1]] if store.is_ordered else list(key)
-    out.line(f"key = {key_of(parts)}")
+    whole = parts[0] if len(parts) == 1 else "key"
+    if len(parts) != 1:
+        out.line(f"key = {key_of(parts)}")
     if store.width == 1:
-        out.line(f"{name}[key] = {name}.get(key, 0) + {amounts[0]}")
+        out.line(f"{name}[{whole}] = {name}.get({whole}, 0) + {amounts[0]}")
         return
-    out.line(f"cell = {name}.get(key)")
+    out.line(f"cell = {name}.get({whole})")
     with out.block("if cell is None:"):
-        out.line(f"{name}[key] = [{', '.join(amounts)}]")
+        out.line(f"{name}[{whole}] = [{', '.join(amounts)}]")
     with out.block("else:"):
         for i, amount in enumerate(amounts):
             out.line(f"cell[{i}] += {amount}")
