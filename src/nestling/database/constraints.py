@@ -12,7 +12,11 @@ from nestling.values.bag import ZBag
 
 
 def check_constraints(constraints: Mapping[str, ViewDef], state: State) -> None:
-    """Refuse what was done if a constraint has rows now, or no answer."""
+    """Refuse what was done if a constraint has rows now, or if it or a view has no value."""
+    if refused := state.refused():
+        name, absent = refused
+        kind = "constraint " if name in constraints else ""
+        raise ChangeError(f"{kind}{name} could not be computed: {absent}", hint="nothing was changed")
     for name, definition in constraints.items():
         try:
             rows = state.read(name)

@@ -19,6 +19,7 @@ from nestling.database.constraints import check_constraints, violation
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import Durable, largest_number
 from nestling.database.feed import z_bag
+from nestling.database.inspect import stats
 from nestling.database.languages import reader
 from nestling.database.over import inline_views
 from nestling.database.refresh import Refresh
@@ -175,10 +176,11 @@ class Database:
         """Forget a view, a constraint, or a table that no view reads."""
         self._outside_transactions()
         if name in self.state.views:
-            kind = "constraint" if self.constraints.pop(name, None) else "view"
+            kind = "constraint" if name in self.constraints else "view"
+            self._forget(kind, name, lambda: self.state.drop_view(name))
+            self.constraints.pop(name, None)
             self._kept.pop(name, None)
             self._subscriptions = [s for s in self._subscriptions if s.view.name != name]
-            self._forget(kind, name, lambda: self.state.drop_view(name))
             return
         readers = [view.name for view in self.state.views.values() if name in relations(view.query)]
         readers += [
@@ -194,9 +196,10 @@ class Database:
 
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
         self._outside_transactions()
-        action()
-        if self._file is not None:
-            self._file.define(kind, definition, self.state)
+        with self.state.all_or_nothing():
+            action()
+            if self._file is not None:
+                self._file.define(kind, definition, self.state)
         self.state.looked_at = 0
         self._keep_within_memory()
 
@@ -209,9 +212,10 @@ class Database:
 
     def _forget(self, kind: str, name: str, action: Callable[[], None]) -> None:
         self._outside_transactions()
-        action()
-        if self._file is not None:
-            self._file.drop(kind, name, self.state)
+        with self.state.all_or_nothing():
+            action()
+            if self._file is not None:
+                self._file.drop(kind, name, self.state)
 
     def _outside_transactions(self) -> None:
         if self._open is not None:
@@ -344,12 +348,12 @@ class Database:
 
     def stats(self) -> dict[str, dict[str, Any]]:
         """Per view: rows, entries and rough bytes of its maps, statements per row of each table it follows."""
-        return {name: self.state.stats(name) for name in self.views}
+        return {name: stats(self.state, name) for name in self.views}
 
-    def verify(self) -> None:
-        """Verify every view."""
+    def verify(self, maps: bool = False) -> None:
+        """Verify every view, and with ``maps`` all that is stored for it."""
         for view in self.views.values():
-            view.verify()
+            view.verify(maps)
 
     # -- watching
 
