@@ -15,6 +15,7 @@ from nestling.calculus.types import show_type
 from nestling.database.accept import check_efficient, check_options, check_table, known
 from nestling.database.change import Change
 from nestling.database.commit import Commit
+from nestling.database.constraints import check_state, violation
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import Durable, largest_number
 from nestling.database.feed import z_bag
@@ -29,9 +30,9 @@ from nestling.database.storing import bytes_of, outgrown
 from nestling.database.table import Table
 from nestling.database.transaction import Transaction
 from nestling.database.view import Subscription, View
-from nestling.errors import ChangeError, ConstraintError, NestlingError, QueryError
+from nestling.errors import ChangeError, QueryError
 from nestling.frontend.catalog import Catalog
-from nestling.frontend.schema import python_value, record_type, row_value
+from nestling.frontend.schema import record_type, row_value
 from nestling.values.bag import ZBag
 
 
@@ -163,7 +164,7 @@ class Database:
         with computing(name):
             rows = evaluate(definition.query, self.state.nested_tables())
         if rows:
-            raise self._violation(definition, rows)
+            raise violation(definition, rows)
         self._define("constraint", definition, lambda: self.state.add_view(definition))
         self.constraints[name] = definition
 
@@ -308,7 +309,7 @@ class Database:
 
     def _store(self, events: list[Event]) -> None:
         """The last that can be refused: the constraints, and the file."""
-        self._check_constraints()
+        check_state(self.state, self.constraints)
         if self._file is not None and events:
             self._file.append(events)
 
@@ -337,29 +338,6 @@ class Database:
 
     def _shredder(self, table: str) -> Shredder:
         return Shredder(self.state.tables[table], self._numbers)
-
-    def _check_constraints(self) -> None:
-        if refused := self.state.refused():
-            name, absent = refused
-            kind = "constraint " if name in self.constraints else ""
-            raise ChangeError(f"{kind}{name} could not be computed: {absent}", hint="nothing was changed")
-        for name, definition in self.constraints.items():
-            try:
-                rows = self.state.read(name)
-            except NestlingError as error:
-                raise ChangeError(f"constraint {error.what}", hint="nothing was changed") from error
-            if rows:
-                raise self._violation(definition, rows)
-
-    def _violation(self, definition: ViewDef, rows: ZBag) -> ConstraintError:
-        shown = tuple(python_value(definition.element, row) for row in rows)
-        some = ", ".join(map(str, shown[:3])) + (", …" if len(shown) > 3 else "")
-        return ConstraintError(
-            f"constraint {definition.name} would be broken by {some}",
-            constraint=definition.name,
-            rows=shown,
-            hint="nothing was changed",
-        )
 
     # -- reading
 
