@@ -15,7 +15,7 @@ from nestling.calculus.types import show_type
 from nestling.database.accept import check_efficient, check_options, check_table, known
 from nestling.database.change import Change
 from nestling.database.commit import Commit
-from nestling.database.constraints import check_constraints, violation
+from nestling.database.constraints import check_state, violation
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import Durable, largest_number
 from nestling.database.feed import z_bag
@@ -306,7 +306,7 @@ class Database:
 
     def _store(self, events: list[Event]) -> None:
         """The last that can be refused: the constraints, and the file."""
-        check_constraints(self.constraints, self.state)
+        check_state(self.state, self.constraints)
         if self._file is not None and events:
             self._file.append(events)
 
