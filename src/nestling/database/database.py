@@ -26,7 +26,7 @@ from nestling.database.refresh import Refresh
 from nestling.database.rows import Event, Shredder
 from nestling.database.script import run_script
 from nestling.database.state import State, computing
-from nestling.database.storing import bytes_of, outgrown
+from nestling.database.storing import bytes_of, keep_within_memory
 from nestling.database.table import Table
 from nestling.database.transaction import Transaction
 from nestling.database.view import Subscription, View
@@ -201,14 +201,7 @@ class Database:
             if self._file is not None:
                 self._file.define(kind, definition, self.state)
         self.state.looked_at = 0
-        self._keep_within_memory()
-
-    def _keep_within_memory(self) -> None:
-        """Store less of the views that have outgrown the memory there is."""
-        for name in outgrown(self.state):
-            if self._file is not None:
-                kind = "constraint" if name in self.constraints else "view"
-                self._file.define(kind, self.state.views[name], self.state)
+        keep_within_memory(self.state, self._file, self.constraints)
 
     def _forget(self, kind: str, name: str, action: Callable[[], None]) -> None:
         self._outside_transactions()
@@ -328,7 +321,7 @@ class Database:
         if self._file is not None:
             self._file.tidy(self.state)
         self._tell()
-        self._keep_within_memory()
+        keep_within_memory(self.state, self._file, self.constraints)
 
     def _answer(self, view: str) -> Callable[[], tuple[int, ZBag]]:
         return lambda: (self.version, self.state.read(view))
