@@ -9,7 +9,7 @@ where it matters.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -34,6 +34,7 @@ from nestling.program.statements import (
     TableDecl,
     ViewPlan,
 )
+from nestling.program.steps import binds
 from nestling.program.traverse import (
     Parts,
     in_order,
@@ -74,15 +75,17 @@ def compile_views(
     views: Mapping[str, FlatView],
     watched: Mapping[str, Query] | None = None,
     store: Mapping[str, Store] | None = None,
+    kind: type[Compiler] | None = None,
 ) -> Program:
     """The program that maintains ``views`` over ``tables``, and logs what changes in the ``watched`` queries.
 
     Equal maps are stored once. ``store`` has the materialisation knob of views that do not leave it at ``"auto"``.
+    ``kind`` is how deltas are derived: by rows, unless another is given.
     """
     wanted: dict[Identity, tuple[Weights, ...]] = {}
     of_rows = frozenset(column.name for table in tables.values() for column in table.columns) | {"times"}
     for _ in range(ROUNDS):
-        compiler = Compiler(dict(tables), wanted, names=Names(of_rows))
+        compiler = (kind or Compiler)(dict(tables), wanted, names=Names(of_rows))
         plans = {}
         for name, view in views.items():
             compiler.store = (store or {}).get(name, "auto")
@@ -217,9 +220,7 @@ class Compiler:
         """The statements by which ``monomial`` of ``target`` follows its tables and its nested maps."""
         monomial = apart(monomial, (), self.names)
         for table in dict.fromkeys(f.name for f in monomial.factors if isinstance(f, Atom)):
-            decl, times = self.tables[table], TIMES
-            for delta in row_deltas(monomial, decl, times, self.tables):
-                statement = self.statement(target, delta, (*decl.columns, times), (), "aux")
+            for statement in self.row_statements(target, monomial, self.tables[table]):
                 if not adds_zero(statement):
                     self.rows.setdefault(table, []).append(statement)
         nested = [f for f in monomial.factors if isinstance(f, Lift | Pointwise)]
@@ -228,6 +229,11 @@ class Compiler:
             by_map.setdefault(self.nested_map(factor).name, []).append(factor)
         for name, factors in by_map.items():
             self.follow(target, monomial, name, factors)
+
+    def row_statements(self, target: str, monomial: Monomial, table: TableDecl) -> Iterator[Statement]:
+        """What a row of ``table`` adds to ``monomial`` of ``target``."""
+        for delta in row_deltas(monomial, table, TIMES, self.tables):
+            yield self.statement(target, delta, (*table.columns, TIMES), (), "aux")
 
     def follow(self, target: str, monomial: Monomial, name: str, factors: list[Lift | Pointwise]) -> None:
         """What a change of map ``name`` adds to ``monomial``, which reads it in ``factors``."""
@@ -277,13 +283,13 @@ class Compiler:
         target: str,
         monomial: Monomial,
         given: tuple[Var, ...],
-        before: Iterable[Step],
+        before: Sequence[Step],
         role: str,
     ) -> Statement:
         """``monomial`` as a loop nest that starts from ``given`` and adds to ``target``."""
         monomial = without_implied(monomial, self.tables)
         known = frozenset(var.name for var in given)
-        bound = known | frozenset(s.var.name for s in before if isinstance(s, Both | Combine))
+        bound = known | frozenset(var.name for step in before for var in binds(step))
         pieces = split(monomial, bound, self.tables, self.store)
         steps, weights = list(before), list(pieces.weights)
         for component in pieces.stored:
@@ -303,8 +309,11 @@ class Compiler:
             ordered = plan(steps, known, keys)
         except Unplannable as error:
             raise CannotCompile(str(error)) from error
-        columns = {name: decl.columns for name, decl in (self.tables | self.maps).items()}
-        return renamed(Statement(target, monomial.keys, tuple(weights), ordered), given, columns)
+        return renamed(Statement(target, monomial.keys, tuple(weights), ordered), given, self.columns())
+
+    def columns(self) -> dict[str, Sequence[Var]]:
+        """What the columns of every source are called."""
+        return {name: decl.columns for name, decl in (self.tables | self.maps).items()}
 
     def solved(self, factor: Factor) -> tuple[list[Step], Var | None]:
         """The steps that solve ``factor``, and the multiplicity it contributes."""
