@@ -65,9 +65,7 @@ class Interpreted:
             zero = (0,) * decl.width
             return {key: (*old.get(key, zero), *new.get(key, zero)) for key in delta}
         groups = {key[:-1]: None for key in delta}
-        return {
-            g: (measured(event.aggregate, old, g), measured(event.aggregate, new, g)) for g in groups
-        }
+        return {g: (measured(event.aggregate, old, g), measured(event.aggregate, new, g)) for g in groups}
 
     def collect(self, statement: Statement, changed: Change, into: Change) -> None:
         target = into.setdefault(statement.target, {})

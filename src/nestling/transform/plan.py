@@ -1,7 +1,8 @@
 """The order in which the steps of a statement are taken.
 
 Law (9): every order that binds what it uses means the same. ``plan`` takes, at each point, the step that promises
-the fewest entries: a test, the rows of a change, a look-up by whole key, by a table's declared key, by part of a key, a scan.
+the fewest entries: a test, the rows of a change, a look-up by whole key, by a table's declared key, by part of a key,
+a scan.
 """
 
 from __future__ import annotations

@@ -1,0 +1,109 @@
+"""What is stored, seen from one moment: for every table and map the rows of its base and those added since.
+
+A moment is never changed. A batch makes a new one, adding to what it holds, and the engine moves on to it when all of
+it has been computed and stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from nestling.engine.spark.columns import Layout
+from nestling.engine.spark.relations import nothing
+from nestling.engine.spark.types import arrow_schema, ddl
+
+_NUMBERS = count()
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows that Spark knows by the name of a temporary view."""
+
+    view: str
+    rows: int
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A source: files, and an Arrow table of what was added since they were written."""
+
+    base: Part | None = None
+    recent: Any = None
+
+    @property
+    def rows(self) -> int:
+        return (self.base.rows if self.base else 0) + (self.recent.num_rows if self.recent is not None else 0)
+
+
+def register(session: Any, table: Any) -> Part:
+    """An Arrow table as a temporary view."""
+    # Said outright: a session may take moments without a time zone for those with one.
+    frame = session.createDataFrame(table, schema=ddl(table.schema))
+    return register_frame(frame, table.num_rows)
+
+
+def register_frame(frame: Any, rows: int) -> Part:
+    """A DataFrame as a temporary view."""
+    part = Part(f"nestling_{next(_NUMBERS)}", rows)
+    frame.createOrReplaceTempView(part.view)
+    return part
+
+
+@dataclass
+class Moment:
+    """The sources of a program; ``changes`` are visible beside them while a batch is run."""
+
+    session: Any
+    layouts: Mapping[str, Layout]
+    stored: dict[str, Stored]
+    changes: dict[str, tuple[Layout, Part]] = field(default_factory=dict)
+    added: dict[str, list[Any]] = field(default_factory=dict)
+    _views: dict[str, tuple[Any, Part]] = field(default_factory=dict)
+
+    def next(self) -> Moment:
+        """The same, to be added to."""
+        return Moment(self.session, self.layouts, dict(self.stored), {}, {}, dict(self._views))
+
+    def layout(self, name: str) -> Layout:
+        return self.changes[name][0] if name in self.changes else self.layouts[name]
+
+    def is_empty(self, name: str) -> bool:
+        if name in self.changes:
+            return not self.changes[name][1].rows
+        return not self.stored[name].rows
+
+    def raw(self, name: str) -> str:
+        layout = self.layout(name)
+        columns = ", ".join(layout.names)
+        if name in self.changes:
+            return f"SELECT {columns} FROM {self.changes[name][1].view}"
+        stored = self.stored[name]
+        parts = [stored.base] if stored.base else []
+        if stored.recent is not None and stored.recent.num_rows:
+            parts.append(self._recent(name, stored.recent))
+        return " UNION ALL ".join(f"SELECT {columns} FROM {part.view}" for part in parts) or nothing(layout)
+
+    def _recent(self, name: str, table: Any) -> Part:
+        """The view of what was added, made when it is first read."""
+        known = self._views.get(name)
+        if known is None or known[0] is not table:
+            if known is not None:
+                self.session.catalog.dropTempView(known[1].view)
+            known = self._views[name] = (table, register(self.session, table))
+        return known[1]
+
+    def add(self, name: str, table: Any) -> None:
+        """Add rows to a source."""
+        import pyarrow as pa
+
+        if not table.num_rows:
+            return
+        stored = self.stored[name]
+        schema = arrow_schema(self.layouts[name].sql)
+        table = table.cast(schema)
+        recent = table if stored.recent is None else pa.concat_tables([stored.recent, table])
+        self.stored[name] = Stored(stored.base, recent)
+        self.added.setdefault(name, []).append(table)
