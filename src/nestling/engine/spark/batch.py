@@ -6,28 +6,35 @@ nested map that changes, inner ones first: what its keys were and are, and in on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
+from dataclasses import replace
 from typing import Any
 
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.events import event_layout, event_sql
 from nestling.engine.spark.relations import sums
 from nestling.engine.spark.session import python_errors
-from nestling.engine.spark.state import Moment, register
+from nestling.engine.spark.state import Moment, Part, register
 from nestling.engine.spark.statements import Writer
 from nestling.program.batches import change_of
-from nestling.program.statements import Add, Propagate, Statement, Trigger, Write
+from nestling.program.statements import Action, Add, Propagate, Statement, Trigger, Write
 
 HINT = "/*+ BROADCAST(d) */ "
 
+#: Takes the name of a target and the query of what is added to it: an Arrow table, or rows that are in files then.
+Sink = Callable[[str, str], Any]
 
-def run_batch(moment: Moment, trigger: Trigger, rows: Any) -> None:
-    """Add ``rows`` to the trigger's table, and to every map what follows."""
+
+def run_batch(moment: Moment, trigger: Trigger, rows: Any, sink: Sink | None = None) -> None:
+    """Add ``rows`` to the trigger's table, and to every map what follows.
+
+    With a ``sink`` the change is not small: nothing of it is sent to all executors, and nothing comes here.
+    """
     layout = moment.layouts[trigger.table]
     source = change_of(trigger.table)
-    moment.changes[source] = (layout, register(moment.session, rows))
+    moment.changes[source] = (layout, view_of(moment, rows))
     adds = [action for action in trigger.actions if isinstance(action, Add)]
-    added = stage(moment, [add.statement for add in adds])
+    added = stage(moment, [add.statement for add in adds], sink)
     later = {add.statement.target for add in adds if add.later}
     collected = {name: [table] for name, table in added.items() if name in later}
     for action in trigger.actions:
@@ -36,45 +43,78 @@ def run_batch(moment: Moment, trigger: Trigger, rows: Any) -> None:
     for name, table in added.items():
         if name not in later:
             moment.add(name, table)
-    forget(moment, source)
+    forget(moment, source, rows)
     for action in trigger.actions:
         if isinstance(action, Propagate):
-            propagate(moment, action, collected)
+            propagate(moment, action, collected, sink)
 
 
-def propagate(moment: Moment, action: Propagate, collected: dict[str, list[Any]]) -> None:
+def propagate(moment: Moment, action: Propagate, collected: dict[str, list[Any]], sink: Sink | None) -> None:
     """Pass the change of a map on."""
-    import pyarrow as pa
-
-    tables = collected.pop(action.map, [])
-    if not sum(table.num_rows for table in tables):
+    changes = collected.pop(action.map, [])
+    if not sum(map(size, changes)):
         return
     layout = moment.layouts[action.map]
-    change = pa.concat_tables(tables)
-    part = register(moment.session, change)
+    parts = [view_of(moment, change) for change in changes]
+    # Several maps may have changed this one; an event sums what they did to a key.
+    rows = " UNION ALL ".join(f"SELECT {', '.join(layout.names)} FROM {part.view}" for part in parts)
+    change = f"({rows})"
     sources = []
-    for aggregate in {event.aggregate for event, _ in action.events}:
-        text = event_sql(layout, aggregate, moment.raw(action.map), part.view, HINT)
-        found = arrow(moment, text)
+    for aggregate in sorted({event.aggregate for event, _ in action.events}):
+        text = event_sql(layout, aggregate, moment.raw(action.map), change, "" if sink else HINT)
         source = change_of(action.map, aggregate)
-        moment.changes[source] = (event_layout(layout, aggregate), register(moment.session, found))
-        sources.append(source)
+        found = sink(source, text) if sink else arrow(moment, text)
+        moment.changes[source] = (event_layout(layout, aggregate), view_of(moment, found))
+        sources.append((source, found))
     adds = [add for _, adds in action.events for add in adds]
-    added = stage(moment, [add.statement for add in adds])
+    added = stage(moment, [add.statement for add in adds], sink)
     later = {add.statement.target for add in adds if add.later}
     for name, table in added.items():
         if name in later:
             collected.setdefault(name, []).append(table)
         else:
             moment.add(name, table)
-    moment.add(action.map, change)
-    for source in sources:
-        forget(moment, source)
-    moment.session.catalog.dropTempView(part.view)
+    for added_rows in changes:
+        moment.add(action.map, added_rows)
+    for source, found in sources:
+        forget(moment, source, found)
+    for part, rows_of in zip(parts, changes, strict=True):
+        if part is not rows_of:
+            moment.session.catalog.dropTempView(part.view)
 
 
-def forget(moment: Moment, source: str) -> None:
-    moment.session.catalog.dropTempView(moment.changes.pop(source)[1].view)
+def restricted(trigger: Trigger, maps: Set[str]) -> Trigger:
+    """``trigger`` as far as it concerns ``maps``."""
+
+    def kept(adds: Iterable[Add]) -> tuple[Add, ...]:
+        return tuple(add for add in adds if add.statement.target in maps)
+
+    actions: list[Action] = []
+    for action in trigger.actions:
+        match action:
+            case Add(statement) if statement.target in maps:
+                actions.append(action)
+            case Write():
+                actions.append(action)
+            case Propagate(name, events) if name in maps:
+                actions.append(Propagate(name, tuple((event, kept(adds)) for event, adds in events)))
+    return replace(trigger, actions=tuple(actions))
+
+
+def size(rows: Any) -> int:
+    return rows.rows if isinstance(rows, Part) else int(rows.num_rows)
+
+
+def view_of(moment: Moment, rows: Any) -> Part:
+    """Rows as Spark can name them."""
+    return rows if isinstance(rows, Part) else register(moment.session, rows)
+
+
+def forget(moment: Moment, source: str, rows: Any) -> None:
+    """A change is over; what is in files stays for the table it was added to."""
+    _, part = moment.changes.pop(source)
+    if part is not rows:
+        moment.session.catalog.dropTempView(part.view)
 
 
 def arrow(moment: Moment, text: str) -> Any:
@@ -82,9 +122,9 @@ def arrow(moment: Moment, text: str) -> Any:
         return moment.session.sql(text).toArrow()
 
 
-def stage(moment: Moment, statements: Sequence[Statement]) -> dict[str, Any]:
-    """What ``statements`` add, by target, summed by key: one query."""
-    writer = Writer(moment)
+def stage(moment: Moment, statements: Sequence[Statement], sink: Sink | None = None) -> dict[str, Any]:
+    """What ``statements`` add, by target, summed by key: one query, or one per target with a ``sink``."""
+    writer = Writer(moment, broadcast=sink is None)
     texts: dict[str, list[str]] = {}
     for statement in statements:
         if not writer.finds_nothing(statement):
@@ -92,16 +132,23 @@ def stage(moment: Moment, statements: Sequence[Statement]) -> dict[str, Any]:
             texts.setdefault(statement.target, []).append(writer.statement(statement, target))
     if not texts:
         return {}
+    if sink is not None:
+        return {
+            name: sink(name, writer.text(difference(" UNION ALL ".join(rows), moment.layouts[name])))
+            for name, rows in texts.items()
+        }
     targets = list(texts)
     some = [moment.layouts[name] for name in targets]
     parts = [
-        _tagged(i, some, _nonzero(" UNION ALL ".join(texts[name]), some[i])) for i, name in enumerate(targets)
+        _tagged(i, some, difference(" UNION ALL ".join(texts[name]), some[i]))
+        for i, name in enumerate(targets)
     ]
     table = arrow(moment, writer.text(" UNION ALL ".join(parts)))
     return {name: _untagged(table, i) for i, name in enumerate(targets)}
 
 
-def _nonzero(rows: str, layout: Layout) -> str:
+def difference(rows: str, layout: Layout) -> str:
+    """``rows`` summed by key, those that change something."""
     some = " OR ".join(f"m{i} <> 0" for i in range(len(layout.measures)))
     return f"SELECT * FROM ({sums(rows, layout)}) WHERE {some}"
 

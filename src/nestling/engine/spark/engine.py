@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from nestling.calculus.types import Type
-from nestling.calculus.typing import term_type
 from nestling.engine.nesting import leaves, nested, shape
 from nestling.engine.protocol import Batch, Row, consolidated, inner_first
-from nestling.engine.spark.batch import run_batch
-from nestling.engine.spark.columns import Layout, joined_type, layouts
-from nestling.engine.spark.relations import joins_text, summed, sums
+from nestling.engine.spark.batch import arrow, difference, restricted, run_batch
+from nestling.engine.spark.columns import layouts
+from nestling.engine.spark.durable import Durable
+from nestling.engine.spark.plans import plan_layout, plan_sql
+from nestling.engine.spark.refuse import check_program
+from nestling.engine.spark.relations import joins_text, summed
 from nestling.engine.spark.session import own_session, python_errors
-from nestling.engine.spark.state import Moment, Stored, register
-from nestling.engine.spark.statements import Given, Writer
+from nestling.engine.spark.state import Moment, Stored, register, register_frame
+from nestling.engine.spark.statements import Given
 from nestling.engine.spark.types import arrow_table, values
 from nestling.program.meaning import meaning
 from nestling.program.statements import Plan, Program
+from nestling.program.steps import needed
+from nestling.storage.lake import Lake
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
 
@@ -28,19 +32,45 @@ class SparkEngine:
     Law (17): after the same batches it has the tables, maps and answers of the reference engine.
     """
 
-    def __init__(self, program: Program, spark: Any) -> None:
+    def __init__(
+        self, program: Program, spark: Any, lake: Lake | None = None, keys: Mapping[str, str] | None = None
+    ) -> None:
         self.program = program
         self.session = own_session(spark)
         self.layouts = layouts(program)
-        self.now = Moment(self.session, self.layouts, {name: Stored() for name in self.layouts})
-        self._load_constants()
+        self.check()
+        self.durable = Durable(lake, self.session, self.layouts, keys or {}) if lake is not None else None
+        stored = {} if self.durable is None else self.durable.load()
+        self.now = self._empty()
+        self.now.stored |= stored
+        missing = {name for name in program.maps if name not in stored}
+        if self.durable is not None and missing:
+            self._build(missing)
 
-    def _load_constants(self) -> None:
-        """Maps start at their meaning on empty tables: what depends on no row is there from the start."""
-        empty: dict[str, dict[Row, int]] = {name: {} for name in self.program.tables}
+    def check(self) -> None:
+        """Refuse what Spark does not do: every statement is written once, over empty tables."""
+        check_program(self.program, self.layouts)
+
+    def _empty(self) -> Moment:
+        """Maps at their meaning on empty tables: what depends on no row is there from the start."""
+        moment = Moment(self.session, self.layouts, {name: Stored() for name in self.layouts})
+        nothing: dict[str, dict[Row, int]] = {name: {} for name in self.program.tables}
         for name, decl in self.program.maps.items():
-            cells = {} if decl.role == "watch" else meaning(decl.query, empty)
-            self.now.add(name, self._table(name, ((*key, *cell) for key, cell in cells.items())))
+            cells = {} if decl.role == "watch" else meaning(decl.query, nothing)
+            moment.add(name, self._table(name, ((*key, *cell) for key, cell in cells.items())))
+        return moment
+
+    def _build(self, maps: Set[str]) -> None:
+        """Compute ``maps`` from the tables, in bulk: each table is one change that comes to empty ones."""
+        assert self.durable is not None
+        scratch = self._empty()
+        kept = set(needed(self.program, sorted(maps)))
+        for name in inner_first(self.program):
+            if self.now.stored[name].rows:
+                rows = self.session.sql(summed(self.now.raw(name), self.layouts[name]))
+                part = register_frame(rows, self.now.stored[name].rows)
+                run_batch(scratch, restricted(self.program.triggers[name], kept), part, self.durable.write)
+        self.now.stored |= {name: scratch.stored[name] for name in maps}
 
     def _table(self, name: str, rows: Iterable[Row]) -> Any:
         return arrow_table(self.layouts[name].columns, rows)
@@ -55,13 +85,58 @@ class SparkEngine:
         }
         self.apply(tables)
 
-    def apply(self, changes: Mapping[str, Any]) -> None:
-        """The same, of Arrow tables that have each row once."""
+    def apply(self, changes: Mapping[str, Any], note: Mapping[str, Any] | None = None) -> None:
+        """The same, of Arrow tables that have each row once; ``note`` is stored with it."""
+        try:
+            moment = self._run(changes)
+        except ArithmeticError:
+            # A state in between had no value; what the rows come to may have one.
+            moment = self._recomputed(changes)
+        if self.durable is not None:
+            self.durable.append(note or {}, moment)
+        self.now = moment
+        if self.durable is not None and self.durable.is_due(moment):
+            self.now = self.durable.tidy(moment)
+
+    def _run(self, changes: Mapping[str, Any]) -> Moment:
         moment = self.now.next()
         for name in inner_first(self.program):
             if name in changes and changes[name].num_rows:
                 run_batch(moment, self.program.triggers[name], changes[name])
-        self.now = moment
+        return moment
+
+    def _recomputed(self, changes: Mapping[str, Any]) -> Moment:
+        """The moment after ``changes``, its maps by what they differ from those of the tables as they come to be."""
+        moment = self.now.next()
+        scratch = self._empty()
+        for name, rows in changes.items():
+            moment.add(name, rows)
+        for name in inner_first(self.program):
+            rows = arrow(moment, summed(moment.raw(name), self.layouts[name]))
+            if rows.num_rows:
+                run_batch(scratch, self.program.triggers[name], rows)
+        for name in self.program.maps:
+            new, old = scratch.raw(name), moment.raw(name)
+            layout = self.layouts[name]
+            negated = ", ".join([*layout.key_names, *(f"-m{i} AS m{i}" for i in range(len(layout.measures)))])
+            moment.add(
+                name, arrow(moment, difference(f"{new} UNION ALL SELECT {negated} FROM ({old})", layout))
+            )
+        return moment
+
+    def load(self, changes: Mapping[str, Any], note: Mapping[str, Any] | None = None) -> None:
+        """Add many rows: DataFrames in the columns of the tables, each row once."""
+        assert self.durable is not None
+        moment = self.now.next()
+        for name in inner_first(self.program):
+            if name in changes:
+                changes[name].createOrReplaceTempView("nestling_loaded")
+                part = self.durable.write(
+                    name, f"SELECT {', '.join(self.layouts[name].names)} FROM nestling_loaded"
+                )
+                run_batch(moment, self.program.triggers[name], part, self.durable.write)
+        self.durable.note = note or {}
+        self.now = self.durable.tidy(moment)
 
     # -- reading
 
@@ -167,21 +242,3 @@ def _note(wanted: dict[Label, Type]) -> Callable[[Label, Type], ZBag]:
         return ZBag()
 
     return note
-
-
-def plan_layout(plan: Plan) -> Layout:
-    """The columns of what a plan finds."""
-    keys = [statement.keys for statement in plan.statements]
-    return Layout(
-        tuple(joined_type([term_type(term) for term in column]) for column in zip(*keys, strict=True))
-    )
-
-
-def plan_sql(plan: Plan, layout: Layout, moment: Moment, given: Given | None) -> str | None:
-    """The rows of a plan; ``None`` where there are none."""
-    writer = Writer(moment, broadcast=given is not None)
-    some = [s for s in plan.statements if not writer.finds_nothing(s)]
-    if not some:
-        return None
-    texts = [writer.statement(statement, layout, given) for statement in some]
-    return writer.text(f"SELECT * FROM ({sums(' UNION ALL '.join(texts), layout)}) WHERE m0 <> 0")

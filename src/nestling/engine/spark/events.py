@@ -10,6 +10,7 @@ from nestling.engine.spark.aggregates import ordered
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.relations import total, touched, zero
 from nestling.engine.spark.terms import Sql
+from nestling.engine.spark.types import sql_type
 
 
 def event_layout(layout: Layout, aggregate: str) -> Layout:
@@ -35,7 +36,7 @@ def event_sql(layout: Layout, aggregate: str, rows: str, change: str, hint: str)
     after = [*keys, *(f"{zero(t)} AS o{i}" for i, t in measures), *(f"m{i} AS d{i}" for i, _ in measures)]
     both = f"SELECT {', '.join(before)} FROM ({rows}) UNION ALL SELECT {', '.join(after)} FROM {change}"
     sums = [f"{total(f'o{i}', t)} AS o{i}" for i, t in measures]
-    sums += [f"{total(f'o{i}', t)} + {total(f'd{i}', t)} AS n{i}" for i, t in measures]
+    sums += [f"CAST({total(f'o{i}', t)} + {total(f'd{i}', t)} AS {sql_type(t)}) AS n{i}" for i, t in measures]
     summed = f"SELECT {', '.join([*keys, *sums])} FROM ({both})"
     summed += f" GROUP BY {', '.join(keys)}" if keys else " HAVING count(*) > 0"
     return _groups(layout, aggregate, summed) if aggregate else _cells(layout, summed)

@@ -24,18 +24,23 @@ class Part:
 
     view: str
     rows: int
+    paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A source: files, and an Arrow table of what was added since they were written."""
+    """A source: rows in files, and an Arrow table of what was added since they were written."""
 
-    base: Part | None = None
+    files: tuple[Part, ...] = ()
     recent: Any = None
 
     @property
     def rows(self) -> int:
-        return (self.base.rows if self.base else 0) + (self.recent.num_rows if self.recent is not None else 0)
+        return sum(part.rows for part in self.files) + self.recent_rows
+
+    @property
+    def recent_rows(self) -> int:
+        return 0 if self.recent is None else int(self.recent.num_rows)
 
 
 def register(session: Any, table: Any) -> Part:
@@ -45,9 +50,9 @@ def register(session: Any, table: Any) -> Part:
     return register_frame(frame, table.num_rows)
 
 
-def register_frame(frame: Any, rows: int) -> Part:
+def register_frame(frame: Any, rows: int, paths: tuple[str, ...] = ()) -> Part:
     """A DataFrame as a temporary view."""
-    part = Part(f"nestling_{next(_NUMBERS)}", rows)
+    part = Part(f"nestling_{next(_NUMBERS)}", rows, paths)
     frame.createOrReplaceTempView(part.view)
     return part
 
@@ -81,8 +86,8 @@ class Moment:
         if name in self.changes:
             return f"SELECT {columns} FROM {self.changes[name][1].view}"
         stored = self.stored[name]
-        parts = [stored.base] if stored.base else []
-        if stored.recent is not None and stored.recent.num_rows:
+        parts = [part for part in stored.files if part.rows]
+        if stored.recent_rows:
             parts.append(self._recent(name, stored.recent))
         return " UNION ALL ".join(f"SELECT {columns} FROM {part.view}" for part in parts) or nothing(layout)
 
@@ -95,15 +100,17 @@ class Moment:
             known = self._views[name] = (table, register(self.session, table))
         return known[1]
 
-    def add(self, name: str, table: Any) -> None:
-        """Add rows to a source."""
+    def add(self, name: str, rows: Any) -> None:
+        """Add rows to a source: an Arrow table, or rows that are in files already."""
         import pyarrow as pa
 
-        if not table.num_rows:
-            return
         stored = self.stored[name]
-        schema = arrow_schema(self.layouts[name].sql)
-        table = table.cast(schema)
+        if isinstance(rows, Part):
+            self.stored[name] = Stored((*stored.files, rows), stored.recent)
+            return
+        if not rows.num_rows:
+            return
+        table = rows.cast(arrow_schema(self.layouts[name].sql))
         recent = table if stored.recent is None else pa.concat_tables([stored.recent, table])
-        self.stored[name] = Stored(stored.base, recent)
+        self.stored[name] = Stored(stored.files, recent)
         self.added.setdefault(name, []).append(table)
