@@ -22,6 +22,7 @@ from nestling.calculus.terms import (
     Empty,
     Expr,
     Field,
+    First,
     Flatten,
     Fold,
     For,
@@ -278,7 +279,7 @@ class _Drawing:
     def __post_init__(self) -> None:
         self.moves = {
             "for": self.for_, "union": self.union, "negate": self.negate, "flatten": self.flatten,
-            "let": self.let, "guard": self.guard, "countwise": self.countwise, "fold": self.fold,
+            "let": self.let, "guard": self.guard, "countwise": self.countwise, "first": self.first, "fold": self.fold,
             "group": self.group, "twins": self.twins, "product": self.product,
         }  # fmt: skip
 
@@ -310,7 +311,7 @@ class _Drawing:
         if scope.inputs:
             moves.append("let")
         if self.fragment == "full" and scope.inputs:
-            moves += ["countwise", "fold", "fold", "group"]
+            moves += ["countwise", "first", "fold", "fold", "group"]
         return moves
 
     def leaves(self, want: Type, scope: Scope) -> list[Callable[[], Expr]]:
@@ -398,6 +399,10 @@ class _Drawing:
         return CountWise(
             operator.name, tuple(self.expr(want, scope, fuel - 1) for _ in range(operator.arity))
         )
+
+    def first(self, want: Type, scope: Scope, fuel: int) -> Expr:
+        limit, greatest = self.draw(st.integers(0, 3)), self.draw(st.booleans())
+        return First(limit, self.expr(want, scope, fuel - 1), greatest)
 
     def fold(self, want: Type, scope: Scope, fuel: int) -> Expr:
         aggregate = self.pick(sorted(AGGREGATES))

@@ -148,10 +148,12 @@ def test_a_total_condition_has_a_value(test, env):
 
 
 def test_disjunctions_are_taken_apart():
-    """[a ∨ b] = [a] + [b] − [a][b] where each has an equality to look rows up by, and not where one has none"""
-    a, b, c = call("==", X, Y), call("==", X, ZERO), call("<", X, Y)
+    """[a ∨ b] = [a] + [b] − [a][b] where each has something to look rows up by, and not where one has none"""
+    a, b, c = call("==", X, Y), call("==", X, ZERO), call("<", X, ZERO)
+    d = call("<", X, Y)
 
     assert summands(call("or", a, b)) == [(1, (a,)), (1, (b,)), (-1, (a, b))]
+    assert summands(call("or", a, d)) == [(1, (a,)), (1, (d,)), (-1, (a, d))]
     assert summands(call("or", a, c)) == [(1, (call("or", a, c),))]
     assert summands(call("not", call("or", a, c))) == [(1, (call("!=", X, Y), call(">=", X, Y)))]
 

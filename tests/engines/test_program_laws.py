@@ -1,5 +1,6 @@
 """Laws 7, 8, 9, 12 and 13 of trigger programs: random queries, random events, deletions and deep changes among them."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -12,16 +13,18 @@ from nestling.calculus.traverse import relations
 from nestling.calculus.types import Record
 from nestling.calculus.typing import term_type
 from nestling.database.definitions import TableDef, ViewDef
-from nestling.database.rows import Event
+from nestling.database.rows import Event, Row
 from nestling.database.state import State
-from nestling.engine.local.engine import LocalEngine
-from nestling.program.flat import Query
+from nestling.engine.local.engine import LocalEngine, _leaves, _shape
+from nestling.program.flat import Pointwise, Query, Shape
 from nestling.program.meaning import meaning
+from nestling.program.statements import Find, Plan
 from nestling.program.traverse import inputs, is_safe
 from nestling.transform.lower import FlatView
 from nestling.transform.lower.unify import unify
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.compile import CannotCompile
+from nestling.transform.viewlet.storing import Store
 from nestling.values.label import Label
 from tests.draws import draws
 from tests.engines.flat import keyed, monomials
@@ -42,10 +45,12 @@ STEPS = 5
 every_world = pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
 
 
-def running(data: Any, world: World, fuel: int = 4) -> tuple[Expr, LocalEngine, Stored]:
+def running(
+    data: Any, world: World, fuel: int = 4, store: Store | None = None
+) -> tuple[Expr, LocalEngine, Stored]:
     """A query that compiles, its program over empty tables, and the tables as they should be."""
     query = data.draw(queries("full", schema=world.schema, fuel=fuel))
-    program = program_of(world, query)
+    program = program_of(world, query, store or data.draw(st.sampled_from(["auto", "full"])))
     assume(program is not None)
     assert program is not None
     return query, LocalEngine(program), Stored(world, with_parents(relations(query), world))
@@ -146,6 +151,59 @@ def every_label_is_defined(engine: LocalEngine, stored: Stored) -> None:
 
 def labels_in(rows: Any) -> list[Label]:
     return [value for row, _ in rows for value in row if isinstance(value, Label)]
+
+
+@every_world
+@given(data=st.data())
+def test_labels_defined_are_those_in_use(world, data):
+    """Stored whole, the bags of a shape have elements under labels in use only; and all in use are counted as such."""
+    query, engine, stored = running(data, world, store="full")
+    for _ in range(STEPS):
+        advance(data, engine, stored)
+        used = used_by_shape(engine)
+        for shape, plan in engine.program.views["v"].definitions.items():
+            held, counted = defined_by(engine, plan)
+            assert held <= used.get(shape, set())
+            assert counted is None or counted == used.get(shape, set())
+    assert engine.read("v") == evaluate(query, stored.nested())
+
+
+def used_by_shape(engine: LocalEngine) -> dict[Shape, set[Row]]:
+    """The environments of the labels of the answer and below, by their shape."""
+    found: dict[Shape, set[Row]] = {}
+    pending = labels_in(consolidated_rows(engine.names["rows_of_v"]()))
+    while pending:
+        label = pending.pop()
+        if isinstance(label.site, int):
+            environments = found.setdefault(_shape(label), set())
+            environment = tuple(_leaves(label.environment))
+            if environment not in environments:
+                environments.add(environment)
+                pending += labels_in(consolidated_rows(engine.rows_under("v", label)))
+    return found
+
+
+def consolidated_rows(rows: Any) -> list[tuple[Row, int]]:
+    total: Counter[Row] = Counter()
+    for row, times in rows:
+        total[row] += times
+    return [(row, times) for row, times in total.items() if times]
+
+
+def defined_by(engine: LocalEngine, plan: Plan) -> tuple[set[Row], set[Row] | None]:
+    """The environments under which a bag is stored, and those that are counted as in use."""
+    [statement] = plan.statements
+    [find] = statement.steps
+    assert isinstance(find, Find)
+    decl = engine.program.maps[find.source]
+    assert decl.role == "bags"
+    places = [find.args.index(param) for param in plan.params]
+    held = {tuple(key[i] for i in places) for key in engine.cells(decl.name)}
+    if not decl.query.monomials:
+        return held, None
+    in_use = decl.query.monomials[0].factors[0]
+    assert isinstance(in_use, Pointwise)
+    return held, set(meaning(in_use.query, {name: engine.table(name) for name in engine.program.tables}))
 
 
 @every_world

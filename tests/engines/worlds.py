@@ -16,8 +16,8 @@ from nestling.calculus.terms import Expr, Var
 from nestling.calculus.types import INT, LABEL, UNIT, Bag, Record, Scalar, Type, flat_type, record
 from nestling.database.definitions import TableDef, flat_columns
 from nestling.database.rows import Event, Row, Shredder
+from nestling.engine.local import storage
 from nestling.engine.local.engine import LocalEngine
-from nestling.engine.local.storage import Store
 from nestling.program.statements import Program, TableDecl
 from nestling.storage.ordered import OrderedMap
 from nestling.transform.lower import lower
@@ -27,6 +27,7 @@ from nestling.transform.shred import shred
 from nestling.transform.simplify import simplify
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.compile import CannotCompile
+from nestling.transform.viewlet.storing import Store
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
 from tests.laws.shredding import nested_database
@@ -285,10 +286,10 @@ def flat_view(query: Expr) -> FlatView:
     return lower(shred(normalize(simplify(normalize(query)))))
 
 
-def program_of(world: World, query: Expr) -> Program | None:
+def program_of(world: World, query: Expr, store: Store = "auto") -> Program | None:
     """The program that maintains ``query`` as view ``v``; ``None`` where there is none."""
     try:
-        return compile_views(world.tables, {"v": flat_view(query)})
+        return compile_views(world.tables, {"v": flat_view(query)}, store={"v": store})
     except (CannotLower, CannotCompile):
         return None
 
@@ -329,7 +330,9 @@ def agrees_with_its_indexes(engine: LocalEngine) -> None:
                 assert cells == {id(cell) for cell in source.values()}
 
 
-def indexed(store: Store, known: tuple[int, ...], source: dict[Any, Any]) -> dict[Any, dict[Any, Any]]:
+def indexed(
+    store: storage.Store, known: tuple[int, ...], source: dict[Any, Any]
+) -> dict[Any, dict[Any, Any]]:
     """What an index should hold."""
     index: dict[Any, dict[Any, Any]] = {}
     for key, value in source.items():

@@ -41,12 +41,24 @@ CASES = {
             [(y := n.a) for n in numbers]
               ^^^^^^^^
         hint: bind it with an inner loop: for y in [f(x)]""",
-    "sorted(numbers, key=lambda n: n.a)[:3]": """
-        sorted(...)[:k] is not supported yet
+    "sorted(numbers, key=lambda n: n.a)[2]": """
+        only the first elements of a sorted bag can be taken
           line 1
-            sorted(numbers, key=lambda n: n.a)[:3]
-            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-        hint: keep the whole bag, or take min(…) or max(…)""",
+            sorted(numbers, key=lambda n: n.a)[2]
+            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        hint: take min(…) or max(…) for one element, sorted(…)[:k] for the first k, reverse=True for the last""",
+    "[n.a for n in numbers for m in sorted(numbers)[: n.a]]": """
+        the number of elements is a constant
+          line 1
+            [n.a for n in numbers for m in sorted(numbers)[: n.a]]
+                                                             ^^^
+        hint: write sorted(…)[:10]""",
+    "[o.id for o in sorted(orders)[:3]]": """
+        a bag has no order to sort by
+          line 1
+            [o.id for o in sorted(orders)[:3]]
+                                  ^^^^^^
+        hint: sort by scalars: key=lambda x: x.name""",
     "[n.a for n in sorted(numbers)]": """
         a bag has no order: sorted(…) says nothing
           line 1

@@ -614,6 +614,21 @@ def locals_of_all_kinds(orders):
 
 
 @view
+def first_of_sorted(numbers):
+    return sorted([(n.a, n.b) for n in numbers])[:LIMIT]
+
+
+@view
+def last_of_sorted_for_each(numbers):
+    return [(n.a, sorted((m.b for m in numbers if m.a == n.a), reverse=True)[:2]) for n in numbers]
+
+
+@view
+def sum_of_the_greatest(orders):
+    return [sum(total for total in sorted({o.total for o in orders}, reverse=True)[:3])]
+
+
+@view
 def dict_keys(numbers):
     known = {n.a: n.a + 1 for n in numbers}
     return [(k, k in known, 9 not in known) for k in known if known and len(known) > 0]

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from nestling.calculus.build import empty
 from nestling.calculus.parse import parse
-from nestling.calculus.terms import CountWise, Expr, Fold, For, SingBag, Union, Var
+from nestling.calculus.terms import CountWise, Expr, First, Fold, For, SingBag, Union, Var
 from nestling.calculus.traverse import is_input_dependent, relations, walk
 from nestling.calculus.types import INT, Bag
 from nestling.transform.degree import TOP, degree
@@ -79,6 +79,8 @@ def is_obstacle(node) -> bool:
             return is_input_dependent(body)
         case CountWise(_, args):
             return any(map(is_input_dependent, args))
+        case First(_, source):
+            return is_input_dependent(source)
         case Fold(_, _, source, _):
             return is_input_dependent(source)
     return False

@@ -133,7 +133,7 @@ TAGGED = Program(
     {"P": SHELF},
     {
         "C0": MapDecl("C0", COUNTS, "count", "distinct reads it"),
-        "L1": MapDecl("L1", ORDERED, "lift", "max reads it", ordered=True),
+        "L1": MapDecl("L1", ORDERED, "lift", "max reads it", order="values"),
         "R2": MapDecl("R2", EITHER, "rows", "the pids"),
     },
     {

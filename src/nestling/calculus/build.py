@@ -19,6 +19,7 @@ from nestling.calculus.terms import (
     Empty,
     Expr,
     Field,
+    First,
     Flatten,
     Fold,
     For,
@@ -119,6 +120,13 @@ def countwise(operator: str, *args: Expr) -> Expr:
     if operator == "restrict" and isinstance(args[-1], Empty):
         return empty(element_type(node))
     return node
+
+
+def first(limit: int, source: Expr, greatest: bool = False) -> Expr:
+    """``first(limit, source)``; of ``∅``, and where nothing is taken, ``∅``."""
+    if isinstance(source, Empty) or not limit:
+        return empty(element_type(source))
+    return First(limit, source, greatest)
 
 
 def fold(name: str, aggregate: str, source: Expr, body: Expr) -> Expr:

@@ -26,6 +26,7 @@ from nestling.calculus.terms import (
     Empty,
     Expr,
     Field,
+    First,
     Flatten,
     Fold,
     For,
@@ -49,6 +50,7 @@ from nestling.calculus.typing import term_type
 from nestling.errors import NestlingError
 from nestling.values.bag import EMPTY, ZBag, add_all
 from nestling.values.label import Label
+from nestling.values.order import first
 from nestling.values.update import Database, change_name
 
 Env = Mapping[str, Any]
@@ -97,6 +99,8 @@ def _bag(expr: Expr, db: Database, env: Env) -> ZBag:  # noqa: C901 - one arm pe
             return add_all(inner * times for inner, times in _bag(body, db, env).items())
         case CountWise(operator, args):
             return apply_countwise(operator, [_bag(arg, db, env) for arg in args])
+        case First(limit, source, greatest):
+            return first(_bag(source, db, env), limit, greatest)
         case Fold(var, aggregate, source, body):
             value = AGGREGATES[aggregate].of(_bag(source, db, env))
             return _bag(body, db, {**env, var.name: value})

@@ -93,6 +93,8 @@ class _Parser(Tokens):
             "⊖": lambda: t.Negate(*self.read("⊖", self.operand)),
             "⊎": lambda: t.Union((*self.read("⊎", "(", self.bag, ")"),)),
             "flatten": lambda: t.Flatten(*self.read("flatten", "(", self.bag, ")")),
+            "first": self.first,
+            "last": self.first,
         }
 
     def fields(self, rule: Callable[[], T], separator: str = ",") -> tuple[tuple[str, T], ...]:
@@ -275,6 +277,10 @@ class _Parser(Tokens):
         var = t.BagVar(name, ty.Bag(element_type(bound)))
         with self.binding(var):
             return t.Let(var, bound, self.bag())
+
+    def first(self) -> t.Expr:
+        limit, source = self.read(greatest := self.token.text, "(", self.constant, ",", self.bag, ")")
+        return t.First(limit.value, source, greatest == "last")
 
     def fold(self) -> t.Expr:
         (name,), place = self.read("fold", self.binder, ":="), self.place

@@ -19,7 +19,7 @@ from nestling.calculus.types import ELEMENT, Bag, Dict, Label, Record, Scalar, T
 from nestling.values.update import change_name
 
 Binder: TypeAlias = t.Let | t.For | t.Fold | t.Group
-Call: TypeAlias = t.Sing | t.SingBag | t.Flatten | t.CountWise | t.Guard | t.Lookup
+Call: TypeAlias = t.Sing | t.SingBag | t.Flatten | t.CountWise | t.First | t.Guard | t.Lookup
 
 #: What may stand without parentheses: anything, all but binders, neither binders nor unions.
 OPEN, DELIMITED, OPERAND = 0, 1, 2
@@ -142,7 +142,7 @@ class _Writer:
                 return group(self.binder(expr))
             case t.Relation() | t.Change() | t.BagVar() | t.Empty():
                 return self.leaf(expr)
-            case t.Sing() | t.SingBag() | t.Flatten() | t.CountWise() | t.Guard() | t.Lookup():
+            case t.Sing() | t.SingBag() | t.Flatten() | t.CountWise() | t.First() | t.Guard() | t.Lookup():
                 return self.call(expr)
             case t.Product(factors):
                 return self.product(factors)
@@ -177,6 +177,8 @@ class _Writer:
                 return bracket("flatten(", [self.expr(body)], ")")
             case t.CountWise(operator, args):
                 return bracket(f"{operator}(", [self.expr(arg) for arg in args], ")")
+            case t.First(limit, source, greatest):
+                return bracket("last(" if greatest else "first(", [str(limit), self.expr(source)], ")")
             case t.Guard(test):
                 return bracket("[", [_term(test)], "]")
             case t.Lookup(dictionary, key):

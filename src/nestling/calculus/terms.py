@@ -24,7 +24,7 @@ from nestling.calculus.types import Bag, Path, Scalar, Type
 Term: TypeAlias = "Var | Field | Tuple | Const | Call | InL"
 Expr: TypeAlias = (
     "Relation | Change | BagVar | Let | Empty | Sing | SingBag | Guard | For | Product | Union"
-    " | Negate | Flatten | CountWise | Fold | Group | Lookup"
+    " | Negate | Flatten | CountWise | First | Fold | Group | Lookup"
 )
 Dictionary: TypeAlias = "DictLit | DictInput | DictUnion | DictEmpty"
 Node: TypeAlias = "Term | Expr | Dictionary"
@@ -202,6 +202,18 @@ class CountWise:
 
     operator: str
     args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """``first(k, e)`` — the ``limit`` least elements of ``e``, copies counted one by one; ``last(k, e)``, the greatest.
+
+    What comes first is said by ``values.order``. Elements are compared by content, inner bags and all.
+    """
+
+    limit: int
+    source: Expr
+    greatest: bool = False
 
 
 @dataclass(frozen=True, slots=True)

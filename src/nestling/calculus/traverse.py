@@ -23,6 +23,7 @@ from nestling.calculus.terms import (
     Empty,
     Expr,
     Field,
+    First,
     Flatten,
     Fold,
     For,
@@ -78,6 +79,8 @@ def map_children(node: Any, f: Callable[[Any], Any]) -> Any:  # noqa: C901 - one
             return _same(node, Flatten(f(body)))
         case CountWise(operator, args):
             return _same(node, CountWise(operator, tuple(map(f, args))))
+        case First(limit, source, greatest):
+            return _same(node, First(limit, f(source), greatest))
         case Fold(var, aggregate, source, body):
             return _same(node, Fold(var, aggregate, f(source), f(body)))
         case Group(var, source, key, key_var, rows, body):

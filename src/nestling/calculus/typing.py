@@ -30,6 +30,7 @@ from nestling.calculus.terms import (
     Empty,
     Expr,
     Field,
+    First,
     Flatten,
     Fold,
     For,
@@ -104,6 +105,8 @@ def element_type(expr: Expr) -> Type:  # noqa: C901 - one arm per node
             return _inner(body)
         case CountWise(_, args):
             return element_type(args[-1])
+        case First(_, source):
+            return element_type(source)
         case Lookup(dictionary, _):
             return dictionary_element(dictionary)
         case _:
@@ -169,6 +172,8 @@ def check_node(node: Any) -> None:  # noqa: C901 - one arm per node
             _alike("⊎", [element_type(term) for term in terms])
         case CountWise(operator, args):
             _countwise(operator, args)
+        case First(limit) if limit < 0:
+            raise QueryError(f"the first {limit} elements", hint="take 0 or more")
         case Fold(var, aggregate, source, _):
             _agree(var, fold_type(aggregate, source))
         case Group(var, source, key, key_var, rows, _):

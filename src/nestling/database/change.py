@@ -12,11 +12,11 @@ from typing import Any
 from nestling.calculus.types import UNIT, Bag, Path, Type
 from nestling.database.patch import diff, document
 from nestling.errors import NestlingError
-from nestling.frontend.schema import python_value
+from nestling.frontend.schema import listed, python_value
 from nestling.values.bag import EMPTY, ZBag
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Inner:
     """Elements that came to and went from one inner bag of a row that stayed.
 
@@ -48,7 +48,7 @@ class Inner:
         return _listed(self.element, self.elements.negative())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Change:
     """The change of one view by one commit: rows that came and went, and what changed inside those that stayed."""
 
@@ -96,5 +96,4 @@ class Change:
 
 
 def _listed(element: Type, bag: ZBag) -> list[Any]:
-    rows: list[Any] = python_value(Bag(element), bag)
-    return rows
+    return [python_value(element, value) for value in listed(element, bag)]

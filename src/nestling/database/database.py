@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 from pathlib import Path
-from time import perf_counter
 from types import TracebackType
 from typing import Any
 
@@ -18,6 +14,7 @@ from nestling.calculus.traverse import relations
 from nestling.calculus.types import show_type
 from nestling.database.accept import check_efficient, check_options, check_table, known
 from nestling.database.change import Change
+from nestling.database.commit import Commit
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import Durable, largest_number
 from nestling.database.feed import z_bag
@@ -263,40 +260,49 @@ class Database:
             change.apply({table: wanted - self.state.rows(table)})
         return self.last_refresh
 
-    @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def transaction(self) -> Commit:
         """All or nothing: what is done inside is committed at the end, or undone if anything is refused."""
+        return Commit(self)
+
+    def _begin(self) -> Transaction:
+        """What ``transaction`` calls when its block begins."""
         if self._open is not None:
             raise ChangeError("a transaction is already open", hint="use it, or commit it first")
-        started = perf_counter()
         change = self._open = Transaction(self.state, self._shredder)
         self.state.uncommitted = change.events
-        try:
-            yield change
-            self._check_constraints()
-            if self._file is not None and change.events:
-                self._file.append(change.events)
-        except BaseException:
-            change.rollback()
-            self._discard_logs()
-            raise
-        finally:
-            self._open, self.state.uncommitted = None, []
-        self._commit(change.events, started)
+        return change
 
-    def _commit(self, events: list[Event], started: float) -> None:
+    def _end(self) -> None:
+        """What ``transaction`` calls when its block is over."""
+        self._open, self.state.uncommitted = None, []
+
+    def _store(self, events: list[Event]) -> None:
+        """The last that can be refused: the constraints, and the file."""
+        self._check_constraints()
+        if self._file is not None and events:
+            self._file.append(events)
+
+    def _publish(self, events: list[Event], seconds: Callable[[], float]) -> None:
+        """Tell of what was committed."""
         self.version += bool(events)  # what changes nothing is not stored, and has no version of its own
         self.state.committed(events)
-        tables = Counter(event.table for event in events)
-        changes = {name: self._change(name) for name in self.state.watched}
-        statements = sum(self.state.statements_of(table) * n for table, n in tables.items())
-        self.last_refresh = Refresh(
-            self.version, perf_counter() - started, len(events), statements, tables,
-            {name: change for name, change in changes.items() if change},
-        )  # fmt: skip
+        tables: dict[str, int] = {}
+        for event in events:
+            tables[event.table] = tables.get(event.table, 0) + 1
+        changes = {}
+        for name in self.state.watched:
+            change = self.state.change(name, self.version, self._answer(name))
+            if change:
+                changes[name] = change
+                self._kept[name].append(change)
+        statements = sum([self.state.statements_of(table) * n for table, n in tables.items()])
+        self.last_refresh = Refresh(self.version, seconds(), len(events), statements, tables, changes)
         if self._file is not None:
             self._file.tidy(self.state)
         self._tell()
+
+    def _answer(self, view: str) -> Callable[[], tuple[int, ZBag]]:
+        return lambda: (self.version, self.state.read(view))
 
     def _shredder(self, table: str) -> Shredder:
         return Shredder(self.state.tables[table], self._numbers)
@@ -357,24 +363,17 @@ class Database:
             self._kept[view] = []
             self.state.watch(view)
 
-    def _change(self, view: str) -> Change:
-        change = replace(
-            self.state.change(view, self.version), answer=lambda: (self.version, self.state.read(view))
-        )
-        if change:
-            self._kept[view].append(change)
-        return change
-
     def _tell(self) -> None:
         changes = self.last_refresh.changes
-        for subscription in list(self._subscriptions):
+        for subscription in tuple(self._subscriptions):
             change = changes.get(subscription.view.name)
             if change is not None:
                 subscription.function(change)
 
     def _discard_logs(self) -> None:
+        """Forget what was logged of a change that was undone."""
         for view in self.state.watched:
-            self.state.change(view, self.version)
+            self.state.change(view, self.version, self._answer(view))
 
     # -- closing
 

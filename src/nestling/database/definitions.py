@@ -38,6 +38,18 @@ class TableDef:
         return tuple(self.record.names.index(name) for name in self.key)
 
     @cached_property
+    def key_types(self) -> tuple[Type, ...]:
+        """The types of the key's columns."""
+        return tuple(self.record.types[i] for i in self.key_positions)
+
+    @cached_property
+    def labels(self) -> dict[Path, int]:
+        """Where in a flat row the labels of its inner bags stand; bags inside elements have theirs there."""
+        columns = self.declarations[self.name].columns
+        names = {dictionary_name(self.name, path): path for path in self.levels}
+        return {names[column.name]: i for i, column in enumerate(columns) if column.type == LABEL}
+
+    @cached_property
     def levels(self) -> dict[Path, Bag]:
         """The inner bags by path, parents first."""
         return dict(bag_levels(self.record))

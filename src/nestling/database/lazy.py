@@ -16,7 +16,7 @@ from nestling.program.statements import TableDecl
 from nestling.program.traverse import inputs
 from nestling.transform.lower import FlatView
 from nestling.transform.viewlet import compile_views
-from nestling.transform.viewlet.components import Store
+from nestling.transform.viewlet.storing import Store
 
 
 class LazyView:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-@dataclass(frozen=True)
-class Refresh:
+class Refresh(NamedTuple):
     """The result of one change or transaction.
 
     ``version`` counts committed changes; ``events`` the flat rows that came or went, ``tables`` by table;
@@ -20,5 +21,5 @@ class Refresh:
     seconds: float
     events: int
     statements: int
-    tables: Mapping[str, int] = field(default_factory=dict)
-    changes: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, int] = _NOTHING
+    changes: Mapping[str, Any] = _NOTHING

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any, NamedTuple, Protocol
 
-from nestling.calculus.types import ELEMENT, Bag, Path, Record, Type, dictionary_name
+from nestling.calculus.types import ELEMENT, Bag, Path, Record, Scalar, Type, dictionary_name
 from nestling.database.definitions import TableDef
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
@@ -75,8 +75,11 @@ class Shredder:
         return Label(site, key if key is not None else (f"#{next(self.numbers)}",))
 
     def _fill(self, path: Path, element: Type, label: Label, bag: ZBag, events: list[Event]) -> None:
-        below = (*path, ELEMENT) if isinstance(element, Bag) else path
         name = dictionary_name(self.table.name, path)
+        if isinstance(element, Scalar):
+            events += [Event(name, (label, value), times) for value, times in bag.items()]
+            return
+        below = (*path, ELEMENT) if isinstance(element, Bag) else path
         for value, times in bag.items():
             # Elements have no key of their own, so bags inside them are numbered.
             columns = tuple(self._flat(value, element, below, None, events))

@@ -16,7 +16,7 @@ from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.explain.sizes import entries, rough_bytes
 from nestling.database.lazy import LazyView
 from nestling.database.rows import Event, Row, nested
-from nestling.database.watching import read_change
+from nestling.database.watching import Answer, Levels, read_change
 from nestling.engine.local.engine import LocalEngine
 from nestling.errors import ChangeError, NestlingError, QueryError
 from nestling.frontend.schema import element_value
@@ -32,8 +32,8 @@ from nestling.transform.shred import shred
 from nestling.transform.simplify import simplify
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.compile import CannotCompile
-from nestling.transform.viewlet.components import Store
-from nestling.transform.viewlet.watch import Watch, watches
+from nestling.transform.viewlet.storing import Store
+from nestling.transform.viewlet.watch import watches
 from nestling.values.bag import EMPTY, ZBag
 from nestling.values.label import Label
 
@@ -49,7 +49,7 @@ class State:
         self.views: dict[str, ViewDef] = {}
         self.flat: dict[str, FlatView] = {}
         self.reasons: dict[str, str] = {}
-        self.watched: dict[str, list[Watch]] = {}
+        self.watched: dict[str, Levels] = {}
         self._before: dict[str, ZBag] = {}
         self._statements: dict[str, int] = {}
         self.lazy: dict[str, LazyView] = {}
@@ -141,24 +141,24 @@ class State:
 
     def watch(self, name: str) -> None:
         """Log the changes of a view from now on."""
-        levels = watches(name, self.flat[name], self.declarations()) if name in self._eager() else []
-        self.watched[name] = levels
+        kept = watches(name, self.flat[name], self.declarations()) if name in self._eager() else []
+        self.watched[name] = Levels(kept)
         try:
             self._install()
         except CannotCompile:
-            self.watched[name] = []
+            self.watched[name] = Levels()
             self._install()
         if not self.watched[name]:
             self._before[name] = self.read(name)
 
-    def change(self, name: str, version: int) -> Change:
-        """What changed in a watched view since the last call."""
+    def change(self, name: str, version: int, answer: Answer) -> Change:
+        """What changed in a watched view since the last call; ``answer`` reads the view, and says its version."""
         if self.watched[name]:
-            return read_change(self.engine, name, version, self.watched[name])
+            return read_change(self.engine, name, version, self.watched[name], answer)
         # No log can be kept of this view: compare its answers.
         before, now = self._before[name], self.read(name)
         self._before[name] = now
-        return Change(name, version, self.views[name].element, now - before)
+        return Change(name, version, self.views[name].element, now - before, (), answer)
 
     def statements_of(self, table: str) -> int:
         """How many maintenance statements one row of ``table`` sets off."""

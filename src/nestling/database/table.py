@@ -50,6 +50,8 @@ class Table:
 class At:
     """An inner bag of one row; attributes lead to fields, ``insert`` and ``delete`` change elements."""
 
+    __slots__ = ("_database", "_key", "_path", "_table")
+
     def __init__(self, database: Database, table: str, key: Any, path: Path) -> None:
         self._database, self._table, self._key, self._path = database, table, key, path
 

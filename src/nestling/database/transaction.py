@@ -108,7 +108,7 @@ class Transaction:
         definition, label = self._label(table, key, path)
         self._check_removable(definition)
         element = definition.levels[path].element
-        bag = ZBag((element_value(element, value), 1) for value in elements)
+        bag = ZBag([(element_value(element, value), 1) for value in elements])
         self._run(self.shredder(table).elements(path, label, bag))
 
     @_all_or_nothing
@@ -217,12 +217,11 @@ class Transaction:
         if not table.key:
             raise ChangeError(f"{table.name} has no key", hint="declare one: db.table(name, schema, key=...)")
         parts = key if isinstance(key, tuple) and len(table.key) > 1 else (key,)
-        types = [table.record.types[i] for i in table.key_positions]
         try:
-            flat = self.state.by_key(table, tuple(map(element_value, types, parts)))
+            flat = self.state.by_key(table, tuple(map(element_value, table.key_types, parts)))
         except ChangeError:
             flat = None  # a value of another type is the key of no row
-        if flat is None or len(parts) != len(types):
+        if flat is None or len(parts) != len(table.key_types):
             raise ChangeError(
                 f"{table.name} has no row with key {_shown(parts)}", hint=f"its key is {', '.join(table.key)}"
             )
@@ -230,18 +229,11 @@ class Transaction:
 
     def _label(self, table: str, key: Any, path: Path) -> tuple[TableDef, Label]:
         definition = self._table(table)
-        if path not in definition.levels:
-            known = ", ".join(".".join(p) for p in definition.levels) or "none"
-            raise ChangeError(f"{table} has no inner bag {'.'.join(path)!r}", hint=f"inner bags: {known}")
-        outer = next((path[:i] for i in range(1, len(path)) if path[:i] in definition.levels), None)
-        if outer is not None:
-            raise ChangeError(
-                f"{'.'.join(path)} lies inside elements that have no key",
-                hint=f"replace the element: delete it from {'.'.join(outer)} and insert it changed",
-            )
-        flat = self._row_of(definition, key)
-        site = ".".join((table, *path))
-        return definition, next(v for v in flat if isinstance(v, Label) and v.site == site)
+        position = definition.labels.get(path)
+        if position is None:
+            raise _no_bag(definition, path)
+        label: Label = self._row_of(definition, key)[position]
+        return definition, label
 
     def _run(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -272,6 +264,18 @@ class Transaction:
         self.state.rebuild()
         for event in self.events:
             self.state.engine.apply(*event)
+
+
+def _no_bag(table: TableDef, path: Path) -> ChangeError:
+    """Why ``path`` leads to no inner bag of a row."""
+    if path not in table.levels:
+        known = ", ".join(".".join(p) for p in table.levels) or "none"
+        return ChangeError(f"{table.name} has no inner bag {'.'.join(path)!r}", hint=f"inner bags: {known}")
+    outer = next(path[:i] for i in range(1, len(path)) if path[:i] in table.levels)
+    return ChangeError(
+        f"{'.'.join(path)} lies inside elements that have no key",
+        hint=f"replace the element: delete it from {'.'.join(outer)} and insert it changed",
+    )
 
 
 def _shown(key: tuple[Any, ...]) -> str:

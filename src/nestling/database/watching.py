@@ -6,7 +6,8 @@ follows: ``m₀·B₀ = m₁·B₁ ⊖ log``, where m₀ and m₁ count the row 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 from nestling.calculus.types import Record, Type
@@ -14,31 +15,44 @@ from nestling.database.change import Change, Inner
 from nestling.database.rows import Row
 from nestling.engine.local.engine import LocalEngine
 from nestling.transform.viewlet.watch import Watch
-from nestling.values.bag import ZBag, add_all
+from nestling.values.bag import EMPTY, ZBag, add_all
 from nestling.values.label import Label
 
 
-def read_change(engine: LocalEngine, view: str, version: int, levels: list[Watch]) -> Change:
+class Levels(tuple[Watch, ...]):
+    """The levels of a watched view, outermost first, and how they hang together; none if no log can be kept."""
+
+    @cached_property
+    def below(self) -> dict[str, list[Watch]]:
+        """Per level, those of the bags inside its elements."""
+        return {outer.name: [level for level in self[1:] if level.outer == outer.name] for outer in self}
+
+
+Answer = Callable[[], tuple[int, ZBag]]
+
+
+def read_change(engine: LocalEngine, view: str, version: int, levels: Levels, answer: Answer) -> Change:
     """What the logs of ``view`` say, emptied."""
     reader = _Reader(engine, view, levels)
-    element = engine.program.views[view].element
-    return Change(view, version, element, reader.rows(), tuple(reader.inner()), moved=reader.moved)
+    rows = reader.rows() if reader.changed else EMPTY
+    return Change(view, version, levels[0].element, rows, tuple(reader.inner()), answer, reader.moved)
 
 
 class _Reader:
-    def __init__(self, engine: LocalEngine, view: str, levels: list[Watch]) -> None:
+    __slots__ = ("below", "changed", "engine", "inner_levels", "logs", "root", "view", "width")
+
+    def __init__(self, engine: LocalEngine, view: str, levels: Levels) -> None:
         self.engine, self.view, self.root = engine, view, levels[0]
-        self.levels = {level.name: level for level in levels}
-        self.below: dict[str, list[Watch]] = {level.name: [] for level in levels}
-        for level in levels[1:]:
-            self.below[level.outer].append(level)
+        self.below, self.inner_levels = levels.below, levels[1:]
+        self.width = len(self.root.query.keys)
         #: Per level, what came and went in the bag that a prefix of columns leads to.
         self.logs: dict[str, dict[Row, dict[Row, int]]] = {}
         for level in levels:
             groups = self.logs[level.name] = {}
+            before = level.before
             for key, times in engine.drain(level.name).items():
                 if times:
-                    groups.setdefault(key[: level.before], {})[key[level.before :]] = times
+                    groups.setdefault(key[:before], {})[key[before:]] = times
         self.changed = self.logs[self.root.name].get((), {})
 
     # -- rows
@@ -50,24 +64,17 @@ class _Reader:
         return add_all(
             self.difference(self.root, (), flat, now, now - times)
             for flat, times in self.changed.items()
-            for now in [self.engine.row_count(self.view, flat)]
+            for now in [self.engine.total(self.root.name, flat)]
         )
 
     def moved(self) -> ZBag:
         """The rows that stayed and have changed inside, as they are, less as they were."""
-        stayed = {prefix[: self.width] for name in self.inner_names() for prefix in self.logs[name]}
+        stayed = {prefix[: self.width] for level in self.inner_levels for prefix in self.logs[level.name]}
         return add_all(
             self.difference(self.root, (), flat, copies, copies)
             for flat in stayed - self.changed.keys()
-            for copies in [self.engine.row_count(self.view, flat)]
+            for copies in [self.engine.total(self.root.name, flat)]
         )
-
-    def inner_names(self) -> list[str]:
-        return [name for name in self.levels if name != self.root.name]
-
-    @property
-    def width(self) -> int:
-        return len(self.root.query.keys)
 
     def difference(self, level: Watch, prefix: Row, columns: Row, now: int, before: int) -> ZBag:
         """An element ``now`` times as it is, less ``before`` times as it was."""
@@ -110,45 +117,32 @@ class _Reader:
 
     def inner(self) -> Iterator[Inner]:
         """The changes inside rows that stayed, outer bags first."""
-        told = set(self.changed)
-        for name in self.inner_names():
-            level = self.levels[name]
-            for prefix, log in self.logs[name].items():
+        told: set[Row] = set(self.changed)
+        for level in self.inner_levels:
+            for prefix, log in self.logs[level.name].items():
                 # Elements that came or went whole are not told again level by level.
                 known = prefix in told
-                told |= {(*prefix, *columns) for columns in log}
+                if self.below[level.name]:
+                    told |= {(*prefix, *columns) for columns in log}
                 if not known:
                     yield self.one(level, prefix, log)
 
     def one(self, level: Watch, prefix: Row, log: dict[Row, int]) -> Inner:
-        flat, copies = prefix[: self.width], self.copies(level, prefix)
+        # The bag is there as often as the rows and elements around it, multiplied.
+        flat, copies = prefix[: self.width], self.engine.total(level.outer, prefix)
         if self.below[level.name]:
-            here = self.here(self.label(level, prefix))
             parts = (
-                self.difference(level, prefix, columns, copies * n, copies * n - times)
+                self.difference(level, prefix, columns, now, now - times)
                 for columns, times in log.items()
-                for n in [here.get(columns, 0)]
+                for now in [self.engine.total(level.name, (*prefix, *columns))]
             )
             elements = ZBag((value, times // copies) for value, times in add_all(parts).items())
         else:
-            elements = ZBag((self.now(level, columns), times // copies) for columns, times in log.items())
+            elements = ZBag([(self.now(level, columns), times // copies) for columns, times in log.items()])
         return Inner(
             _scalars(flat), level.path, level.element, elements, _scalars(prefix[self.width :]),
             lambda: self.engine.nested(self.view, flat, self.root.element), self.root.element,
         )  # fmt: skip
-
-    def copies(self, level: Watch, prefix: Row) -> int:
-        """How often the bag that ``prefix`` leads to is there: as often as all around it, multiplied."""
-        outer = self.levels[level.outer]
-        if outer is self.root:
-            return self.engine.row_count(self.view, prefix)
-        around, columns = prefix[: outer.before], prefix[outer.before :]
-        return self.copies(outer, around) * self.here(self.label(outer, around))[columns]
-
-    def label(self, level: Watch, prefix: Row) -> Label:
-        """The label of the bag that ``prefix`` leads to."""
-        found: Label = prefix[self.levels[level.outer].before + level.position]
-        return found
 
 
 def _tree(columns: Iterator[tuple[int, Any]], type_: Type, bags: dict[int, ZBag]) -> Any:
@@ -160,4 +154,4 @@ def _tree(columns: Iterator[tuple[int, Any]], type_: Type, bags: dict[int, ZBag]
 
 
 def _scalars(columns: Row) -> Row:
-    return tuple(value for value in columns if not isinstance(value, Label))
+    return tuple([value for value in columns if not isinstance(value, Label)])

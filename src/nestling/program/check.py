@@ -12,7 +12,7 @@ from typing import assert_never
 from nestling.calculus.aggregates import AGGREGATES
 from nestling.calculus.countwise import OPERATORS
 from nestling.calculus.terms import Term, Var
-from nestling.program.flat import ORDERED, Atom, Lift, Monomial, Pointwise, Query
+from nestling.program.flat import Atom, Bound, Lift, Monomial, Pointwise, Query, first_of, is_ordered
 from nestling.program.order import check_order, refuse
 from nestling.program.phrases import Phrases
 from nestling.program.show import event_vars, show_query, show_statement
@@ -27,9 +27,11 @@ from nestling.program.statements import (
     Find,
     MapDecl,
     Measure,
+    Order,
     Plan,
     Program,
     Propagate,
+    Range,
     Statement,
     Step,
     TableDecl,
@@ -37,10 +39,10 @@ from nestling.program.statements import (
     Write,
 )
 from nestling.program.steps import binds, plans, uses
-from nestling.program.traverse import is_safe, term_vars
+from nestling.program.traverse import exact_columns, is_safe, term_vars
 
 NESTED = ("lift", "count")
-ROLES = ("rows", "aux", *NESTED, "watch")
+ROLES = ("rows", "bags", "aux", *NESTED, "watch")
 
 
 def check_program(program: Program) -> None:
@@ -70,6 +72,9 @@ class _Checker:
         for view in self.program.views.values():
             for plan in plans(view):
                 self.plan(view.name, plan)
+        for name, plan in self.program.totals.items():
+            _same(len(plan.params), len(exact_columns(self.map(name).query)), f"what {name} is asked by")
+            self.plan(name, plan)
 
     # -- maps
 
@@ -93,8 +98,8 @@ class _Checker:
             match factor:
                 case Atom(table, args):
                     _same(len(args), len(self.table(table).columns), f"columns of {table} in {name}")
-                case Lift(_, aggregate, query, args):
-                    extra = aggregate in ORDERED
+                case Lift(_, aggregate, query, args, bounds):
+                    extra = is_ordered(aggregate) or bool(bounds)
                     _same(len(args) + extra, len(query.keys), f"{aggregate} in {name}")
                     self.query(name, query)
                 case Pointwise(operator, query, args):
@@ -129,10 +134,11 @@ class _Checker:
     def event(self, decl: MapDecl, event: Event) -> None:
         if decl.role not in NESTED:
             refuse(f"{decl.name} is passed on, but no aggregate or count-wise operator reads it")
-        if decl.ordered != bool(event.aggregate):
+        of_group = decl.order == "values"
+        if of_group != bool(event.aggregate):
             refuse(f"an event of {decl.name} has the aggregate {event.aggregate!r}")
-        _same(len(event.keys), len(decl.columns) - decl.ordered, f"keys of an event of {decl.name}")
-        width = 1 if decl.ordered else decl.width
+        _same(len(event.keys), len(decl.columns) - of_group, f"keys of an event of {decl.name}")
+        width = 1 if of_group else decl.width
         _same(len(event.old), width, f"old measures of {decl.name}")
         _same(len(event.new), width, f"new measures of {decl.name}")
 
@@ -180,6 +186,8 @@ class _Checker:
                 self.find(step)
             case Measure():
                 self.measure(step)
+            case Range():
+                self.range(step)
             case Combine(_, operator, counts, minus):
                 arity = OPERATORS[operator].arity if operator in OPERATORS else refuse(f"no {operator}")
                 _same(len(counts), arity or len(counts), f"counts of {operator}")
@@ -207,10 +215,31 @@ class _Checker:
 
     def measure(self, step: Measure) -> None:
         decl = self.map(step.source)
-        if step.aggregate not in AGGREGATES or decl.role not in NESTED:
+        if not (step.aggregate in AGGREGATES or first_of(step.aggregate)) or decl.role not in NESTED:
             refuse(f"{step.aggregate} reads {step.source}")
-        if decl.ordered != (step.aggregate in ORDERED):
+        if decl.order != _order_for(step):
             refuse(f"{step.aggregate} reads {step.source}, which is {'not ' * (not decl.ordered)}in order")
+        self.bounds(step.source, step.bounds)
         _same(len(step.args), len(decl.columns) - decl.ordered, f"columns of {step.source}")
         if not set(step.measures) <= set(range(decl.width)):
             refuse(f"{step.aggregate} reads measures {step.measures} of {step.source}")
+
+    def range(self, step: Range) -> None:
+        decl = self.map(step.source)
+        if decl.order != "sums":
+            refuse(f"{step.source} is summed by its last column, which is not in order")
+        self.bounds(step.source, step.bounds)
+        _same(len(step.args), len(decl.columns) - 1, f"columns of {step.source}")
+        _same(len(step.counts), decl.width, f"measures of {step.source}")
+
+    def bounds(self, source: str, bounds: tuple[Bound, ...]) -> None:
+        """One below at most, one above at most."""
+        sides = [bound.operator[:1] for bound in bounds]
+        if len(set(sides)) < len(sides) or not {b.operator for b in bounds} <= {"<", "<=", ">", ">="}:
+            refuse(f"the bounds {' '.join(b.operator for b in bounds)} of {source}")
+
+
+def _order_for(step: Measure) -> Order:
+    if step.bounds:
+        return "sums"
+    return "values" if is_ordered(step.aggregate) else ""

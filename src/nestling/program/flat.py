@@ -4,7 +4,7 @@
 
     query    ::= Sum_keys (monomial + …)
     monomial ::= keys ← weights · factor · …
-    factor   ::= R(t, …) | [t] | pattern ∈ t | x := aggregate(query)[t, …] | f(query)[t, …]
+    factor   ::= R(t, …) | [t] | pattern ∈ t | x := aggregate(query)[t, …, < t] | f(query)[t, …]
 
 A monomial stands for all assignments of its variables that satisfy its factors. Each adds the weights, times the
 multiplicities of the rows it used, to the measures stored under its keys. Variables are scalars: records are
@@ -28,6 +28,30 @@ Shape: TypeAlias = "tuple[int, tuple[Shape | None, ...]]"
 
 #: Aggregates that need the values themselves, in order: their query has the value as its last key.
 ORDERED = ("min", "max", "count_distinct")
+
+
+def of_first(limit: int, greatest: bool) -> str:
+    """The name of the aggregate whose value is the bag of the first, or last, ``limit`` values."""
+    return f"{'last' if greatest else 'first'}_{limit}"
+
+
+def first_of(aggregate: str) -> tuple[int, bool] | None:
+    """The limit of such an aggregate, and whether it takes the greatest; ``None`` of any other."""
+    name, _, limit = aggregate.partition("_")
+    return (int(limit), name == "last") if name in ("first", "last") else None
+
+
+def is_ordered(aggregate: str) -> bool:
+    """Whether ``aggregate`` needs the values themselves."""
+    return aggregate in ORDERED or first_of(aggregate) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """``k operator term`` — of the last key of a query; ``operator`` is one of ``<``, ``<=``, ``>``, ``>=``."""
+
+    operator: str
+    term: Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +79,16 @@ class Unnest:
 
 @dataclass(frozen=True, slots=True)
 class Lift:
-    """``x := aggregate(query)[t, …]`` — the aggregate of one group; a group without rows has one too."""
+    """``x := aggregate(query)[t, …]`` — the aggregate of one group; a group without rows has one too.
+
+    With ``bounds``, ``[t, …, < u]``: of the entries of the group whose last key is within them.
+    """
 
     var: Var
     aggregate: str
     query: Query
     args: tuple[Term, ...]
+    bounds: tuple[Bound, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

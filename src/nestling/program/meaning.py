@@ -12,10 +12,25 @@ from typing import Any
 from nestling.calculus.aggregates import AGGREGATES
 from nestling.calculus.countwise import OPERATORS
 from nestling.calculus.evaluate import evaluate_term
+from nestling.calculus.functions import FUNCTIONS, apply_function
 from nestling.calculus.terms import Term, Tuple, Var
-from nestling.program.flat import ORDERED, Atom, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
+from nestling.program.flat import (
+    Atom,
+    Bound,
+    Factor,
+    Lift,
+    Monomial,
+    Pointwise,
+    Query,
+    Test,
+    Unnest,
+    first_of,
+    is_ordered,
+)
+from nestling.program.show import show_query
 from nestling.program.traverse import is_ready, is_safe
 from nestling.values.bag import ZBag
+from nestling.values.order import first
 
 Rows = Mapping[tuple[Any, ...], int]
 Tables = Mapping[str, Rows]
@@ -30,7 +45,7 @@ class UnsafeQuery(Exception):
 def meaning(query: Query, tables: Tables) -> Cells:
     """The measures of ``query`` under each key that has any."""
     if not is_safe(query):
-        raise UnsafeQuery(f"no order binds the variables of {query}")
+        raise UnsafeQuery(f"no order binds the variables of {show_query(query)}")
     cells: Cells = {}
     for monomial in query.monomials:
         for env, times in _assignments(monomial, tables):
@@ -94,7 +109,20 @@ def _match(pattern: Term, value: Any, env: Env) -> bool:
 def _lifted(lift: Lift, env: Env, tables: Tables) -> Any:
     args = tuple(evaluate_term(arg, env) for arg in lift.args)
     cells = meaning(lift.query, tables)
+    if is_ordered(lift.aggregate):
+        values = ZBag((key[-1], cell[0]) for key, cell in cells.items() if key[:-1] == args)
+        taken = first_of(lift.aggregate)
+        return AGGREGATES[lift.aggregate].of(values) if taken is None else first(values, *taken)
     aggregate = AGGREGATES[lift.aggregate]
-    if lift.aggregate in ORDERED:
-        return aggregate.of(ZBag((key[-1], cell[0]) for key, cell in cells.items() if key[:-1] == args))
+    if lift.bounds:
+        within = [
+            cell
+            for key, cell in cells.items()
+            if key[:-1] == args and all(_holds(bound, key[-1], env) for bound in lift.bounds)
+        ]
+        return aggregate.read(tuple(map(sum, zip(*within, strict=True))) or (0,) * lift.query.width)
     return aggregate.read(cells.get(args, (0,) * lift.query.width))
+
+
+def _holds(bound: Bound, key: Any, env: Env) -> bool:
+    return apply_function(FUNCTIONS[bound.operator], (key, evaluate_term(bound.term, env))) is True

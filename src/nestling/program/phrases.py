@@ -12,6 +12,7 @@ from nestling.calculus.layout import Doc, Line, bracket, group, nest
 from nestling.calculus.show import show
 from nestling.calculus.terms import Call, Term, Var
 from nestling.calculus.traverse import walk
+from nestling.program.flat import Bound
 from nestling.program.statements import (
     Assign,
     Both,
@@ -20,6 +21,7 @@ from nestling.program.statements import (
     Each,
     Find,
     Measure,
+    Range,
     Statement,
     Step,
 )
@@ -99,8 +101,11 @@ class Phrases:
                 return f"where {self.term(test)}"
             case Each(bag, pattern, count):
                 return f"for {self.term(pattern)} ↦ {self.term(count)} in {self.term(bag)}"
-            case Measure(var, aggregate, source, args):
-                return f"with {self.term(var)} := {aggregate} {source}[{self.list(args)}]"
+            case Range(source, args, bounds, counts):
+                named = self.list(count for count in counts if count.name in later)
+                return f"with {named} := sum of {source}[{self.within(args, bounds)}]"
+            case Measure(var, aggregate, source, args, _, bounds):
+                return f"with {self.term(var)} := {aggregate} {source}[{self.within(args, bounds)}]"
             case Combine(var, operator, counts, minus):
                 less = f" - {operator}({self.list(minus)})" if minus else ""
                 return f"with {self.term(var)} := {operator}({self.list(counts)}){less} ≠ 0"
@@ -111,6 +116,11 @@ class Phrases:
                 return f"for {self.term(var)} ↦ {self.term(sign)} in {values} if they differ"
             case _:
                 assert_never(step)
+
+    def within(self, args: Sequence[Term], bounds: Sequence[Bound]) -> str:
+        """``t, …, > u``: a group, and which of its last keys."""
+        limits = " and ".join(f"{bound.operator} {self.term(bound.term)}" for bound in bounds)
+        return ", ".join([*self.terms(args), *([limits] if limits else [])])
 
     def _find(self, step: Find, later: frozenset[str]) -> str:
         times = Counter(arg for i, arg in enumerate(step.args) if i not in step.known)

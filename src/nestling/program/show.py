@@ -53,6 +53,7 @@ def show_program(program: Program, width: int = WIDTH) -> str:
         if view.lookup is not None:
             docs.append(_plan(f"view {name}", view.lookup))
         docs += [_plan(f"view {name} bag {shape[0]}", plan) for shape, plan in view.definitions.items()]
+    docs += [_plan(f"total {name}", plan) for name, plan in program.totals.items()]
     return "\n".join(render(doc, width) for doc in docs)
 
 
@@ -82,7 +83,7 @@ def _table(table: TableDecl) -> str:
 
 def _map(decl: MapDecl) -> Doc:
     columns, doc = _sum(decl.query)
-    order = ", in order of its last column" * decl.ordered
+    order = ", in order of its last column" * decl.ordered + ", with sums" * (decl.order == "sums")
     return (
         group(f"{decl.name}[{', '.join(columns)}] := Sum", nest(doc)),
         nest(LINE, f"({decl.role}{order}: {decl.why})"),
@@ -187,8 +188,8 @@ def _factor(factor: Factor, unused: frozenset[str], say: Phrases) -> Doc:
             return f"[{say.term(test)}]"
         case Unnest(bag, pattern):
             return f"{say.term(pattern)} ∈ {say.term(bag)}"
-        case Lift(var, aggregate, query, args):
-            return (f"{say.term(var)} := {aggregate}", _inner(query), f"[{say.list(args)}]")
+        case Lift(var, aggregate, query, args, bounds):
+            return (f"{say.term(var)} := {aggregate}", _inner(query), f"[{say.within(args, bounds)}]")
         case Pointwise(operator, query, args):
             return (operator, _inner(query), f"[{columns(args)}]")
         case _:

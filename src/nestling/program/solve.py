@@ -11,11 +11,24 @@ from typing import Any, assert_never
 from nestling.calculus.aggregates import AGGREGATES
 from nestling.calculus.countwise import OPERATORS
 from nestling.calculus.evaluate import evaluate_term
+from nestling.calculus.functions import FUNCTIONS, apply_function
 from nestling.calculus.terms import Term, Tuple, Var
-from nestling.program.flat import ORDERED
+from nestling.program.flat import Bound, first_of, is_ordered
 from nestling.program.meaning import Cells, Env
-from nestling.program.statements import Assign, Both, Check, Combine, Each, Find, Measure, Statement, Step
+from nestling.program.statements import (
+    Assign,
+    Both,
+    Check,
+    Combine,
+    Each,
+    Find,
+    Measure,
+    Range,
+    Statement,
+    Step,
+)
 from nestling.values.bag import ZBag
+from nestling.values.order import first
 
 Sources = Callable[[str], Cells]
 
@@ -54,9 +67,16 @@ def _taken(step: Step, env: Env, sources: Sources) -> Iterator[Env]:  # noqa: C9
                 found = _matched((pattern,), (element,), env)
                 if found is not None:
                     yield found | {count.name: times}
-        case Measure(var, aggregate, source, args, measures):
-            group = tuple(map(value, args))
-            yield env | {var.name: measured(aggregate, sources(source), group, measures)}
+        case Range(source, args, bounds, counts):
+            found_cells = _within(sources(source), tuple(map(value, args)), bounds, env).values()
+            sums = tuple(map(sum, zip(*found_cells, strict=True))) or (0,) * len(counts)
+            yield env | {count.name: n for count, n in zip(counts, sums, strict=True)}
+        case Measure(var, aggregate, source, args, measures, bounds):
+            group, cells = tuple(map(value, args)), sources(source)
+            if bounds:
+                found_cells = _within(cells, group, bounds, env).values()
+                cells = {group: tuple(map(sum, zip(*found_cells, strict=True)))} if found_cells else {}
+            yield env | {var.name: measured(aggregate, cells, group, measures)}
         case Combine(var, operator, counts, minus):
             apply = OPERATORS[operator].apply
             total = apply(*map(value, counts)) - (apply(*map(value, minus)) if minus else 0)
@@ -75,15 +95,25 @@ def _taken(step: Step, env: Env, sources: Sources) -> Iterator[Env]:  # noqa: C9
 
 def measured(aggregate: str, cells: Cells, group: tuple[Any, ...], measures: Sequence[int] = (0,)) -> Any:
     """``aggregate`` of one group of a map, whether or not it has rows."""
-    if aggregate in ORDERED:
+    if is_ordered(aggregate):
         values = ZBag((key[-1], cell[0]) for key, cell in cells.items() if key[:-1] == group)
-        return AGGREGATES[aggregate].of(values)
+        taken = first_of(aggregate)
+        return AGGREGATES[aggregate].of(values) if taken is None else first(values, *taken)
     cell = cells.get(group)
     return _read(aggregate, tuple(cell[i] if cell else 0 for i in measures))
 
 
+def _within(cells: Cells, group: tuple[Any, ...], bounds: Sequence[Bound], env: Env) -> Cells:
+    """The entries of a group whose last key is within bounds."""
+
+    def holds(bound: Bound, last: Any) -> bool:
+        return apply_function(FUNCTIONS[bound.operator], (last, evaluate_term(bound.term, env))) is True
+
+    return {k: c for k, c in cells.items() if k[:-1] == group and all(holds(b, k[-1]) for b in bounds)}
+
+
 def _read(aggregate: str, cell: tuple[Any, ...]) -> Any:
-    return cell[0] if aggregate in ORDERED else AGGREGATES[aggregate].read(cell)
+    return cell[0] if is_ordered(aggregate) else AGGREGATES[aggregate].read(cell)
 
 
 def _matched(patterns: Sequence[Term], values: Sequence[Any], env: Env) -> Env | None:

@@ -8,15 +8,19 @@ of its arguments are known beforehand, so an engine knows the indexes it needs f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from nestling.calculus.terms import Term, Var
 from nestling.calculus.types import Type
-from nestling.program.flat import Query, Shape
+from nestling.program.flat import Bound, Query, Shape
 
-Step: TypeAlias = "Find | Check | Each | Measure | Combine | Assign | Both"
+Step: TypeAlias = "Find | Range | Check | Each | Measure | Combine | Assign | Both"
 Action: TypeAlias = "Add | Write | Propagate"
+
+#: How the last key of a map is kept: in no order, in order for the sake of its ``values``, or so that the measures of
+#: the keys below or above a bound are summed in logarithmic time.
+Order: TypeAlias = Literal["", "values", "sums"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +42,23 @@ class TableDecl:
 class MapDecl:
     """A stored map: measures under keys, always equal to the meaning of its query.
 
-    ``role`` is what it is for: ``rows`` (part of a view's answer), ``aux`` (a delta's partner), ``lift`` and
-    ``count`` (read by an aggregate or a count-wise operator), ``watch`` (what was added to the query since it
-    was last emptied: a change log, and the one role whose map is not equal to its query). ``ordered``: the last key
-    is kept in order. ``positive``: its counts cannot be negative, so an entry whose count is zero is gone.
+    ``role`` is what it is for: ``rows`` (part of a view's answer), ``bags`` (inner bags, whole), ``aux`` (a delta's
+    partner), ``lift`` and ``count`` (read by an aggregate or a count-wise operator), ``watch`` (what was added to
+    the query since it was last emptied: a change log, and the one role whose map is not equal to its query).
+    ``order``: how the last key is kept. ``positive``: its counts cannot be negative, so an entry whose count is zero
+    is gone.
     """
 
     name: str
     query: Query
     role: str
     why: str
-    ordered: bool = False
+    order: Order = ""
     positive: bool = False
+
+    @property
+    def ordered(self) -> bool:
+        return bool(self.order)
 
     @property
     def columns(self) -> tuple[Var, ...]:
@@ -74,6 +83,19 @@ class Find:
 
 
 @dataclass(frozen=True, slots=True)
+class Range:
+    """Bind ``counts`` to the measures of ``source`` summed over the group ``args`` and the last keys within ``bounds``.
+
+    Where there are none these are zeros.
+    """
+
+    source: str
+    args: tuple[Term, ...]
+    bounds: tuple[Bound, ...]
+    counts: tuple[Var, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """Go on only where ``test`` is true."""
 
@@ -93,7 +115,7 @@ class Each:
 class Measure:
     """Bind ``var`` to ``aggregate`` of the group ``args`` of ``source``; a group without rows has a value too.
 
-    ``measures`` says which measures of the map the aggregate reads, count first.
+    ``measures`` says which measures of the map the aggregate reads, count first; ``bounds``, which last keys.
     """
 
     var: Var
@@ -101,6 +123,7 @@ class Measure:
     source: str
     args: tuple[Term, ...]
     measures: tuple[int, ...]
+    bounds: tuple[Bound, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +189,8 @@ class Write:
 class Event:
     """A change of one map at one key, as the statements it sets off see it.
 
-    ``keys`` name the key, ``old`` and ``new`` the measures before and after. With ``aggregate``, of an ordered map:
-    ``keys`` name the group, ``old`` and ``new`` its aggregate.
+    ``keys`` name the key, ``old`` and ``new`` the measures before and after. With ``aggregate``, of a map in order of
+    its values: ``keys`` name the group, ``old`` and ``new`` its aggregate.
     """
 
     keys: tuple[Var, ...]
@@ -211,6 +234,15 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """A ``part`` of a view that is not stored as it was asked for: ``why``, and in a word, ``code``."""
+
+    part: str
+    code: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class ViewPlan:
     """How to read a view: its rows, those with a given first column, and the inner bag of a label by its shape."""
 
@@ -219,13 +251,18 @@ class ViewPlan:
     rows: Plan
     lookup: Plan | None
     definitions: Mapping[Shape, Plan]
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Tables, maps, triggers and views."""
+    """Tables, maps, triggers and views; ``totals`` finds in a watched query the rows that a log speaks of.
+
+    A total is asked for by the ``exact_columns`` of such a row.
+    """
 
     tables: Mapping[str, TableDecl]
     maps: Mapping[str, MapDecl]
     triggers: Mapping[str, Trigger]
     views: Mapping[str, ViewPlan]
+    totals: Mapping[str, Plan] = field(default_factory=dict)

@@ -18,6 +18,7 @@ from nestling.program.statements import (
     Plan,
     Program,
     Propagate,
+    Range,
     Statement,
     Step,
     Trigger,
@@ -35,8 +36,10 @@ def uses(step: Step) -> tuple[Term, ...]:
             return (test,)
         case Each(bag, _, _):
             return (bag,)
-        case Measure(_, _, _, args):
-            return args
+        case Range(_, args, bounds, _):
+            return (*args, *(bound.term for bound in bounds))
+        case Measure(_, _, _, args, _, bounds):
+            return (*args, *(bound.term for bound in bounds))
         case Combine(_, _, counts, minus):
             return (*counts, *minus)
         case Assign(_, term):
@@ -55,6 +58,8 @@ def binds(step: Step) -> tuple[Var, ...]:
             return (*dict.fromkeys(_vars(*free)), *counts)
         case Each(_, pattern, count):
             return (*dict.fromkeys(_vars(pattern)), count)
+        case Range(_, _, _, counts):
+            return counts
         case Measure(var) | Combine(var) | Assign(var):
             return (var,)
         case Both(var, sign):
@@ -71,7 +76,9 @@ def _vars(*terms: Term) -> Iterator[Var]:
 
 def reads(statement: Statement) -> list[str]:
     """The maps and tables that ``statement`` looks into, once each."""
-    return list(dict.fromkeys(step.source for step in statement.steps if isinstance(step, Find | Measure)))
+    return list(
+        dict.fromkeys(step.source for step in statement.steps if isinstance(step, Find | Range | Measure))
+    )
 
 
 def trigger_statements(trigger: Trigger) -> Iterator[Statement]:

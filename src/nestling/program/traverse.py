@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, assert_never
 
+from nestling.calculus.build import leaves
 from nestling.calculus.terms import Field, Term, Tuple, Var
 from nestling.calculus.traverse import map_children, walk
-from nestling.calculus.types import UNIT
-from nestling.program.flat import Atom, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
+from nestling.calculus.types import UNIT, Scalar
+from nestling.program.flat import Atom, Bound, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
 
 Substitution = Mapping[str, Term]
 
@@ -33,8 +34,8 @@ def factor_terms(factor: Factor) -> tuple[Term, ...]:
             return (test,)
         case Unnest(bag, pattern):
             return (bag, pattern)
-        case Lift(var, _, _, args):
-            return (var, *args)
+        case Lift(var, _, _, args, bounds):
+            return (var, *args, *(bound.term for bound in bounds))
         case _:
             assert_never(factor)
 
@@ -65,10 +66,16 @@ def substitute_factor(factor: Factor, by: Substitution) -> Factor:
             return Test(substitute_term(test, by))
         case Unnest(bag, pattern):
             return Unnest(substitute_term(bag, by), substitute_term(pattern, by))
-        case Lift(var, aggregate, query, args):
-            return Lift(substitute_term(var, by), aggregate, query, all_of(args))
+        case Lift(var, aggregate, query, args, bounds):
+            inner = substitute_bounds(bounds, by)
+            return Lift(substitute_term(var, by), aggregate, query, all_of(args), inner)
         case _:
             assert_never(factor)
+
+
+def substitute_bounds(bounds: tuple[Bound, ...], by: Substitution) -> tuple[Bound, ...]:
+    """``bounds`` with variables replaced."""
+    return tuple(Bound(bound.operator, substitute_term(bound.term, by)) for bound in bounds)
 
 
 def substitute(monomial: Monomial, by: Substitution) -> Monomial:
@@ -105,10 +112,11 @@ def is_ready(factor: Factor, bound: Set[str]) -> bool:
     match factor:
         case Test():
             return factor_vars(factor) <= bound
-        case Unnest(bag, _):
-            return term_vars(bag) <= bound
-        case Lift(_, _, _, args):
-            return term_vars(*args) <= bound
+        case Unnest(bag, pattern):
+            computed = (leaf for leaf in leaves(pattern) if not isinstance(leaf, Var))
+            return term_vars(bag, *computed) <= bound
+        case Lift(var):
+            return factor_vars(factor) - {var.name} <= bound
         case Atom(_, args) | Pointwise(_, _, args):
             return all(isinstance(arg, Var) or term_vars(arg) <= bound for arg in args)
         case _:
@@ -226,8 +234,8 @@ def _canonical_names(monomial: Monomial) -> dict[str, Var]:
 
 def _canonical_inner(factor: Factor) -> Factor:
     match factor:
-        case Lift(var, aggregate, query, args):
-            return Lift(var, aggregate, canonical(query), args)
+        case Lift(var, aggregate, query, args, bounds):
+            return Lift(var, aggregate, canonical(query), args, bounds)
         case Pointwise(operator, query, args):
             return Pointwise(operator, canonical(query), args)
     return factor
@@ -236,3 +244,11 @@ def _canonical_inner(factor: Factor) -> Factor:
 def _shape(factor: Factor) -> str:
     blank = {name: Var("_", UNIT) for name in factor_vars(factor)}
     return repr(substitute_factor(factor, blank))
+
+
+def exact_columns(query: Query) -> tuple[int, ...]:
+    """The columns of ``query`` in which equal values are one value: scalars, and not NaN."""
+    types = [key.type for key in query.keys]
+    return tuple(
+        i for i, t in enumerate(types) if isinstance(t, Scalar) and t.name not in ("float", "decimal")
+    )

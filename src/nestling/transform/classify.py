@@ -18,6 +18,7 @@ from nestling.calculus.terms import (
     CountWise,
     Expr,
     Field,
+    First,
     Flatten,
     Fold,
     For,
@@ -147,7 +148,7 @@ def _reads(expr: Expr, outer: Outer) -> bool:
 
 def _compares_shredded(expr: Expr) -> bool:
     """Whether ``expr`` looks into shredded bags: counts compare whole elements."""
-    return isinstance(expr, CountWise) and any(
+    return isinstance(expr, CountWise | First) and any(
         not level.opaque for _, level in bag_levels(element_type(expr))
     )
 
@@ -175,6 +176,8 @@ def _classes(expr: Expr, outer: Outer) -> list[Class]:
             return [Class.OPQ if opaque else Class.SHR] if _changes_in_place(body, outer) else []
         case CountWise():
             return [Class.CNT if is_base(element_type(expr)) else Class.CAN]
+        case First():
+            return [Class.ORD if is_base(element_type(expr)) else Class.CAN]
         case Fold(_, aggregate, source, _) if _reads(source, outer):
             ordered = [Class.ORD] if aggregate in ("min", "max") else []
             return [*ordered, _of_fold(expr, outer)]

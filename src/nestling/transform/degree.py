@@ -23,6 +23,7 @@ from nestling.calculus.terms import (
     DictUnion,
     Empty,
     Expr,
+    First,
     Flatten,
     Fold,
     For,
@@ -76,6 +77,8 @@ def _degree(expr: Expr, phi: Degrees) -> float:  # noqa: C901 - one arm per node
             return TOP if _degree(body, phi) else 0
         case CountWise(_, args):
             return TOP if any(_degree(arg, phi) for arg in args) else 0
+        case First(_, source):
+            return TOP if _degree(source, phi) else 0
         case Fold(_, _, source, body):
             return TOP if _degree(source, phi) else _degree(body, phi)
         case Group(_, source, _, _, rows, body):

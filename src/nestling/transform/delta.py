@@ -17,6 +17,7 @@ from nestling.calculus.build import (
     countwise,
     dict_union,
     empty,
+    first,
     flatten,
     fold,
     for_,
@@ -39,6 +40,7 @@ from nestling.calculus.terms import (
     DictUnion,
     Empty,
     Expr,
+    First,
     Flatten,
     Fold,
     For,
@@ -102,6 +104,8 @@ class _Delta:
                 return flatten(self.of(body, changed))
             case CountWise():
                 return self.of_countwise(expr, changed)
+            case First():
+                return self.of_first(expr, changed)
             case Fold():
                 return self.of_fold(expr, changed)
             case Group():
@@ -163,6 +167,16 @@ class _Delta:
             *(union(element_type(e), e, de) for e, de in zip(expr.args, changes, strict=True)),
         )
         return countwise("restrict", *touched, union(element_type(expr), new, negate(expr)))
+
+    def of_first(self, expr: First, changed: Mapping[str, BagVar]) -> Expr:
+        """``δ first(k, e)``: where ``e`` changed, new minus old."""
+        e = expr.source
+        de = self.of(e, changed)
+        if isinstance(de, Empty):
+            return empty(element_type(expr))
+        new = first(expr.limit, union(element_type(e), e, de), expr.greatest)
+        old_and_new = union(element_type(expr), new, negate(expr))
+        return for_(Var("_", UNIT), nonempty(de, self.names), old_and_new)
 
     def of_fold(self, expr: Fold, changed: Mapping[str, BagVar]) -> Expr:
         """``δ(fold x := a(e) in b)``: where ``e`` changed, new minus old; everywhere, ``δb`` at the new x."""

@@ -22,6 +22,7 @@ from nestling.calculus.terms import (
     Empty,
     Expr,
     Field,
+    First,
     Flatten,
     Fold,
     For,
@@ -132,6 +133,10 @@ class _Flags:
                 levels, builds = self.alike(args, env)
                 self.read_all(levels)  # contents are compared
                 return levels, lambda: CountWise(operator, tuple(build() for build in builds))
+            case First(limit, source, greatest):
+                levels, build = self.of(source, env)
+                self.read_all(levels)  # contents are compared
+                return levels, lambda: First(limit, build(), greatest)
             case Negate(body):
                 levels, build = self.of(body, env)
                 return levels, lambda: Negate(build())

@@ -16,6 +16,7 @@ from typing import Any
 from nestling.calculus.build import (
     countwise,
     dict_union,
+    first,
     flatten,
     fold,
     for_,
@@ -31,6 +32,7 @@ from nestling.calculus.terms import (
     DictLit,
     DictUnion,
     Expr,
+    First,
     Flatten,
     Fold,
     For,
@@ -97,7 +99,7 @@ def _identity(value: Any) -> Any:
     return value
 
 
-def rebuilt(node: Any) -> Any:
+def rebuilt(node: Any) -> Any:  # noqa: C901 - one arm per node
     """``node`` through its smart constructor."""
     match node:
         case Union(terms):
@@ -110,6 +112,8 @@ def rebuilt(node: Any) -> Any:
             return product(factors)
         case CountWise(operator, args):
             return countwise(operator, *args)
+        case First(limit, source, greatest):
+            return first(limit, source, greatest)
         case For(var, source, body):
             return for_(var, source, body)
         case Fold(var, aggregate, source, body):

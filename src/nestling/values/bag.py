@@ -27,7 +27,7 @@ class ZBag:
 
     def __init__(self, counts: Mapping[Any, int] | Pairs = ()) -> None:
         totals: dict[Any, int] = {}
-        for value, times in counts.items() if isinstance(counts, Mapping) else counts:
+        for value, times in counts.items() if hasattr(counts, "items") else counts:
             totals[value] = totals.get(value, 0) + times
         self._counts = {value: times for value, times in totals.items() if times}
         self._hash: int | None = None

@@ -77,7 +77,8 @@ def closing(t: Transaction) -> None:
 NESTED = Case(
     {"orders": (ORDERS, "id"), "parts": ({"pid": int, "name": str, "price": float}, "pid")},
     {
-        "baskets": "[(o.customer, [(p.name, i.qty) for i in o.items for p in parts if p.pid == i.pid]) for o in orders]",
+        "baskets": "[(o.customer, [(p.name, i.qty) for i in o.items for p in parts if p.pid == i.pid])"
+        " for o in orders]",
         "by_customer": "[(c, [(o.id, [i.pid for i in o.items if i.qty > 1]) for o in orders if o.customer == c])"
         " for c in {o.customer for o in orders}]",
         "spend": "[(c, sum(i.qty * p.price for o in orders if o.customer == c for i in o.items"
@@ -91,6 +92,9 @@ NESTED = Case(
     },
     (first_orders, deep, closing, lambda t: t.delete("orders", where=lambda o: True)),
 )  # fmt: skip
+
+
+TWICE = (1, None, 0.5, Decimal("1.10"), "a", timedelta(days=1))
 
 
 def readings(*rows: Any) -> Move:
@@ -117,8 +121,7 @@ SCALARS = Case(
         "least": "[min([r.x for r in R])]",
     },
     (
-        readings((1, None, 0.5, Decimal("1.10"), "a", timedelta(days=1)), (1, None, 0.5, Decimal("1.10"), "a", timedelta(days=1)),
-                 (5, 2, -1.5, Decimal("20"), "b", timedelta(0))),
+        readings(TWICE, TWICE, (5, 2, -1.5, Decimal("20"), "b", timedelta(0))),
         replaced,
         readings((2, 3, 0.0, Decimal("3.333"), "b", timedelta(seconds=1))),
         lambda t: t.delete("R", where=lambda r: r.s == "b"),

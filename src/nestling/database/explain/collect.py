@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from nestling.calculus.show import brief, show
-from nestling.calculus.terms import CountWise, Expr, Fold, Group, SingBag
+from nestling.calculus.terms import CountWise, Expr, First, Fold, Group, SingBag
 from nestling.calculus.traverse import relations, walk
 from nestling.calculus.types import Bag, show_type
 from nestling.database.explain.code import functions
@@ -41,7 +40,7 @@ def collect(state: State, name: str, code: bool = False) -> Report:
         store=view.store,
         verdict=derivation.classification.verdict.value,
         maintained=facts is not None,
-        reason=_without_dump(state.reasons.get(name, "")),
+        reason=state.reasons.get(name, ""),
         warnings=_warnings(derivation, facts),
         degree=_degree(max(part.degree for part in derivation.parts)),
         degree_because=_responsible(derivation),
@@ -83,7 +82,7 @@ def _not_polynomial(query: Expr) -> str:
         match node:
             case Fold(_, _, source, _) | Group(_, source, _, _, _, _) if degree(source):
                 return brief(node, 60)
-            case CountWise() | SingBag() if degree(node):
+            case CountWise() | First() | SingBag() if degree(node):
                 return brief(node, 60)
     return ""
 
@@ -93,11 +92,6 @@ def _responsible(derivation: Derivation) -> str:
         return ""
     outside = [c for c in derivation.classification.constructs if c.class_ not in THEOREM]
     return f"{outside[0].class_.code}: {outside[0].text}" if outside else ""
-
-
-def _without_dump(reason: str) -> str:
-    """``reason`` without the nodes that it may have been raised with."""
-    return re.sub(r":? *\[?\b[A-Z][A-Za-z]*\(.*", "", reason, flags=re.DOTALL)
 
 
 def _warnings(derivation: Derivation, facts: Facts | None) -> list[str]:

@@ -17,7 +17,18 @@ from nestling.engine.local.storage import Positions
 from nestling.program import statements as program
 from nestling.program.phrases import phrases, used_after
 from nestling.program.show import event_vars, show_event, show_statement
-from nestling.program.statements import Add, Assign, Both, Check, Combine, Each, Find, Measure, Propagate
+from nestling.program.statements import (
+    Add,
+    Assign,
+    Both,
+    Check,
+    Combine,
+    Each,
+    Find,
+    Measure,
+    Propagate,
+    Range,
+)
 from nestling.program.steps import trigger_statements
 
 #: A statement is shown inside a list inside a list.
@@ -76,8 +87,9 @@ class Workbook:
         ]
         factors = [_factor(step) for step in steps if step.access in ("slice", "range", "scan", "bag")]
         target = self.program.maps.get(statement.target)
-        if target is not None and target.ordered:
-            factors.append(f"log |{target.name}|")
+        ordered = [step.source for step in steps if step.access == "sum"]
+        ordered += [target.name] if target is not None and target.ordered else []
+        factors += [f"log |{name}|" for name in dict.fromkeys(ordered)][:1]
         finds = round(prod(step.finds for step in steps), 1)
         return Work(text, f"O({' · '.join(factors) or '1'})", finds, steps)
 
@@ -87,6 +99,9 @@ class Workbook:
                 by = self.attributes(source, known)
                 access = "range" if between else self.access(source, known, len(args))
                 return Step(text, access, source, by, slice_size(self.engine, source, known))
+            case Range(_, args) | Measure(_, _, _, args, _, (_, *_)):
+                by = self.attributes(step.source, tuple(range(len(args) + 1)))
+                return Step(text, "sum", step.source, by)
             case Measure(_, _, source, args):
                 return Step(text, "probe", source, self.attributes(source, tuple(range(len(args)))))
             case Check():

@@ -51,6 +51,8 @@ def generate(program: Program, keep_tables: bool = True) -> str:
             writer.reader(f"rows_with_{identifier(name)}", view.lookup, f"rows of {name} by first column")
         for shape, plan in view.definitions.items():
             writer.reader(bag_function(name, shape), plan, f"inner bag {shape[0]} of {name}")
+    for name, plan in program.totals.items():
+        writer.reader(f"total_of_{identifier(name)}", plan, f"rows that {name} logs")
     return writer.out.text() + "\n"
 
 
@@ -128,7 +130,7 @@ class _Writer:
         elif add.later:
             collect(self.out, store, key, amounts)
         elif store.is_ordered:
-            add_to_ordered(self.out, store, key_of(key[:-1]), key[-1], amounts[0])
+            add_to_ordered(self.out, store, key_of(key[:-1]), key[-1], amounts)
         else:
             add_to(self.out, store, key, amounts)
 
@@ -150,7 +152,12 @@ class _Writer:
     def propagate(self, action: Propagate, scope: Scope) -> None:
         store = self.stores[action.map]
         self.out.line(f"# pass the change of {action.map} on")
-        (self.propagate_ordered if store.is_ordered else self.propagate_cells)(action, store, scope)
+        if not store.is_ordered:
+            self.propagate_cells(action, store, scope)
+        elif action.events[0][0].aggregate:
+            self.propagate_groups(action, store, scope)
+        else:
+            self.propagate_entries(action, store, scope)
 
     def propagate_cells(self, action: Propagate, store: Store, scope: Scope) -> None:
         event = action.events[0][0]
@@ -175,7 +182,27 @@ class _Writer:
         add_to(self.out, store, keys, changes)
         self.out.close_to(depth)
 
-    def propagate_ordered(self, action: Propagate, store: Store, scope: Scope) -> None:
+    def propagate_entries(self, action: Propagate, store: Store, scope: Scope) -> None:
+        """A map with sums: the entries that change, one by one."""
+        event = action.events[0][0]
+        *group, value = [scope.name(var) for var in event.keys]
+        old, new = [scope.name(v) for v in event.old], [scope.name(v) for v in event.new]
+        changes = [f"{store.python}_change{i}" for i in range(store.width)]
+        group_key = key_of(group)
+        with self.out.block(
+            f"for ({group_key}, {value}), {_cell(changes)} in change_{store.python}.items():"
+        ):
+            self.out.line(f"ordered = {store.python}.get({group_key})")
+            self.out.line(f"{_unpacked(old)} = (ordered and ordered.get({value})) or NOTHING[:{store.width}]")
+            for o, n, c in zip(old, new, changes, strict=True):
+                self.out.line(f"{n} = {o} + {c}")
+            for _, adds in action.events:
+                for add in adds:
+                    self.adds([add], 0, scope)
+            add_to_ordered(self.out, store, group_key, value, changes)
+
+    def propagate_groups(self, action: Propagate, store: Store, scope: Scope) -> None:
+        """A map in order of its values: the aggregates of the groups that change."""
         self.out.line("groups = {}")
         with self.out.block(f"for (group, value), change in change_{store.python}.items():"):
             self.out.line("groups.setdefault(group, []).append((value, change))")
@@ -183,7 +210,7 @@ class _Writer:
             for event, _ in action.events:
                 self.out.line(f"{scope.name(event.old[0])} = {read_group(store, event.aggregate, 'group')}")
             with self.out.block("for value, change in changes:"):
-                add_to_ordered(self.out, store, "group", "value", "change")
+                add_to_ordered(self.out, store, "group", "value", ["change"])
             for event, adds in action.events:
                 self.ordered_event(store, event, adds, scope)
 

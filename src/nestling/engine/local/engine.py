@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from nestling.calculus.types import Bag, Record, Type
+from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.engine.local.codegen import bag_function, generate
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.storage import Store, identifier, stores
@@ -14,7 +14,9 @@ from nestling.engine.local.terms import namespace
 from nestling.program.flat import Shape
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
+from nestling.program.traverse import exact_columns
 from nestling.storage.ordered import OrderedMap
+from nestling.values.bag import EMPTY as NONE
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
 
@@ -42,6 +44,22 @@ class LocalEngine:
         self.triggers: dict[str, Callable[[Row, int], None]] = {
             name: self.names[f"on_{identifier(name)}"] for name in program.tables
         }
+        # Names are made from what a user wrote: they are looked up here, once.
+        self._rows_of = {name: self.names[f"rows_of_{identifier(name)}"] for name in program.views}
+        self._rows_with = {
+            name: self.names[f"rows_with_{identifier(name)}"]
+            for name, view in program.views.items()
+            if view.lookup is not None
+        }
+        self._bag_of = {
+            (name, shape): self.names[bag_function(name, shape)]
+            for name, view in program.views.items()
+            for shape in view.definitions
+        }
+        self._total_of = {
+            name: (exact_columns(program.maps[name].query), self.names[f"total_of_{identifier(name)}"])
+            for name in program.totals
+        }
         self._load_constants()
 
     def _load_constants(self) -> None:
@@ -55,8 +73,8 @@ class LocalEngine:
 
     def _put(self, store: Store, key: Row, cell: tuple[Any, ...]) -> None:
         if store.is_ordered:
-            group = self.stored[store.name].setdefault(_key(key[:-1]), OrderedMap())
-            group.add(key[-1], cell[0])
+            group = self.stored[store.name].setdefault(_key(key[:-1]), OrderedMap(store.width - 1))
+            group.add(key[-1], *cell)
             return
         if store.is_cell:
             self.stored[store.name][:] = cell
@@ -96,24 +114,25 @@ class LocalEngine:
     def read(self, view: str) -> ZBag:
         """The answer of ``view``, nested."""
         plan = self.program.views[view]
-        rows = self.names[f"rows_of_{identifier(view)}"]()
+        rows = self._rows_of[view]()
         return ZBag((self.nested(view, row, plan.element), times) for row, times in rows)
 
     def find(self, view: str, first: Any) -> ZBag:
         """The rows of ``view`` whose first column is ``first``."""
         element = self.program.views[view].element
-        rows = self.names[f"rows_with_{identifier(view)}"](first)
+        rows = self._rows_with[view](first)
         return ZBag((self.nested(view, row, element), times) for row, times in rows)
 
-    def row_count(self, view: str, flat: Row) -> int:
-        """How often the flat row ``flat`` is in ``view``."""
-        lookup = self.names.get(f"rows_with_{identifier(view)}")
-        rows = self.names[f"rows_of_{identifier(view)}"]() if lookup is None else lookup(flat[0])
-        return sum(times for row, times in rows if row == flat)
+    def total(self, watch: str, flat: Row) -> int:
+        """How often the query of ``watch`` has the row ``flat`` now, whatever was logged of it."""
+        exact, find = self._total_of[watch]
+        return sum([times for row, times in find(*[flat[i] for i in exact]) if row == flat])
 
     def drain(self, watch: str) -> dict[Row, int]:
         """What was logged for ``watch`` since it was last drained."""
         stored = self.stored[watch]
+        if not stored:
+            return {}
         if self.stores[watch].is_cell:
             logged = {key: cell[0] for key, cell in self.cells(watch).items()}
             self.load_map(watch, {})
@@ -129,6 +148,9 @@ class LocalEngine:
                 self.drain(name)
 
     def nested(self, view: str, columns: Row, type_: Type) -> Any:
+        """A flat row of ``view`` as the value that it stands for."""
+        if isinstance(type_, Scalar):
+            return columns[0]
         return _Nesting(self, view).value(iter(columns), type_)
 
     def bag(self, view: str, label: Label, element: Type) -> ZBag:
@@ -138,8 +160,7 @@ class LocalEngine:
     def rows_under(self, view: str, label: Label) -> Iterable[tuple[Row, int]]:
         """The flat rows of the inner bag that ``label`` names; a row may come more than once."""
         if isinstance(label.site, int):
-            function = bag_function(view, _shape(label))
-            found: Iterable[tuple[Row, int]] = self.names[function](*_leaves(label.environment))
+            found: Iterable[tuple[Row, int]] = self._bag_of[view, _shape(label)](*_leaves(label.environment))
             return found
         return self.under(label.site, label).items()
 
@@ -217,6 +238,8 @@ def _helpers() -> dict[str, Any]:
         "bisect_left": bisect_left,
         "bisect_right": bisect_right,
         "insort": insort,
+        "read_first": lambda ordered, limit: NONE if ordered is None else ZBag(ordered.smallest(limit)),
+        "read_last": lambda ordered, limit: NONE if ordered is None else ZBag(ordered.largest(limit)),
         "read_ordered_min": lambda ordered: None if ordered is None else ordered.first(),
         "read_ordered_max": lambda ordered: None if ordered is None else ordered.last(),
         "read_ordered_count_distinct": lambda ordered: 0 if ordered is None else len(ordered),

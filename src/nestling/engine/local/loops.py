@@ -9,8 +9,9 @@ from nestling.calculus.terms import Term, Tuple, Var
 from nestling.engine.local.ranges import Between, Shift
 from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store
-from nestling.engine.local.terms import Scope, python, truth, tuple_of
-from nestling.program.statements import Assign, Both, Check, Combine, Each, Find, Measure, Step
+from nestling.engine.local.terms import Scope, is_nullable, python, truth, tuple_of
+from nestling.program.flat import Bound, first_of
+from nestling.program.statements import Assign, Both, Check, Combine, Each, Find, Measure, Range, Step
 from nestling.program.steps import uses
 from nestling.program.traverse import term_vars
 
@@ -32,7 +33,7 @@ class Loops:
             later = used_at_end | term_vars(*(t for s in steps[i + 1 :] for t in needs(s)))
             self.step(step, later)
 
-    def step(self, step: Step | Shift | Between, later: frozenset[str]) -> None:
+    def step(self, step: Step | Shift | Between, later: frozenset[str]) -> None:  # noqa: C901 - one arm per step
         match step:
             case Shift():
                 self.shift(step)
@@ -51,6 +52,8 @@ class Loops:
                 self.out.open(
                     f"for {self.pattern(pattern)}, {self.scope.name(count)} in {self.text(bag)}.items():"
                 )
+            case Range():
+                self.range(step)
             case Measure():
                 self.measure(step)
             case Combine():
@@ -158,8 +161,33 @@ class Loops:
 
     def measure(self, step: Measure) -> None:
         store, name = self.stores[step.source], self.scope.name(step.var)
+        if step.bounds:
+            self.out.line(f"cell = {self.summed(store, step.args, step.bounds)}")
+            self.out.line(f"{name} = {read_cell(step.aggregate, [f'cell[{i}]' for i in step.measures])}")
+            return
         value = read_group(store, step.aggregate, self.key(step.args), step.measures)
         self.out.line(f"{name} = {value}")
+
+    def range(self, step: Range) -> None:
+        names = [self.scope.name(count) for count in step.counts]
+        value = self.summed(self.stores[step.source], step.args, step.bounds)
+        self.out.line(f"{', '.join(names)}{',' if len(names) == 1 else ''} = {value}")
+
+    def summed(self, store: Store, args: Sequence[Term], bounds: Sequence[Bound]) -> str:
+        """The measures of a group within ``bounds``: zeros where there is no group, or a bound is null."""
+        self.out.line(f"ordered = {store.python}.get({self.key(args)})")
+        nulls = [f"{self.text(b.term)} is None" for b in bounds if is_nullable(b.term)]
+        nothing = f"NOTHING[:{store.width}]"
+        return f"{nothing} if {' or '.join(['ordered is None', *nulls])} else ordered.{self.within(bounds)}"
+
+    def within(self, bounds: Sequence[Bound]) -> str:
+        included = [bound.operator.endswith("=") for bound in bounds]
+        texts = [self.text(bound.term) for bound in bounds]
+        if len(bounds) == 1:
+            method = "prefix" if bounds[0].operator.startswith("<") else "suffix"
+            return f"{method}({texts[0]}{', True' * included[0]})"
+        low = 0 if bounds[0].operator.startswith(">") else 1
+        return f"between({texts[low]}, {texts[1 - low]}, {included[low]}, {included[1 - low]})"
 
     def combine(self, step: Combine) -> None:
         name = self.scope.name(step.var)
@@ -248,6 +276,9 @@ def read_cell(aggregate: str, cell: Sequence[str]) -> str:
 
 def read_group(store: Store, aggregate: str, key: str, measures: Sequence[int] = (0,)) -> str:
     """An aggregate of one group of a map, whether or not it has rows."""
+    taken = first_of(aggregate)
+    if taken is not None:
+        return f"read_{'last' if taken[1] else 'first'}({store.python}.get({key}), {taken[0]})"
     if store.is_ordered:
         return f"read_ordered_{aggregate}({store.python}.get({key}))"
     if store.is_cell:

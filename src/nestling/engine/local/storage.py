@@ -9,7 +9,7 @@ table with a key      ``{key: row}``
 map of one measure    ``{key: number}``
 map of several        ``{key: [number, …]}``, the list shared by all dictionaries that hold it
 map without keys      ``[number, …]``: one entry, always there
-ordered map           ``{group: OrderedMap of the last key}``
+map in order          ``{group: OrderedMap of the last key, with the measures}``
 order                 ``{known part: [the one free column, …]}``, sorted
 index                 ``{known part: {what the source's own dictionary has}}`` or ``{known: {free: …}}``
 ====================  =============================================================================
@@ -131,9 +131,11 @@ def _need(store: Store, known: Positions) -> None:
 
 
 def statements(program: Program) -> Iterator[Statement]:
-    """Every statement of a program: of its triggers and of its plans."""
+    """Every statement of a program: of its triggers, its plans and its totals."""
     for trigger in program.triggers.values():
         yield from trigger_statements(trigger)
     for view in program.views.values():
         for plan in plans(view):
             yield from plan.statements
+    for total in program.totals.values():
+        yield from total.statements

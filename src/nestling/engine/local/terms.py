@@ -123,15 +123,15 @@ def tuple_of(parts: Sequence[str]) -> str:
 def _call(term: Call, scope: Scope, level: int) -> str:
     name, args = term.function, term.args
     match name, args:
-        case "and" | "or", (left, right) if not _nullable(left) and not _nullable(right):
+        case "and" | "or", (left, right) if not is_nullable(left) and not is_nullable(right):
             own = 1 if name == "or" else 2
             text = f"{_python(left, scope, own)} {name} {_python(right, scope, own + 1)}"
             return f"({text})" if level > own else text
-        case "not", (arg,) if not _nullable(arg):
+        case "not", (arg,) if not is_nullable(arg):
             text = f"not {_python(arg, scope, 3)}"
             return f"({text})" if level > 3 else text
         case "if", (test, then, otherwise):
-            condition = _python(test, scope, 1) + (" is True" if _nullable(test) else "")
+            condition = _python(test, scope, 1) + (" is True" if is_nullable(test) else "")
             return f"({_python(then, scope, 1)} if {condition} else {_python(otherwise, scope, 0)})"
         case "is_null", (Call("nullable", (arg,)),):
             return _call(Call("is_null", (arg,)), scope, level)
@@ -149,7 +149,7 @@ def _call(term: Call, scope: Scope, level: int) -> str:
 def _strict_call(name: str, args: tuple[Term, ...], scope: Scope, level: int) -> str:
     function = FUNCTIONS[name]
     texts = [_python(arg, scope, 0) for arg in args]
-    if function.strict and any(_nullable(arg) for arg in args):
+    if function.strict and any(is_nullable(arg) for arg in args):
         return f"{_strict_name(name)}({', '.join(texts)})"
     if name in _INFIX:
         own = function.precedence
@@ -180,7 +180,8 @@ def lazy_or(left: Any, right: Any) -> Any:
     return True if left is True else FUNCTIONS["or"].apply(left, right())
 
 
-def _nullable(term: Term) -> bool:
+def is_nullable(term: Term) -> bool:
+    """Whether ``term`` may be null."""
     if isinstance(term, Call) and term.function in ("==", "!=", "is_null"):
         return False  # total, and of labels too, which flat queries compare
     type_ = term_type(term)
@@ -198,4 +199,4 @@ def _index(record: Term, name: str) -> int:
 def truth(test: Term, scope: Scope) -> str:
     """``test`` as a condition: a null is not true."""
     text = python(test, scope)
-    return f"({text}) is True" if _nullable(test) else text
+    return f"({text}) is True" if is_nullable(test) else text

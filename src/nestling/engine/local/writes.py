@@ -152,12 +152,12 @@ def collect(out: Source, store: Store, key: Sequence[str], amounts: Sequence[str
             out.line(f"cell[{i}] += {amount}")
 
 
-def add_to_ordered(out: Source, store: Store, group: str, value: str, amount: str) -> None:
-    """Add to the counts of one group, kept in order of its values."""
+def add_to_ordered(out: Source, store: Store, group: str, value: str, amounts: Sequence[str]) -> None:
+    """Add to the measures of one group, kept in order of its last key."""
     name = store.python
     out.line(f"ordered = {name}.get({group})")
     with out.block("if ordered is None:"):
-        out.line(f"{name}[{group}] = ordered = OrderedMap()")
-    out.line(f"ordered.add({value}, {amount})")
+        out.line(f"{name}[{group}] = ordered = OrderedMap({store.width - 1 or ''})")
+    out.line(f"ordered.add({value}, {', '.join(amounts)})")
     with out.block("if not ordered:"):
         out.line(f"del {name}[{group}]")

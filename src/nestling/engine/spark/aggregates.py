@@ -51,7 +51,9 @@ def ordered(aggregate: str, value: str, there: str, type_: Scalar) -> Sql:
     if aggregate == "count_distinct":
         return Sql(f"count(CASE WHEN {there} THEN 1 END)", INT)
     if aggregate not in ORDERED:
-        raise QueryError(f"{aggregate} does not read values in order")
+        raise QueryError(
+            "sorted(…)[:k] is not on Spark yet", hint="keep the view embedded, or take min or max"
+        )
     return Sql(f"{aggregate}(CASE WHEN {there} THEN {value} END)", nullable(type_))
 
 

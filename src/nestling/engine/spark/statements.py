@@ -20,8 +20,19 @@ from nestling.engine.spark.terms import Sql, equal, is_partial, joins, sql
 from nestling.engine.spark.types import sql_type
 from nestling.errors import QueryError
 from nestling.program.batches import is_change
-from nestling.program.flat import ORDERED
-from nestling.program.statements import Assign, Both, Check, Combine, Each, Find, Measure, Statement, Step
+from nestling.program.flat import Bound, is_ordered
+from nestling.program.statements import (
+    Assign,
+    Both,
+    Check,
+    Combine,
+    Each,
+    Find,
+    Measure,
+    Range,
+    Statement,
+    Step,
+)
 from nestling.program.steps import uses
 from nestling.program.traverse import term_vars
 
@@ -125,6 +136,8 @@ class _Chain:
         match step:
             case Find():
                 self.find(step, later)
+            case Range():
+                self.range(step, later)
             case Check(test):
                 self.check(test, later)
             case Assign(var, term):
@@ -207,10 +220,32 @@ class _Chain:
         else:
             self.select(later, used, f"FROM {self.current} c CROSS JOIN ({rows}) a", "", self.hint("c"))
 
+    def range(self, step: Range, later: frozenset[str]) -> None:
+        """The entries within bounds, one by one: their sum is a factor of the amounts."""
+        if not self.is_linear(step):
+            raise QueryError(
+                "a condition on a sum of what lies within bounds", hint="Spark has no index of such sums"
+            )
+        layout, rows = self.sources.layout(step.source), self.sources.raw(step.source)
+        conditions = [joins(Sql(f"a.k{i}", layout.keys[i]), self.sql(arg)) for i, arg in enumerate(step.args)]
+        conditions += [self.within(bound, layout, self.sql(bound.term)) for bound in step.bounds]
+        counts = {c.name: Sql(f"a.m{i}", layout.measures[i]) for i, c in enumerate(step.counts)}
+        source = f"FROM {self.current} c JOIN ({rows}) a" if self.current else f"FROM ({rows}) a"
+        on = f" ON {' AND '.join(conditions)}" if self.current else ""
+        used = {name: value for name, value in counts.items() if name in later}
+        where = "" if self.current else " AND ".join(conditions)
+        self.select(later, used, source + on, where, self.hint("c") if self.current else "")
+
+    def within(self, bound: Bound, layout: Layout, limit: Sql) -> str:
+        """Whether the last key of ``a`` is within a bound."""
+        last = Sql(f"a.k{len(layout.keys) - 1}", layout.keys[-1])
+        test = Call(bound.operator, (Var("last", last.type), Var("limit", limit.type)))
+        return sql(test, {"last": last, "limit": limit}).text
+
     def hint(self, alias: str) -> str:
         return self.writer.hint(alias)
 
-    def is_linear(self, step: Find) -> bool:
+    def is_linear(self, step: Find | Range) -> bool:
         """Whether rows may stay unsummed: their measures are factors of the amounts, and nothing else."""
         if is_change(step.source):
             return True
@@ -246,7 +281,12 @@ class _Chain:
         groups = self.groups(step.args) if width else ""
         if width:
             rows = touched(rows, groups, self.pairs(layout, range(width), step.args), self.hint("d"))
-        read = self.ordered if step.aggregate in ORDERED else self.cells
+        if step.bounds:
+            raise QueryError(
+                "a sum of what lies within bounds",
+                hint="Spark has no index of such sums: keep the view embedded",
+            )
+        read = self.ordered if is_ordered(step.aggregate) else self.cells
         found, value = read(step, layout, rows, groups)
         if not self.current:
             self.select(later, {step.var.name: value}, f"FROM ({found}) a")

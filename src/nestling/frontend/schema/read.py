@@ -25,7 +25,7 @@ def python_value(type_: Type, value: Any) -> Any:
             parts = zip(fields, value, strict=True)
             return row_class(type_.names)._make(python_value(field, part) for (_, field), part in parts)
         case Bag(element):
-            return [python_value(element, inner) for inner in _listed(element, value)]
+            return [python_value(element, inner) for inner in listed(element, value)]
     return value
 
 
@@ -50,10 +50,12 @@ def _row(names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
     return row_class(names)._make(values)
 
 
-def _listed(element: Type, bag: ZBag) -> list[Any]:
+def listed(element: Type, bag: ZBag) -> list[Any]:
     """The elements of ``bag`` as often as they occur, in the order of their values."""
     if not bag.is_nonnegative():
         raise NestlingError(f"a bag with negative counts cannot be read as a list: {bag!r}")
+    if len(bag) == 1:  # as most changes are
+        return [value for value, times in bag.items() for _ in range(times)]
     ordered = sorted(bag.items(), key=lambda pair: order_key(element, pair[0]))
     return [value for value, times in ordered for _ in range(times)]
 

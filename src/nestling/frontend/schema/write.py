@@ -30,6 +30,8 @@ _CLASSES: dict[str, type] = {
     "bool": bool, "int": int, "float": float, "decimal": Decimal, "str": str, "bytes": bytes,
     "date": date, "datetime": datetime, "timedelta": timedelta,
 }  # fmt: skip
+#: The types whose instances, if of no subclass, are all plain values.
+_PLAIN = {name: _CLASSES[name] for name in ("bool", "int", "str", "bytes", "date", "timedelta")}
 _MISSING = object()
 
 
@@ -127,6 +129,8 @@ def _bag(element: Type, value: object, where: str) -> ZBag:
 
 
 def _scalar(type_: Scalar, value: object, where: str) -> Any:
+    if type(value) is _PLAIN.get(type_.name):
+        return value
     if type(value).__module__ == "numpy" and hasattr(value, "item"):
         value = value.item()
     if value is None:

@@ -26,6 +26,7 @@ from nestling.calculus.terms import (
     Empty,
     Expr,
     Field,
+    First,
     Flatten,
     Fold,
     For,
@@ -103,6 +104,8 @@ class _Estimate:
                 return Many(times(outer.count, inner.count), inner.each)
             case CountWise(_, args):
                 return self.joined([self.of(arg, env) for arg in args])
+            case First(_, source):
+                return self.of(source, env)
             case Fold(var, _, source, body):
                 # The source is read once to make one scalar; what is yielded is the body's.
                 read, made = self.of(source, env), self.of(body, {**env, var.name: ONE})

@@ -8,7 +8,7 @@ stands before it says where it is asked.
 
 from __future__ import annotations
 
-from nestling.calculus.terms import Call, Const, Term
+from nestling.calculus.terms import Call, Const, Term, Var
 from nestling.calculus.traverse import walk
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
@@ -36,7 +36,7 @@ def _expand(test: Term) -> list[Signed]:
             return _times(_expand(left), _expand(right))
         case Call("and", (left, _)):
             return [(sign, (*tests, test)) for sign, tests in _expand(left)]
-        case Call("or", (left, right)) if _has_equality(left) and _has_equality(right) and is_total(right):
+        case Call("or", (left, right)) if _finds(left) and _finds(right) and is_total(right):
             a, b = _expand(left), _expand(right)
             return [*a, *b, *((-sign, tests) for sign, tests in _times(a, b))]
     return [(1, (test,))]
@@ -65,15 +65,17 @@ def _is_nonzero(divisor: Term) -> bool:
     return isinstance(divisor, Const) and bool(divisor.value)
 
 
-def _has_equality(test: Term) -> bool:
-    """Whether splitting off ``test`` gives its summand something to be looked up by."""
+def _finds(test: Term) -> bool:
+    """Whether splitting off ``test`` gives its summand something to be looked up by, or bounded by."""
     match test:
         case Call("==" | "=", _):
             return True
+        case Call("<" | "<=" | ">" | ">=", _):
+            return len({node for node in walk(test) if isinstance(node, Var)}) > 1
         case Call("and", (left, right)):
-            return _has_equality(left) or _has_equality(right)
+            return _finds(left) or _finds(right)
         case Call("or", (left, right)):
-            return _has_equality(left) and _has_equality(right)
+            return _finds(left) and _finds(right)
     return False
 
 

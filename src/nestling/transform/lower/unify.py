@@ -87,12 +87,29 @@ def _is_reflexive(test: Term) -> bool:
     return False
 
 
+def _is_float(term: Term) -> bool:
+    type_ = term_type(term)
+    return isinstance(type_, Scalar) and type_.name == "float"
+
+
+def _is_irreflexive(test: Term) -> bool:
+    """``t < t`` holds of nothing; ``t != t`` neither, but of a float that is no number."""
+    match test:
+        case Call("<" | ">", (left, right)):
+            return left == right
+        case Call("!=", (left, right)):
+            return left == right and not _is_float(left)
+    return False
+
+
 def _without_trivial(monomial: Monomial) -> Monomial | None:
     factors: list[Factor] = []
     for factor in monomial.factors:
         if isinstance(factor, Test):
             factor = Test(simplify_term(factor.test))
-            if isinstance(factor.test, Const) and factor.test.value is not True:
+            if _is_irreflexive(factor.test) or (
+                isinstance(factor.test, Const) and factor.test.value is not True
+            ):
                 return None
             if isinstance(factor.test, Const) or _is_reflexive(factor.test):
                 continue

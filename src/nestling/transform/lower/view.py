@@ -14,7 +14,8 @@ from itertools import product as combinations
 from math import prod
 from typing import assert_never
 
-from nestling.calculus.build import call, conjunction, const, leaves
+from nestling.calculus.build import conjunction, const, leaves
+from nestling.calculus.show import brief
 from nestling.calculus.terms import (
     BagVar,
     Change,
@@ -26,6 +27,7 @@ from nestling.calculus.terms import (
     DictUnion,
     Empty,
     Expr,
+    First,
     Flatten,
     Fold,
     For,
@@ -45,11 +47,25 @@ from nestling.calculus.terms import (
     Var,
 )
 from nestling.calculus.traverse import Names, walk
-from nestling.calculus.types import ELEMENT, LABEL, Bag, Record, Scalar, Type, dictionary_name
+from nestling.calculus.types import ELEMENT, LABEL, Bag, Record, Type, dictionary_name
 from nestling.calculus.typing import element_type, term_type
-from nestling.program.flat import ORDERED, Atom, Factor, Lift, Monomial, Pointwise, Query, Shape, Test, Unnest
-from nestling.program.traverse import factor_vars, substitute_term, term_vars
+from nestling.program.flat import (
+    ORDERED,
+    Atom,
+    Factor,
+    Lift,
+    Monomial,
+    Pointwise,
+    Query,
+    Shape,
+    Test,
+    Unnest,
+    of_first,
+)
+from nestling.program.traverse import factor_vars, is_safe, substitute_term, term_vars
 from nestling.transform.lower.conditions import is_total, summands
+from nestling.transform.lower.keyed import measured, place_of, place_pattern, powers_of, within
+from nestling.transform.lower.polynomial import expanded
 from nestling.transform.lower.unify import unify
 from nestling.transform.shred import Shredded, dictionaries
 
@@ -199,12 +215,14 @@ class _Lowering:
                 return [self.unnested(summand) for summand in self.of(body, env)]
             case CountWise():
                 return [self.countwise(expr, env)]
+            case First():
+                return [self.first(expr, env)]
             case Fold():
                 return self.fold(expr, env)
             case Lookup(dictionary, label):
                 return self.lookup(dictionary, substitute_term(label, env))
             case SingBag() | Change() | Let() | Group() | BagVar():
-                raise CannotLower(f"an inner bag kept as one value: {expr}")
+                raise CannotLower(f"an inner bag is kept as one value: {brief(expr, 80)}")
             case _:
                 assert_never(expr)
 
@@ -225,7 +243,7 @@ class _Lowering:
     def unnested(self, summand: Summand) -> Summand:
         type_ = term_type(summand.tree)
         if not isinstance(type_, Bag):
-            raise CannotLower(f"flatten of {summand.tree}")
+            raise CannotLower(f"what is flattened is no bag: {brief(summand.tree, 80)}")
         pattern = self.columns(type_.element, "u", None)
         return Summand(pattern, summand.sign, (*summand.factors, Unnest(summand.tree, pattern)))
 
@@ -233,7 +251,7 @@ class _Lowering:
         """``f(e, …)``: one map whose measures are the arguments' counts."""
         tree = self.columns(element_type(expr), "w", None)
         if any(isinstance(term_type(leaf), Bag) for leaf in leaves(tree)):
-            raise CannotLower("nested values compared by content")
+            raise CannotLower(f"nested values are compared by content: {brief(expr, 80)}")
         outer = _outer(env)
         monomials = []
         for position, arg in enumerate(expr.args):
@@ -243,18 +261,49 @@ class _Lowering:
         query, args = self.closed(monomials, outer, len(expr.args), _vars(leaves(tree)))
         return Summand(tree, 1, (Pointwise(expr.operator, query, (*args, *leaves(tree))),))
 
+    def first(self, expr: First, env: Env) -> Summand:
+        """``first(k, e)``: a bag read off the elements in order, unnested."""
+        tree = self.columns(element_type(expr), "w", None)
+        columns = _vars(leaves(tree))
+        if any(isinstance(column.type, Bag) for column in columns) or any(c.type == LABEL for c in columns):
+            raise CannotLower("nested values compared by content")
+        monomials = [
+            Monomial((place_of(leaves(s.tree)),), (const(s.sign),), s.factors)
+            for s in self.of(expr.source, env)
+        ]
+        pattern = place_pattern(columns, self.names)
+        query, args = self.closed(monomials, _outer(env), 1, (Var("at", term_type(pattern)),))
+        taken = Var(self.names.fresh("first"), Bag(term_type(pattern), opaque=True))
+        lift = Lift(taken, of_first(expr.limit, expr.greatest), query, args)
+        return Summand(tree, 1, (lift, Unnest(taken, pattern)))
+
     def fold(self, expr: Fold, env: Env) -> list[Summand]:
         """``fold x := a(e) in b``: the measures of ``e`` by what it shares with its surroundings."""
-        measures = _measures(expr.aggregate, element_type(expr.source))
-        monomials = [_measured(expr.aggregate, measures, s) for s in self.of(expr.source, env)]
+        powers = powers_of(expr.aggregate, element_type(expr.source))
+        monomials = [
+            measured(expr.aggregate, powers, s.tree, s.sign, s.factors) for s in self.of(expr.source, env)
+        ]
         extra = (Var("v", element_type(expr.source)),) if expr.aggregate in ORDERED else ()
-        query, args = self.closed(monomials, _outer(env), len(measures), extra)
+        query, args = self.closed(monomials, _outer(env), len(powers), extra)
         var = Var(self.names.fresh(expr.var.name), expr.var.type)
         lift = Lift(var, expr.aggregate, query, args)
+        if expr.aggregate not in ORDERED and not is_safe(query):
+            lift = self.bounded(lift, monomials, _outer(env))
         return [
             Summand(inner.tree, inner.sign, (lift, *inner.factors))
             for inner in self.of(expr.body, {**env, expr.var.name: var})
         ]
+
+    def bounded(self, lift: Lift, monomials: list[Monomial], outer: Mapping[str, Var]) -> Lift:
+        """``lift`` with the comparisons to its surroundings as bounds, if these are all that leaves it open."""
+        found = [within(monomial, frozenset(outer)) for monomial in monomials]
+        if not found or None in found or len({bounds for _, bounds in filter(None, found)}) > 1:
+            return lift
+        inner = [monomial for monomial, _ in filter(None, found)]
+        bounds = next(bounds for _, bounds in filter(None, found))
+        at = Var(self.names.fresh("at"), term_type(inner[0].keys[-1]))
+        query, args = self.closed(inner, outer, lift.query.width, (at,))
+        return Lift(lift.var, lift.aggregate, query, args, bounds) if is_safe(query) else lift
 
     def closed(
         self, monomials: list[Monomial], outer: Mapping[str, Var], width: int, columns: tuple[Var, ...]
@@ -313,30 +362,6 @@ def _vars(terms: list[Term]) -> tuple[Var, ...]:
     return tuple(term for term in terms if isinstance(term, Var))
 
 
-def _measures(aggregate: str, element: Type) -> tuple[int, ...]:
-    """The powers of the value that an aggregate sums; the zeroth is the count.
-
-    An exact sum needs no count: where it is zero, a missing entry says the same.
-    """
-    match aggregate, element:
-        case "sum", Scalar("int" | "decimal"):
-            return (1,)
-        case (("sum" | "avg"), _):
-            return (0, 1)
-        case (("var" | "stdev"), _):
-            return (0, 1, 2)
-    return (0,)
-
-
-def _measured(aggregate: str, powers: tuple[int, ...], summand: Summand) -> Monomial:
-    value, sign = summand.tree, const(summand.sign)
-    if aggregate in ORDERED:
-        return Monomial((value,), (sign,), summand.factors)
-    weights: list[Term] = [sign]
-    for _ in range(max(powers)):
-        weights.append(call("*", weights[-1], value))
-    return Monomial((), tuple(weights[power] for power in powers), summand.factors)
-
-
 def _unified(monomials: list[Monomial], fixed: frozenset[str]) -> tuple[Monomial, ...]:
-    return tuple(u for u in (unify(monomial, fixed) for monomial in monomials) if u is not None)
+    solved = (unify(monomial, fixed) for monomial in monomials)
+    return tuple(part for monomial in solved if monomial is not None for part in expanded(monomial))

@@ -10,7 +10,7 @@ A shredded ``sng_ι(e)`` becomes the label ``inL_ι(ε)`` and the definition ``[
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias, assert_never
 
@@ -25,6 +25,7 @@ from nestling.calculus.terms import (
     Empty,
     Expr,
     Field,
+    First,
     Flatten,
     Fold,
     For,
@@ -133,8 +134,14 @@ class _Shred:
                 return negate(flat), context
             case Flatten(body):
                 return self.of_flatten(body, scope)
-            case CountWise():
-                return self.of_countwise(expr, scope)
+            case CountWise(operator, args):
+                return self.compared(
+                    lambda nested: CountWise(operator, nested), args, element_type(expr), scope
+                )
+            case First(limit, source, greatest):
+                return self.compared(
+                    lambda nested: First(limit, nested[0], greatest), (source,), element_type(expr), scope
+                )
             case Let() | Group() | BagVar() | Lookup():
                 raise TypeError(f"shred reads normal forms of nested queries, not {expr}")
             case _:
@@ -169,14 +176,15 @@ class _Shred:
         label = Var(self.names.fresh("l"), element_type(flat))
         return for_(label, flat, lookup(context.dictionary, label)), context.element
 
-    def of_countwise(self, expr: CountWise, scope: Scope) -> tuple[Expr, Context]:
-        """Counts compare contents, so arguments are nested first and the result is labelled by content."""
-        element = element_type(expr)
-        args = []
-        for arg in expr.args:
+    def compared(
+        self, make: Callable[[tuple[Expr, ...]], Expr], args: tuple[Expr, ...], element: Type, scope: Scope
+    ) -> tuple[Expr, Context]:
+        """Contents are compared, so arguments are nested first and the result is labelled by content."""
+        nested = []
+        for arg in args:
             flat, context = self.of(arg, scope)
-            args.append(nest(flat, context, element, self.names))
-        result = CountWise(expr.operator, tuple(args))
+            nested.append(nest(flat, context, element, self.names))
+        result = make(tuple(nested))
         var = Var(self.names.fresh("v"), element_type(result))
         labelled, context = self.labelled(var, element)
         if not has_labels(context):

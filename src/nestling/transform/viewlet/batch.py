@@ -20,20 +20,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from nestling.calculus.terms import Var
 from nestling.calculus.types import INT
 from nestling.program.batches import change_of
-from nestling.program.flat import Atom, Lift, Monomial, Pointwise, Query
+from nestling.program.flat import ORDERED, Atom, Lift, Monomial, Pointwise, Query
 from nestling.program.statements import Event, Find, Program, Statement, Step, TableDecl
 from nestling.transform.lower import FlatView
-from nestling.transform.viewlet.compile import CannotCompile, Compiler, adds_zero, compile_views
-from nestling.transform.viewlet.components import Store
+from nestling.transform.viewlet.compile import CannotCompile, Compiler, adds_zero
 from nestling.transform.viewlet.events import replaced, subsets
+from nestling.transform.viewlet.reading import compile_views
 from nestling.transform.viewlet.references import adds_nothing
+from nestling.transform.viewlet.storing import Store, Storing
 
 
 def compile_batches(
     tables: Mapping[str, TableDecl],
     views: Mapping[str, FlatView],
     watched: Mapping[str, Query] | None = None,
-    store: Mapping[str, Store] | None = None,
+    store: Mapping[str, Store | Storing] | None = None,
 ) -> Program:
     """The program that maintains ``views`` by batches; its triggers start from ``ΔR`` and not from a row."""
     return compile_views(tables, views, watched, store, BatchCompiler)
@@ -62,25 +63,33 @@ class BatchCompiler(Compiler):
             yield self.statement(target, delta, (), first, "aux")
 
     def follow(self, target: str, monomial: Monomial, name: str, factors: list[Lift | Pointwise]) -> None:
+        if self.maps[name].order == "sums":
+            # A range may hold many of the keys that change at once, and is then one change and not many.
+            raise CannotCompile("a condition on a sum of what lies within bounds, by batches", "BATCHES")
         if self.maps[name].ordered and len(factors) > 1:
-            raise CannotCompile("two ordered aggregates of one map in one product")
+            raise CannotCompile("min or max of one bag twice in one condition or row", CannotCompile.TWICE)
         for chosen in subsets(factors):
-            first: list[Step] = []
-            keys, times = [], []
-            for factor in chosen:
-                event = self.apart(self.event(name, factor))
-                flip, count = self.flipped(factor, event)
-                source = change_of(name, event.aggregate)
-                first += [Find(source, event.keys, (), (*event.old, *event.new)), flip]
-                keys.append(event.keys)
-                times.append(count)
-            matches = [(self.nested_map(f).arranged(f.args), k) for f, k in zip(chosen, keys, strict=True)]
-            computed = frozenset(factor.var.name for factor in chosen if isinstance(factor, Lift))
-            delta = replaced(monomial, chosen, matches, times, computed)
-            if delta is not None:
-                statement = self.statement(target, delta, (), first, "aux")
-                if not adds_zero(statement):
-                    self.events.setdefault(name, []).append((self.event(name, chosen[0]), statement))
+            statement = self.changed_keys(target, monomial, name, chosen)
+            if statement is not None and not adds_zero(statement):
+                self.events.setdefault(name, []).append((self.event(name, chosen[0]), statement))
+
+    def changed_keys(
+        self, target: str, monomial: Monomial, name: str, chosen: Sequence[Lift | Pointwise]
+    ) -> Statement | None:
+        """What the changed keys of a map add where each of ``chosen`` reads one of them."""
+        first: list[Step] = []
+        matches, times = [], []
+        for factor in chosen:
+            event = self.apart(self.event(name, factor))
+            count = Var(self.fresh("flip"), INT)
+            source = change_of(name, event.aggregate)
+            first.append(Find(source, event.keys, (), (*event.old, *event.new)))
+            first += self.flipped(factor, event, count, ())
+            matches.append((self.nested_map(factor).arranged(factor.args), event.keys))
+            times.append(count)
+        computed = frozenset(factor.var.name for factor in chosen if isinstance(factor, Lift))
+        delta = replaced(monomial, chosen, matches, times, computed)
+        return None if delta is None else self.statement(target, delta, (), first, "aux")
 
     def apart(self, event: Event) -> Event:
         """``event`` under names of its own: several keys of one map may change at once."""
@@ -93,7 +102,8 @@ class BatchCompiler(Compiler):
     def columns(self) -> dict[str, Sequence[Var]]:
         own = super().columns()
         changes = {change_of(name): columns for name, columns in own.items()}
+        aggregates = {event.aggregate for events in self.events.values() for event, _ in events}
         for name, decl in self.maps.items():
-            if decl.ordered:
-                changes |= {change_of(name, a): decl.columns for a in ("min", "max", "count_distinct")}
+            if decl.order == "values":
+                changes |= {change_of(name, a): decl.columns for a in (*ORDERED, *aggregates)}
         return own | changes

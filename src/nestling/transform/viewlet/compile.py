@@ -1,4 +1,4 @@
-"""From flat views to one program: which maps to store, and what maintains each.
+"""The maps of a program, and what maintains each.
 
 A view is read by plans over maps, and a map is maintained by statements over maps; both come from the same step:
 given the variables that are known (a label's environment, a row that arrived), the rest of a monomial falls
@@ -11,13 +11,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Term, Var
 from nestling.calculus.traverse import Names
-from nestling.calculus.types import INT, Scalar
-from nestling.program.flat import ORDERED, Atom, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
+from nestling.calculus.types import INT
+from nestling.program.flat import (
+    Atom,
+    Bound,
+    Factor,
+    Lift,
+    Monomial,
+    Pointwise,
+    Query,
+    Test,
+    Unnest,
+    is_ordered,
+)
 from nestling.program.statements import (
     Both,
     Check,
@@ -27,12 +38,11 @@ from nestling.program.statements import (
     Find,
     MapDecl,
     Measure,
-    Plan,
-    Program,
+    Order,
+    Range,
     Statement,
     Step,
     TableDecl,
-    ViewPlan,
 )
 from nestling.program.steps import binds
 from nestling.program.traverse import (
@@ -42,15 +52,16 @@ from nestling.program.traverse import (
     parts,
     substitute_term,
 )
-from nestling.transform.lower import FlatView
-from nestling.transform.lower.unify import unify
 from nestling.transform.plan import Unplannable, plan
-from nestling.transform.viewlet.components import Store, split
+from nestling.transform.viewlet.components import Stored as Component
+from nestling.transform.viewlet.components import split
 from nestling.transform.viewlet.events import replaced, row_deltas, subsets
 from nestling.transform.viewlet.naming import apart, renamed
 from nestling.transform.viewlet.references import without_implied
-from nestling.transform.viewlet.schedule import TIMES, triggers
-from nestling.transform.viewlet.slices import share_slices
+from nestling.transform.viewlet.refusals import in_a_line, unbound
+from nestling.transform.viewlet.schedule import TIMES
+from nestling.transform.viewlet.signs import can_be_ordered, is_positive
+from nestling.transform.viewlet.storing import BY_KEYS, Storing
 
 #: More maps than this for one view: re-evaluate it instead, and say so.
 MOST_MAPS = 100
@@ -58,45 +69,22 @@ MOST_MAPS = 100
 
 NESTED = ("lift", "count")
 
-#: Maps over one body are one map with all their measures. Which these are is known after a round of compiling.
-ROUNDS = 4
-
 #: What tells a map from every other: its body, its order, and whether it is nested.
-Identity: TypeAlias = tuple[tuple[Monomial, ...], bool, bool]
+Identity: TypeAlias = tuple[tuple[Monomial, ...], Order, bool]
 Weights: TypeAlias = tuple[Term, ...]
 
 
 class CannotCompile(Exception):
-    """A query that no set of maps maintains; it is evaluated by the reference when it is read."""
+    """A query that no set of maps maintains; it is evaluated by the reference when it is read.
 
-
-def compile_views(
-    tables: Mapping[str, TableDecl],
-    views: Mapping[str, FlatView],
-    watched: Mapping[str, Query] | None = None,
-    store: Mapping[str, Store] | None = None,
-    kind: type[Compiler] | None = None,
-) -> Program:
-    """The program that maintains ``views`` over ``tables``, and logs what changes in the ``watched`` queries.
-
-    Equal maps are stored once. ``store`` has the materialisation knob of views that do not leave it at ``"auto"``.
-    ``kind`` is how deltas are derived: by rows, unless another is given.
+    ``code`` tells in a word what stands in the way.
     """
-    wanted: dict[Identity, tuple[Weights, ...]] = {}
-    of_rows = frozenset(column.name for table in tables.values() for column in table.columns) | {"times"}
-    for _ in range(ROUNDS):
-        compiler = (kind or Compiler)(dict(tables), wanted, names=Names(of_rows))
-        plans = {}
-        for name, view in views.items():
-            compiler.store = (store or {}).get(name, "auto")
-            plans[name] = compiler.view(name, view)
-        compiler.store = "auto"
-        for name, query in (watched or {}).items():
-            compiler.watch(name, query)
-        if compiler.wanted == wanted:
-            break
-        wanted = compiler.wanted
-    return Program(tables, compiler.maps, triggers(tables, compiler.rows, compiler.events), plans)
+
+    UNBOUND, NEGATIVE, TWICE, CAP = "UNBOUND", "NEGATIVE", "TWICE", "CAP"
+
+    def __init__(self, what: str, code: str) -> None:
+        super().__init__(what)
+        self.code = code
 
 
 @dataclass(frozen=True)
@@ -134,67 +122,49 @@ class Compiler:
     events: dict[str, list[tuple[Event, Statement]]] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     most: int = MOST_MAPS
-    store: Store = "auto"
+    storing: Storing = BY_KEYS
 
-    def view(self, name: str, view: FlatView) -> ViewPlan:
-        self.most = len(self.maps) + MOST_MAPS
-        definitions = {
-            shape: self.read(d.params, d.query, len(d.params)) for shape, d in view.definitions.items()
+    def kept(self) -> dict[str, Any]:
+        """All that compiling a part of a view adds to, to go back to where the part has no program."""
+        lists = {
+            name: {key: list(items) for key, items in getattr(self, name).items()}
+            for name in ("by_identity", "rows", "events")
         }
-        return ViewPlan(name, view.element, self.read((), view.rows), self.lookup(view.rows), definitions)
+        return lists | {"maps": dict(self.maps), "wanted": dict(self.wanted)}
 
     def fresh(self, like: str) -> str:
         """A name for a variable of a statement, apart from every name that a query can have."""
         return self.names.fresh(f"·{like}")
 
-    def lookup(self, rows: Query) -> Plan | None:
-        """How to find the rows with a given first column, where it is a scalar."""
-        if not rows.keys or not isinstance(rows.keys[0].type, Scalar):
-            return None
-        param = Var(self.fresh("first"), rows.keys[0].type)
-        monomials = []
-        for m in rows.monomials:
-            test = Test(call("==", m.keys[0], param))
-            bound = unify(Monomial(m.keys, m.weights, (*m.factors, test)), frozenset({param.name}))
-            monomials += [bound] if bound is not None else []
-        return self.read((param,), Query(rows.keys, tuple(monomials)))
-
     def watch(self, name: str, query: Query) -> None:
         """Log what is added to ``query``."""
         if not is_safe(query):
-            raise CannotCompile(f"the change is not bound by what is stored: {query}")
+            raise CannotCompile(unbound(query), CannotCompile.UNBOUND)
         self.most = len(self.maps) + MOST_MAPS
         self.maps[name] = MapDecl(name, query, "watch", "it is watched")
         for monomial in query.monomials:
             self.maintain(name, monomial)
 
-    def read(self, params: tuple[Var, ...], query: Query, skipped: int = 0) -> Plan:
-        """How to find the entries of ``query`` for given ``params``: as if these were an event."""
-        if not is_safe(query, {param.name for param in params}):
-            raise CannotCompile(f"the answer is not bound by what is stored: {query}")
-        monomials = [apart(monomial, params, self.names) for monomial in query.monomials]
-        statements = [self.statement("", monomial, params, (), "rows") for monomial in monomials]
-        return Plan(params, share_slices(statements), skipped)
-
-    def stored(self, query: Query, role: str, why: str, ordered: bool = False) -> Stored:
+    def stored(self, query: Query, role: str, why: str, order_: Order = "") -> Stored:
         """The map that holds ``query``, made if there is none yet, and where in it the query's measures stand."""
         reduced = tuple(without_implied(monomial, self.tables) for monomial in query.monomials)
-        query, order = in_order(Query(query.keys, reduced, query.width), ordered)
+        query, order = in_order(Query(query.keys, reduced, query.width), bool(order_))
         split_ = parts(query)
         # A nested map is added to late in a trigger and a component early, so the two are never one.
-        key = (split_.body, ordered, role in NESTED)
+        key = (split_.body, order_, role in NESTED)
         self.wanted[key] = tuple(dict.fromkeys((*self.wanted.get(key, ()), *split_.measures)))
         for candidate in self.by_identity.get(key, []):
             if set(split_.measures) <= set(candidate.weights):
                 return candidate.at(split_.measures, order)
         if not is_safe(query):
-            raise CannotCompile(f"a map needs every key bound by a row: {query}")
-        if ordered and not is_nonnegative(query):
+            raise CannotCompile(unbound(query), CannotCompile.UNBOUND)
+        if not can_be_ordered(query, order_):
             raise CannotCompile(
-                f"min, max and count_distinct of a bag that may have negative counts: {query}"
+                f"values in order, of a bag that may have negative counts: {in_a_line(query)}",
+                CannotCompile.NEGATIVE,
             )
         if len(self.maps) >= self.most:
-            raise CannotCompile(f"more than {MOST_MAPS} maps")
+            raise CannotCompile(f"it would take more than {MOST_MAPS} maps", CannotCompile.CAP)
         weights = tuple(dict.fromkeys((*self.known.get(key, ()), *split_.measures)))
         return self.make(key, split_, weights, query, role, why).at(split_.measures, order)
 
@@ -211,7 +181,7 @@ class Compiler:
             for i, m in enumerate(of.monomials)
         )
         whole = Query(query.keys, monomials, len(weights))
-        self.maps[name] = MapDecl(name, whole, role, why, key[1], self.is_positive(whole))
+        self.maps[name] = MapDecl(name, whole, role, why, key[1], is_positive(whole))
         for monomial in monomials:
             self.maintain(name, monomial)
         return made
@@ -238,44 +208,82 @@ class Compiler:
     def follow(self, target: str, monomial: Monomial, name: str, factors: list[Lift | Pointwise]) -> None:
         """What a change of map ``name`` adds to ``monomial``, which reads it in ``factors``."""
         if self.maps[name].ordered and len(factors) > 1:
-            raise CannotCompile("two ordered aggregates of one map in one product")
+            raise CannotCompile("min or max of one bag twice in one condition or row", CannotCompile.TWICE)
         for chosen in subsets(factors):
             event = self.event(name, chosen[0])
-            steps, times = zip(*(self.flipped(factor, event) for factor in chosen), strict=True)
-            matches = [(self.nested_map(f).arranged(f.args), event.keys) for f in chosen]
-            computed = frozenset(factor.var.name for factor in chosen if isinstance(factor, Lift))
-            delta = replaced(monomial, chosen, matches, times, computed)
-            if delta is not None:
-                given = (*event.keys, *event.old, *event.new)
-                statement = self.statement(target, delta, given, steps, "aux")
-                if not adds_zero(statement):
-                    self.events.setdefault(name, []).append((event, statement))
+            statement = self.passed_on(target, monomial, event, chosen)
+            if statement is not None and not adds_zero(statement):
+                self.events.setdefault(name, []).append((event, statement))
+
+    def passed_on(
+        self, target: str, monomial: Monomial, event: Event, chosen: Sequence[Lift | Pointwise]
+    ) -> Statement | None:
+        """What ``event`` adds to ``monomial`` where just the ``chosen`` factors change with it."""
+        times = [Var(self.fresh("flip" if isinstance(f, Pointwise) else "sign"), INT) for f in chosen]
+        matches = [(self.nested_map(f).arranged(f.args), event.keys[: len(f.args)]) for f in chosen]
+        tests = [
+            Test(call(bound.operator, event.keys[-1], bound.term))
+            for factor in chosen
+            if isinstance(factor, Lift)
+            for bound in factor.bounds
+        ]
+        computed = frozenset(factor.var.name for factor in chosen if isinstance(factor, Lift))
+        # What the factors are read by goes along with the keys, and is renamed as they are.
+        carried = (*monomial.keys, *(term for factor in chosen for term in _read_by(factor)))
+        whole = Monomial(carried, monomial.weights, (*monomial.factors, *tests))
+        delta = replaced(whole, chosen, matches, times, computed)
+        if delta is None:
+            return None
+        terms = list(delta.keys[len(monomial.keys) :])
+        steps = [
+            step
+            for factor, var in zip(chosen, times, strict=True)
+            for step in self.flipped(factor, event, var, [terms.pop(0) for _ in _read_by(factor)])
+        ]
+        given = (*event.keys, *event.old, *event.new)
+        return self.statement(target, delta, given, steps, "aux", len(monomial.keys))
 
     def event(self, name: str, factor: Lift | Pointwise) -> Event:
         decl = self.maps[name]
-        if decl.ordered and isinstance(factor, Lift):
+        if decl.order == "values" and isinstance(factor, Lift):
             keys = tuple(Var(f"·{name}_k{i}", k.type) for i, k in enumerate(decl.columns[:-1]))
-            old, new = Var(f"·{name}_old", factor.var.type), Var(f"·{name}_new", factor.var.type)
+            # Several aggregates may read one map, each with its own before and after.
+            read = f"·{name}_{factor.aggregate}"
+            old, new = (Var(f"{read}_{when}", factor.var.type) for when in ("old", "new"))
             return Event(keys, (old,), (new,), factor.aggregate)
         keys = tuple(Var(f"·{name}_k{i}", k.type) for i, k in enumerate(decl.columns))
         old_cells = tuple(Var(f"·{name}_old{i}", INT) for i in range(decl.width))
         new_cells = tuple(Var(f"·{name}_new{i}", INT) for i in range(decl.width))
         return Event(keys, old_cells, new_cells)
 
-    def flipped(self, factor: Lift | Pointwise, event: Event) -> tuple[Step, Var]:
-        """The step that turns an event into a change of ``factor``, and what it multiplies by."""
-        places = (0,) if event.aggregate else self.nested_map(factor).measures
-        new, old = (tuple(cells[i] for i in places) for cells in (event.new, event.old))
+    def flipped(
+        self, factor: Lift | Pointwise, event: Event, times: Var, read_by: Sequence[Term]
+    ) -> list[Step]:
+        """The steps that turn an event into a change of ``factor``, with ``times`` for what it multiplies by."""
+        found = self.nested_map(factor)
+        places = (0,) if event.aggregate else found.measures
+        new, old = (tuple[Term, ...](cells[i] for i in places) for cells in (event.new, event.old))
         if isinstance(factor, Pointwise):
-            var = Var(self.fresh("flip"), INT)
-            return Combine(var, factor.operator, new, old), var
-        sign = Var(self.fresh("sign"), INT)
-        return Both(factor.var, sign, factor.aggregate, new, old), sign
+            return [Combine(times, factor.operator, new, old)]
+        if not factor.bounds:
+            return [Both(factor.var, times, factor.aggregate, new, old)]
+        # One entry changes, and with it the sums over all ranges that it lies in.
+        totals, group = self.counts_of(found), read_by[: len(factor.args)]
+        bounds = tuple(
+            Bound(bound.operator, term)
+            for bound, term in zip(factor.bounds, read_by[len(group) :], strict=True)
+        )
+        before = tuple[Term, ...](totals[i] for i in places)
+        after = tuple[Term, ...](
+            call("+", total, call("-", n, o)) for total, n, o in zip(before, new, old, strict=True)
+        )
+        read = Range(found.name, found.arranged(tuple(group)), bounds, totals)
+        return [read, Both(factor.var, times, factor.aggregate, after, before)]
 
     def nested_map(self, factor: Lift | Pointwise) -> Stored:
         if isinstance(factor, Lift):
-            ordered = factor.aggregate in ORDERED
-            return self.stored(factor.query, "lift", f"{factor.aggregate} reads it", ordered)
+            order: Order = "sums" if factor.bounds else "values" if is_ordered(factor.aggregate) else ""
+            return self.stored(factor.query, "lift", f"{factor.aggregate} reads it", order)
         return self.stored(factor.query, "count", f"{factor.operator} reads it")
 
     def statement(
@@ -285,17 +293,22 @@ class Compiler:
         given: tuple[Var, ...],
         before: Sequence[Step],
         role: str,
+        arity: int | None = None,
     ) -> Statement:
-        """``monomial`` as a loop nest that starts from ``given`` and adds to ``target``."""
+        """``monomial`` as a loop nest that starts from ``given`` and adds to ``target``.
+
+        The first ``arity`` of its keys are the target's; those behind are used by the steps ``before``.
+        """
         monomial = without_implied(monomial, self.tables)
         known = frozenset(var.name for var in given)
         bound = known | frozenset(var.name for step in before for var in binds(step))
-        pieces = split(monomial, bound, self.tables, self.store)
+        moving = frozenset(s.var.name for s in before if isinstance(s, Both))
+        pieces = split(monomial, bound, self.tables, self.storing, moving)
         steps, weights = list(before), list(pieces.weights)
         for component in pieces.stored:
-            found = self.stored(component.query, role, component.why)
+            found = self.stored(component.query, role, component.why, "sums" if component.bounds else "")
             counts = self.counts_of(found)
-            steps.append(Find(found.name, found.arranged(component.query.keys), (), counts))
+            steps.append(_read(component, found, counts))
             weights = [
                 _times(counts[found.measures[i]], w) for i, w in zip(component.measures, weights, strict=True)
             ]
@@ -308,8 +321,9 @@ class Compiler:
         try:
             ordered = plan(steps, known, keys)
         except Unplannable as error:
-            raise CannotCompile(str(error)) from error
-        return renamed(Statement(target, monomial.keys, tuple(weights), ordered), given, self.columns())
+            raise CannotCompile(str(error), CannotCompile.UNBOUND) from error
+        whole = Statement(target, monomial.keys[:arity], tuple(weights), ordered)
+        return renamed(whole, given, self.columns())
 
     def columns(self) -> dict[str, Sequence[Var]]:
         """What the columns of every source are called."""
@@ -328,9 +342,10 @@ class Compiler:
             case Unnest(bag, pattern):
                 count = Var(self.fresh("n"), INT)
                 return [Each(bag, pattern, count)], count
-            case Lift(var, aggregate, _, args):
+            case Lift(var, aggregate, _, args, _):
                 found = self.nested_map(factor)
-                return [Measure(var, aggregate, found.name, found.arranged(args), found.measures)], None
+                group = found.arranged(args)
+                return [Measure(var, aggregate, found.name, group, found.measures, factor.bounds)], None
             case Pointwise(operator, _, args):
                 found = self.nested_map(factor)
                 counts = self.counts_of(found)
@@ -341,35 +356,19 @@ class Compiler:
     def counts_of(self, found: Stored) -> tuple[Var, ...]:
         return tuple(Var(self.fresh("n"), INT) for _ in found.weights)
 
-    def is_positive(self, query: Query) -> bool:
-        """Whether a count of zero means that there are no rows, also between two statements of one trigger.
 
-        Every monomial adds to the count, and what one row adds comes in one piece: no table twice, no nested map.
-        """
-        return all(_is_plain(monomial) for monomial in query.monomials)
-
-
-def is_nonnegative(query: Query) -> bool:
-    """Whether no count of ``query`` is negative while the tables are bags."""
-    return all(
-        isinstance(m.weights[0], Const) and m.weights[0].value >= 0 and _has_nonnegative_factors(m)
-        for m in query.monomials
-    )
+def _read(component: Component, found: Stored, counts: tuple[Var, ...]) -> Find | Range:
+    keys = component.query.keys
+    if component.bounds:
+        return Range(found.name, found.arranged(keys[:-1]), component.bounds, counts)
+    return Find(found.name, found.arranged(keys), (), counts)
 
 
-def _has_nonnegative_factors(monomial: Monomial) -> bool:
-    return all(
-        factor.operator not in ("min", "max") or is_nonnegative(factor.query)
-        for factor in monomial.factors
-        if isinstance(factor, Pointwise)
-    )
-
-
-def _is_plain(monomial: Monomial) -> bool:
-    tables = [factor.name for factor in monomial.factors if isinstance(factor, Atom)]
-    nested = any(isinstance(factor, Lift | Pointwise) for factor in monomial.factors)
-    counts = isinstance(monomial.weights[0], Const) and monomial.weights[0].value > 0
-    return counts and not nested and len(tables) == len(set(tables))
+def _read_by(factor: Lift | Pointwise) -> tuple[Term, ...]:
+    """What says which part of its query a bounded lift reads."""
+    if isinstance(factor, Lift) and factor.bounds:
+        return (*factor.args, *(bound.term for bound in factor.bounds))
+    return ()
 
 
 def adds_zero(statement: Statement) -> bool:

@@ -12,31 +12,43 @@ Law (9): whether a component is stored or read from its tables does not change w
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import assert_never
 
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Call, Term, Var
 from nestling.calculus.traverse import walk
-from nestling.calculus.types import INT
+from nestling.calculus.types import INT, Scalar
 from nestling.calculus.typing import term_type
-from nestling.program.flat import Atom, Factor, Monomial, Query, Test
+from nestling.program.flat import Atom, Bound, Factor, Lift, Monomial, Query, Test
 from nestling.program.statements import TableDecl
 from nestling.program.traverse import factor_terms, factor_vars, term_vars
+from nestling.transform.cost.statistics import Statistics
+from nestling.transform.lower.bounds import bound_of, one_range
 from nestling.transform.lower.conditions import is_total
+from nestling.transform.viewlet.storing import Storing
 
 Tables = Mapping[str, TableDecl]
 Names = frozenset[str]
-Store: TypeAlias = Literal["auto", "full", "counts"]
+
+#: So many rows of a table are as good as a map: the orders of a customer, the lines of an order.
+FAN_OUT = 16
+
+#: What the column of a map in order is called, where it is computed.
+AT = "·at"
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A component worth a map: its query, and which measure each weight of the monomial takes from it."""
+    """A component worth a map: its query, and which measure each weight of the monomial takes from it.
+
+    With ``bounds``: of the entries whose last key is within them, summed.
+    """
 
     query: Query
     measures: tuple[int, ...]
     why: str
+    bounds: tuple[Bound, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -48,11 +60,12 @@ class Split:
     weights: tuple[Term, ...]
 
 
-def split(monomial: Monomial, known: Names, tables: Tables, store: Store = "auto") -> Split:
-    """The components of ``monomial`` once ``known`` are bound; ``store`` is the materialisation knob.
+def split(
+    monomial: Monomial, known: Names, tables: Tables, storing: Storing, moving: Names = frozenset()
+) -> Split:
+    """The components of ``monomial`` once ``known`` are bound, those to store by the rule of ``storing``.
 
-    ``"auto"`` stores what its tables do not answer as well, ``"full"`` stores every component that is not a table as
-    it stands, ``"counts"`` none: it reads the tables, and only aggregates and counts have maps.
+    ``moving`` are the variables that hold an aggregate.
     """
     atoms = [factor for factor in monomial.factors if isinstance(factor, Atom)]
     rest = [factor for factor in monomial.factors if not isinstance(factor, Atom)]
@@ -60,14 +73,26 @@ def split(monomial: Monomial, known: Names, tables: Tables, store: Store = "auto
     stored: list[Stored] = []
     direct: list[Factor] = []
     groups = components(atoms, known)
+    moving |= frozenset(factor.var.name for factor in rest if isinstance(factor, Lift))
+    bounding: Names = frozenset()
     for group in groups:
         others = [factor for other in groups if other is not group for factor in other]
         own = factor_vars(*group)
         tests = [f for f in rest if isinstance(f, Test) and factor_vars(f) <= own and factor_vars(f) - known]
         outside = [factor for factor in rest if factor not in tests]
-        used = known | factor_vars(*others, *outside) | term_vars(*monomial.keys)
+        around = known | factor_vars(*others) | term_vars(*monomial.keys) | bounding
+        ranged = None
+        if not _finds_anyhow(storing, group, known, tables):
+            ranged = _ranged(group, tests, outside, around, weights, known, moving)
+        if ranged is not None:
+            made, weights, gone = ranged
+            rest = [factor for factor in outside if factor not in gone]
+            bounding |= term_vars(*(bound.term for bound in made.bounds))
+            stored.append(made)
+            continue
+        used = around | factor_vars(*outside)
         needed = used | _weight_vars(weights)
-        if _reads_tables(store, group, bool(tests), known, needed, tables):
+        if _reads_tables(storing, group, bool(tests), known, needed, tables):
             direct += group
             continue
         made, weights = _store(group, tests, own, used, weights)
@@ -76,16 +101,79 @@ def split(monomial: Monomial, known: Names, tables: Tables, store: Store = "auto
     return Split(tuple(stored), (*direct, *rest), tuple(map(_product, weights)))
 
 
+def _ranged(
+    group: list[Atom], tests: Sequence[Factor], outside: Sequence[Factor], around: Names,
+    weights: list[list[Term]], known: Names, moving: Names,
+) -> tuple[Stored, list[list[Term]], list[Factor]] | None:  # fmt: skip
+    """``group`` summed below or above a bound, where a comparison is all that is wanted of some column."""
+    own = factor_vars(*group)
+    by_column: dict[Term, list[tuple[Factor, Bound]]] = {}
+    for factor in outside:
+        if isinstance(factor, Test) and (found := bound_of(factor.test, own - known)) is not None:
+            by_column.setdefault(found[0], []).append((factor, found[1]))
+    for column, pairs in by_column.items():
+        bounds = one_range([bound for _, bound in pairs])
+        gone: list[Factor] = [factor for factor, _ in pairs]
+        kept = [factor for factor in outside if factor not in gone]
+        used = around | factor_vars(*kept)
+        if bounds is None or term_vars(column) & used:
+            continue
+        null = [Test(call("not", call("is_null", column)))] if _may_be_null(column) else []
+        made, left = _store(group, [*tests, *null], own, used, weights, column)
+        groups = term_vars(*made.query.keys[:-1])
+        # A slice that a moving bound divides is gone through only between where the bound was and is.
+        slides = groups and term_vars(*(bound.term for bound in bounds)) & moving
+        if groups <= known and not slides and not term_vars(column) & _weight_vars(left):
+            return replace(made, bounds=bounds), left, gone
+    return None
+
+
+def _finds_anyhow(storing: Storing, group: list[Atom], known: Names, tables: Tables) -> bool:
+    """Whether the rows of ``group`` are looked up in their tables, however few of them are wanted."""
+    few = storing.rule == "slices" and _finds_few(group, known, tables, storing.statistics)
+    return storing.rule == "none" or few or _chained(group, known, tables)
+
+
+def _may_be_null(term: Term) -> bool:
+    type_ = term_type(term)
+    return isinstance(type_, Scalar) and type_.nullable
+
+
 def _reads_tables(
-    store: Store, group: list[Atom], tested: bool, known: Names, needed: Names, tables: Tables
+    storing: Storing, group: list[Atom], tested: bool, known: Names, needed: Names, tables: Tables
 ) -> bool:
-    match store:
-        case "counts":
+    match storing.rule:
+        case "none":
             return True
-        case "full":
+        case "every":
             return len(group) == 1 and not tested and factor_vars(*group) <= needed
-        case "auto":
+        case "keys":
             return reads_directly(group, tested, known, needed, tables)
+        case "slices":
+            return reads_directly(group, tested, known, needed, tables) or _finds_few(
+                group, known, tables, storing.statistics
+            )
+        case _:
+            assert_never(storing.rule)
+
+
+def _finds_few(group: list[Atom], known: Names, tables: Tables, statistics: Statistics) -> bool:
+    """Whether the rows of ``group`` that go with what is known are few: no more than a foreign key leads to.
+
+    Where they are, a map saves little on this event, and costs its upkeep on every other.
+    """
+    pending, bound, found = list(group), known, 1.0
+    while pending:
+        slices = [(statistics.slice(tables[a.name], _positions(a, bound)), a) for a in pending]
+        rows, best = min(slices, key=lambda entry: entry[0])
+        found *= max(rows, 1.0)
+        bound |= factor_vars(best)
+        pending = [atom for atom in pending if atom is not best]
+    return found <= FAN_OUT
+
+
+def _positions(atom: Atom, bound: Names) -> tuple[int, ...]:
+    return tuple(i for i, arg in enumerate(atom.args) if term_vars(arg) <= bound)
 
 
 def components(atoms: Sequence[Atom], known: Names) -> list[list[Atom]]:
@@ -137,8 +225,14 @@ def _keeps_key(atom: Atom, used: Names, tables: Tables) -> bool:
 
 
 def _store(
-    group: list[Atom], tests: Sequence[Factor], own: Names, used: Names, weights: list[list[Term]]
+    group: list[Atom],
+    tests: Sequence[Factor],
+    own: Names,
+    used: Names,
+    weights: list[list[Term]],
+    column: Term | None = None,
 ) -> tuple[Stored, list[list[Term]]]:
+    """A map of ``group``, by what is ``used`` of it; in order of ``column``, if there is one."""
     inside = [
         [
             f
@@ -149,12 +243,14 @@ def _store(
     ]
     left = [[f for f in factors if f not in i] for factors, i in zip(weights, inside, strict=True)]
     keys = _vars_of(group, own & (used | _weight_vars(left)))
+    last = () if column is None else (Var(AT, term_type(column)),)
     measures = list(dict.fromkeys(_product(factors) for factors in inside))
     if any(term_type(measure) != INT for measure in measures) and const(1) not in measures:
         measures.insert(0, const(1))
     indexes = tuple(measures.index(_product(factors)) for factors in inside)
-    monomial = Monomial(keys, tuple(measures), (*group, *tests))
-    return Stored(Query(keys, (monomial,), len(measures)), indexes, _why(group, tests)), left
+    by = keys if column is None else (*keys, column)
+    monomial = Monomial(by, tuple(measures), (*group, *tests))
+    return Stored(Query((*keys, *last), (monomial,), len(measures)), indexes, _why(group, tests)), left
 
 
 def _why(group: list[Atom], tests: Sequence[Factor]) -> str:

@@ -13,8 +13,19 @@ from typing import Any, assert_never
 from nestling.calculus.terms import Term, Var
 from nestling.calculus.traverse import Names, walk
 from nestling.program.flat import Monomial
-from nestling.program.statements import Assign, Both, Check, Combine, Each, Find, Measure, Statement, Step
-from nestling.program.traverse import factor_terms, substitute, substitute_term
+from nestling.program.statements import (
+    Assign,
+    Both,
+    Check,
+    Combine,
+    Each,
+    Find,
+    Measure,
+    Range,
+    Statement,
+    Step,
+)
+from nestling.program.traverse import factor_terms, substitute, substitute_bounds, substitute_term
 
 #: The columns of every table and map, by name.
 Columns = Mapping[str, Sequence[Var]]
@@ -62,8 +73,13 @@ def _step(step: Step, by: dict[str, Term], names: Names, columns: Columns) -> St
             return Find(
                 source, all_of(args), known, tuple(new(c, f"{source}.n{i}") for i, c in enumerate(counts))
             )
-        case Measure(var, aggregate, source, args, measures):
-            return Measure(new(var, f"{source}.{aggregate}"), aggregate, source, all_of(args), measures)
+        case Range(source, args, bounds, counts):
+            inner = substitute_bounds(bounds, by)
+            named = tuple(new(c, f"{source}.n{i}") for i, c in enumerate(counts))
+            return Range(source, all_of(args), inner, named)
+        case Measure(var, aggregate, source, args, measures, bounds):
+            inner, all_args = substitute_bounds(bounds, by), all_of(args)
+            return Measure(new(var, f"{source}.{aggregate}"), aggregate, source, all_args, measures, inner)
         case Combine(var, operator, counts, minus):
             return Combine(new(var, operator), operator, all_of(counts), all_of(minus))
         case Both(var, sign, aggregate, now, before):

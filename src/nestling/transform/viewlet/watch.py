@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 
-from nestling.calculus.build import call, leaves
+from nestling.calculus.build import call
 from nestling.calculus.terms import InL, Term, Var
 from nestling.calculus.types import ELEMENT, Bag, Path, Record, Type, flat_type
 from nestling.program.flat import Atom, Monomial, Query
@@ -20,6 +20,7 @@ from nestling.program.statements import TableDecl
 from nestling.program.traverse import substitute
 from nestling.transform.lower.unify import unify
 from nestling.transform.lower.view import Definition, FlatView, shape_of
+from nestling.transform.viewlet.domains import environment
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def _elements(
 
 
 def _defined(outer: Monomial, label: InL, definition: Definition) -> Iterator[Monomial]:
-    values = [leaf for arg in label.args for leaf in _columns(arg)]
+    values = [leaf for arg in label.args for leaf in environment(arg)]
     params = {p.name: value for p, value in zip(definition.params, values, strict=True)}
     for monomial in definition.query.monomials:
         # Lowering names variables apart across a whole view, so the two share none but the parameters.
@@ -105,16 +106,6 @@ def _defined(outer: Monomial, label: InL, definition: Definition) -> Iterator[Mo
         joined = unify(Monomial(keys, weights, (*outer.factors, *inner.factors)))
         if joined is not None:
             yield joined
-
-
-def _columns(term: Term) -> Iterator[Term]:
-    """The columns of an environment; a label of the query stands for its own environment's."""
-    for leaf in leaves(term):
-        if isinstance(leaf, InL):
-            for arg in leaf.args:
-                yield from _columns(arg)
-        else:
-            yield leaf
 
 
 def _dictionary(monomial: Monomial, label: Term, tables: Mapping[str, TableDecl]) -> str:

@@ -1,0 +1,79 @@
+"""What a nested query is keyed by and sums: the powers of a value, its place in an order, a bounded column.
+
+Law: an aggregate of a bag is read off the sums, or off the values in order, that these monomials add up to.
+"""
+
+from __future__ import annotations
+
+from nestling.calculus.build import call, const
+from nestling.calculus.terms import Term, Tuple, Var
+from nestling.calculus.traverse import Names
+from nestling.calculus.types import BOOL, Scalar, Type
+from nestling.calculus.typing import term_type
+from nestling.program.flat import ORDERED, Bound, Factor, Monomial, Test
+from nestling.program.traverse import factor_vars, term_vars
+from nestling.transform.lower.bounds import bound_of, one_range
+
+
+def powers_of(aggregate: str, element: Type) -> tuple[int, ...]:
+    """The powers of the value that an aggregate sums; the zeroth is the count.
+
+    An exact sum needs no count: where it is zero, a missing entry says the same.
+    """
+    match aggregate, element:
+        case "sum", Scalar("int" | "decimal"):
+            return (1,)
+        case (("sum" | "avg"), _):
+            return (0, 1)
+        case (("var" | "stdev"), _):
+            return (0, 1, 2)
+    return (0,)
+
+
+def measured(
+    aggregate: str, powers: tuple[int, ...], value: Term, sign: int, factors: tuple[Factor, ...]
+) -> Monomial:
+    """``value`` as ``aggregate`` wants it: itself a key, or its powers summed."""
+    if aggregate in ORDERED:
+        return Monomial((value,), (const(sign),), factors)
+    weights: list[Term] = [const(sign)]
+    for _ in range(max(powers)):
+        weights.append(call("*", weights[-1], value))
+    return Monomial((), tuple(weights[power] for power in powers), factors)
+
+
+def place_of(columns: list[Term]) -> Tuple:
+    """``columns`` as Python compares them in our order: a column that may be null says first whether it is there."""
+    parts: list[tuple[str, Term]] = []
+    for i, column in enumerate(columns):
+        type_ = term_type(column)
+        if isinstance(type_, Scalar) and type_.nullable:
+            parts.append((f"there{i}", call("not", call("is_null", column))))
+        parts.append((f"column{i}", column))
+    return Tuple(tuple(parts))
+
+
+def place_pattern(columns: tuple[Var, ...], names: Names) -> Tuple:
+    """The same of variables, to match it with."""
+    fields = place_of(list(columns)).fields
+    found = ((n, item if isinstance(item, Var) else Var(names.fresh(n), BOOL)) for n, item in fields)
+    return Tuple(tuple(found))
+
+
+def within(monomial: Monomial, outer: frozenset[str]) -> tuple[Monomial, tuple[Bound, ...]] | None:
+    """``monomial`` keyed by the column that its comparisons with ``outer`` variables bound, and the bounds."""
+    inside = factor_vars(*monomial.factors) - outer
+    tests = [f for f in monomial.factors if isinstance(f, Test)]
+    pairs = [(f, bound_of(f.test, inside)) for f in tests if term_vars(f.test) & outer]
+    found = [(test, *pair) for test, pair in pairs if pair is not None and term_vars(pair[1].term) & outer]
+    columns = {column for _, column, _ in found}
+    bounds = one_range([bound for _, _, bound in found])
+    if len(columns) != 1 or bounds is None:
+        return None
+    (column,) = columns
+    rest = [f for f in monomial.factors if not any(f is test for test, _, _ in found)]
+    # A null is on neither side of a bound.
+    type_ = term_type(column)
+    if isinstance(type_, Scalar) and type_.nullable:
+        rest.append(Test(call("not", call("is_null", column))))
+    return Monomial((*monomial.keys, column), monomial.weights, tuple(rest)), bounds
