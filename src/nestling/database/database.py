@@ -45,7 +45,15 @@ class Database:
     [Row(name='Drive', _1=['Drive', 'Jarhead']), Row(name='Jarhead', _1=['Drive', 'Jarhead'])]
     """
 
-    def __init__(self, path: str | Path | None = None) -> None:
+    def __new__(cls, path: str | Path | None = None, *, spark: Any = None) -> Database:
+        """With ``spark``, a database whose work and state are Spark's, in the folder ``path``."""
+        if spark is not None and cls is Database:
+            from nestling.database.spark import SparkDatabase
+
+            return super().__new__(SparkDatabase)
+        return super().__new__(cls)
+
+    def __init__(self, path: str | Path | None = None, *, spark: Any = None) -> None:
         self.state = State()
         self.version = 0
         self.last_refresh = Refresh(0, 0.0, 0, 0)
@@ -339,6 +347,12 @@ class Database:
     def stats(self) -> dict[str, dict[str, Any]]:
         """Per view: rows, entries and rough bytes of its maps, statements per row of each table it follows."""
         return {name: self.state.stats(name) for name in self.views}
+
+    def explain(self, view: str, format: str = "text", code: bool = False) -> str:
+        """How a view is kept, and what that costs."""
+        from nestling.database.explain import explain
+
+        return explain(self.state, view, format, code)
 
     def verify(self) -> None:
         """Verify every view."""

@@ -45,9 +45,9 @@ class Durable:
         """Bring ``state`` to where the file is."""
         for kind, name, text in self.store.definitions():
             if kind == "table":
-                state.tables[name] = _table(name, text)
+                state.tables[name] = read_table(name, text)
             else:
-                state.define(_view(name, text, state))
+                state.define(read_view(name, text, state))
                 self.constraints |= {name} if kind == "constraint" else set()
         state.install()
         at, rows = self.store.read_snapshot()
@@ -64,7 +64,7 @@ class Durable:
             contents.setdefault(name, {})[decode(key)] = decode(payload)
         for name in state.engine.program.tables:
             state.engine.load_table(name, contents.get(f"table {name}", {}))
-        maps = {name: _map_name(decl) for name, decl in state.engine.program.maps.items()}
+        maps = {name: map_name(decl) for name, decl in state.engine.program.maps.items()}
         if not contents:
             return
         if all(f"made {stored}" in contents for stored in maps.values()):
@@ -76,7 +76,7 @@ class Durable:
 
     def define(self, kind: str, definition: TableDef | ViewDef, state: State) -> None:
         """Store a definition, and all there is under it."""
-        text = _table_text(definition) if isinstance(definition, TableDef) else _view_text(definition)
+        text = table_text(definition) if isinstance(definition, TableDef) else view_text(definition)
         with self.store.transaction():
             self.store.put_definition(kind, definition.name, text)
             self._snapshot(state)
@@ -111,14 +111,14 @@ def _contents(state: State) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
     for name, decl in state.engine.program.maps.items():
         if decl.role == "watch":
             continue
-        stored = _map_name(decl)
+        stored = map_name(decl)
         # Said of every map, so that an empty one is told from one that was not kept.
         yield f"made {stored}", iter([(encode(0), encode(0))])
         cells = state.engine.cells(name).items()
         yield stored, ((encode(key), encode(cell)) for key, cell in cells)
 
 
-def _map_name(decl: Any) -> str:
+def map_name(decl: Any) -> str:
     """A name that depends on what the map holds, and not on how it is called."""
     return "map " + blake2b(repr(identity(decl)).encode(), digest_size=16).hexdigest()
 
@@ -136,19 +136,19 @@ def largest_number(state: State) -> int:
     return max((int(label[1:]) for label in labels if re.fullmatch(r"#[0-9]+", label)), default=-1)
 
 
-def _table_text(table: TableDef) -> str:
+def table_text(table: TableDef) -> str:
     return json.dumps({
         "record": _type_json(table.record), "key": table.key,
         "references": table.references, "append_only": table.append_only,
     })  # fmt: skip
 
 
-def _view_text(view: ViewDef) -> str:
+def view_text(view: ViewDef) -> str:
     text = show(view.query, width=WIDTH)
     return json.dumps({"query": text, "refresh": view.refresh, "store": view.store})
 
 
-def _table(name: str, text: str) -> TableDef:
+def read_table(name: str, text: str) -> TableDef:
     stored = _loaded(text, name)
     record = _json_type(stored["record"])
     if not isinstance(record, Record):
@@ -157,7 +157,7 @@ def _table(name: str, text: str) -> TableDef:
     return TableDef(name, record, tuple(stored["key"]), references, stored["append_only"])
 
 
-def _view(name: str, text: str, state: State) -> ViewDef:
+def read_view(name: str, text: str, state: State) -> ViewDef:
     stored = _loaded(text, name)
     catalog = {table.name: Bag(table.record) for table in state.tables.values()}
     try:

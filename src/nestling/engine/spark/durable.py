@@ -33,6 +33,8 @@ class Durable:
     ) -> None:
         self.lake, self.session, self.layouts, self.keys = lake, session, layouts, keys
         self._numbers = count()
+        #: What was stored with the last change.
+        self.note: Mapping[str, Any] = lake.manifest.note
 
     def load(self) -> dict[str, Stored]:
         """What is stored, of the sources that the lake has."""
@@ -50,8 +52,6 @@ class Durable:
                 tables = recent.get(key)
                 found[name] = Stored(self.parts(name, relation), pa.concat_tables(tables) if tables else None)
         return found
-
-    note: Mapping[str, Any] = {}
 
     def parts(self, name: str, relation: Relation) -> tuple[Part, ...]:
         if not relation.files:

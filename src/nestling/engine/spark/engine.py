@@ -11,9 +11,10 @@ from nestling.engine.protocol import Batch, Row, consolidated, inner_first
 from nestling.engine.spark.batch import arrow, difference, restricted, run_batch
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.durable import Durable
+from nestling.engine.spark.frames import frame
 from nestling.engine.spark.plans import plan_layout, plan_sql
 from nestling.engine.spark.refuse import check_program
-from nestling.engine.spark.relations import joins_text, summed
+from nestling.engine.spark.relations import joins_text, nothing, summed
 from nestling.engine.spark.session import own_session, python_errors
 from nestling.engine.spark.state import Moment, Stored, register, register_frame
 from nestling.engine.spark.statements import Given
@@ -61,29 +62,34 @@ class SparkEngine:
         return moment
 
     def _build(self, maps: Set[str]) -> None:
-        """Compute ``maps`` from the tables, in bulk: each table is one change that comes to empty ones."""
-        assert self.durable is not None
+        """Compute ``maps`` from the tables."""
+        scratch = self._computed(self.now, maps)
+        self.now.stored |= {name: scratch.stored[name] for name in maps}
+
+    def _computed(self, moment: Moment, maps: Set[str]) -> Moment:
+        """``maps`` of the tables of ``moment``, in bulk: each table is one change that comes to empty ones."""
         scratch = self._empty()
         kept = set(needed(self.program, sorted(maps)))
+        sink = self.durable.write if self.durable is not None else None
         for name in inner_first(self.program):
-            if self.now.stored[name].rows:
-                rows = self.session.sql(summed(self.now.raw(name), self.layouts[name]))
-                part = register_frame(rows, self.now.stored[name].rows)
-                run_batch(scratch, restricted(self.program.triggers[name], kept), part, self.durable.write)
-        self.now.stored |= {name: scratch.stored[name] for name in maps}
+            if moment.stored[name].rows:
+                rows = self.session.sql(summed(moment.raw(name), self.layouts[name]))
+                part = register_frame(rows, moment.stored[name].rows)
+                run_batch(scratch, restricted(self.program.triggers[name], kept), part, sink)
+        return scratch
 
     def _table(self, name: str, rows: Iterable[Row]) -> Any:
         return arrow_table(self.layouts[name].columns, rows)
 
     # -- changes
 
-    def apply_batch(self, changes: Batch) -> None:
+    def apply_batch(self, changes: Batch, note: Mapping[str, Any] | None = None) -> None:
         """Add rows to tables, and bring every map up to date: all of it, or nothing."""
         tables = {
             name: self._table(name, ((*row, n) for row, n in consolidated(rows).items()))
             for name, rows in changes.items()
         }
-        self.apply(tables)
+        self.apply(tables, note)
 
     def apply(self, changes: Mapping[str, Any], note: Mapping[str, Any] | None = None) -> None:
         """The same, of Arrow tables that have each row once; ``note`` is stored with it."""
@@ -108,13 +114,9 @@ class SparkEngine:
     def _recomputed(self, changes: Mapping[str, Any]) -> Moment:
         """The moment after ``changes``, its maps by what they differ from those of the tables as they come to be."""
         moment = self.now.next()
-        scratch = self._empty()
         for name, rows in changes.items():
             moment.add(name, rows)
-        for name in inner_first(self.program):
-            rows = arrow(moment, summed(moment.raw(name), self.layouts[name]))
-            if rows.num_rows:
-                run_batch(scratch, self.program.triggers[name], rows)
+        scratch = self._computed(moment, set(self.program.maps))
         for name in self.program.maps:
             new, old = scratch.raw(name), moment.raw(name)
             layout = self.layouts[name]
@@ -160,6 +162,20 @@ class SparkEngine:
     def read(self, view: str) -> ZBag:
         plan = self.program.views[view]
         return ZBag(self._nested(view, self.rows(plan.rows), plan.element))
+
+    def frame(self, view: str) -> Any:
+        """A view as a DataFrame, inner bags as arrays."""
+        return frame(self.program, self.now, view)
+
+    def flat_frame(self, view: str) -> Any:
+        """The flat rows of a view as a DataFrame: ``k0, k1, …``, inner bags as labels, and ``m0``, how often."""
+        plan = self.program.views[view].rows
+        layout = plan_layout(plan)
+        return self.session.sql(plan_sql(plan, layout, self.now, None) or nothing(layout))
+
+    def nested_table(self, name: str, element: Type) -> ZBag:
+        """The rows of a table, their inner bags in them."""
+        return ZBag(self._nested("", list(self.table(name).items()), element))
 
     def find(self, view: str, first: Any) -> ZBag:
         plan = self.program.views[view]

@@ -205,7 +205,7 @@ class _Chain:
                     conditions.append(equal(new[arg.name], here[i]))
                 new.setdefault(arg.name, here[i])
         counts = {count.name: Sql(f"a.m{i}", layout.measures[i]) for i, count in enumerate(step.counts)}
-        rows, merged = self.sources.raw(step.source), not self.is_linear(step)
+        rows, merged = self.sources.raw(step.source), not is_linear(self.body, step)
         if merged:
             rows = self.merged(rows, layout, step)
         elif not step.counts:
@@ -222,7 +222,7 @@ class _Chain:
 
     def range(self, step: Range, later: frozenset[str]) -> None:
         """The entries within bounds, one by one: their sum is a factor of the amounts."""
-        if not self.is_linear(step):
+        if not is_linear(self.body, step):
             raise QueryError(
                 "a condition on a sum of what lies within bounds", hint="Spark has no index of such sums"
             )
@@ -244,16 +244,6 @@ class _Chain:
 
     def hint(self, alias: str) -> str:
         return self.writer.hint(alias)
-
-    def is_linear(self, step: Find | Range) -> bool:
-        """Whether rows may stay unsummed: their measures are factors of the amounts, and nothing else."""
-        if is_change(step.source):
-            return True
-        counts = {count.name for count in step.counts}
-        others = [t for s in self.body.steps if s is not step for t in uses(s)]
-        if self.partial or counts & term_vars(*others, *self.body.keys):
-            return False
-        return all(_is_factor(counts, amount) for amount in self.body.amounts) if counts else True
 
     def groups(self, args: Sequence[Term]) -> str:
         """The distinct values of ``args`` so far."""
@@ -319,6 +309,19 @@ class _Chain:
         selected = ", ".join([*layout.key_names[:-1], f"{value.text} AS m0"])
         every = sums(f"{empty} UNION ALL SELECT {', '.join(layout.names)} FROM ({rows})", layout)
         return f"SELECT {selected} FROM ({every}){by}", Sql("a.m0", value.type)
+
+
+def is_linear(statement: Statement, step: Find | Range) -> bool:
+    """Whether rows may stay unsummed: their measures are factors of the amounts, and nothing else."""
+    if is_change(step.source):
+        return True
+    counts = {count.name for count in step.counts}
+    others = [term for other in statement.steps if other is not step for term in uses(other)]
+    if is_partial(*statement.keys, *statement.amounts, *others, *uses(step)):
+        return False
+    if counts & term_vars(*others, *statement.keys):
+        return False
+    return all(_is_factor(counts, amount) for amount in statement.amounts) if counts else True
 
 
 def product(left: Sql, right: Sql) -> Sql:
