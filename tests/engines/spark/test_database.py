@@ -9,6 +9,8 @@ import pytest
 import nestling as nl
 from nestling.database.database import Database
 from nestling.errors import ChangeError, NestlingError, QueryError
+from nestling.frontend.schema import element_value
+from nestling.values.bag import ZBag
 from tests.engines.suite.cases import NESTED, RELATED, Case
 from tests.engines.suite.test_engines import alike
 
@@ -68,11 +70,30 @@ def test_the_same_moves_have_the_same_answers(opened):
     db.verify()
 
 
+def test_a_view_as_a_frame(opened):
+    """arrays of structs, two levels deep, put together by Spark; flat rows with labels; and how it is kept"""
+    db = opened()
+    declare(db, NESTED, {name: NESTED.views[name] for name in ("by_customer", "biggest", "baskets")})
+    for move in NESTED.moves[:2]:
+        with db.transaction() as change:
+            move(change)
+    for name, view in db.views.items():
+        frame = db.view_df(name)
+        found = ZBag((element_value(view.element, row), 1) for row in frame.collect())
+
+        assert found == view.bag()
+        assert frame.columns == list(view.element.names)
+        assert db.view_df(name, shredded=True).count() == len(view.bag())
+        text = view.explain()
+        assert "the change, broadcast" in text
+        assert "scanned" in text
+
+
 def test_what_is_refused_changes_nothing(opened):
     db = opened()
     declare(db, RELATED, {"related": RELATED.views["related"]})
     db.table("N", {"a": int, "b": int})
-    db.view("ratio", "[n.a // n.b for n in N]", language="python")
+    db.view("ratio", "[sum(n.a // n.b for n in N)]", language="python")
     db.insert("M", [("Drive", "Drama", "Refn"), ("Rush", "Action", "Howard")])
     db.insert("N", [(6, 3), (6, 3)])
     before, version = answers(db), db.version

@@ -25,7 +25,7 @@ def _lines(state: SparkState, view: str) -> Iterator[str]:
     program = state.running.program
     plan = program.views[view]
     read = [s for p in plans(plan) for statement in p.statements for s in reads(statement)]
-    sources = needed(program, read)
+    sources = [name for name in needed(program, read) if not is_change(name)]
     yield f"{view}: Bag({show_type(plan.element)}), kept on Spark"
     yield ""
     yield "Stored"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nestling.calculus.types import FLOAT, INT, Scalar, nullable
+from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.terms import Sql
 from nestling.errors import QueryError
 from nestling.program.flat import ORDERED
@@ -44,6 +45,16 @@ def _refuse(aggregate: str, value: Sql, allowed: Sequence[str]) -> None:
             f"{aggregate} of {name} is not done on Spark as Python does it",
             hint=f"it takes {' or '.join(allowed)}: convert the value, or keep the view embedded",
         )
+
+
+def in_order(layout: Layout) -> Scalar:
+    """The type of the values that a map keeps in order."""
+    type_ = layout.keys[-1]
+    if not isinstance(type_, Scalar):
+        raise QueryError(
+            "sorted(…)[:k] is not on Spark yet", hint="keep the view embedded, or take min or max"
+        )
+    return type_
 
 
 def ordered(aggregate: str, value: str, there: str, type_: Scalar) -> Sql:

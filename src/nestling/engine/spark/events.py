@@ -5,8 +5,8 @@ Of an ordered map, every group with its aggregate before and after. Only what th
 
 from __future__ import annotations
 
-from nestling.calculus.types import INT, Scalar, nullable
-from nestling.engine.spark.aggregates import ordered
+from nestling.calculus.types import INT, nullable
+from nestling.engine.spark.aggregates import in_order, ordered
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.relations import total, touched, zero
 from nestling.engine.spark.terms import Sql
@@ -17,9 +17,7 @@ def event_layout(layout: Layout, aggregate: str) -> Layout:
     """The columns of what changes."""
     if not aggregate:
         return Layout(layout.keys, (*layout.measures, *layout.measures))
-    value = layout.keys[-1]
-    assert isinstance(value, Scalar)
-    type_ = INT if aggregate == "count_distinct" else nullable(value)
+    type_ = INT if aggregate == "count_distinct" else nullable(in_order(layout))
     return Layout(layout.keys[:-1], (type_, type_))
 
 
@@ -59,8 +57,7 @@ def _cells(layout: Layout, summed: str) -> str:
 
 
 def _groups(layout: Layout, aggregate: str, summed: str) -> str:
-    value, type_ = layout.key_names[-1], layout.keys[-1]
-    assert isinstance(type_, Scalar)
+    value, type_ = layout.key_names[-1], in_order(layout)
     old, new = (ordered(aggregate, value, f"{n}0 > 0", type_).text for n in "on")
     selected = ", ".join([*layout.key_names[:-1], f"{old} AS m0", f"{new} AS m1"])
     by = f" GROUP BY {', '.join(layout.key_names[:-1])}" if len(layout.keys) > 1 else ""

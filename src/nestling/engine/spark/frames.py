@@ -136,7 +136,8 @@ class _Frame:
         return self.nested(rows, layout, 1, element, labels)
 
     def collected(self, source: str, label: str) -> str:
-        return f"SELECT {label} AS l, flatten(collect_list(array_repeat(v, {COPIES}))) AS bag FROM {source} GROUP BY {label}"
+        bag = f"flatten(collect_list(array_repeat(v, {COPIES})))"
+        return f"SELECT {label} AS l, {bag} AS bag FROM {source} GROUP BY {label}"
 
 
 def _columns(type_: Type) -> list[Type]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from nestling.calculus.terms import Call, Const, Term, Var
-from nestling.calculus.types import INT, Scalar
-from nestling.engine.spark.aggregates import combined, ordered, read_cell
+from nestling.calculus.types import INT
+from nestling.engine.spark.aggregates import combined, in_order, ordered, read_cell
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.relations import Sources, cleaned, summed, sums, touched, zero
 from nestling.engine.spark.terms import Sql, equal, is_partial, joins, sql
@@ -298,8 +298,7 @@ class _Chain:
 
     def ordered(self, step: Measure, layout: Layout, rows: str, groups: str) -> tuple[str, Sql]:
         """The least, the greatest or the number of the values of every group that is asked for."""
-        type_ = layout.keys[-1]
-        assert isinstance(type_, Scalar)
+        type_ = in_order(layout)
         width = len(layout.keys) - 1
         last = f"CAST(NULL AS {sql_type(type_)}) AS k{width}, 0L AS m0"
         keys = "".join(f"g{i} AS k{i}, " for i in range(width))
