@@ -14,7 +14,7 @@ from nestling.values.bag import ZBag
 from tests.engines.suite.cases import NESTED, RELATED, Case
 from tests.engines.suite.test_engines import alike
 
-Open = Callable[[], Database]
+pytestmark = pytest.mark.xdist_group("spark")
 
 
 @pytest.fixture

@@ -25,6 +25,8 @@ from nestling.values.label import Label
 from tests.draws import draws
 from tests.engines.terms import VARS, environments, scalar, terms
 
+pytestmark = pytest.mark.xdist_group("spark")
+
 SCOPE = {var.name: Sql(f"v{i}", scalar(var.type)) for i, var in enumerate(VARS)}
 NOTHING = {var.name: None for var in VARS}
 

@@ -17,7 +17,7 @@ from tests.engines.suite.cases import CASES, Case
 from tests.engines.suite.engines import embedded, on_spark, reference
 from tests.engines.worlds import flat_view
 
-ENGINES = ("reference", "embedded", "spark")
+ENGINES = ("reference", "embedded", pytest.param("spark", marks=pytest.mark.xdist_group("spark")))
 
 
 def engine_of(kind: str, tables: dict[str, TableDef], views: dict[str, FlatView]) -> Engine:

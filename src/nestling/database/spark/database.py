@@ -93,6 +93,7 @@ class SparkDatabase(Database):
             tables[event.table] = tables.get(event.table, 0) + 1
         statements = self.state.batch_statements(tables)
         self.last_refresh = Refresh(self.version, seconds(), len(events), statements, tables, {})
+        self.state.running.tidy()
 
     # -- reading
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.events import event_layout, event_sql
-from nestling.engine.spark.relations import sums
+from nestling.engine.spark.relations import pruned, sums
 from nestling.engine.spark.session import python_errors
-from nestling.engine.spark.state import Moment, Part, register
+from nestling.engine.spark.state import Moment, Part, few_values, register
 from nestling.engine.spark.statements import Writer
 from nestling.program.batches import change_of
 from nestling.program.statements import Action, Add, Propagate, Statement, Trigger, Write
@@ -32,7 +32,7 @@ def run_batch(moment: Moment, trigger: Trigger, rows: Any, sink: Sink | None = N
     """
     layout = moment.layouts[trigger.table]
     source = change_of(trigger.table)
-    moment.changes[source] = (layout, view_of(moment, rows))
+    seen(moment, source, layout, rows)
     adds = [action for action in trigger.actions if isinstance(action, Add)]
     added = stage(moment, [add.statement for add in adds], sink)
     later = {add.statement.target for add in adds if add.later}
@@ -59,12 +59,15 @@ def propagate(moment: Moment, action: Propagate, collected: dict[str, list[Any]]
     # Several maps may have changed this one; an event sums what they did to a key.
     rows = " UNION ALL ".join(f"SELECT {', '.join(layout.names)} FROM {part.view}" for part in parts)
     change = f"({rows})"
+    stored = moment.raw(action.map)
+    if sink is None and len(changes) == 1 and len(layout.keys) > (action.events[0][0].aggregate != ""):
+        stored = pruned(stored, "k0", few_values(changes[0], layout, 0))
     sources = []
     for aggregate in sorted({event.aggregate for event, _ in action.events}):
-        text = event_sql(layout, aggregate, moment.raw(action.map), change, "" if sink else HINT)
+        text = event_sql(layout, aggregate, stored, change, "" if sink else HINT)
         source = change_of(action.map, aggregate)
         found = sink(source, text) if sink else arrow(moment, text)
-        moment.changes[source] = (event_layout(layout, aggregate), view_of(moment, found))
+        seen(moment, source, event_layout(layout, aggregate), found)
         sources.append((source, found))
     adds = [add for _, adds in action.events for add in adds]
     added = stage(moment, [add.statement for add in adds], sink)
@@ -110,9 +113,17 @@ def view_of(moment: Moment, rows: Any) -> Part:
     return rows if isinstance(rows, Part) else register(moment.session, rows)
 
 
+def seen(moment: Moment, source: str, layout: Layout, rows: Any) -> None:
+    """Let statements see a change."""
+    moment.changes[source] = (layout, view_of(moment, rows))
+    if not isinstance(rows, Part):
+        moment.tables[source] = rows
+
+
 def forget(moment: Moment, source: str, rows: Any) -> None:
     """A change is over; what is in files stays for the table it was added to."""
     _, part = moment.changes.pop(source)
+    moment.tables.pop(source, None)
     if part is not rows:
         moment.session.catalog.dropTempView(part.view)
 

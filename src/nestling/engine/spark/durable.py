@@ -74,13 +74,15 @@ class Durable:
         self.note = note
 
     def write(self, name: str, text: str) -> Part:
-        """The rows of a query as files: what a big change adds to ``name``."""
+        """The rows of a query as files, sorted by key: what a big change adds to ``name``."""
         folder = (
             self.lake.folder(self.keys.get(name, f"passing {name}"))
             / f"rows-{self.lake.epoch}-{next(self._numbers)}"
         )
         with python_errors():
             frame = self.session.sql(text)
+            if name in self.layouts and self.layouts[name].keys:
+                frame = frame.sort(*self.layouts[name].key_names)
             frame.write.mode("overwrite").parquet(str(folder))
         files = self.lake.adopt(folder)
         paths = [str(self.lake.path / file) for file in files]
@@ -127,9 +129,7 @@ class Durable:
 
     def merged(self, name: str, moment: Moment) -> Relation:
         """One base for all there is, sorted by key."""
-        layout = self.layouts[name]
-        order = f" ORDER BY {', '.join(layout.key_names)}" if layout.keys else ""
-        part = self.write(name, f"{summed(moment.raw(name), layout)}{order}")
+        part = self.write(name, summed(moment.raw(name), self.layouts[name]))
         return Relation(part.paths, (), part.rows, 0)
 
 

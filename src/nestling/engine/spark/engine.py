@@ -100,15 +100,23 @@ class SparkEngine:
             moment = self._recomputed(changes)
         if self.durable is not None:
             self.durable.append(note or {}, moment)
+        self.now.drop_views(moment)
         self.now = moment
-        if self.durable is not None and self.durable.is_due(moment):
-            self.now = self.durable.tidy(moment)
+
+    def tidy(self) -> None:
+        """Move changes from the log to files, and sum files, where enough have gathered."""
+        if self.durable is not None and self.durable.is_due(self.now):
+            self.now = self.durable.tidy(self.now)
 
     def _run(self, changes: Mapping[str, Any]) -> Moment:
         moment = self.now.next()
-        for name in inner_first(self.program):
-            if name in changes and changes[name].num_rows:
-                run_batch(moment, self.program.triggers[name], changes[name])
+        try:
+            for name in inner_first(self.program):
+                if name in changes and changes[name].num_rows:
+                    run_batch(moment, self.program.triggers[name], changes[name])
+        except BaseException:
+            moment.drop_views(self.now)
+            raise
         return moment
 
     def _recomputed(self, changes: Mapping[str, Any]) -> Moment:

@@ -36,6 +36,9 @@ class _Empty:
     def is_empty(self, name: str) -> bool:
         return False
 
+    def few(self, name: str, column: int) -> list[str] | None:
+        return None
+
 
 def check_program(program: Program, layouts: Mapping[str, Layout]) -> None:
     """Raise a ``QueryError`` unless all of ``program`` can be written as SQL."""

@@ -23,6 +23,9 @@ class Sources(Protocol):
     def is_empty(self, name: str) -> bool:
         """Whether it is known to have no rows."""
 
+    def few(self, name: str, column: int) -> list[str] | None:
+        """The values in a column of a change, as literals, if they are few and known here."""
+
 
 def nothing(layout: Layout) -> str:
     """A relation without rows."""
@@ -58,6 +61,11 @@ def touched(rows: str, groups: str, on: Sequence[tuple[Sql, Sql]], hint: str) ->
 def joins_text(left: str, right: str, type_: Type) -> str:
     """Two columns of one type are the same."""
     return joins(Sql(left, type_), Sql(right, type_))
+
+
+def pruned(rows: str, key: str, few: list[str] | None) -> str:
+    """``rows`` whose ``key`` is one of ``few``: of files that are sorted by it, most is not read."""
+    return rows if few is None else f"SELECT * FROM ({rows}) WHERE {key} IN ({', '.join(few)})"
 
 
 def zero(type_: Scalar) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.relations import nothing
+from nestling.engine.spark.terms import literal
 from nestling.engine.spark.types import arrow_schema, ddl
 
 _NUMBERS = count()
@@ -57,6 +58,23 @@ def register_frame(frame: Any, rows: int, paths: tuple[str, ...] = ()) -> Part:
     return part
 
 
+#: Up to this many keys are looked up by their values; beyond, a join finds them faster.
+FEW = 100
+
+
+def few_values(table: Any, layout: Layout, column: int) -> list[str] | None:
+    """The distinct values of a column as literals, if they are few and none is null."""
+    import pyarrow.compute as pc
+
+    if table.num_rows > 10 * FEW or column >= table.num_columns:
+        return None
+    distinct = pc.unique(table.column(column))
+    if len(distinct) > FEW or distinct.null_count:
+        return None
+    type_ = layout.keys[column]
+    return [literal(value, type_) for value in distinct.to_pylist()]
+
+
 @dataclass
 class Moment:
     """The sources of a program; ``changes`` are visible beside them while a batch is run."""
@@ -66,11 +84,12 @@ class Moment:
     stored: dict[str, Stored]
     changes: dict[str, tuple[Layout, Part]] = field(default_factory=dict)
     added: dict[str, list[Any]] = field(default_factory=dict)
+    tables: dict[str, Any] = field(default_factory=dict)
     _views: dict[str, tuple[Any, Part]] = field(default_factory=dict)
 
     def next(self) -> Moment:
         """The same, to be added to."""
-        return Moment(self.session, self.layouts, dict(self.stored), {}, {}, dict(self._views))
+        return Moment(self.session, self.layouts, dict(self.stored), _views=dict(self._views))
 
     def layout(self, name: str) -> Layout:
         return self.changes[name][0] if name in self.changes else self.layouts[name]
@@ -79,6 +98,10 @@ class Moment:
         if name in self.changes:
             return not self.changes[name][1].rows
         return not self.stored[name].rows
+
+    def few(self, name: str, column: int) -> list[str] | None:
+        table = self.tables.get(name)
+        return None if table is None else few_values(table, self.layout(name), column)
 
     def raw(self, name: str) -> str:
         layout = self.layout(name)
@@ -95,10 +118,16 @@ class Moment:
         """The view of what was added, made when it is first read."""
         known = self._views.get(name)
         if known is None or known[0] is not table:
-            if known is not None:
-                self.session.catalog.dropTempView(known[1].view)
             known = self._views[name] = (table, register(self.session, table))
         return known[1]
+
+    def drop_views(self, kept: Moment) -> None:
+        """This moment is over, or never came to be: forget the views that ``kept`` does not have."""
+        used = {part.view for _, part in kept._views.values()}
+        own = [part for _, part in self._views.values()] + [part for _, part in self.changes.values()]
+        for part in own:
+            if part.view not in used and not part.paths:
+                self.session.catalog.dropTempView(part.view)
 
     def add(self, name: str, rows: Any) -> None:
         """Add rows to a source: an Arrow table, or rows that are in files already."""

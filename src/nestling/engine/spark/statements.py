@@ -15,7 +15,7 @@ from nestling.calculus.terms import Call, Const, Term, Var
 from nestling.calculus.types import INT
 from nestling.engine.spark.aggregates import combined, in_order, ordered, read_cell
 from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.relations import Sources, cleaned, summed, sums, touched, zero
+from nestling.engine.spark.relations import Sources, cleaned, pruned, summed, sums, touched, zero
 from nestling.engine.spark.terms import Sql, equal, is_partial, joins, sql
 from nestling.engine.spark.types import sql_type
 from nestling.errors import QueryError
@@ -87,6 +87,7 @@ class _Chain:
         self.times: list[str] = []  # multiplicities that the statement leaves out, since they are one
         self.partial = is_partial(*self.ends(), *self.later(0))
         self.columns = 0
+        self.origins: dict[str, tuple[str, int]] = {}  # which column of which change a variable comes from
 
     def ends(self) -> tuple[Term, ...]:
         return (*self.body.keys, *self.body.amounts)
@@ -205,7 +206,13 @@ class _Chain:
                     conditions.append(equal(new[arg.name], here[i]))
                 new.setdefault(arg.name, here[i])
         counts = {count.name: Sql(f"a.m{i}", layout.measures[i]) for i, count in enumerate(step.counts)}
-        rows, merged = self.sources.raw(step.source), not is_linear(self.body, step)
+        if is_change(step.source):
+            free = {
+                arg.name: i for i, arg in enumerate(step.args) if isinstance(arg, Var) and arg.name in new
+            }
+            self.origins |= {name: (step.source, i) for name, i in free.items()}
+        first = step.args[0] if 0 in step.known else None
+        rows, merged = self.pruned(step.source, first), not is_linear(self.body, step)
         if merged:
             rows = self.merged(rows, layout, step)
         elif not step.counts:
@@ -242,6 +249,14 @@ class _Chain:
         test = Call(bound.operator, (Var("last", last.type), Var("limit", limit.type)))
         return sql(test, {"last": last, "limit": limit}).text
 
+    def pruned(self, source: str, first: Term | None) -> str:
+        """The rows of a source; where its first key is ``first``, a column of a small change, only those."""
+        rows = self.sources.raw(source)
+        origin = self.origins.get(first.name) if isinstance(first, Var) else None
+        if origin is None or is_change(source):
+            return rows
+        return pruned(rows, "k0", self.sources.few(*origin))
+
     def hint(self, alias: str) -> str:
         return self.writer.hint(alias)
 
@@ -266,8 +281,8 @@ class _Chain:
         return summed(touched(rows, groups, pairs, self.hint("d")), layout)
 
     def measure(self, step: Measure, later: frozenset[str]) -> None:
-        layout, rows = self.sources.layout(step.source), self.sources.raw(step.source)
-        width = len(step.args)
+        layout, width = self.sources.layout(step.source), len(step.args)
+        rows = self.pruned(step.source, step.args[0] if step.args else None)
         groups = self.groups(step.args) if width else ""
         if width:
             rows = touched(rows, groups, self.pairs(layout, range(width), step.args), self.hint("d"))
