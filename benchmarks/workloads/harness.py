@@ -48,6 +48,14 @@ class Timing:
         return (max(self.seconds) - min(self.seconds)) / max(median(self.seconds), 1e-9)
 
 
+def slower(job: Timing, base: Timing) -> float:
+    """How many times as long a step of ``job`` takes as one of ``base``: the median of the rounds.
+
+    What disturbs a round disturbs both, so this is steadier than the quotient of two medians.
+    """
+    return median(j / b for j, b in zip(job.seconds, base.seconds, strict=True)) * base.steps / job.steps
+
+
 def measure(jobs: Mapping[str, Job], runs: int = 5) -> dict[str, Timing]:
     """Time every job ``runs`` times, in rounds: one run of each job, then the next round.
 
@@ -131,7 +139,7 @@ def show(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], *, pl
 
     table = Table(title=title, title_justify="left")
     for at, name in enumerate(header):
-        table.add_column(name, justify="right" if at else "left")
+        table.add_column(name, justify="left" if not at or name == "remark" else "right")
     for row in rows:
         table.add_row(*row)
     Console().print(table)

@@ -36,7 +36,7 @@ SQL = {
           AND 0 = (SELECT count(*) FROM orders o WHERE o.custkey = c1.custkey)
         GROUP BY c1.nationkey""",
     "ssb4": """
-        SELECT sn.regionkey, cn.regionkey, p.type, sum(li.quantity)
+        SELECT sn.regionkey AS sold, cn.regionkey AS bought, p.type, sum(li.quantity)
         FROM customer c, orders o, lineitem li, part p, supplier s, nation cn, nation sn
         WHERE c.custkey = o.custkey AND o.orderkey = li.orderkey AND p.partkey = li.partkey
           AND s.suppkey = li.suppkey

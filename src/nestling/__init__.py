@@ -1,5 +1,6 @@
 """Nestling: incremental views of nested data, in Python, embedded and on Spark."""
 
+from nestling.bulk import bulk
 from nestling.database import Database
 from nestling.errors import ChangeError, ConstraintError, NestlingError, QueryError, StoreError
 
@@ -13,4 +14,5 @@ __all__ = [
     "QueryError",
     "StoreError",
     "__version__",
+    "bulk",
 ]

@@ -252,8 +252,8 @@ def test_a_view_that_cannot_be_accepted(db, view, message):
 
 
 def test_languages_that_are_not_there(db):
-    with pytest.raises(nl.QueryError, match="views in sql are not supported yet"):
-        db.view("v", "SELECT name FROM M")
+    with pytest.raises(nl.QueryError, match="there is no language 'oql'"):
+        db.view("a", "select m.name from m in M", language="oql")
     with pytest.raises(nl.QueryError, match="a view needs a query"):
         db.view("v")
 

@@ -125,6 +125,11 @@ MUTATIONS: dict[str, tuple[Program, str]] = {
         with_map(GENRES, "A1", query=sums((), (Atom("X", ()),))), "there is no table X"
     ),
     "a name for two": (replace(GENRES, maps={"M": GENRES.maps["A1"]}), "M is a table and a map"),
+    "a map that waits for nothing": (replace(GENRES, deferred=frozenset({"A1"})), "A1 waits"),
+    "a total of no map": (replace(GENRES, totals={"X": Plan((), ())}), "there is no map X"),
+    "a total asked for by too little": (
+        replace(GENRES, totals={"A1": Plan((), ())}), "what A1 is asked by: 0 where there are 2"
+    ),
     "an unknown role": (with_map(GENRES, "A1", role="spare"), "has the role 'spare'"),
     "a definition without a key": (
         with_map(GENRES, "A1", query=replace(BY_GENRE, keys=(GEN,))), "keys of A1: 2 where there are 1"

@@ -368,3 +368,42 @@ def compare(built: OrderedMap[int], entries: list[tuple[int, int]], key: int) ->
     assert built.between(key // 2, key) == (len(inside), sum(inside))
     assert built.nth(len(entries) // 2) == entries[len(entries) // 2][0]
     assert built.smallest(3) == [(other, 1) for other, _ in entries[:3]]
+
+
+@given(st.lists(st.tuples(KEYS["int"], st.integers(0, 4)), max_size=40), SIZES, st.data())
+def test_flip_is_where_a_monotone_test_turns(pairs, full, data):
+    """flip(holds) = what holds before the first key, and the least key whose sum says otherwise"""
+    with nodes_of(full):
+        built: OrderedMap[int] = OrderedMap(sums=1)
+        for key, value in pairs:
+            built.add(key, 1, value)
+        entries = list(built.items())
+        threshold, above, rising = (
+            data.draw(st.integers(-1, 60)),
+            data.draw(st.booleans()),
+            data.draw(st.booleans()),
+        )
+
+        def holds(amount: int) -> bool:
+            return (amount > threshold) is rising
+
+        start, turn = built.flip(holds, 1, above)
+        whole = sum(measures[1] for _, measures in entries)
+        sums = [whole - s if above else s for s in accumulate(m[1] for _, m in entries)]
+        otherwise = [key for (key, _), amount in zip(entries, sums, strict=True) if holds(amount) != start]
+
+        assert start is holds(whole if above else 0)
+        assert turn == (otherwise[0] if otherwise else None)
+
+
+@given(scripts(), SIZES)
+def test_a_measure_below_zero_is_remembered(case, full):
+    script, _, width = case
+    with nodes_of(full):
+        built: OrderedMap[Any] = OrderedMap(sums=width - 1)
+        negative = False
+        for key, measures in script:
+            built.add(key, *measures)
+            negative |= any(measure < 0 for measure in built.get(key) or ())
+
+            assert built.was_negative or not negative

@@ -2,7 +2,8 @@
 
 A *strict* function of a null is null. Those that look at nulls say so: ``==`` and ``!=`` are total (a
 null equals a null), ``and`` / ``or`` / ``not`` follow Kleene, ``if`` takes the other branch on null,
-``is_null`` and ``coalesce`` are what they say. ``=`` is the strict equality of SQL.
+``is_null`` and ``coalesce`` are what they say. ``=`` is the strict equality of SQL. A *partial* function has no
+value for some arguments, and raises.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nestling.calculus import standard
 from nestling.calculus.types import BOOL, FLOAT, INT, NUMERIC, STR, Scalar, nullable
 
 TypeRule = Callable[[Sequence[Scalar]], Scalar | None]
@@ -28,6 +30,7 @@ class Function:
     apply: Callable[..., Any]
     strict: bool = True
     precedence: int = 0
+    partial: bool = False
 
 
 def _joined(left: Scalar, right: Scalar) -> Scalar | None:
@@ -93,6 +96,24 @@ def _same(allowed: Sequence[str], result: Scalar | None = None) -> TypeRule:
     return rule
 
 
+def _takes(*allowed: str, result: str = "") -> TypeRule:
+    """One type for each argument; several are parted by ``|``. The result is of the first unless it is named."""
+
+    def rule(args: Sequence[Scalar]) -> Scalar | None:
+        if any(arg.name not in names.split("|") for arg, names in zip(args, allowed, strict=True)):
+            return None
+        return Scalar(result or args[0].name, any(arg.nullable for arg in args))
+
+    return rule
+
+
+def _whole(args: Sequence[Scalar]) -> Scalar | None:
+    (number,) = args
+    if number.name not in NUMERIC:
+        return None
+    return Scalar("int" if number.name == "float" else number.name, number.nullable)
+
+
 def _logical(args: Sequence[Scalar]) -> Scalar | None:
     if any(arg.name != "bool" for arg in args):
         return None
@@ -144,9 +165,9 @@ def _functions() -> tuple[Function, ...]:
         Function("+", 2, "numbers, strings, or a date and a span", _plus, operator.add, True, 5),
         Function("-", 2, "numbers, dates, or a date and a span", _minus, operator.sub, True, 5),
         Function("*", 2, _NUM, _arithmetic, operator.mul, True, 6),
-        Function("/", 2, _NUM, _divide, operator.truediv, True, 6),
-        Function("//", 2, _NUM, _arithmetic, operator.floordiv, True, 6),
-        Function("%", 2, _NUM, _arithmetic, operator.mod, True, 6),
+        Function("/", 2, _NUM, _divide, operator.truediv, True, 6, True),
+        Function("//", 2, _NUM, _arithmetic, operator.floordiv, True, 6, True),
+        Function("%", 2, _NUM, _arithmetic, operator.mod, True, 6, True),
         Function("neg", 1, "a number", _same((*NUMERIC, "timedelta")), operator.neg),
         Function("abs", 1, "a number", _same((*NUMERIC, "timedelta")), abs),
         Function("is_null", 1, "a scalar", lambda args: BOOL, lambda value: value is None, False),
@@ -175,7 +196,50 @@ def _functions() -> tuple[Function, ...]:
     )
 
 
-FUNCTIONS: dict[str, Function] = {function.name: function for function in _functions()}
+def _standard() -> tuple[Function, ...]:
+    """What SQL has beyond Python; see ``standard``."""
+    number, day, moment = "int|float|decimal", "a date", "date|datetime"
+    whole, reads = "a string and a number of places", "a string that spells it"
+    return (
+        Function("quotient", 2, "ints", _takes("int", "int"), standard.quotient, partial=True),
+        Function("remainder", 2, _NUM, _arithmetic, standard.remainder, partial=True),
+        Function("round", 2, "a number and an int", _takes(number, "int"), standard.rounded),
+        Function("floor", 1, "a number", _whole, standard.floor, partial=True),
+        Function("ceil", 1, "a number", _whole, standard.ceil, partial=True),
+        Function("sqrt", 1, "a float", _takes("float"), standard.root),
+        Function("to_decimal", 3, "a number, its digits and its places",
+                 _takes(number, "int", "int", result="decimal"), standard.exact, partial=True),
+        Function("like", 3, "a string, a pattern and its escape sign",
+                 _takes("str", "str", "str", result="bool"), standard.like),
+        Function("substring", 3, "a string and two ints", _takes("str", "int", "int"), standard.substring),
+        Function("position", 2, _TEXT, _takes("str", "str", result="int"), standard.position),
+        Function("trim", 2, _TEXT, _takes("str", "str"), str.strip),
+        Function("trim_left", 2, _TEXT, _takes("str", "str"), str.lstrip),
+        Function("trim_right", 2, _TEXT, _takes("str", "str"), str.rstrip),
+        Function("add_days", 2, "a date and an int", _takes("date", "int"), standard.add_days, partial=True),
+        Function("add_months", 2, f"{_MOMENT} and an int", _takes(moment, "int"), standard.add_months,
+                 partial=True),
+        Function("days_between", 2, "dates", _takes("date", "date", result="int"), standard.days_between),
+        Function("quarter", 1, _MOMENT, _takes(moment, result="int"), standard.quarter),
+        Function("day_of_week", 1, _MOMENT, _takes(moment, result="int"), standard.day_of_week),
+        Function("day_of_year", 1, _MOMENT, _takes(moment, result="int"), standard.day_of_year),
+        Function("truncate", 2, f"{_MOMENT} and the name of a unit", _takes(moment, "str"), standard.truncated,
+                 partial=True),
+        Function("to_datetime", 1, day, _takes("date", result="datetime"), standard.midnight),
+        Function("read_int", 1, reads, _takes("str", result="int"), standard.read_int, partial=True),
+        Function("read_float", 1, reads, _takes("str", result="float"), standard.read_float, partial=True),
+        Function("read_decimal", 3, whole, _takes("str", "int", "int", result="decimal"),
+                 standard.read_decimal, partial=True),
+        Function("read_date", 1, reads, _takes("str", result="date"), standard.read_date, partial=True),
+        Function("read_datetime", 1, reads, _takes("str", result="datetime"), standard.read_datetime,
+                 partial=True),
+        Function("read_bool", 1, reads, _takes("str", result="bool"), standard.read_bool, partial=True),
+        Function("to_text", 1, "a bool, an int, a decimal, a string or a moment",
+                 _takes("bool|int|decimal|str|date|datetime", result="str"), standard.written),
+    )  # fmt: skip
+
+
+FUNCTIONS: dict[str, Function] = {function.name: function for function in (*_functions(), *_standard())}
 INFIX = {function.name for function in FUNCTIONS.values() if function.precedence and function.arity == 2}
 
 

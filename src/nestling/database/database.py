@@ -17,18 +17,22 @@ from nestling.database.change import Change
 from nestling.database.commit import Commit
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import Durable, largest_number
+from nestling.database.engines import on_spark
 from nestling.database.feed import z_bag
+from nestling.database.languages import reader
 from nestling.database.over import inline_views
 from nestling.database.refresh import Refresh
 from nestling.database.rows import Event, Shredder
+from nestling.database.script import run_script
 from nestling.database.state import State, computing
+from nestling.database.storing import bytes_of, outgrown
 from nestling.database.table import Table
 from nestling.database.transaction import Transaction
 from nestling.database.view import Subscription, View
-from nestling.errors import ChangeError, ConstraintError, NestlingError, QueryError
+from nestling.database.violation import violation
+from nestling.errors import ChangeError, NestlingError, QueryError
 from nestling.frontend.catalog import Catalog
-from nestling.frontend.comprehension import translate
-from nestling.frontend.schema import python_value, record_type, row_value
+from nestling.frontend.schema import record_type, row_value
 from nestling.values.bag import ZBag
 
 
@@ -45,16 +49,16 @@ class Database:
     [Row(name='Drive', _1=['Drive', 'Jarhead']), Row(name='Jarhead', _1=['Drive', 'Jarhead'])]
     """
 
-    def __new__(cls, path: str | Path | None = None, *, spark: Any = None) -> Database:
+    def __new__(cls, *args: Any, spark: Any = None, **options: Any) -> Database:
         """With ``spark``, a database whose work and state are Spark's, in the folder ``path``."""
-        if spark is not None and cls is Database:
-            from nestling.database.spark import SparkDatabase
+        return super().__new__(cls if spark is None else on_spark(cls))
 
-            return super().__new__(SparkDatabase)
-        return super().__new__(cls)
-
-    def __init__(self, path: str | Path | None = None, *, spark: Any = None) -> None:
+    def __init__(
+        self, path: str | Path | None = None, *, memory: int | str | None = None, spark: Any = None
+    ) -> None:
+        """``memory``: what views may take besides the tables, in bytes or as ``"512MB"``; they then store less."""
         self.state = State()
+        self.state.memory = bytes_of(memory)
         self.version = 0
         self.last_refresh = Refresh(0, 0.0, 0, 0)
         self.constraints: dict[str, ViewDef] = {}
@@ -112,13 +116,16 @@ class Database:
             ((columns,) if isinstance(columns, str) else tuple(columns), table)
             for columns, table in (references or {}).items()
         )
-        definition = TableDef(name, record, keys, refers, append_only)
+        return self.declare(TableDef(name, record, keys, refers, append_only))
+
+    def declare(self, definition: TableDef) -> Table:
+        """Declare a table whose types are known already."""
         check_table(definition, self.state.tables)
-        if self.state.tables.get(name) == definition:
-            return Table(self, name)  # a program that opens its file again declares what is there
-        self._check_name(name)
+        if self.state.tables.get(definition.name) == definition:
+            return Table(self, definition.name)  # a program that opens its file again declares what is there
+        self._check_name(definition.name)
         self._define("table", definition, lambda: self.state.add_table(definition))
-        return Table(self, name)
+        return Table(self, definition.name)
 
     # -- definitions
 
@@ -132,7 +139,11 @@ class Database:
         store: str = "auto",
         strict: bool = False,
     ) -> Any:
-        """Define a view: ``@db.view`` on a function, or a name with a callable or a text."""
+        """Define a view: ``@db.view`` on a function, or a name with a callable or a text.
+
+        ``refresh`` says when it follows its tables: ``"eager"``, at every change; ``"hybrid"``, the same but for
+        conditions on aggregates, which wait for a reading; ``"lazy"``, when it is read.
+        """
         options = {"language": language, "refresh": refresh, "store": store, "strict": strict}
         if name is None:
             return lambda function: self.view(function, **options)  # type: ignore[arg-type]
@@ -159,9 +170,16 @@ class Database:
         with computing(name):
             rows = evaluate(definition.query, self.state.nested_tables())
         if rows:
-            raise self._violation(definition, rows)
+            raise violation(definition, rows)
         self._define("constraint", definition, lambda: self.state.add_view(definition))
         self.constraints[name] = definition
+
+    def sql(self, script: str) -> Any:
+        """Run SQL statements: CREATE, DROP, INSERT, UPDATE, DELETE, SELECT; what the last one yields.
+
+        Each is a change of its own. A SELECT is computed once, from the tables; its ORDER BY and LIMIT hold.
+        """
+        return run_script(self, script)
 
     def drop(self, name: str) -> None:
         """Forget a view, a constraint, or a table that no view reads."""
@@ -189,6 +207,15 @@ class Database:
         action()
         if self._file is not None:
             self._file.define(kind, definition, self.state)
+        self.state.looked_at = 0
+        self._keep_within_memory()
+
+    def _keep_within_memory(self) -> None:
+        """Store less of the views that have outgrown the memory there is."""
+        for name in outgrown(self.state):
+            if self._file is not None:
+                kind = "constraint" if name in self.constraints else "view"
+                self._file.define(kind, self.state.views[name], self.state)
 
     def _forget(self, kind: str, name: str, action: Callable[[], None]) -> None:
         self._outside_transactions()
@@ -206,20 +233,19 @@ class Database:
         return ViewDef(name, over_tables, refresh, store)
 
     def _translated(self, query: Any, language: str) -> Expr:
-        if isinstance(query, str) and language != "python":
-            raise QueryError(
-                f"views in {language} are not supported yet",
-                hint='write a Python comprehension: language="python"',
-            )
         if isinstance(query, str) or callable(query):
-            catalog = Catalog({name: view.element for name, view in self.state.views.items()})
-            for name, table in self.state.tables.items():
-                catalog.add(name, table.record, table.key)
-            return translate(query, catalog)
+            return reader(query, language)(query, self.catalog())
         if query is None:
             raise QueryError("a view needs a query", hint='db.view("name", lambda T: [...])')
         expr: Expr = query
         return expr
+
+    def catalog(self) -> Catalog:
+        """What a query may read."""
+        catalog = Catalog({name: view.element for name, view in self.state.views.items()})
+        for name, table in self.state.tables.items():
+            catalog.add(name, table.record, table.key)
+        return catalog
 
     def _check_name(self, name: str) -> None:
         if name in self.state.tables or name in self.state.views:
@@ -308,6 +334,7 @@ class Database:
         if self._file is not None:
             self._file.tidy(self.state)
         self._tell()
+        self._keep_within_memory()
 
     def _answer(self, view: str) -> Callable[[], tuple[int, ZBag]]:
         return lambda: (self.version, self.state.read(view))
@@ -322,17 +349,7 @@ class Database:
             except NestlingError as error:
                 raise ChangeError(f"constraint {error.what}", hint="nothing was changed") from error
             if rows:
-                raise self._violation(definition, rows)
-
-    def _violation(self, definition: ViewDef, rows: ZBag) -> ConstraintError:
-        shown = tuple(python_value(definition.element, row) for row in rows)
-        some = ", ".join(map(str, shown[:3])) + (", …" if len(shown) > 3 else "")
-        return ConstraintError(
-            f"constraint {definition.name} would be broken by {some}",
-            constraint=definition.name,
-            rows=shown,
-            hint="nothing was changed",
-        )
+                raise violation(definition, rows)
 
     # -- reading
 
@@ -347,12 +364,6 @@ class Database:
     def stats(self) -> dict[str, dict[str, Any]]:
         """Per view: rows, entries and rough bytes of its maps, statements per row of each table it follows."""
         return {name: self.state.stats(name) for name in self.views}
-
-    def explain(self, view: str, format: str = "text", code: bool = False) -> str:
-        """How a view is kept, and what that costs."""
-        from nestling.database.explain import explain
-
-        return explain(self.state, view, format, code)
 
     def verify(self) -> None:
         """Verify every view."""

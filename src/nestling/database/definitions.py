@@ -13,6 +13,7 @@ from nestling.calculus.types import (
     Bag,
     Path,
     Record,
+    Scalar,
     Type,
     bag_levels,
     dictionary_name,
@@ -36,6 +37,11 @@ class TableDef:
     def key_positions(self) -> tuple[int, ...]:
         """Where the key stands in a row."""
         return tuple(self.record.names.index(name) for name in self.key)
+
+    @cached_property
+    def is_flat(self) -> bool:
+        """Whether a row is stored as it is: all its columns are scalars."""
+        return all(isinstance(type_, Scalar) for type_ in self.record.types)
 
     @cached_property
     def key_types(self) -> tuple[Type, ...]:

@@ -23,6 +23,7 @@ from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.rows import Event
 from nestling.database.state import State, identity
+from nestling.database.storing import as_data
 from nestling.errors import NestlingError, StoreError
 from nestling.storage.codec import decode, encode
 from nestling.storage.file import FileStore
@@ -47,7 +48,7 @@ class Durable:
             if kind == "table":
                 state.tables[name] = read_table(name, text)
             else:
-                state.define(read_view(name, text, state))
+                state.define(*read_view(name, text, state))
                 self.constraints |= {name} if kind == "constraint" else set()
         state.install()
         at, rows = self.store.read_snapshot()
@@ -76,7 +77,7 @@ class Durable:
 
     def define(self, kind: str, definition: TableDef | ViewDef, state: State) -> None:
         """Store a definition, and all there is under it."""
-        text = table_text(definition) if isinstance(definition, TableDef) else view_text(definition)
+        text = table_text(definition) if isinstance(definition, TableDef) else view_text(definition, state)
         with self.store.transaction():
             self.store.put_definition(kind, definition.name, text)
             self._snapshot(state)
@@ -143,9 +144,11 @@ def table_text(table: TableDef) -> str:
     })  # fmt: skip
 
 
-def view_text(view: ViewDef) -> str:
+def view_text(view: ViewDef, state: State) -> str:
     text = show(view.query, width=WIDTH)
-    return json.dumps({"query": text, "refresh": view.refresh, "store": view.store})
+    decision = state.decisions.get(view.name)
+    stored = as_data(decision) if decision else None
+    return json.dumps({"query": text, "refresh": view.refresh, "store": view.store, "stored": stored})
 
 
 def read_table(name: str, text: str) -> TableDef:
@@ -157,14 +160,15 @@ def read_table(name: str, text: str) -> TableDef:
     return TableDef(name, record, tuple(stored["key"]), references, stored["append_only"])
 
 
-def read_view(name: str, text: str, state: State) -> ViewDef:
+def read_view(name: str, text: str, state: State) -> tuple[ViewDef, dict[str, Any] | None]:
     stored = _loaded(text, name)
     catalog = {table.name: Bag(table.record) for table in state.tables.values()}
     try:
         query = parse(stored["query"], catalog)
     except NestlingError as error:
         raise StoreError(f"the definition of view {name!r} cannot be read: {error}") from error
-    return ViewDef(name, query, stored["refresh"], stored["store"])
+    # A file from before views were stored by cost does not say how this one was.
+    return ViewDef(name, query, stored["refresh"], stored["store"]), stored.get("stored")
 
 
 def _loaded(text: str, name: str) -> dict[str, Any]:

@@ -16,13 +16,15 @@ from nestling.program.statements import TableDecl
 from nestling.program.traverse import inputs
 from nestling.transform.lower import FlatView
 from nestling.transform.viewlet import compile_views
-from nestling.transform.viewlet.storing import Store
+from nestling.transform.viewlet.storing import Store, Storing
 
 
 class LazyView:
     """One lazy view."""
 
-    def __init__(self, name: str, view: FlatView, tables: Mapping[str, TableDecl], store: Store) -> None:
+    def __init__(
+        self, name: str, view: FlatView, tables: Mapping[str, TableDecl], store: Store | Storing
+    ) -> None:
         queries = [view.rows, *(definition.query for definition in view.definitions.values())]
         read = frozenset().union(*(inputs(query) for query in queries))
         # A row that is passed on whole is read with its inner bags, which no query mentions.

@@ -45,6 +45,8 @@ class Shredder:
 
         In this order a row never stands there with bags that are yet to be filled: an average of one has a value.
         """
+        if self.table.is_flat:
+            return [Event(self.table.name, value, times)]
         key = tuple(value[i] for i in self.table.key_positions) or None
         events: list[Event] = []
         flat = tuple(self._flat(value, self.table.record, (), key, events))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from nestling.calculus.evaluate import evaluate
@@ -16,6 +17,7 @@ from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.explain.sizes import entries, rough_bytes
 from nestling.database.lazy import LazyView
 from nestling.database.rows import Event, Row, nested
+from nestling.database.storing import Decision, decide
 from nestling.database.watching import Answer, Levels, read_change
 from nestling.engine.local.engine import LocalEngine
 from nestling.errors import ChangeError, NestlingError, QueryError
@@ -31,8 +33,10 @@ from nestling.transform.normalize import normalize
 from nestling.transform.shred import shred
 from nestling.transform.simplify import simplify
 from nestling.transform.viewlet import compile_views
+from nestling.transform.viewlet.choose import KNOB
 from nestling.transform.viewlet.compile import CannotCompile
-from nestling.transform.viewlet.storing import Store
+from nestling.transform.viewlet.defer import deferred
+from nestling.transform.viewlet.storing import Storing
 from nestling.transform.viewlet.watch import watches
 from nestling.values.bag import EMPTY, ZBag
 from nestling.values.label import Label
@@ -48,7 +52,13 @@ class State:
         self.tables: dict[str, TableDef] = {}
         self.views: dict[str, ViewDef] = {}
         self.flat: dict[str, FlatView] = {}
+        #: Why a view is evaluated when it is read; and in a word.
         self.reasons: dict[str, str] = {}
+        self.codes: dict[str, str] = {}
+        self.decisions: dict[str, Decision] = {}
+        #: What all views may take, in bytes; and how many rows there were when that was last looked at.
+        self.memory: int | None = None
+        self.looked_at = 0
         self.watched: dict[str, Levels] = {}
         self._before: dict[str, ZBag] = {}
         self._statements: dict[str, int] = {}
@@ -76,18 +86,36 @@ class State:
                 hint="exclude the value in the view, or delete the row first",
             ) from error
 
-    def define(self, view: ViewDef) -> None:
-        """Compile ``view`` as far as it goes; where it cannot be maintained, note why."""
+    def define(self, view: ViewDef, remembered: dict[str, Any] | None = None) -> None:
+        """Compile ``view`` as far as it goes; where it cannot be maintained, note why.
+
+        What is ``remembered`` of how it was stored stays so.
+        """
         self.views[view.name] = view
         if view.store == "none":
-            self.reasons[view.name] = 'store="none": nothing is kept of it'
+            self.reasons[view.name], self.codes[view.name] = 'store="none": nothing is kept of it', KNOB
             return
         try:
             flat = lower(shred(normalize(simplify(normalize(view.query)))))
-            compile_views(self.declarations(), {view.name: flat}, store={view.name: knob(view)})
-            self.flat[view.name] = flat
+            self._keep(view.name, decide(self, view, flat, remembered))
         except (CannotLower, CannotCompile) as reason:
-            self.reasons[view.name] = str(reason)
+            self.reasons[view.name], self.codes[view.name] = str(reason), reason.code
+
+    def _keep(self, name: str, decision: Decision) -> None:
+        self.decisions[name] = decision
+        if decision.storing is not None:
+            self.flat[name] = decision.view
+        else:
+            self.flat.pop(name, None)
+            self.reasons[name], self.codes[name] = decision.why, decision.code
+
+    def decided(self, name: str, decision: Decision) -> None:
+        """Store a view in another way from now on."""
+        self._keep(name, decision)
+        self.lazy.pop(name, None)
+        if name in self.watched and decision.storing is None:
+            self.watched[name], self._before[name] = Levels(), self.evaluate(name)
+        self._install()
 
     def _is_lazy(self, name: str) -> bool:
         return name in self.flat and self.views[name].refresh == "lazy"
@@ -97,16 +125,21 @@ class State:
 
     def _program(self) -> Program:
         logs = {level.name: level.query for levels in self.watched.values() for level in levels}
-        knobs = {name: knob(self.views[name]) for name in self.flat}
-        return compile_views(self.declarations(), self._eager(), logs, knobs)
+        program = compile_views(self.declarations(), self._eager(), logs, self._stored())
+        patient = {name for name in self.flat if self.views[name].refresh == "hybrid"}
+        return replace(program, deferred=deferred(program, patient))
+
+    def _stored(self) -> dict[str, Storing]:
+        """How each view is stored."""
+        found = {name: self.decisions[name].storing for name in self.flat}
+        return {name: storing for name, storing in found.items() if storing is not None}
 
     def engine_of(self, name: str) -> LocalEngine:
         """The engine that answers for a view, up to date."""
         if not self._is_lazy(name):
             return self.engine
         if name not in self.lazy:
-            view = self.views[name]
-            self.lazy[name] = LazyView(name, self.flat[name], self.declarations(), knob(view))
+            self.lazy[name] = LazyView(name, self.flat[name], self.declarations(), self._stored()[name])
             self.lazy[name].note(event for event in self.events() if event.table in self.lazy[name].reads)
             # It is told of the changes of an open transaction when that is committed.
             undone = (Event(table, row, -times) for table, row, times in self.uncommitted)
@@ -135,6 +168,8 @@ class State:
         del self.views[name]
         self.flat.pop(name, None)
         self.reasons.pop(name, None)
+        self.codes.pop(name, None)
+        self.decisions.pop(name, None)
         self.watched.pop(name, None)
         self._before.pop(name, None)
         self.lazy.pop(name, None)
@@ -265,6 +300,12 @@ class State:
         with computing(name):
             return self.engine_of(name).read(name)
 
+    def explain(self, name: str, format: str, code: bool) -> str:
+        """How a view is kept, and what that costs."""
+        from nestling.database.explain import explain
+
+        return explain(self, name, format, code)
+
     def evaluate(self, name: str) -> ZBag:
         """The reference meaning of a view on the tables as they are."""
         with computing(name):
@@ -310,12 +351,6 @@ def computing(name: str) -> Iterator[None]:
         raise NestlingError(
             f"{name} cannot be computed: {error}", hint="exclude the value in the view, or delete the row"
         ) from error
-
-
-def knob(view: ViewDef) -> Store:
-    """The materialisation knob of a view that has maps."""
-    store: Store = view.store  # type: ignore[assignment]  # "none" has no maps and does not come here
-    return store
 
 
 def _first(value: Any) -> Any:

@@ -7,7 +7,7 @@ are put back row by row and the maps computed anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
@@ -51,8 +51,7 @@ class Transaction:
     def insert(self, table: str, rows: Iterable[object]) -> None:
         """Add rows: dicts, tuples, dataclasses."""
         definition = self._table(table)
-        for row in rows:
-            self._insert(definition, row_value(definition.record, row), 1)
+        self._insert_all(definition, [(row_value(definition.record, row), 1) for row in rows])
 
     @_all_or_nothing
     def delete(
@@ -99,8 +98,7 @@ class Transaction:
             total = ZBag(pairs)
             for row, times in total.negative().items():
                 self._delete(definition, row, times)
-            for row, times in total.positive().items():
-                self._insert(definition, row, times)
+            self._insert_all(definition, list(total.positive().items()))
 
     @_all_or_nothing
     def insert_into(self, table: str, key: Any, path: Path, elements: Iterable[object]) -> None:
@@ -152,19 +150,42 @@ class Transaction:
         return self.state.tables[name]
 
     def _insert(self, table: TableDef, value: Row, times: int) -> None:
+        self._check_new(table, value, times, set())
+        self._run(self.shredder(table.name).insertion(value, times))
+
+    def _insert_all(self, table: TableDef, values: Sequence[tuple[Row, int]]) -> None:
+        """Rows as one batch: all of an inner bag's rows, then all rows that have them."""
+        if len(values) == 1:
+            self._insert(table, *values[0])
+            return
+        batches: dict[str, list[Event]] = {name: [] for name in reversed(table.declarations)}
+        shredder, keys = self.shredder(table.name), set[Row]()
+        for value, times in values:
+            self._check_new(table, value, times, keys)
+            for event in shredder.insertion(value, times):
+                batches[event.table].append(event)
+        for name, events in batches.items():
+            self._run_batch(name, events)
+
+    def _check_new(self, table: TableDef, value: Row, times: int, keys: set[Row]) -> None:
+        """Refuse a row whose key is taken, also by ``keys``, or that refers to none; its own key is taken then."""
         if table.key:
             key = tuple(value[i] for i in table.key_positions)
-            if times > 1 or self.state.by_key(table, key) is not None:
+            if times > 1 or key in keys or self.state.by_key(table, key) is not None:
                 raise ChangeError(
                     f"{table.name} already has a row with key {_shown(key)}",
                     hint="delete it first, or use update",
                 )
-        self._check_references(table, value)
-        self._run(self.shredder(table.name).insertion(value, times))
+            self._check_references(table, value, keys)
+            keys.add(key)
+        else:
+            self._check_references(table, value, keys)
 
-    def _check_references(self, table: TableDef, value: Row) -> None:
+    def _check_references(self, table: TableDef, value: Row, keys: set[Row]) -> None:
         for names, parent in table.references:
             key = tuple(value[table.record.names.index(name)] for name in names)
+            if parent == table.name and key in keys:
+                continue
             if self.state.by_key(self.state.tables[parent], key) is None:
                 raise ChangeError(
                     f"{', '.join(names)} of {table.name} is {_shown(key)}, but {parent} has no such row",
@@ -239,6 +260,20 @@ class Transaction:
         for event in events:
             self._apply(event)
             self.events.append(event)
+
+    def _run_batch(self, table: str, events: Sequence[Event]) -> None:
+        """Many rows of one flat table; where they fail together, one by one, to find out which row it is."""
+        engine, rows = self.state.engine, [(event.row, event.times) for event in events]
+        before = {row: engine.count(table, row) for row, _ in rows}
+        try:
+            engine.batches[table](rows)
+        except UNDEFINED:
+            for row, times in before.items():
+                engine.put(table, row, times)
+            self._restore()
+            self._run(events)
+        else:
+            self.events += events
 
     def _apply(self, event: Event) -> None:
         before = self.state.engine.count(event.table, event.row)

@@ -111,7 +111,7 @@ class View:
 
         With ``code``, also the generated functions that serve it.
         """
-        return self._database.explain(self.name, format, code)
+        return self._database.state.explain(self.name, format, code)
 
     def __repr__(self) -> str:
         return f"View({self.name}: {show_type(self.element)})"

@@ -12,6 +12,7 @@ from typing import assert_never
 from nestling.calculus.aggregates import AGGREGATES
 from nestling.calculus.countwise import OPERATORS
 from nestling.calculus.terms import Term, Var
+from nestling.calculus.types import INT
 from nestling.program.flat import Atom, Bound, Lift, Monomial, Pointwise, Query, first_of, is_ordered
 from nestling.program.order import check_order, refuse
 from nestling.program.phrases import Phrases
@@ -35,7 +36,9 @@ from nestling.program.statements import (
     Statement,
     Step,
     TableDecl,
+    Total,
     Trigger,
+    Where,
     Write,
 )
 from nestling.program.steps import binds, plans, uses
@@ -72,6 +75,9 @@ class _Checker:
         for view in self.program.views.values():
             for plan in plans(view):
                 self.plan(view.name, plan)
+        for name in self.program.deferred:
+            if self.map(name).role not in NESTED:
+                refuse(f"{name} waits, but nothing is passed on from it")
         for name, plan in self.program.totals.items():
             _same(len(plan.params), len(exact_columns(self.map(name).query)), f"what {name} is asked by")
             self.plan(name, plan)
@@ -160,6 +166,9 @@ class _Checker:
         bound = {var.name for var in given}
         for step in statement.steps:
             self.shape(step)
+            if isinstance(step, Total):
+                for inner in step.statements:
+                    self.steps(inner, [Var(name, INT) for name in bound])
             self.bound(uses(step), bound, statement)
             if isinstance(step, Find):
                 self.known(step, bound)
@@ -180,7 +189,7 @@ class _Checker:
                 text = Phrases({}).term(arg)
                 refuse(f"column {position} of {step.source} is {text}, known and not looked up by")
 
-    def shape(self, step: Step) -> None:
+    def shape(self, step: Step) -> None:  # noqa: C901 - one arm per step
         match step:
             case Find():
                 self.find(step)
@@ -188,6 +197,14 @@ class _Checker:
                 self.measure(step)
             case Range():
                 self.range(step)
+            case Where(source, args, counts, key, measure):
+                self.range(Range(source, args, (Bound("<", key),), counts))
+                self.measure(measure)
+                if [bound.term for bound in measure.bounds] != [key]:
+                    refuse(f"{measure.source} is not summed beyond {key.name}")
+            case Total(_, aggregate, statements):
+                for statement in statements:
+                    _same(len(statement.keys), 0, f"keys of a {aggregate}")
             case Combine(_, operator, counts, minus):
                 arity = OPERATORS[operator].arity if operator in OPERATORS else refuse(f"no {operator}")
                 _same(len(counts), arity or len(counts), f"counts of {operator}")

@@ -24,8 +24,10 @@ from nestling.program.statements import (
     Range,
     Statement,
     Step,
+    Total,
+    Where,
 )
-from nestling.program.steps import binds, uses
+from nestling.program.steps import binds, every_step, uses
 from nestling.program.traverse import substitute_term, term_vars
 
 #: A part of a line, set off from what stands before it.
@@ -37,7 +39,7 @@ APART = "·"
 
 def phrases(statement: Statement, given: Iterable[Var] = ()) -> Phrases:
     """How to say ``statement``; the variables ``given`` to it choose their names first."""
-    steps = [term for step in statement.steps for term in (*uses(step), *binds(step))]
+    steps = [term for step in every_step(statement) for term in (*uses(step), *binds(step))]
     return Phrases.of([*given, *steps, *statement.keys, *statement.amounts])
 
 
@@ -92,7 +94,7 @@ class Phrases:
         )
         return group(target, nest(*((PART, text) for text in steps)))
 
-    def step(self, step: Step, later: frozenset[str]) -> str:
+    def step(self, step: Step, later: frozenset[str]) -> str:  # noqa: C901 - one arm per step
         """What ``step`` does, as far as ``later`` variables are concerned."""
         match step:
             case Find():
@@ -106,6 +108,14 @@ class Phrases:
                 return f"with {named} := sum of {source}[{self.within(args, bounds)}]"
             case Measure(var, aggregate, source, args, _, bounds):
                 return f"with {self.term(var)} := {aggregate} {source}[{self.within(args, bounds)}]"
+            case Where(source, args, counts, _, measure, test):
+                named = self.list(count for count in counts if count.name in later)
+                tested = self.step(measure, frozenset()).removeprefix("with ")
+                place = self.list((*args, step.key))
+                return f"with {named} := sum of {source}[{place}] where {tested}, {self.term(test)}"
+            case Total(var, aggregate, statements):
+                parts = " + ".join(self.total(statement) for statement in statements)
+                return f"with {self.term(var)} := {aggregate} of {parts or '0'}"
             case Combine(var, operator, counts, minus):
                 less = f" - {operator}({self.list(minus)})" if minus else ""
                 return f"with {self.term(var)} := {operator}({self.list(counts)}){less} ≠ 0"
@@ -116,6 +126,12 @@ class Phrases:
                 return f"for {self.term(var)} ↦ {self.term(sign)} in {values} if they differ"
             case _:
                 assert_never(step)
+
+    def total(self, statement: Statement) -> str:
+        """``amounts  steps``, in one line."""
+        used = used_after(statement)
+        steps = [self.step(step, later) for step, later in zip(statement.steps, used, strict=True)]
+        return f"({'  '.join([self.products(statement.amounts), *steps])})"
 
     def within(self, args: Sequence[Term], bounds: Sequence[Bound]) -> str:
         """``t, …, > u``: a group, and which of its last keys."""

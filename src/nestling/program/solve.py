@@ -26,6 +26,8 @@ from nestling.program.statements import (
     Range,
     Statement,
     Step,
+    Total,
+    Where,
 )
 from nestling.values.bag import ZBag
 from nestling.values.order import first
@@ -77,6 +79,19 @@ def _taken(step: Step, env: Env, sources: Sources) -> Iterator[Env]:  # noqa: C9
                 found_cells = _within(cells, group, bounds, env).values()
                 cells = {group: tuple(map(sum, zip(*found_cells, strict=True)))} if found_cells else {}
             yield env | {var.name: measured(aggregate, cells, group, measures)}
+        case Where(source, args, counts, key, measure, test):
+            sums_where = [0] * len(counts)
+            for entry, cell in _within(sources(source), tuple(map(value, args)), (), env).items():
+                for found in _taken(measure, env | {key.name: entry[-1]}, sources):
+                    if evaluate_term(test, found) is True:
+                        sums_where = [a + b for a, b in zip(sums_where, cell, strict=True)]
+            yield env | {count.name: n for count, n in zip(counts, sums_where, strict=True)}
+        case Total(var, aggregate, statements):
+            amounts = [pair[1] for statement in statements for pair in added(statement, sources, env)]
+            width = len(statements[0].amounts) if statements else 1
+            yield env | {
+                var.name: _read(aggregate, tuple(sum(cell[i] for cell in amounts) for i in range(width)))
+            }
         case Combine(var, operator, counts, minus):
             apply = OPERATORS[operator].apply
             total = apply(*map(value, counts)) - (apply(*map(value, minus)) if minus else 0)

@@ -15,7 +15,7 @@ from nestling.calculus.terms import Term, Var
 from nestling.calculus.types import Type
 from nestling.program.flat import Bound, Query, Shape
 
-Step: TypeAlias = "Find | Range | Check | Each | Measure | Combine | Assign | Both"
+Step: TypeAlias = "Find | Range | Where | Check | Each | Measure | Total | Combine | Assign | Both"
 Action: TypeAlias = "Add | Write | Propagate"
 
 #: How the last key of a map is kept: in no order, in order for the sake of its ``values``, or so that the measures of
@@ -124,6 +124,31 @@ class Measure:
     args: tuple[Term, ...]
     measures: tuple[int, ...]
     bounds: tuple[Bound, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Bind ``counts`` to the measures of ``source`` summed over the last keys of the group ``args`` that pass ``test``.
+
+    The test is of what ``measure`` binds, an aggregate of what another map has beyond the last key, ``key``; and it is
+    monotone in it, so where no measure is negative it holds on one side of some key.
+    """
+
+    source: str
+    args: tuple[Term, ...]
+    counts: tuple[Var, ...]
+    key: Var
+    measure: Measure
+    test: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """Bind ``var`` to ``aggregate`` of what ``statements`` add up to, computed then and there; they have no keys."""
+
+    var: Var
+    aggregate: str
+    statements: tuple[Statement, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,9 +281,10 @@ class ViewPlan:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Tables, maps, triggers and views; ``totals`` finds in a watched query the rows that a log speaks of.
+    """Tables, maps, triggers and views.
 
-    A total is asked for by the ``exact_columns`` of such a row.
+    ``totals`` finds in a watched query the rows that a log speaks of, by their ``exact_columns``. The changes of the
+    ``deferred`` maps are not passed on by the triggers that collect them, but before the next reading.
     """
 
     tables: Mapping[str, TableDecl]
@@ -266,3 +292,4 @@ class Program:
     triggers: Mapping[str, Trigger]
     views: Mapping[str, ViewPlan]
     totals: Mapping[str, Plan] = field(default_factory=dict)
+    deferred: frozenset[str] = frozenset()

@@ -21,13 +21,15 @@ from nestling.program.statements import (
     Range,
     Statement,
     Step,
+    Total,
     Trigger,
     ViewPlan,
+    Where,
     Write,
 )
 
 
-def uses(step: Step) -> tuple[Term, ...]:
+def uses(step: Step) -> tuple[Term, ...]:  # noqa: C901 - one arm per step
     """The terms whose variables are bound before ``step``."""
     match step:
         case Find(_, args, known, _):
@@ -40,6 +42,11 @@ def uses(step: Step) -> tuple[Term, ...]:
             return (*args, *(bound.term for bound in bounds))
         case Measure(_, _, _, args, _, bounds):
             return (*args, *(bound.term for bound in bounds))
+        case Where(_, args, _, _, measure, test):
+            outside = (var for var in _vars(test) if var != measure.var)
+            return (*args, *measure.args, *outside)
+        case Total(_, _, statements):
+            return tuple(dict.fromkeys(var for statement in statements for var in free_vars(statement)))
         case Combine(_, _, counts, minus):
             return (*counts, *minus)
         case Assign(_, term):
@@ -58,9 +65,9 @@ def binds(step: Step) -> tuple[Var, ...]:
             return (*dict.fromkeys(_vars(*free)), *counts)
         case Each(_, pattern, count):
             return (*dict.fromkeys(_vars(pattern)), count)
-        case Range(_, _, _, counts):
+        case Range(_, _, _, counts) | Where(_, _, counts):
             return counts
-        case Measure(var) | Combine(var) | Assign(var):
+        case Total(var) | Measure(var) | Combine(var) | Assign(var):
             return (var,)
         case Both(var, sign):
             return (var, sign)
@@ -74,11 +81,31 @@ def _vars(*terms: Term) -> Iterator[Var]:
     return (node for term in terms for node in walk(term) if isinstance(node, Var))
 
 
+def free_vars(statement: Statement) -> list[Var]:
+    """The variables that ``statement`` uses and does not bind."""
+    bound: set[Var] = set()
+    found: list[Var] = []
+    for step in statement.steps:
+        found += [var for var in _vars(*uses(step)) if var not in bound]
+        bound |= {*binds(step)}
+    return [*found, *(var for var in _vars(*statement.keys, *statement.amounts) if var not in bound)]
+
+
+def every_step(statement: Statement) -> Iterator[Step]:
+    """The steps of ``statement``, and those that they take in turn."""
+    for step in statement.steps:
+        yield step
+        if isinstance(step, Where):
+            yield step.measure
+        elif isinstance(step, Total):
+            for inner in step.statements:
+                yield from every_step(inner)
+
+
 def reads(statement: Statement) -> list[str]:
     """The maps and tables that ``statement`` looks into, once each."""
-    return list(
-        dict.fromkeys(step.source for step in statement.steps if isinstance(step, Find | Range | Measure))
-    )
+    looking = (step for step in every_step(statement) if isinstance(step, Find | Range | Where | Measure))
+    return list(dict.fromkeys(step.source for step in looking))
 
 
 def trigger_statements(trigger: Trigger) -> Iterator[Statement]:

@@ -9,7 +9,8 @@ under a Fenwick tree take 0.9-1.3, a Fenwick tree with pending new keys 3 ... 47
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import accumulate
 from typing import Any, Generic, TypeAlias, TypeVar
 
 K = TypeVar("K", bound=Any)  # int, str, float, Decimal, date, tuples of them: any total order, so no NaN
@@ -35,6 +36,8 @@ class OrderedMap(Generic[K]):
 
     def __init__(self, sums: int = 0) -> None:
         self._size = 0
+        #: Whether some measure of an entry was ever below zero.
+        self.was_negative = False
         self._root: _Node[K] = _Node([], [[] for _ in range(1 + sums)], [])
 
     def add(self, key: K, *measures: Any) -> None:
@@ -44,6 +47,8 @@ class OrderedMap(Generic[K]):
         if born := self._root.add(key, measures):
             self._size += born
             self._root = self._root.as_root()
+        if not self.was_negative and min(measures) < 0:
+            self.was_negative = any(measure < 0 for measure in self.get(key) or ())
 
     def get(self, key: K) -> Measures | None:
         """The measures of ``key``, or None if it is not live."""
@@ -151,6 +156,29 @@ class OrderedMap(Generic[K]):
             if not node.kids:
                 return node.keys[i]
             node = node.kids[i]
+
+    def flip(self, holds: Callable[[Any], bool], measure: int, above: bool) -> tuple[bool, K | None]:
+        """Where ``holds``, monotone, turns as one goes through the sums from before the first key on.
+
+        The sums are those of ``measure`` up to and with each key, or ``above`` it. Returns whether it holds before the
+        first key, and the first key from which on it is otherwise, or None. That measure must be >= 0 in every entry.
+        """
+        node, before, total = self._root, 0, sum(self._root.cols[measure])
+        start = holds(total if above else 0)
+        if holds(0 if above else total) == start:
+            return start, None
+        while True:
+            sums = list(accumulate(node.cols[measure], initial=before))
+            low, high = 0, len(sums) - 2
+            while low < high:
+                middle = (low + high) // 2
+                if holds(total - sums[middle + 1] if above else sums[middle + 1]) == start:
+                    low = middle + 1
+                else:
+                    high = middle
+            if not node.kids:
+                return start, node.keys[low]
+            node, before = node.kids[low], sums[low]
 
 
 class _Node(Generic[K]):

@@ -17,7 +17,19 @@ from nestling.calculus.traverse import walk
 from nestling.calculus.typing import term_type
 from nestling.program.batches import is_change
 from nestling.program.phrases import Phrases
-from nestling.program.statements import Assign, Both, Check, Combine, Each, Find, Measure, Range, Step
+from nestling.program.statements import (
+    Assign,
+    Both,
+    Check,
+    Combine,
+    Each,
+    Find,
+    Measure,
+    Range,
+    Step,
+    Total,
+    Where,
+)
 from nestling.program.steps import binds, uses
 from nestling.program.traverse import term_vars
 
@@ -72,7 +84,7 @@ def is_ready(step: Step, bound: Set[str]) -> bool:
         case Each(bag, pattern, _):
             computed = (leaf for leaf in leaves(pattern) if not isinstance(leaf, Var))
             return term_vars(bag, *computed) <= bound
-        case Range() | Measure():
+        case Range() | Where() | Measure() | Total():
             return term_vars(*uses(step)) <= bound
         case Combine(_, _, counts, minus):
             return term_vars(*counts, *minus) <= bound
@@ -102,8 +114,10 @@ def _rank(step: Step, bound: Set[str], keys: Keys) -> float:
             return 5 + (len(args) - len(known)) / 100 if known else 9
         case Each():
             return 4
-        case Range() | Measure() | Both():
+        case Range() | Where() | Measure() | Both():
             return 1
+        case Total():
+            return 4.5
         case Check() | Combine() | Assign():
             return 0
         case _:

@@ -9,11 +9,13 @@ from nestling.database.explain.report import Function
 from nestling.engine.local.codegen import bag_function
 from nestling.engine.local.engine import LocalEngine
 from nestling.engine.local.storage import identifier
+from nestling.program.statements import Propagate
 
 
 def functions(engine: LocalEngine, view: str, tables: Iterable[str]) -> list[Function]:
     """The triggers of ``tables``, which serve other views as well, and the readers of ``view``."""
-    wanted = [f"on_{identifier(table)}" for table in tables]
+    wanted = [f"on_{identifier(table)}{entry}" for table in tables for entry in _entries(engine, table)]
+    wanted += ["settle"]
     wanted += [f"{kind}_{identifier(view)}" for kind in ("rows_of", "rows_with")]
     wanted += [bag_function(view, shape) for shape in engine.program.views[view].definitions]
     found = {
@@ -22,3 +24,10 @@ def functions(engine: LocalEngine, view: str, tables: Iterable[str]) -> list[Fun
         if isinstance(node, ast.FunctionDef)
     }
     return [Function(name, found[name]) for name in wanted if name in found]
+
+
+def _entries(engine: LocalEngine, table: str) -> tuple[str, ...]:
+    """The entry points of a table's trigger; where nothing is passed on, a batch is a loop and not worth showing."""
+    actions, waits = engine.program.triggers[table].actions, engine.program.deferred
+    passes_on = any(isinstance(action, Propagate) and action.map not in waits for action in actions)
+    return ("", "_batch") if passes_on else ("",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nestling.calculus.show import brief, show
@@ -10,8 +11,9 @@ from nestling.calculus.traverse import relations, walk
 from nestling.calculus.types import Bag, show_type
 from nestling.database.explain.code import functions
 from nestling.database.explain.facts import Facts
-from nestling.database.explain.readings import readings
+from nestling.database.explain.readings import paths, readings
 from nestling.database.explain.report import Construct, Part, Report
+from nestling.database.explain.storage import otherwise, storage
 from nestling.transform.classify import THEOREM
 from nestling.transform.cost import show_cost, tcost
 from nestling.transform.degree import TOP, degree
@@ -41,6 +43,8 @@ def collect(state: State, name: str, code: bool = False) -> Report:
         verdict=derivation.classification.verdict.value,
         maintained=facts is not None,
         reason=state.reasons.get(name, ""),
+        code_of_reason=state.codes.get(name, ""),
+        waits=sorted(facts.engine.program.deferred.intersection(facts.maps)) if facts else [],
         warnings=_warnings(derivation, facts),
         degree=_degree(max(part.degree for part in derivation.parts)),
         degree_because=_responsible(derivation),
@@ -48,9 +52,10 @@ def collect(state: State, name: str, code: bool = False) -> Report:
         time=str(tcost(derivation.cost)),
         constructs=_constructs(derivation),
         parts=[_part(part) for part in derivation.parts],
+        storage=storage(state, name, paths(facts.book.program, facts.view) if facts else {}),
         maps=facts.map_reports() if facts else [],
         tables=facts.table_reports() if facts else [],
-        readings=readings(facts.book, facts.view) if facts else [],
+        readings=readings(facts.book, facts.view, partial(otherwise, state, name)) if facts else [],
         triggers=facts.triggers if facts else [],
         code=functions(facts.engine, name, facts.tables) if facts and code else [],
     )

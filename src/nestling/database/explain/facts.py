@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 WIDTH = 92
 PURPOSES = {
     "rows": "part of the answer",
+    "bags": "inner bags, whole",
     "aux": "partner of a change",
     "lift": "what an aggregate is read from",
     "count": "the counts behind a count-wise operator",

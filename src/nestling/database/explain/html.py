@@ -12,12 +12,15 @@ from nestling.database.explain.report import (
     Reading,
     Report,
     Step,
+    Storage,
     Table,
     Trigger,
+    Way,
     Work,
 )
+from nestling.database.explain.sizes import number_text, size_text
 from nestling.database.explain.style import STYLE
-from nestling.database.explain.text import kept, shorten, size_text
+from nestling.database.explain.text import kept, said_of, shorten
 from nestling.transform.classify import INDEXED, THEOREM, Verdict
 
 TONES = {Verdict.EFFICIENT.value: "good", Verdict.INDEXED.value: "fair", Verdict.NOT.value: "poor"}
@@ -27,8 +30,8 @@ CODES = {c.code: "good" for c in THEOREM} | {c.code: "fair" for c in INDEXED - T
 def as_html(report: Report) -> str:
     """The page, the verdict first."""
     sections = [
-        _banner(report), _glance(report), _query(report), _stored(report), _triggers(report),
-        _readings(report), _shredded(report), _code(report),
+        _banner(report), _glance(report), _query(report), _storage(report.storage), _stored(report),
+        _triggers(report), _readings(report), _shredded(report), _code(report),
     ]  # fmt: skip
     head = join([
         Html('<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'),
@@ -90,6 +93,41 @@ def _table_of(columns: Iterable[str], rows: Iterable[str], numbers: tuple[str, .
     heads = [tag("th", name, class_="number") if name in numbers else tag("th", name) for name in columns]
     body = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows))
     return tag("div", body, class_="scroll")
+
+
+def _storage(storage: Storage | None) -> Html:
+    if storage is None:
+        return Html("")
+    figures = ("maps", "change", "read", "entries", "bytes")
+    budget = [f"At most {size_text(storage.memory)}. "] if storage.memory is not None else []
+    sentence = tag("p", _sentence(storage.chosen), ": ", storage.why, ". ", *budget)
+    notes = (
+        [tag("ul", *(tag("li", note) for note in storage.notes), class_="warnings")] if storage.notes else []
+    )
+    grounds = (
+        f"In operations per row that changes and per row that is read, from {'; '.join(storage.grounds)}."
+    )
+    most = max((way.bytes for way in storage.ways), default=1)
+    rows = [_way(way, storage.code, most) for way in storage.ways]
+    return _section(
+        "How it is stored", sentence, *notes, _table_of(("considered", *figures), rows, figures),
+        tag("p", grounds, class_="soft"),
+    )  # fmt: skip
+
+
+def _way(way: Way, code_: str, most: int) -> Html:
+    badge = [" ", tag("span", code_, class_="badge good")] if way.chosen else []
+    if way.refused:
+        return tag("tr", tag("td", way.text), tag("td", way.refused, class_="soft", colspan="5"))
+    bar = tag(
+        "span", tag("span", style=f"width:{max(1, round(100 * way.bytes / max(most, 1)))}%"), class_="bar"
+    )
+    figures = [f"{way.maps}", number_text(way.change), number_text(way.read), f"{way.entries:,}"]
+    cells = [tag("td", figure, class_="number") for figure in figures]
+    return tag(
+        "tr", tag("td", tag("b" if way.chosen else "span", way.text), *badge), *cells,
+        tag("td", size_text(way.bytes), bar, class_="number"),
+    )  # fmt: skip
 
 
 def _stored(report: Report) -> Html:
@@ -176,7 +214,8 @@ def _reading(reading: Reading) -> Html:
     title = tag("h3", f"{_sentence(reading.what)}{given}")
     parts = f"{reading.kind} from {len(reading.parts)} parts" if len(reading.parts) > 1 else reading.kind
     beside = tag("span", parts, class_="badge")
-    return _card(title, beside, tag("p", _sentence(reading.why), class_="soft"), *map(_work, reading.parts))
+    said = [tag("p", _sentence(text), class_="soft") for text in (reading.why, *said_of(reading))]
+    return _card(title, beside, *said, *map(_work, reading.parts))
 
 
 def _sentence(text: str) -> str:

@@ -110,8 +110,8 @@ class Trigger:
 class Reading:
     """How rows, or the elements of one inner bag, are found when they are asked for.
 
-    ``kind`` is stored (they are what a map holds), table (they are rows of a table), assembled (they are put
-    together from parts) or input (the bag of a table, as it is).
+    ``kind`` is stored (they are what a map holds), whole (a map holds them for every label in use), table (they are
+    rows of a table), assembled (they are put together from parts) or input (the bag of a table, as it is).
     """
 
     what: str
@@ -120,6 +120,43 @@ class Reading:
     kind: str
     why: str
     parts: list[Work]
+    #: Of an inner bag that is put together: where its parts are, and what they are found by.
+    keyed: list[str] = field(default_factory=list)
+    #: What it would cost to store an inner bag the other way.
+    otherwise: str = ""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to store a view: operations per change of a row and per row read, and what it would take."""
+
+    text: str
+    chosen: bool
+    maps: int
+    change: float
+    read: float
+    entries: int
+    bytes: int
+    #: Why there is no program for it.
+    refused: str
+
+
+@dataclass(frozen=True)
+class Storage:
+    """How a view is stored: as ``chosen``, by what the ``code`` says, among some ``ways``.
+
+    ``code`` is KNOB (as asked for), KEYS (by declared keys), COST (the estimate is clearly less) or MEMORY (what was
+    asked for does not fit). ``grounds`` are the rows and values that the estimates start from, ``notes`` the parts
+    that are not stored as asked for.
+    """
+
+    chosen: str
+    code: str
+    why: str
+    memory: int | None
+    ways: list[Way]
+    grounds: list[str]
+    notes: list[str]
 
 
 @dataclass(frozen=True)
@@ -144,6 +181,10 @@ class Report:
     #: Whether changes are passed on; else every read evaluates the query, and ``reason`` says why.
     maintained: bool
     reason: str
+    #: The reason in a word: KNOB, MEMORY, CAP, UNBOUND, NEGATIVE, TWICE or NO FLAT FORM.
+    code_of_reason: str
+    #: The maps whose changes are passed on only when the view is read.
+    waits: list[str]
     warnings: list[str]
     degree: str
     degree_because: str
@@ -151,6 +192,8 @@ class Report:
     time: str
     constructs: list[Construct]
     parts: list[Part]
+    #: None where there is no program for the view.
+    storage: Storage | None
     maps: list[Map]
     tables: list[Table]
     readings: list[Reading]

@@ -20,13 +20,21 @@ def entries(engine: LocalEngine, name: str) -> int:
     store, stored = engine.stores[name], engine.stored[name]
     if store.is_cell:
         return 1
-    return sum(map(len, stored.values())) if store.is_ordered else len(stored)
+    return sum(map(len, stored.values())) if store.is_ordered or store.slices else len(stored)
+
+
+def rows_of(engine: LocalEngine, table: str) -> Iterable[tuple[Any, ...]]:
+    """The rows of a table, equal ones once."""
+    stored: dict[Any, Any] = engine.stored[table]
+    return stored.values() if engine.stores[table].key else stored
 
 
 def rough_bytes(engine: LocalEngine, name: str, indexes: Iterable[Positions]) -> int:
     """The bytes of a table or map and of some of its indexes."""
     store = engine.stores[name]
-    own = _ordered(engine.stored[name]) if store.is_ordered else _container(engine.stored[name])
+    own = 0
+    if not store.slices:
+        own = _ordered(engine.stored[name]) if store.is_ordered else _container(engine.stored[name])
     return own + sum(_index(engine, store, known) for known in indexes if known in store.patterns)
 
 
@@ -77,3 +85,25 @@ def _scaled(stored: dict[Any, Any], sampled: Iterable[int]) -> int:
 
 def _size(value: Any) -> int:
     return getsizeof(value) + (sum(map(_size, value)) if isinstance(value, tuple | list) else 0)
+
+
+def size_text(size: float) -> str:
+    """Bytes as people say them.
+
+    >>> size_text(900), size_text(12_345), size_text(3_400_000)
+    ('900 B', '12.3 kB', '3.4 MB')
+    """
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} GB"
+
+
+def number_text(number: float) -> str:
+    """A number of which three digits matter.
+
+    >>> number_text(0.5), number_text(58.87), number_text(12345.6)
+    ('0.5', '58.9', '12,346')
+    """
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"

@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from textwrap import wrap
 
-from nestling.database.explain.report import Construct, Map, Part, Reading, Report, Step, Table, Trigger, Work
+from nestling.database.explain.report import (
+    Construct,
+    Map,
+    Part,
+    Reading,
+    Report,
+    Step,
+    Storage,
+    Table,
+    Trigger,
+    Way,
+    Work,
+)
+from nestling.database.explain.sizes import number_text, size_text
 
 WIDTH = 100
 #: A delta of more lines is cut: the other formats have all of it.
@@ -17,7 +30,7 @@ def as_text(report: Report) -> str:
     """All sections, a blank line between them."""
     sections = [
         _head(report), ["query", *_indented(report.query)], _constructs(report), _shredded(report),
-        _stored(report), _readings(report), _triggers(report), _code(report),
+        _storage(report.storage), _stored(report), _readings(report), _triggers(report), _code(report),
     ]  # fmt: skip
     return "\n\n".join("\n".join(section) for section in sections if section) + "\n"
 
@@ -37,9 +50,14 @@ def _head(report: Report) -> list[str]:
 def kept(report: Report) -> str:
     """When the view follows its tables."""
     if not report.maintained:
-        return f"evaluated by the reference on every read, because {report.reason}"
+        return f"evaluated by the reference on every read, because {report.reason} ({report.code_of_reason})"
     if report.refresh == "lazy":
         return "maintained when it is read, by the changes since it was last read"
+    if report.waits:
+        maps = ", ".join(report.waits)
+        return (
+            f"maintained on every change, but for conditions on {maps}: what these decide waits for a reading"
+        )
     return "maintained on every change"
 
 
@@ -80,6 +98,39 @@ def _cut(text: str) -> str:
     if len(lines) <= LONGEST:
         return text
     return "\n".join([*lines[:LONGEST], f"… and {len(lines) - LONGEST} lines more"])
+
+
+def _storage(storage: Storage | None) -> list[str]:
+    if storage is None:
+        return []
+    lines = [f"how it is stored ({storage.code})", *_prose(storage.chosen, "  "), *_prose(storage.why, "  ")]
+    for note in storage.notes:
+        lines += _prose(f"! {note}", "  ", "    ")
+    if storage.memory is not None:
+        lines += [f"  at most {size_text(storage.memory)}"]
+    lines += _figures("  considered, in operations", "maps", "change", "read", "entries", "bytes")
+    for way in storage.ways:
+        lines += _way(way)
+    return lines + [line for ground in storage.grounds for line in _prose(f"from {ground}", "  ", "    ")]
+
+
+def _way(way: Way) -> list[str]:
+    text = f"  {'>' if way.chosen else ' '} {way.text}"
+    if way.refused:
+        return _prose(f"{text.strip()}: {way.refused}", "    ", "      ")
+    figures = (
+        f"{way.maps}",
+        number_text(way.change),
+        number_text(way.read),
+        f"{way.entries:,}",
+        size_text(way.bytes),
+    )
+    return _figures(text, *figures)
+
+
+def _figures(text: str, maps: str, *figures: str) -> list[str]:
+    *above, last = wrap(text.strip(), 50, initial_indent=_indent(text), subsequent_indent="      ")
+    return [*above, f"{last:<50} {maps:>4} " + " ".join(f"{figure:>10}" for figure in figures)]
 
 
 def _stored(report: Report) -> list[str]:
@@ -136,7 +187,15 @@ def _reading(reading: Reading) -> list[str]:
     given = f", given {', '.join(reading.given)}" if reading.given else ""
     parts = f" from {len(reading.parts)} parts" if len(reading.parts) > 1 else ""
     lines = _prose(f"{reading.what}{given}: {reading.kind}{parts}: {reading.why}", "  ", "    ")
+    for sentence in said_of(reading):
+        lines += _prose(sentence, "    ")
     return lines + [line for work in reading.parts for line in _work(work)]
+
+
+def said_of(reading: Reading) -> list[str]:
+    """How an inner bag is kept, and what the other way would cost."""
+    kept = [f"factorised: {'; '.join(reading.keyed)}"] if reading.keyed else []
+    return kept + [reading.otherwise] * bool(reading.otherwise)
 
 
 def _triggers(report: Report) -> list[str]:
@@ -173,19 +232,6 @@ def _code(report: Report) -> list[str]:
     if not report.code:
         return []
     return ["generated code", *(f"\n{function.source}" for function in report.code)]
-
-
-def size_text(size: float) -> str:
-    """Bytes as people say them.
-
-    >>> size_text(900), size_text(12_345), size_text(3_400_000)
-    ('900 B', '12.3 kB', '3.4 MB')
-    """
-    for unit in ("B", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{size:.3g} GB"
 
 
 def shorten(cost: str) -> str:

@@ -28,6 +28,8 @@ from nestling.program.statements import (
     Measure,
     Propagate,
     Range,
+    Total,
+    Where,
 )
 from nestling.program.steps import trigger_statements
 
@@ -99,11 +101,13 @@ class Workbook:
                 by = self.attributes(source, known)
                 access = "range" if between else self.access(source, known, len(args))
                 return Step(text, access, source, by, slice_size(self.engine, source, known))
-            case Range(_, args) | Measure(_, _, _, args, _, (_, *_)):
+            case Where(_, args) | Range(_, args) | Measure(_, _, _, args, _, (_, *_)):
                 by = self.attributes(step.source, tuple(range(len(args) + 1)))
                 return Step(text, "sum", step.source, by)
             case Measure(_, _, source, args):
                 return Step(text, "probe", source, self.attributes(source, tuple(range(len(args)))))
+            case Total():
+                return Step(text, "total")
             case Check():
                 return Step(text, "test")
             case Each():

@@ -12,7 +12,6 @@ from nestling.database.database import Database
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.refresh import Refresh
 from nestling.database.rows import Event
-from nestling.database.spark.explain import explain
 from nestling.database.spark.state import SparkState
 from nestling.database.spark.transaction import SparkTransaction
 from nestling.database.transaction import Transaction
@@ -106,11 +105,6 @@ class SparkDatabase(Database):
             raise QueryError(f"there is no view {view!r}", hint=known(self.state.views))
         running = self.state.running
         return running.flat_frame(view) if shredded else running.frame(view)
-
-    def explain(self, view: str, format: str = "text", code: bool = False) -> str:
-        if format != "text" or code:
-            raise QueryError("on Spark, explain writes plain text", hint="leave format and code out")
-        return explain(self.state, view)
 
     def close(self) -> None:
         """End the use of the folder."""

@@ -12,15 +12,24 @@ from nestling.database.change import Change
 from nestling.database.definitions import ViewDef
 from nestling.database.durable import map_name, read_table, read_view, table_text, view_text
 from nestling.database.spark.buffer import Buffer
-from nestling.database.state import UNDEFINED, State, computing, knob
+from nestling.database.spark.explain import explain
+from nestling.database.state import UNDEFINED, State, computing
 from nestling.database.watching import Answer
+from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
+from nestling.engine.spark.refuse import check_program
 from nestling.errors import NestlingError, QueryError
 from nestling.program.statements import Program
 from nestling.program.steps import needed, plans, reads, trigger_statements
 from nestling.storage.lake import Lake
+from nestling.transform.lower import lower
+from nestling.transform.lower.view import CannotLower
+from nestling.transform.normalize import normalize
+from nestling.transform.shred import shred
+from nestling.transform.simplify import simplify
 from nestling.transform.viewlet.batch import compile_batches
 from nestling.transform.viewlet.compile import CannotCompile
+from nestling.transform.viewlet.storing import Store
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
 
@@ -35,7 +44,7 @@ class SparkState(State):
             if kind == "table":
                 self.tables[name] = read_table(name, text)
             else:
-                self.define(read_view(name, text, self))
+                self.define(*read_view(name, text, self))
         self.running = self._started(compile_batches(self.declarations(), self.flat, store=self._knobs()))
         self.buffer = Buffer(self.running)
         self.engine: Any = self.buffer  # all that a transaction asks of an engine
@@ -56,27 +65,22 @@ class SparkState(State):
 
     # -- definitions
 
-    def define(self, view: ViewDef) -> None:
+    def define(self, view: ViewDef, remembered: dict[str, Any] | None = None) -> None:
         if view.refresh != "eager" or view.store == "none":
             raise QueryError(
                 f"{view.name}: refresh={view.refresh!r}, store={view.store!r} is not on Spark yet",
                 hint="leave both out",
             )
-        super().define(view)
-        if view.name in self.reasons:
-            reason = self.reasons[view.name]
-            self._forget(view.name)
+        try:
+            flat = lower(shred(normalize(simplify(normalize(view.query)))))
+            program = compile_batches(self.declarations(), {view.name: flat}, store={view.name: knob(view)})
+        except (CannotLower, CannotCompile) as reason:
             raise QueryError(
                 f"{view.name} cannot be maintained: {reason}",
-                hint="on Spark a view is not evaluated anew when read",
-            )
-        try:
-            compile_batches(
-                self.declarations(), {view.name: self.flat[view.name]}, store={view.name: knob(view)}
-            )
-        except CannotCompile as reason:
-            self._forget(view.name)
-            raise QueryError(f"{view.name} cannot be maintained on Spark: {reason}") from reason
+                hint="on Spark a view is not evaluated when read",
+            ) from reason
+        check_program(program, layouts(program))
+        self.views[view.name], self.flat[view.name] = view, flat
 
     def add_view(self, view: ViewDef) -> None:
         self.define(view)
@@ -110,7 +114,7 @@ class SparkState(State):
 
     def _definitions(self) -> tuple[tuple[str, str, str], ...]:
         tables = [("table", name, table_text(table)) for name, table in self.tables.items()]
-        return (*tables, *(("view", name, view_text(view)) for name, view in self.views.items()))
+        return (*tables, *(("view", name, view_text(view, self)) for name, view in self.views.items()))
 
     # -- reading
 
@@ -160,6 +164,11 @@ class SparkState(State):
         stored = {source: self.running.now.stored[source].rows for source in maps}
         return {"rows": self.read(name).total, "maps": stored, "statements": statements, "waiting": 0}
 
+    def explain(self, name: str, format: str, code: bool) -> str:
+        if format != "text" or code:
+            raise QueryError("on Spark, explain writes plain text", hint="leave format and code out")
+        return explain(self, name)
+
     # -- what is not on Spark
 
     def watch(self, name: str) -> None:
@@ -172,6 +181,12 @@ class SparkState(State):
 
     def committed(self, events: Any) -> None:
         """No view is refreshed later."""
+
+
+def knob(view: ViewDef) -> Store:
+    """The materialisation knob of a view."""
+    store: Store = view.store  # type: ignore[assignment]  # "none" is refused before
+    return store
 
 
 def _starts(row: Any, first: Any) -> bool:

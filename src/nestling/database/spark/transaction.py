@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nestling.database.definitions import TableDef
-from nestling.database.rows import Row
+from nestling.database.rows import Event, Row
 from nestling.database.spark.buffer import Buffer, labels_in
 from nestling.database.transaction import Transaction
 from nestling.frontend.schema import row_value
@@ -51,6 +51,17 @@ class SparkTransaction(Transaction):
                 definition, [row_value(definition.record, row) for row in dict(change.items())], deep=True
             )
         super().apply(changes)
+
+    def rollback(self, done: int = 0) -> None:
+        while len(self.events) > done:
+            table, row, times = self.events.pop()
+            self.buffer.apply(table, row, -times)
+
+    def _run_batch(self, table: str, events: Sequence[Event]) -> None:
+        self._run(events)
+
+    def _apply(self, event: Event) -> None:
+        self.buffer.apply(*event)
 
     def _look_at(self, table: TableDef, values: list[Row], deep: bool = False) -> None:
         """Fetch the rows that stand for ``values``, those they refer to, and ``deep`` what is inside them."""

@@ -1,8 +1,8 @@
 """A trigger program as Python source.
 
-Per table one function, ``on_…(row, times)``; per view one generator of its rows and one per site for the inner
-bags. Each statement is a loop nest under a comment that says what it does. The source uses nothing but
-dictionaries and the names of ``terms.namespace``; literals are written by ``repr``.
+Per table two functions, ``on_…(row, times)`` for one row and ``on_…_batch(changes)`` for many; per view one generator
+of its rows and one per site for the inner bags. Each statement is a loop nest under a comment that says what it
+does. The source uses nothing but dictionaries and the names of ``terms.namespace``; literals are written by ``repr``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from nestling.calculus.show import show
 from nestling.engine.local.loops import Loops, key_of, needs, read_group
-from nestling.engine.local.merge import single_changes, sources, together
+from nestling.engine.local.merge import single_changes, sources, summed, together, waiting
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store, identifier, statements, stores
@@ -33,6 +33,18 @@ RESERVED = (
     "part",
     "ordered",
     "change",
+    "changes",
+    "group",
+    "groups",
+    "value",
+    "keys",
+    "at",
+    "low",
+    "high",
+    "is_true",
+    "was_true",
+    "bound_new",
+    "bound_old",
     "EMPTY",
     "NOTHING",
     "Label",
@@ -45,6 +57,9 @@ def generate(program: Program, keep_tables: bool = True) -> str:
     writer = _Writer(program, keep_tables)
     for name, trigger in program.triggers.items():
         writer.trigger(f"on_{identifier(name)}", trigger)
+        writer.batch(f"on_{identifier(name)}", trigger)
+    if program.deferred:
+        writer.settle()
     for name, view in program.views.items():
         writer.reader(f"rows_of_{identifier(name)}", view.rows, f"rows of {name}")
         if view.lookup is not None:
@@ -80,28 +95,82 @@ class _Writer:
 
     def trigger(self, function: str, trigger: Trigger) -> None:
         scope = self.scope()
-        columns = [scope.name(column) for column in trigger.columns]
-        scope.keep(trigger.times, "times")
-        self.single = single_changes(trigger, self.stores)
+        self.single = single_changes(trigger, self.stores) - self.program.deferred
         self.out.line()
         self.out.line()
         with self.out.block(f"def {function}(row, times):"):
-            if columns:
-                self.out.line(f"{', '.join(columns)}{',' if len(columns) == 1 else ''} = row")
-            for name in self.collected(trigger):
-                start = "False" if name in self.single else "{}"
-                self.out.line(f"change_{self.stores[name].python} = {start}")
-            for group in together(trigger.actions):
-                match group[0]:
-                    case Add():
-                        self.adds([add for add in group if isinstance(add, Add)], 0, scope)
-                    case Write(table) if table in self.kept:
-                        write_row(self.out, self.stores[table], columns)
-                    case Propagate():
-                        self.propagate(group[0], scope)
+            self.on_row(trigger, scope)
+            for action in self.passed_on(trigger):
+                self.propagate(action, scope)
 
-    def collected(self, trigger: Trigger) -> list[str]:
-        return [action.map for action in trigger.actions if isinstance(action, Propagate)]
+    def batch(self, function: str, trigger: Trigger) -> None:
+        """Row by row; what is to be passed on is passed on once, at the end."""
+        scope = self.scope()
+        self.out.line()
+        self.out.line()
+        with self.out.block(f"def {function}_batch(changes):"):
+            actions = self.passed_on(trigger)
+            if not actions:
+                with self.out.block("for row, times in changes:"):
+                    self.out.line(f"{function}(row, times)")
+                return
+            self.single = frozenset()
+            for action in actions:
+                self.out.line(f"change_{self.stores[action.map].python} = {{}}")
+            with self.out.block("for row, times in changes:"):
+                self.on_row(trigger, scope, start=False)
+            for action in actions:
+                self.propagate(action, scope)
+
+    def on_row(self, trigger: Trigger, scope: Scope, start: bool = True) -> None:
+        """What a trigger does before it passes changes on."""
+        columns = [scope.name(column) for column in trigger.columns]
+        scope.keep(trigger.times, "times")
+        self.unpack(trigger, columns)
+        for action in self.passed_on(trigger) if start else ():
+            nothing = "False" if action.map in self.single else "{}"
+            self.out.line(f"change_{self.stores[action.map].python} = {nothing}")
+        for group in together(trigger.actions):
+            match group[0]:
+                case Add():
+                    self.adds(summed([add for add in group if isinstance(add, Add)]), 0, scope)
+                case Write(table) if table in self.kept:
+                    write_row(self.out, self.stores[table], columns)
+
+    def unpack(self, trigger: Trigger, columns: Sequence[str]) -> None:
+        """The columns that the trigger uses, by their names."""
+        adds = [action for action in trigger.actions if isinstance(action, Add)]
+        store = self.stores[trigger.table]
+        stored = {i for positions in (store.key, *store.patterns) for i in positions}
+        names = _used_after(adds, 0)
+        used = [
+            column.name in names or (i in stored and trigger.table in self.kept)
+            for i, column in enumerate(trigger.columns)
+        ]
+        if sum(used) == 1:
+            self.out.line(f"{columns[used.index(True)]} = row[{used.index(True)}]")
+        elif any(used):
+            self.out.line(f"{', '.join(c if u else '_' for c, u in zip(columns, used, strict=True))} = row")
+        elif not adds and trigger.table not in self.kept:
+            self.out.line("pass")
+
+    def passed_on(self, trigger: Trigger) -> list[Propagate]:
+        """The changes that ``trigger`` passes on itself."""
+        waits = self.program.deferred
+        return [a for a in trigger.actions if isinstance(a, Propagate) and a.map not in waits]
+
+    def settle(self) -> None:
+        """Pass on what waits, inner maps before those that read them."""
+        self.single = frozenset()
+        self.out.line()
+        self.out.line()
+        with self.out.block("def settle():"):
+            self.out.line('"""Pass on the changes that wait until a view is read."""')
+            for action in waiting(self.program):
+                change = f"change_{self.stores[action.map].python}"
+                with self.out.block(f"if {change}:"):
+                    self.propagate(action, self.scope())
+                    self.out.line(f"{change}.clear()")
 
     def adds(self, adds: Sequence[Add], taken: int, scope: Scope) -> None:
         """Statements whose first ``taken`` steps are written already; common steps are taken once."""
@@ -173,13 +242,14 @@ class _Writer:
         else:
             target = f"{key_of(keys) if keys else '_'}, {_cell(changes)}"
             self.out.open(f"for {target} in change_{store.python}.items():")
-        self.out.line(f"{_unpacked(old)} = {_stored_cell(store, keys)}")
+        names = old[0] if store.width == 1 and not store.is_cell else _unpacked(old)
+        self.out.line(f"{names} = {_stored_cell(store, keys)}")
         for o, n, c in zip(old, new, changes, strict=True):
             self.out.line(f"{n} = {o} + {c}")
         for _, adds in action.events:
             for add in adds:
                 self.adds([add], 0, scope)
-        add_to(self.out, store, keys, changes)
+        add_to(self.out, store, keys, changes, new)
         self.out.close_to(depth)
 
     def propagate_entries(self, action: Propagate, store: Store, scope: Scope) -> None:
@@ -281,5 +351,5 @@ def _stored_cell(store: Store, keys: Sequence[str]) -> str:
     if store.is_cell:
         return store.python
     if store.width == 1:
-        return f"({store.python}.get({key_of(keys)}, 0),)"
+        return f"{store.python}.get({key_of(keys)}, 0)"
     return f"{store.python}.get({key_of(keys)}, ({', '.join('0' * store.width)}))"

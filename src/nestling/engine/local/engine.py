@@ -11,6 +11,7 @@ from nestling.engine.local.codegen import bag_function, generate
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.storage import Store, identifier, stores
 from nestling.engine.local.terms import namespace
+from nestling.engine.local.where import summed_where
 from nestling.engine.nesting import leaves, shape
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
@@ -35,14 +36,21 @@ class LocalEngine:
         self.source = generate(program, keep_tables)
         self.names = {**namespace(), **_helpers()}
         for store in self.stores.values():
-            self.names[store.python] = [0] * store.width if store.is_cell else {}
-            self.names |= {store.index(known): {} for known in store.patterns}
-            self.names |= {store.order(known): {} for known in store.sorted}
-        self.stored: dict[str, Any] = {n: self.names[s.python] for n, s in self.stores.items()}
+            self.names |= {name: [0] * store.width if store.is_cell else {} for name in store.dictionaries}
+        self.stored: dict[str, Any] = {
+            name: self.names[store.slices or store.python] for name, store in self.stores.items()
+        }
+        self._waiting: list[dict[Any, Any]] = [{} for _ in program.deferred]
+        for name, waiting in zip(program.deferred, self._waiting, strict=True):
+            self.names[f"change_{self.stores[name].python}"] = waiting
+        self._lost = False
         # The source is our own: made from the program, with literals through repr only.
         exec(compile(self.source, "<nestling trigger program>", "exec"), self.names)
         self.triggers: dict[str, Callable[[Row, int], None]] = {
             name: self.names[f"on_{identifier(name)}"] for name in program.tables
+        }
+        self.batches: dict[str, Callable[[Iterable[tuple[Row, int]]], None]] = {
+            name: self.names[f"on_{identifier(name)}_batch"] for name in program.tables
         }
         # Names are made from what a user wrote: they are looked up here, once.
         self._rows_of = {name: self.names[f"rows_of_{identifier(name)}"] for name in program.views}
@@ -80,7 +88,8 @@ class LocalEngine:
             self.stored[store.name][:] = cell
             return
         value = cell[0] if store.width == 1 else list(cell)
-        self.stored[store.name][_key(key)] = value
+        if not store.slices:
+            self.stored[store.name][_key(key)] = value
         for known in store.patterns:
             index = self.names[store.index(known)].setdefault(_key([key[i] for i in known]), {})
             index[_key([key[i] for i in store.free(known)])] = value
@@ -92,6 +101,22 @@ class LocalEngine:
         """Add ``row`` to ``table`` ``times`` times, and maintain every map."""
         self.triggers[table](row, times)
 
+    def settle(self) -> None:
+        """Pass on what waits until somebody reads; where that has no value, compute the maps anew."""
+        if not self._lost and any(self._waiting):
+            try:
+                self.names["settle"]()
+            except (ArithmeticError, TypeError, ValueError):
+                self._lost = True
+        if self._lost:
+            tables = {name: self.table(name) for name in self.program.tables}
+            for name, decl in self.program.maps.items():
+                if decl.role != "watch":
+                    self.load_map(name, meaning(decl.query, tables))
+            for waiting in self._waiting:
+                waiting.clear()
+            self._lost = False
+
     def table(self, name: str) -> dict[Row, int]:
         """The rows of a table with their multiplicities."""
         store = self.stores[name]
@@ -100,6 +125,7 @@ class LocalEngine:
 
     def cells(self, name: str) -> dict[Row, tuple[Any, ...]]:
         """The entries of a map, as ``meaning`` gives them."""
+        self.settle()
         store, stored = self.stores[name], self.stored[name]
         if store.is_ordered:
             return {
@@ -109,16 +135,28 @@ class LocalEngine:
             }
         if store.is_cell:
             return {(): tuple(stored)} if any(stored) else {}
+        if store.slices:
+            (known,) = store.patterns
+            order = sorted(range(store.arity), key=(*known, *store.free(known)).__getitem__)
+            return {
+                _arranged(
+                    (*_parts(bound, len(known)), *_parts(free, store.arity - len(known))), order
+                ): _cell(cell)
+                for bound, part in stored.items()
+                for free, cell in part.items()
+            }
         return {_parts(key, store.arity): _cell(cell) for key, cell in stored.items()}
 
     def read(self, view: str) -> ZBag:
         """The answer of ``view``, nested."""
+        self.settle()
         plan = self.program.views[view]
         rows = self._rows_of[view]()
         return ZBag((self.nested(view, row, plan.element), times) for row, times in rows)
 
     def find(self, view: str, first: Any) -> ZBag:
         """The rows of ``view`` whose first column is ``first``."""
+        self.settle()
         element = self.program.views[view].element
         rows = self._rows_with[view](first)
         return ZBag((self.nested(view, row, element), times) for row, times in rows)
@@ -160,6 +198,7 @@ class LocalEngine:
     def rows_under(self, view: str, label: Label) -> Iterable[tuple[Row, int]]:
         """The flat rows of the inner bag that ``label`` names; a row may come more than once."""
         if isinstance(label.site, int):
+            self.settle()
             found: Iterable[tuple[Row, int]] = self._bag_of[view, shape(label)](*leaves(label.environment))
             return found
         return self.under(label.site, label).items()
@@ -171,7 +210,7 @@ class LocalEngine:
 
     def by_key(self, table: str, key: Row) -> Row | None:
         """The row of a keyed table."""
-        row: Row | None = self.stored[table].get(_key(key))
+        row: Row | None = self.stored[table].get(key[0] if len(key) == 1 else key)
         return row
 
     def count(self, table: str, row: Row) -> int:
@@ -179,7 +218,7 @@ class LocalEngine:
         store = self.stores[table]
         stored = self.stored[store.name]
         if store.key:
-            return int(stored.get(_key(row[i] for i in store.key)) == row)
+            return int(stored.get(_key([row[i] for i in store.key])) == row)
         return int(stored.get(row, 0))
 
     def put(self, table: str, row: Row, times: int) -> None:
@@ -208,8 +247,7 @@ class LocalEngine:
         if store.is_cell:
             self.stored[name][:] = [0] * store.width
         else:
-            indexes = [*map(store.index, store.patterns), *map(store.order, store.sorted)]
-            for dictionary in (store.python, *indexes):
+            for dictionary in store.dictionaries:
                 self.names[dictionary].clear()
         for key, cell in cells.items():
             self._put(store, key, cell)
@@ -238,6 +276,7 @@ def _helpers() -> dict[str, Any]:
         "bisect_left": bisect_left,
         "bisect_right": bisect_right,
         "insort": insort,
+        "summed_where": summed_where,
         "read_first": lambda ordered, limit: NONE if ordered is None else ZBag(ordered.smallest(limit)),
         "read_last": lambda ordered, limit: NONE if ordered is None else ZBag(ordered.largest(limit)),
         "read_ordered_min": lambda ordered: None if ordered is None else ordered.first(),
@@ -254,6 +293,10 @@ def _key(parts: Iterable[Any]) -> Any:
 
 def _parts(key: Any, arity: int) -> Row:
     return (key,) if arity == 1 else key
+
+
+def _arranged(columns: Row, order: list[int]) -> Row:
+    return tuple([columns[i] for i in order])
 
 
 def _cell(cell: Any) -> tuple[Any, ...]:

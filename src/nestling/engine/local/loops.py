@@ -6,12 +6,24 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from nestling.calculus.terms import Term, Tuple, Var
-from nestling.engine.local.ranges import Between, Shift
+from nestling.engine.local.ranges import Between, Flip, Shift
 from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store
 from nestling.engine.local.terms import Scope, is_nullable, python, truth, tuple_of
 from nestling.program.flat import Bound, first_of
-from nestling.program.statements import Assign, Both, Check, Combine, Each, Find, Measure, Range, Step
+from nestling.program.statements import (
+    Assign,
+    Both,
+    Check,
+    Combine,
+    Each,
+    Find,
+    Measure,
+    Range,
+    Step,
+    Total,
+    Where,
+)
 from nestling.program.steps import uses
 from nestling.program.traverse import term_vars
 
@@ -33,10 +45,12 @@ class Loops:
             later = used_at_end | term_vars(*(t for s in steps[i + 1 :] for t in needs(s)))
             self.step(step, later)
 
-    def step(self, step: Step | Shift | Between, later: frozenset[str]) -> None:  # noqa: C901 - one arm per step
+    def step(self, step: Step | Shift | Flip | Between, later: frozenset[str]) -> None:  # noqa: C901 - one arm per step
         match step:
             case Shift():
                 self.shift(step)
+            case Flip():
+                self.flip(step)
             case Between():
                 self.between(step, later)
             case Find():
@@ -54,8 +68,12 @@ class Loops:
                 )
             case Range():
                 self.range(step)
+            case Where():
+                self.where(step)
             case Measure():
                 self.measure(step)
+            case Total():
+                self.total(step)
             case Combine():
                 self.combine(step)
             case Both():
@@ -173,6 +191,31 @@ class Loops:
         value = self.summed(self.stores[step.source], step.args, step.bounds)
         self.out.line(f"{', '.join(names)}{',' if len(names) == 1 else ''} = {value}")
 
+    def where(self, step: Where) -> None:
+        names = [self.scope.name(count) for count in step.counts]
+        store, inner, measure = self.stores[step.source], self.stores[step.measure.source], step.measure
+        self.out.line(f"ordered = {store.python}.get({self.key(step.args)})")
+        holds = f"lambda {self.scope.name(measure.var)}: {truth(step.test, self.scope)}"
+        beyond = f"{inner.python}.get({self.key(measure.args)})"
+        asked = f"{measure.bounds[0].operator!r}, {measure.measures[-1]}, {holds}"
+        self.out.line(f"{', '.join(names)}{',' if len(names) == 1 else ''} = (")
+        self.out.line(f"    NOTHING[:{store.width}] if ordered is None")
+        self.out.line(f"    else summed_where(ordered, {beyond}, {asked})")
+        self.out.line(")")
+
+    def total(self, step: Total) -> None:
+        """A loop nest of its own, summed into variables."""
+        name, depth = self.scope.name(step.var), self.out.depth
+        width = max((len(statement.amounts) for statement in step.statements), default=1)
+        sums = [self.scope.name(f"{step.var.name}.{i}") for i in range(width)]
+        self.out.line(f"{' = '.join(sums)} = 0")
+        for statement in step.statements:
+            self.open(statement.steps, term_vars(*statement.amounts))
+            for total, amount in zip(sums, statement.amounts, strict=True):
+                self.out.line(f"{total} += {self.text(amount)}")
+            self.out.close_to(depth)
+        self.out.line(f"{name} = {read_cell(step.aggregate, sums)}")
+
     def summed(self, store: Store, args: Sequence[Term], bounds: Sequence[Bound]) -> str:
         """The measures of a group within ``bounds``: zeros where there is no group, or a bound is null."""
         self.out.line(f"ordered = {store.python}.get({self.key(args)})")
@@ -205,6 +248,15 @@ class Loops:
         self.out.open(f"if {var}_new != {var}_old:")
         self.out.open(f"for {var}, {sign} in (({var}_new, 1), ({var}_old, -1)):")
 
+    def flip(self, step: Flip) -> None:
+        both = step.both
+        var, sign = self.scope.name(both.var), self.scope.name(both.sign)
+        for cells, name in ((both.new, "is_true"), (both.old, "was_true")):
+            self.out.line(f"{var} = {read_cell(both.aggregate, [self.text(term) for term in cells])}")
+            self.out.line(f"{name} = {truth(step.test, self.scope)}")
+        self.out.open("if is_true != was_true:")
+        self.out.line(f"{sign} = 1 if is_true else -1")
+
     def shift(self, step: Shift) -> None:
         both = step.both
         var, sign = self.scope.name(both.var), self.scope.name(both.sign)
@@ -223,9 +275,12 @@ class Loops:
         known = self.key([find.args[i] for i in find.known])
         bisect = "bisect_right" if step.upper_included else "bisect_left"
         column = self.text(find.args[step.position])
-        self.out.line(f"part = {store.index(find.known)}.get({known}, EMPTY)")
         self.out.line(f"keys = {store.order(find.known)}.get({known}, ())")
-        self.out.open(f"for {column} in keys[{bisect}(keys, low) : {bisect}(keys, high)]:")
+        # Most often the bound moves past nothing.
+        self.out.line(f"at = {bisect}(keys, low)")
+        self.out.open(f"if at < len(keys) and keys[at] {'<=' if step.upper_included else '<'} high:")
+        self.out.line(f"part = {store.index(find.known)}[{known}]")
+        self.out.open(f"for {column} in keys[at : {bisect}(keys, high)]:")
         names = [self.scope.name(count) for count in find.counts]
         self.out.line(f"{', '.join(names)} = part[{column}]")
 
@@ -234,9 +289,11 @@ def _row(names: list[str]) -> str:
     return "_" if all(name == "_" for name in names) else tuple_of(names)
 
 
-def needs(step: Step | Shift | Between) -> tuple[Term, ...]:
+def needs(step: Step | Shift | Flip | Between) -> tuple[Term, ...]:
     """The terms whose variables are bound before ``step``."""
     match step:
+        case Flip(both, test):
+            return (*both.new, *both.old, test)
         case Shift(both, bound):
             return (*both.new, *both.old, bound)
         case Between(find):

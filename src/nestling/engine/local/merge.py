@@ -6,7 +6,11 @@ Law (9): a trigger means the same whether its statements are run one after the o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from graphlib import TopologicalSorter
 
+from nestling.calculus.build import call, const
+from nestling.calculus.terms import Term
 from nestling.engine.local.ranges import Between, local_steps
 from nestling.engine.local.storage import Store
 from nestling.program.statements import (
@@ -15,6 +19,7 @@ from nestling.program.statements import (
     Both,
     Each,
     Find,
+    Program,
     Propagate,
     Statement,
     Trigger,
@@ -31,6 +36,33 @@ def together(actions: Sequence[Action]) -> list[list[Action]]:
         else:
             groups.append([action])
     return groups
+
+
+def summed(adds: Sequence[Add]) -> list[Add]:
+    """Statements that add to the same key by the same steps, as one: a self-join is changed from both sides."""
+    found: list[Add] = []
+    for add in adds:
+        if found and _same_key(found[-1], add):
+            last, other = found[-1].statement, add.statement
+            found[-1] = replace(
+                found[-1], statement=replace(last, amounts=_sums(last.amounts, other.amounts))
+            )
+        else:
+            found.append(add)
+    return found
+
+
+def _same_key(one: Add, other: Add) -> bool:
+    left, right = one.statement, other.statement
+    return (one.later, left.target, left.keys, left.steps) == (
+        other.later, right.target, right.keys, right.steps,
+    )  # fmt: skip
+
+
+def _sums(left: Sequence[Term], right: Sequence[Term]) -> tuple[Term, ...]:
+    return tuple(
+        call("*", const(2), a) if a == b else call("+", a, b) for a, b in zip(left, right, strict=True)
+    )
 
 
 def _fits(group: list[Action], add: Add) -> bool:
@@ -64,6 +96,18 @@ def single_changes(trigger: Trigger, stores: dict[str, Store]) -> frozenset[str]
         for s in own
         if targets.count(s.target) == 1 and not stores[s.target].is_ordered and not _loops(s, stores)
     )
+
+
+def waiting(program: Program) -> list[Propagate]:
+    """The changes that no trigger passes on, in the order in which they can be."""
+    actions = [a for t in program.triggers.values() for a in t.actions if isinstance(a, Propagate)]
+    found = {action.map: action for action in actions if action.map in program.deferred}
+    sorter: TopologicalSorter[str] = TopologicalSorter({name: set[str]() for name in sorted(found)})
+    for name, action in found.items():
+        for add in (add for _, adds in action.events for add in adds):
+            if add.later:
+                sorter.add(add.statement.target, name)
+    return [found[name] for name in sorter.static_order()]
 
 
 def _loops(statement: Statement, stores: dict[str, Store]) -> bool:

@@ -1,4 +1,7 @@
-"""When a bound moves, only what lies between the old and the new one changes sides.
+"""When an aggregate changes, only what a condition on it decides otherwise changes.
+
+A statement that runs twice, once for what an aggregate is and once for what it was, and each time goes on only where
+a condition holds of it, does nothing where the condition held of both or of neither.
 
 A statement that goes through a slice twice, once for what an aggregate is and once for what it was, and each time
 keeps the entries below some bound computed from it, differs only on the entries between the two bounds. With the
@@ -9,14 +12,14 @@ Law (9): a trigger adds the same with and without.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from nestling.calculus.terms import Call, Term, Var
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
-from nestling.program.statements import Add, Both, Check, Find, Program, Propagate, Statement, Trigger
+from nestling.program.statements import Add, Both, Check, Find, Program, Propagate, Statement, Total, Trigger
 from nestling.program.traverse import term_vars
 
 #: What holds of a column and a bound, and the same seen from the bound.
@@ -33,6 +36,14 @@ class Shift:
 
 
 @dataclass(frozen=True, slots=True)
+class Flip:
+    """Whether ``test`` holds now and did not before, or the other way round: with what sign to go on."""
+
+    both: Both
+    test: Term
+
+
+@dataclass(frozen=True, slots=True)
 class Between:
     """For every entry of the slice whose one free column lies between the bounds: bind it and its measures."""
 
@@ -46,6 +57,15 @@ def local_steps(statement: Statement) -> tuple[Any, ...]:
     return statement.steps
 
 
+def every_local_step(statement: Statement) -> Iterator[Any]:
+    """These, and those that they take in turn."""
+    for step in local_steps(statement):
+        yield step
+        if isinstance(step, Total):
+            for inner in step.statements:
+                yield from every_local_step(inner)
+
+
 def ranged(program: Program) -> Program:
     """``program`` with bisection where it serves; its steps are then for this engine alone."""
     triggers = {name: _in_trigger(trigger, program) for name, trigger in program.triggers.items()}
@@ -55,7 +75,8 @@ def ranged(program: Program) -> Program:
 def _in_trigger(trigger: Trigger, program: Program) -> Trigger:
     actions: list[Any] = []
     for action in trigger.actions:
-        if isinstance(action, Propagate):
+        # What waits is passed on for many rows at once: then a slice is gone through rather than kept in order.
+        if isinstance(action, Propagate) and action.map not in program.deferred:
             events = tuple(
                 (event, tuple(Add(_in_statement(a.statement, program), a.later) for a in adds))
                 for event, adds in action.events
@@ -68,9 +89,18 @@ def _in_trigger(trigger: Trigger, program: Program) -> Trigger:
 def _in_statement(statement: Statement, program: Program) -> Statement:
     for i, step in enumerate(statement.steps):
         if isinstance(step, Both):
-            steps = _rewritten(statement, i, step, program)
+            steps = _rewritten(statement, i, step, program) or _flipped(statement, i, step)
             return statement if steps is None else replace(statement, steps=steps)
     return statement
+
+
+def _flipped(statement: Statement, i: int, both: Both) -> tuple[Any, ...] | None:
+    """The steps with ``both`` and the condition behind it taken together, if nothing else asks for the aggregate."""
+    steps: tuple[Any, ...] = statement.steps
+    match steps[i + 1 : i + 2]:
+        case (Check(test),) if not _used_elsewhere(both.var, statement, (i, i + 1)):
+            return (*steps[:i], Flip(both, test), *steps[i + 2 :])
+    return None
 
 
 def _rewritten(statement: Statement, i: int, both: Both, program: Program) -> tuple[Any, ...] | None:

@@ -10,6 +10,7 @@ map of one measure    ``{key: number}``
 map of several        ``{key: [number, …]}``, the list shared by all dictionaries that hold it
 map without keys      ``[number, …]``: one entry, always there
 map in order          ``{group: OrderedMap of the last key, with the measures}``
+map read by one part  ``{known part: {free part: …}}`` alone: what is never asked for by its key has no use for one
 order                 ``{known part: [the one free column, …]}``, sorted
 index                 ``{known part: {what the source's own dictionary has}}`` or ``{known: {free: …}}``
 ====================  =============================================================================
@@ -25,11 +26,13 @@ from functools import cached_property
 from hashlib import blake2b
 
 from nestling.calculus.types import LABEL
-from nestling.engine.local.ranges import Between, local_steps
+from nestling.engine.local.ranges import Between, every_local_step
 from nestling.program.statements import (
     Find,
     MapDecl,
+    Measure,
     Program,
+    Range,
     Statement,
     TableDecl,
 )
@@ -62,6 +65,19 @@ class Store:
     decl: TableDecl | MapDecl
     patterns: set[Positions] = field(default_factory=set)
     sorted: set[Positions] = field(default_factory=set)
+    whole: bool = False  #: whether it is read by its key, or from beginning to end
+
+    @cached_property
+    def slices(self) -> str:
+        """The index that holds a map all by itself, if there is one: its only reader goes by this part."""
+        own = self.is_table or self.is_ordered or self.whole or len(self.patterns) != 1
+        return "" if own else self.index(*self.patterns)
+
+    @property
+    def dictionaries(self) -> list[str]:
+        """The names of all it is kept in."""
+        own = [] if self.slices else [self.python]
+        return [*own, *map(self.index, sorted(self.patterns)), *map(self.order, sorted(self.sorted))]
 
     @cached_property
     def python(self) -> str:
@@ -109,15 +125,20 @@ class Store:
 def stores(program: Program) -> dict[str, Store]:
     """A store for every table and map, with the patterns that the program's steps need."""
     found: dict[str, Store] = {name: Store(name, decl) for name, decl in program.tables.items()}
-    found |= {name: Store(name, decl) for name, decl in program.maps.items()}
+    # A nested map is read where its change is passed on, a log where it is emptied.
+    found |= {
+        name: Store(name, decl, whole=decl.role not in ("rows", "aux")) for name, decl in program.maps.items()
+    }
     for name, decl in program.tables.items():
         if decl.columns and decl.columns[0].type == LABEL and "." in name:
             # The rows of an inner bag are found by its label: to read it, and to delete it with its row.
             found[name].patterns.add((0,))
     for statement in statements(program):
-        for step in local_steps(statement):
+        for step in every_local_step(statement):
             if isinstance(step, Find):
                 _need(found[step.source], step.known)
+            elif isinstance(step, Measure | Range):
+                found[step.source].whole = True
             elif isinstance(step, Between):
                 _need(found[step.find.source], step.find.known)
                 found[step.find.source].sorted.add(step.find.known)
@@ -128,6 +149,8 @@ def _need(store: Store, known: Positions) -> None:
     by_key = store.key and set(store.key) <= set(known)
     if known and len(known) < store.arity and not by_key:
         store.patterns.add(known)
+    else:
+        store.whole = True
 
 
 def statements(program: Program) -> Iterator[Statement]:

@@ -50,16 +50,26 @@ def _forget(out: Source, store: Store, known: Positions, bound: str, key: str) -
         out.line(f"del {store.index(known)}[{bound}]")
 
 
-def add_to(out: Source, store: Store, key: Sequence[str], amounts: Sequence[str]) -> None:
-    """``store[key] += amounts``; an entry that comes to nothing is gone."""
+def add_to(
+    out: Source, store: Store, key: Sequence[str], amounts: Sequence[str], new: Sequence[str] = ()
+) -> None:
+    """``store[key] += amounts``; an entry that comes to nothing is gone. ``new`` names the sums, where known."""
     parts = list(key)
     if store.is_cell:
         _add_in_place(out, store, amounts)
         return
+    if store.slices:
+        (_add_number_in_slice if store.width == 1 else _add_cell_in_slice)(out, store, parts, amounts)
+        return
     if len(parts) > 1:
         out.line(f"key = {key_of(parts)}")
     whole = parts[0] if len(parts) == 1 else "key"
-    (_add_number if store.width == 1 else _add_cell)(out, store, parts, whole, amounts)
+    if store.width > 1:
+        _add_cell(out, store, parts, whole, amounts)
+        return
+    if not new:
+        out.line(f"total = {store.python}.get({whole}, 0) + {amounts[0]}")
+    _put_number(out, store, parts, whole, new[0] if new else "total")
 
 
 def _add_in_place(out: Source, store: Store, amounts: Sequence[str]) -> None:
@@ -67,17 +77,16 @@ def _add_in_place(out: Source, store: Store, amounts: Sequence[str]) -> None:
         out.line(f"{store.python}[{i}] += {amount}")
 
 
-def _add_number(out: Source, store: Store, parts: list[str], key: str, amounts: Sequence[str]) -> None:
+def _put_number(out: Source, store: Store, parts: list[str], key: str, total: str) -> None:
     name = store.python
-    out.line(f"total = {name}.get({key}, 0) + {amounts[0]}")
-    with out.block("if total:"):
+    with out.block(f"if {total}:"):
         if store.sorted:
             with out.block(f"if {key} not in {name}:"):
                 _enter(out, store, parts)
-        out.line(f"{name}[{key}] = total")
+        out.line(f"{name}[{key}] = {total}")
         for known in sorted(store.patterns):
             bound, free = _split(store, known, parts)
-            out.line(f"{store.index(known)}.setdefault({bound}, {{}})[{free}] = total")
+            out.line(f"{store.index(known)}.setdefault({bound}, {{}})[{free}] = {total}")
     # An amount of zero for a key that is not there leaves nothing to delete.
     with out.block(f"elif {key} in {name}:"):
         out.line(f"del {name}[{key}]")
@@ -85,6 +94,60 @@ def _add_number(out: Source, store: Store, parts: list[str], key: str, amounts: 
         for known in sorted(store.patterns):
             bound, free = _split(store, known, parts)
             _forget(out, store, known, bound, free)
+
+
+def _add_number_in_slice(out: Source, store: Store, parts: list[str], amounts: Sequence[str]) -> None:
+    (known,), amount = store.patterns, amounts[0]
+    bound, free = _split(store, known, parts)
+    if len(store.free(known)) > 1:
+        out.line(f"key = {free}")
+        free = "key"
+    out.line(f"part = {store.slices}.get({bound})")
+    with out.block("if part is None:"):
+        depth = out.depth
+        if amount != "times":  # which is never zero
+            out.open(f"if {amount}:")
+        out.line(f"{store.slices}[{bound}] = {{{free}: {amount}}}")
+        _enter(out, store, parts)
+        out.close_to(depth)
+    with out.block("else:"):
+        out.line(f"total = part.get({free}, 0) + {amount}")
+        with out.block("if total:"):
+            if store.sorted:
+                with out.block(f"if {free} not in part:"):
+                    _enter(out, store, parts)
+            out.line(f"part[{free}] = total")
+        with out.block(f"elif {free} in part:"):
+            _leave_slice(out, store, parts, bound, free)
+
+
+def _add_cell_in_slice(out: Source, store: Store, parts: list[str], amounts: Sequence[str]) -> None:
+    (known,) = store.patterns
+    bound, free = _split(store, known, parts)
+    if len(store.free(known)) > 1:
+        out.line(f"key = {free}")
+        free = "key"
+    out.line(f"part = {store.slices}.get({bound}, EMPTY)")
+    out.line(f"cell = part.get({free})")
+    with out.block("if cell is None:"):
+        depth = out.depth
+        if "times" not in amounts:  # which is never zero
+            out.open(f"if {' or '.join(amounts)}:")
+        out.line(f"{store.slices}.setdefault({bound}, {{}})[{free}] = [{', '.join(amounts)}]")
+        _enter(out, store, parts)
+        out.close_to(depth)
+    with out.block("else:"):
+        for i, amount in enumerate(amounts):
+            out.line(f"cell[{i}] += {amount}")
+        with out.block(f"if {_is_gone(store)}:"):
+            _leave_slice(out, store, parts, bound, free)
+
+
+def _leave_slice(out: Source, store: Store, parts: list[str], bound: str, free: str) -> None:
+    out.line(f"del part[{free}]")
+    _leave(out, store, parts)
+    with out.block("if not part:"):
+        out.line(f"del {store.slices}[{bound}]")
 
 
 def _enter(out: Source, store: Store, parts: list[str]) -> None:
@@ -140,13 +203,15 @@ def collect(out: Source, store: Store, key: Sequence[str], amounts: Sequence[str
     """Keep ``amounts`` for later: what one row adds may reach a key more than once, and must be one change."""
     name = f"change_{store.python}"
     parts = [key_of(key[:-1]), key[-1]] if store.is_ordered else list(key)
-    out.line(f"key = {key_of(parts)}")
+    whole = parts[0] if len(parts) == 1 else "key"
+    if len(parts) != 1:
+        out.line(f"key = {key_of(parts)}")
     if store.width == 1:
-        out.line(f"{name}[key] = {name}.get(key, 0) + {amounts[0]}")
+        out.line(f"{name}[{whole}] = {name}.get({whole}, 0) + {amounts[0]}")
         return
-    out.line(f"cell = {name}.get(key)")
+    out.line(f"cell = {name}.get({whole})")
     with out.block("if cell is None:"):
-        out.line(f"{name}[key] = [{', '.join(amounts)}]")
+        out.line(f"{name}[{whole}] = [{', '.join(amounts)}]")
     with out.block("else:"):
         for i, amount in enumerate(amounts):
             out.line(f"cell[{i}] += {amount}")

@@ -32,6 +32,8 @@ from nestling.program.statements import (
     Range,
     Statement,
     Step,
+    Total,
+    Where,
 )
 from nestling.program.steps import uses
 from nestling.program.traverse import term_vars
@@ -133,7 +135,7 @@ class _Chain:
     def sql(self, term: Term) -> Sql:
         return sql(term, self.scope)
 
-    def step(self, step: Step, later: frozenset[str]) -> None:
+    def step(self, step: Step, later: frozenset[str]) -> None:  # noqa: C901 - one arm per step
         match step:
             case Find():
                 self.find(step, later)
@@ -152,6 +154,11 @@ class _Chain:
                 self.select(later, {var.name: Sql(value, INT)}, where=f"({value}) <> 0")
             case Both():
                 self.both(step, later)
+            case Where() | Total():
+                raise QueryError(
+                    "an aggregate that no map holds is not on Spark yet",
+                    hint="correlate it by equality, or keep the view embedded",
+                )
             case Each():
                 raise QueryError(
                     "an opaque bag is looked through",

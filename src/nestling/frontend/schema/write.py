@@ -65,11 +65,15 @@ def _record(record: Record, row: object, where: str) -> tuple[Any, ...]:
     named = _named(record, row)
     values = _positional(record, row, where) if named is None else _by_name(record, named, where)
     columns = zip(record.fields, values, strict=True)
-    return tuple(_value(type_, value, _join(where, name)) for (name, type_), value in columns)
+    return tuple(
+        [_value(type_, value, f"{where}.{name}" if where else name) for (name, type_), value in columns]
+    )
 
 
 def _named(record: Record, row: object) -> Mapping[Any, Any] | None:
     """The fields of ``row`` by name, if it has names."""
+    if type(row) is tuple:
+        return None
     if isinstance(row, Mapping):
         return row
     if is_dataclass(row) and not isinstance(row, type):

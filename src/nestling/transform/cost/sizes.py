@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
 
-from nestling.calculus.terms import Call, Term
+from nestling.calculus.terms import Call, Const, Term
 from nestling.program.flat import Atom, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
 from nestling.program.statements import TableDecl
 from nestling.program.traverse import factor_vars, term_vars
@@ -37,12 +37,13 @@ class Sizes:
     def entries(self, query: Query) -> float:
         """How many keys ``query`` has."""
         if query not in self._known:
-            self._known[query] = sum(min(self.solutions(m), self._values(m)) for m in query.monomials)
+            self._known[query] = sum(self._keys(m) for m in query.monomials if not _takes_away(m))
         return self._known[query]
 
     def distinct(self, query: Query, columns: Positions) -> float:
         """How many different values stand in some ``columns`` of ``query``."""
-        return max(self.entries(_projected(query, columns)), 1.0)
+        # Summands mostly have the same values there: those of the rows that they belong to.
+        return max([1.0, *map(self._keys, _projected(query, columns).monomials)])
 
     def slice(self, query: Query, columns: Positions) -> float:
         """How many entries of ``query`` agree with an entry in ``columns``."""
@@ -62,6 +63,9 @@ class Sizes:
             found *= rows
             bound |= factor_vars(pending.pop(best))
         return found * prod(map(_share, monomial.factors))
+
+    def _keys(self, monomial: Monomial) -> float:
+        return min(self.solutions(monomial), self._values(monomial))
 
     def _rows(self, factor: Atom | Pointwise, columns: Positions) -> float:
         if isinstance(factor, Atom):
@@ -87,6 +91,11 @@ class Sizes:
 def _projected(query: Query, columns: Positions) -> Query:
     monomials = (Monomial(tuple(m.keys[i] for i in columns), m.weights, m.factors) for m in query.monomials)
     return Query(tuple(query.keys[i] for i in columns), tuple(monomials), query.width)
+
+
+def _takes_away(monomial: Monomial) -> bool:
+    """Whether ``monomial`` is there to count once what others have in common."""
+    return all(isinstance(weight, Const) and weight.value < 0 for weight in monomial.weights)
 
 
 def _known(factor: Atom | Pointwise, bound: frozenset[str]) -> Positions:

@@ -1,7 +1,8 @@
 """What a program costs: operations on dictionaries per change and per read, and bytes.
 
-An operation is a look-up, an entry gone through, or a write; what is written is also written to every index. Only
-what a view adds is counted: the row itself is stored with or without it.
+An operation is a look-up, or an entry gone through. To write one takes ``WRITE`` of them: its key is made, its old
+value read, the new one tested for zero and put in its place; and as much again in every index. Only what a view adds
+is counted: the row itself is stored with or without it.
 
 The bytes of an entry were measured on CPython: a number under a number takes 106, under a key of k columns
 130 + 32·k; an index takes about as much again.
@@ -34,14 +35,17 @@ from nestling.program.statements import (
     Range,
     Statement,
     Step,
+    Total,
     Trigger,
     ViewPlan,
+    Where,
 )
 from nestling.program.steps import plans, trigger_statements
 from nestling.transform.cost.sizes import Sizes, passed
 from nestling.transform.cost.statistics import FEW, Positions
 from nestling.transform.lower.view import shape_of
 
+WRITE = 3.0
 #: Bytes of an entry under one column; of one under several, and for each of these; of a label; of an index entry.
 ONE_COLUMN, COLUMNS, COLUMN, LABELS, INDEXED = 106, 130, 32, 150, 130
 #: Bytes of the list that several measures stand in, and of a measure in it; of an entry of a tree.
@@ -124,7 +128,7 @@ class _Work:
     def trigger(self, trigger: Trigger) -> float:
         """The operations that one row sets off, beside that it is stored."""
         self.changed = {}
-        total = float(len(self.indexes.get(trigger.table, ())))
+        total = WRITE * len(self.indexes.get(trigger.table, ()))
         for action in trigger.actions:
             if isinstance(action, Add):
                 total += self.add(action, 1.0)
@@ -148,8 +152,8 @@ class _Work:
         """One entry of a map, and of its indexes."""
         decl = self.program.maps[target]
         if decl.ordered:
-            return 1 + log2(2 + self.sizes.entries(decl.query))
-        return 1.0 + len(self.indexes.get(target, ()))
+            return WRITE + log2(2 + self.sizes.entries(decl.query))
+        return WRITE * (1 + len(self.indexes.get(target, ())))
 
     # -- a read
 
@@ -198,9 +202,11 @@ class _Work:
                 case Each():
                     operations += found * (1 + FEW)
                     found *= FEW
-                case Range() | Measure():
+                case Range() | Where() | Measure():
                     decl = self.program.maps[step.source]
                     operations += found * (log2(2 + self.sizes.entries(decl.query)) if decl.ordered else 1.0)
+                case Total(_, _, statements):
+                    operations += found * sum(self.steps(statement.steps)[0] for statement in statements)
                 case Check(test):
                     found *= passed(test)
                 case Combine(_, _, _, minus):

@@ -73,6 +73,8 @@ from nestling.transform.shred import Shredded, dictionaries
 class CannotLower(Exception):
     """A construct that has no flat form; the view is evaluated by the reference instead."""
 
+    code = "NO FLAT FORM"
+
 
 @dataclass(frozen=True)
 class Summand:

@@ -23,25 +23,25 @@ from nestling.transform.viewlet.reading import compile_views
 from nestling.transform.viewlet.storing import BY_KEYS, Rule, Store, Storing, storing
 
 #: Another way than that of declared keys is taken where it costs at most this share.
-CLEARLY = 2 / 3
+CLEARLY = 3 / 4
+#: What a choice goes by: the user, declared keys, the estimate, or the memory there is.
+KNOB, KEYS, COST, MEMORY = "KNOB", "KEYS", "COST", "MEMORY"
+SLICES = Storing("slices")
 #: Inner bags that are tried one by one; of more, all together.
 MOST_BAGS = 4
-
-RULES: dict[Rule, str] = {
-    "keys": "what declared keys do not find is a map",
-    "slices": "what keys and slices of few rows do not find is a map",
-    "every": "every partner of a change is a map",
-    "none": "counts and aggregates are maps, the rest is read from tables",
-}
 
 
 @dataclass(frozen=True)
 class Way:
-    """One way to store a view. ``cost`` is None where there is no program for it, and ``refused`` says why."""
+    """One way to store a view. ``cost`` is None where there is no program for it, and ``refused`` says why.
+
+    ``partners``: how many of its ``maps`` are there to be met by a change, or are part of the answer.
+    """
 
     storing: Storing
     cost: Estimate | None = None
     maps: int = 0
+    partners: int = 0
     refused: str = ""
     code: str = ""
 
@@ -50,23 +50,20 @@ class Way:
         """Operations per change, where a row is read as often as one changes."""
         return self.cost.change + self.cost.read if self.cost else float("inf")
 
-    @property
-    def text(self) -> str:
-        """What is stored."""
-        whole = ["the answer"] * self.storing.rows
-        whole += [f"inner bag {site}" for site, _ in sorted(self.storing.bags, key=repr)]
-        return RULES[self.storing.rule] + (f"; {' and '.join(whole)} stored whole" if whole else "")
-
 
 @dataclass(frozen=True)
 class Choice:
-    """The way that was ``chosen`` among those ``considered``, and ``why``; none where nothing fits into ``memory``."""
+    """The way that was ``chosen`` among those ``considered``, ``why``, and that in a word, ``code``.
+
+    None is chosen where nothing fits into ``memory``.
+    """
 
     chosen: Way | None
     considered: tuple[Way, ...]
     why: str
+    code: str
     statistics: Statistics
-    memory: int | None = None
+    memory: Memory | None = None
 
 
 def choose(
@@ -74,16 +71,33 @@ def choose(
     tables: Mapping[str, TableDecl],
     statistics: Statistics,
     knob: Store = "auto",
-    memory: int | None = None,
+    memory: Memory | None = None,
     every: bool = False,
 ) -> Choice:
-    """How to store ``view`` under ``knob`` in at most ``memory`` bytes.
+    """How to store ``view`` under ``knob`` in the ``memory`` there is.
 
     ``every``: also the ways that are out of the question, for those who want to know what they would cost. Raises
     ``CannotCompile`` where there is no program.
     """
     read = {name: tables[name] for name in tables if name in tables_of(view)}
     return _Choosing(view, tables, Sizes(read, statistics), knob, memory, every).choice()
+
+
+@dataclass(frozen=True)
+class Memory:
+    """How many bytes a view may take; and ``scale``, what was measured of it as a multiple of the estimate."""
+
+    bytes: int
+    scale: float = 1.0
+
+
+def cost_of(
+    view: FlatView, tables: Mapping[str, TableDecl], statistics: Statistics, kind: Storing
+) -> Estimate:
+    """What it costs to store ``view`` in one way, which has a program."""
+    read = {name: tables[name] for name in tables if name in tables_of(view)}
+    program = compile_views(tables, {"v": view}, store={"v": kind})
+    return estimate(program, "v", Sizes(read, statistics), view.rows)
 
 
 def tables_of(view: FlatView) -> frozenset[str]:
@@ -98,7 +112,7 @@ class _Choosing:
     tables: Mapping[str, TableDecl]
     sizes: Sizes
     knob: Store
-    memory: int | None
+    memory: Memory | None
     every: bool
     ways: dict[Storing, Way] = field(default_factory=dict)
 
@@ -107,13 +121,12 @@ class _Choosing:
         if asked.cost is None:
             raise CannotCompile(asked.refused, asked.code)
         self.consider(asked)
-        ways = tuple(self.ways.values())
-        fitting = [way for way in ways if self.fits(way)]
-        statistics = self.sizes.statistics
-        if not fitting:
-            return Choice(None, ways, self.too_large(ways), statistics, self.memory)
-        chosen, why = self.best(asked, fitting)
-        return Choice(chosen, ways, why, statistics, self.memory)
+        fitting = [way for way in self.ways.values() if self.fits(way)]
+        chosen, code, why = self.best(asked, fitting) if fitting else (None, MEMORY, self.too_large())
+        if self.every and chosen is not None:
+            for shape in list(self.view.definitions)[:MOST_BAGS]:
+                self.way(replace(chosen.storing, bags=chosen.storing.bags ^ {shape}))
+        return Choice(chosen, tuple(self.ways.values()), why, code, self.sizes.statistics, self.memory)
 
     # -- ways
 
@@ -128,14 +141,21 @@ class _Choosing:
             program = compile_views(self.tables, {"v": self.view}, store={"v": kind})
         except CannotCompile as reason:
             return Way(kind, refused=str(reason), code=reason.code)
-        return Way(kind, estimate(program, "v", self.sizes, self.view.rows), len(program.maps))
+        cost = estimate(program, "v", self.sizes, self.view.rows)
+        scale = self.memory.scale if self.memory else 1.0
+        partners = sum(decl.role in ("aux", "rows") for decl in program.maps.values())
+        return Way(kind, replace(cost, bytes=round(cost.bytes * scale)), len(program.maps), partners)
 
     def consider(self, asked: Way) -> None:
         """The ways beside ``asked`` that may be chosen."""
         is_open = self.every or (self.knob == "auto" and self.is_counted) or not self.fits(asked)
         if not (asked.maps or self.view.definitions) or (self.knob != "auto" and not is_open):
             return  # read from tables by keys, or as it was asked for: there is nothing to decide
-        rules: list[Rule] = ["keys", "slices", *(("every", "none") if is_open else ())]
+        # Where declared keys find every partner, a rule that stores fewer comes to the same.
+        fewer: list[Rule] = ["slices"] if self.way(BY_KEYS).partners else []
+        fewer += ["none"] if fewer and is_open else []
+        more: list[Rule] = ["every"] if is_open else []
+        rules: list[Rule] = ["keys", *fewer, *more]
         best = min((self.way(Storing(rule)) for rule in rules), key=_score)
         if not is_open:
             return
@@ -152,35 +172,53 @@ class _Choosing:
     # -- choosing
 
     def fits(self, way: Way) -> bool:
-        return way.cost is not None and (self.memory is None or way.cost.bytes <= self.memory)
+        return way.cost is not None and (self.memory is None or way.cost.bytes <= self.memory.bytes)
 
-    def best(self, asked: Way, fitting: Sequence[Way]) -> tuple[Way, str]:
+    def best(self, asked: Way, fitting: Sequence[Way]) -> tuple[Way, str, str]:
         cheapest = min(fitting, key=_score)
         if asked not in fitting:
-            return cheapest, (
-                f"what was asked for would take {_bytes(asked)}, more than the {self.memory:,} bytes there are: "
-                "of what fits, this is cheapest"
+            return (
+                cheapest,
+                MEMORY,
+                (
+                    f"what was asked for would take {_bytes(asked)}, more than the {self.left} there are: "
+                    "of what fits, this is cheapest"
+                ),
             )
         if self.knob != "auto":
-            return asked, f'store="{self.knob}" asks for it'
+            return asked, KNOB, f'store="{self.knob}" asks for it'
         if not self.is_counted:
-            fitting = [way for way in fitting if way.storing in (BY_KEYS, Storing("slices"))]
-            cheapest = min(fitting, key=_score)
+            # What is assumed of columns is no reason to differ; that a reference leads to few rows is.
+            cheapest = min((way for way in fitting if way.storing in (asked.storing, SLICES)), key=_score)
         if cheapest.score <= CLEARLY * asked.score:
-            return cheapest, (
-                f"{cheapest.score:,.3g} operations per change and read, where declared keys alone take "
-                f"{asked.score:,.3g}"
+            return (
+                cheapest,
+                COST,
+                (
+                    f"{cheapest.score:,.3g} operations per change and read, where declared keys alone take "
+                    f"{asked.score:,.3g}"
+                ),
             )
-        if cheapest is asked:
-            return asked, "nothing that was considered is cheaper"
+        if cheapest.score >= asked.score:
+            return asked, KEYS, "nothing else is cheaper per change and read"
         return (
             asked,
-            f"by declared keys; the cheapest estimate, {cheapest.score:,.3g}, is not clearly below {asked.score:,.3g}",
+            KEYS,
+            (
+                f"{asked.score:,.3g} operations per change and read, and the cheapest estimate, {cheapest.score:,.3g}, "
+                "is not clearly less"
+            ),
         )
 
-    def too_large(self, ways: Sequence[Way]) -> str:
-        least = min((way for way in ways if way.cost), key=lambda way: way.cost.bytes if way.cost else 0)
-        return f"the least that can be stored takes {_bytes(least)}, and there are {self.memory:,} bytes"
+    def too_large(self) -> str:
+        least = min(
+            (way for way in self.ways.values() if way.cost), key=lambda way: way.cost.bytes if way.cost else 0
+        )
+        return f"the least that can be stored takes {_bytes(least)}, and there are {self.left}"
+
+    @property
+    def left(self) -> str:
+        return f"{self.memory.bytes:,} bytes" if self.memory else ""
 
 
 def _score(way: Way) -> float:

@@ -10,12 +10,12 @@ where it matters.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Term, Var
-from nestling.calculus.traverse import Names
+from nestling.calculus.traverse import Names, walk
 from nestling.calculus.types import INT
 from nestling.program.flat import (
     Atom,
@@ -43,6 +43,8 @@ from nestling.program.statements import (
     Statement,
     Step,
     TableDecl,
+    Total,
+    Where,
 )
 from nestling.program.steps import binds
 from nestling.program.traverse import (
@@ -52,26 +54,25 @@ from nestling.program.traverse import (
     parts,
     substitute_term,
 )
+from nestling.transform.lower.unify import unify
 from nestling.transform.plan import Unplannable, plan
 from nestling.transform.viewlet.components import Stored as Component
 from nestling.transform.viewlet.components import split
 from nestling.transform.viewlet.events import replaced, row_deltas, subsets
+from nestling.transform.viewlet.handles import Identity, Stored, Weights
 from nestling.transform.viewlet.naming import apart, renamed
 from nestling.transform.viewlet.references import without_implied
 from nestling.transform.viewlet.refusals import in_a_line, unbound
 from nestling.transform.viewlet.schedule import TIMES
-from nestling.transform.viewlet.signs import can_be_ordered, is_positive
+from nestling.transform.viewlet.signs import can_be_ordered, is_nonnegative, is_positive
 from nestling.transform.viewlet.storing import BY_KEYS, Storing
+from nestling.transform.viewlet.tested import tests_ranges, untested
 
 #: More maps than this for one view: re-evaluate it instead, and say so.
 MOST_MAPS = 100
 
 
 NESTED = ("lift", "count")
-
-#: What tells a map from every other: its body, its order, and whether it is nested.
-Identity: TypeAlias = tuple[tuple[Monomial, ...], Order, bool]
-Weights: TypeAlias = tuple[Term, ...]
 
 
 class CannotCompile(Exception):
@@ -85,24 +86,6 @@ class CannotCompile(Exception):
     def __init__(self, what: str, code: str) -> None:
         super().__init__(what)
         self.code = code
-
-
-@dataclass(frozen=True)
-class Stored:
-    """A map and where in it stands what was asked for: ``measures`` among its ``weights``, keys in this ``order``."""
-
-    name: str
-    weights: tuple[Weights, ...]
-    measures: tuple[int, ...] = ()
-    order: tuple[int, ...] = ()
-
-    def at(self, wanted: tuple[Weights, ...], order: tuple[int, ...]) -> Stored:
-        places = tuple(self.weights.index(measure) for measure in wanted)
-        return Stored(self.name, self.weights, places, order)
-
-    def arranged(self, args: tuple[Term, ...]) -> tuple[Term, ...]:
-        """``args`` in the order of the map's keys; those of a group of an ordered map lack the last."""
-        return tuple(args[i] for i in self.order if i < len(args))
 
 
 def _is_count(weight: Term) -> bool:
@@ -299,6 +282,13 @@ class Compiler:
 
         The first ``arity`` of its keys are the target's; those behind are used by the steps ``before``.
         """
+        found = self.loop_nest(monomial, given, before, role, not target)
+        return renamed(replace(found, target=target, keys=found.keys[:arity]), given, self.columns())
+
+    def loop_nest(
+        self, monomial: Monomial, given: Sequence[Var], before: Sequence[Step], role: str, is_read: bool
+    ) -> Statement:
+        """``monomial`` solved from ``given``, under the names it has."""
         monomial = without_implied(monomial, self.tables)
         known = frozenset(var.name for var in given)
         bound = known | frozenset(var.name for step in before for var in binds(step))
@@ -306,14 +296,15 @@ class Compiler:
         pieces = split(monomial, bound, self.tables, self.storing, moving)
         steps, weights = list(before), list(pieces.weights)
         for component in pieces.stored:
-            found = self.stored(component.query, role, component.why, "sums" if component.bounds else "")
+            order: Order = "sums" if component.bounds or component.where else ""
+            found = self.stored(component.query, role, component.why, order)
             counts = self.counts_of(found)
-            steps.append(_read(component, found, counts))
+            steps.append(self.reading(component, found, counts))
             weights = [
                 _times(counts[found.measures[i]], w) for i, w in zip(component.measures, weights, strict=True)
             ]
         for factor in pieces.factors:
-            new_steps, count = self.solved(factor)
+            new_steps, count = self.solved(factor, is_read)
             steps += new_steps
             if count is not None:
                 weights = [_times(count, weight) for weight in weights]
@@ -322,14 +313,13 @@ class Compiler:
             ordered = plan(steps, known, keys)
         except Unplannable as error:
             raise CannotCompile(str(error), CannotCompile.UNBOUND) from error
-        whole = Statement(target, monomial.keys[:arity], tuple(weights), ordered)
-        return renamed(whole, given, self.columns())
+        return Statement("", monomial.keys, tuple(weights), ordered)
 
     def columns(self) -> dict[str, Sequence[Var]]:
         """What the columns of every source are called."""
         return {name: decl.columns for name, decl in (self.tables | self.maps).items()}
 
-    def solved(self, factor: Factor) -> tuple[list[Step], Var | None]:
+    def solved(self, factor: Factor, is_read: bool) -> tuple[list[Step], Var | None]:
         """The steps that solve ``factor``, and the multiplicity it contributes."""
         match factor:
             case Test(test):
@@ -342,10 +332,14 @@ class Compiler:
             case Unnest(bag, pattern):
                 count = Var(self.fresh("n"), INT)
                 return [Each(bag, pattern, count)], count
+            case Lift() if is_read and is_summed_on_reading(factor):
+                return [self.total(factor)], None
             case Lift(var, aggregate, _, args, _):
                 found = self.nested_map(factor)
                 group = found.arranged(args)
                 return [Measure(var, aggregate, found.name, group, found.measures, factor.bounds)], None
+            case Pointwise() if is_read and is_counted_on_reading(factor):
+                return self.counted(factor)
             case Pointwise(operator, _, args):
                 found = self.nested_map(factor)
                 counts = self.counts_of(found)
@@ -353,15 +347,56 @@ class Compiler:
                 find = Find(found.name, found.arranged(args), (), counts)
                 return [find, Combine(value, operator, tuple(counts[i] for i in found.measures))], value
 
+    def reading(self, component: Component, found: Stored, counts: tuple[Var, ...]) -> Find | Range | Where:
+        """The step that reads a stored component."""
+        keys = component.query.keys
+        if component.where is not None:
+            lift, test = component.where
+            inner, at = self.nested_map(lift), Var(self.fresh("at"), keys[-1].type)
+            beyond = (Bound(lift.bounds[0].operator, at),)
+            group = inner.arranged(lift.args)
+            measure = Measure(lift.var, lift.aggregate, inner.name, group, inner.measures, beyond)
+            return Where(found.name, found.arranged(keys[:-1]), counts, at, measure, test.test)
+        if component.bounds:
+            return Range(found.name, found.arranged(keys[:-1]), component.bounds, counts)
+        return Find(found.name, found.arranged(keys), (), counts)
+
+    def total(self, lift: Lift) -> Total:
+        """``lift`` added up by a loop nest of its own."""
+        given = tuple(node for arg in lift.args for node in walk(arg) if isinstance(node, Var))
+        fixed, nests = frozenset(var.name for var in given), []
+        for monomial in lift.query.monomials:
+            m = apart(monomial, (), self.names)
+            tests = [Test(call("==", key, arg)) for key, arg in zip(m.keys, lift.args, strict=True)]
+            solved = unify(Monomial((), m.weights, (*m.factors, *tests)), fixed)
+            if solved is not None:
+                nests.append(self.loop_nest(solved, given, (), "rows", is_read=True))
+        return Total(lift.var, lift.aggregate, tuple(nests))
+
+    def counted(self, factor: Pointwise) -> tuple[list[Step], Var]:
+        """``factor`` counted for each key that it may have."""
+        candidates = self.stored(
+            untested(factor.query), "count", f"{factor.operator} is counted for its keys"
+        )
+        find = Find(candidates.name, candidates.arranged(factor.args), (), self.counts_of(candidates))
+        count, value = Var(self.fresh("count"), INT), Var(self.fresh("n"), INT)
+        total = self.total(Lift(count, "count", factor.query, factor.args))
+        return [find, total, Combine(value, factor.operator, (count,))], value
+
     def counts_of(self, found: Stored) -> tuple[Var, ...]:
         return tuple(Var(self.fresh("n"), INT) for _ in found.weights)
 
 
-def _read(component: Component, found: Stored, counts: tuple[Var, ...]) -> Find | Range:
-    keys = component.query.keys
-    if component.bounds:
-        return Range(found.name, found.arranged(keys[:-1]), component.bounds, counts)
-    return Find(found.name, found.arranged(keys), (), counts)
+def is_summed_on_reading(lift: Lift) -> bool:
+    """Whether a change may move ``lift`` by more than reading it costs: it tests sums over ranges of its own."""
+    return not is_ordered(lift.aggregate) and not lift.bounds and tests_ranges(lift.query)
+
+
+def is_counted_on_reading(factor: Pointwise) -> bool:
+    """The same of a count, whose keys are among those of a query that makes no such tests."""
+    query = factor.query
+    simple = query.width == 1 and is_nonnegative(query)
+    return simple and tests_ranges(query) and is_safe(untested(query))
 
 
 def _read_by(factor: Lift | Pointwise) -> tuple[Term, ...]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from nestling.calculus.build import call, const
-from nestling.calculus.terms import Call, Term, Var
+from nestling.calculus.terms import Call, Const, Term, Var
 from nestling.calculus.traverse import walk
 from nestling.calculus.types import INT, Scalar
 from nestling.calculus.typing import term_type
@@ -26,6 +26,7 @@ from nestling.program.traverse import factor_terms, factor_vars, term_vars
 from nestling.transform.cost.statistics import Statistics
 from nestling.transform.lower.bounds import bound_of, one_range
 from nestling.transform.lower.conditions import is_total
+from nestling.transform.viewlet.signs import is_exact
 from nestling.transform.viewlet.storing import Storing
 
 Tables = Mapping[str, TableDecl]
@@ -42,13 +43,15 @@ AT = "·at"
 class Stored:
     """A component worth a map: its query, and which measure each weight of the monomial takes from it.
 
-    With ``bounds``: of the entries whose last key is within them, summed.
+    With ``bounds``: of the entries whose last key is within them, summed; with ``where``: of those for whose last key
+    a test holds of what lies beyond it.
     """
 
     query: Query
     measures: tuple[int, ...]
     why: str
     bounds: tuple[Bound, ...] = ()
+    where: tuple[Lift, Test] | None = None
 
 
 @dataclass(frozen=True)
@@ -83,11 +86,14 @@ def split(
         around = known | factor_vars(*others) | term_vars(*monomial.keys) | bounding
         ranged = None
         if not _finds_anyhow(storing, group, known, tables):
-            ranged = _ranged(group, tests, outside, around, weights, known, moving)
+            ranged = _ranged(group, tests, outside, around, weights, known, moving) or _divided(
+                group, tests, outside, around, weights, known
+            )
         if ranged is not None:
             made, weights, gone = ranged
             rest = [factor for factor in outside if factor not in gone]
             bounding |= term_vars(*(bound.term for bound in made.bounds))
+            bounding |= factor_vars(*made.where) if made.where is not None else frozenset()
             stored.append(made)
             continue
         used = around | factor_vars(*outside)
@@ -126,6 +132,56 @@ def _ranged(
         if groups <= known and not slides and not term_vars(column) & _weight_vars(left):
             return replace(made, bounds=bounds), left, gone
     return None
+
+
+def _divided(
+    group: list[Atom], tests: Sequence[Factor], outside: Sequence[Factor], around: Names,
+    weights: list[list[Term]], known: Names,
+) -> tuple[Stored, list[list[Term]], list[Factor]] | None:  # fmt: skip
+    """``group`` summed where a test holds of a sum beyond some column, and that is all that is wanted of the column."""
+    own = factor_vars(*group)
+    for lift in outside:
+        if not isinstance(lift, Lift) or not _is_beyond(lift, own - known, known):
+            continue
+        users = [f for f in outside if f is not lift and lift.var.name in factor_vars(f)]
+        if len(users) != 1 or not isinstance(users[0], Test) or not _turns_once(users[0], lift, own - known):
+            continue
+        column = lift.bounds[0].term
+        gone: list[Factor] = [lift, users[0]]
+        used = around | factor_vars(*(f for f in outside if f not in gone))
+        if term_vars(column) & used or lift.var.name in used or _may_be_null(column):
+            continue
+        made, left = _store(group, tests, own, used, weights, column)
+        if term_vars(*made.query.keys[:-1]) <= known and not term_vars(column) & _weight_vars(left):
+            return replace(made, where=(lift, users[0])), left, gone
+    return None
+
+
+def _is_beyond(lift: Lift, free: Names, known: Names) -> bool:
+    """Whether ``lift`` sums exactly, over the entries beyond a column of ``free`` variables, in one direction."""
+    exact = lift.aggregate in ("sum", "count") and all(map(is_exact, lift.query.monomials))
+    used = term_vars(*(bound.term for bound in lift.bounds))
+    return exact and len(lift.bounds) == 1 and bool(used) and used <= free and term_vars(*lift.args) <= known
+
+
+def _turns_once(test: Test, lift: Lift, free: Names) -> bool:
+    """Whether ``test``, of what ``lift`` binds and of nothing ``free``, is monotone in it."""
+    found = bound_of(test.test, frozenset({lift.var.name}))
+    return found is not None and factor_vars(test).isdisjoint(free) and _grows(found[0])
+
+
+def _grows(term: Term) -> bool:
+    """Whether ``term`` grows with its variables."""
+    match term:
+        case Var():
+            return True
+        case Call("+", (left, right)):
+            return _grows(left) and _grows(right)
+        case Call("-", (left, Const())):
+            return _grows(left)
+        case Call("*", (Const(value), other)) | Call("*", (other, Const(value))):
+            return bool(value > 0) and _grows(other)
+    return isinstance(term, Const)
 
 
 def _finds_anyhow(storing: Storing, group: list[Atom], known: Names, tables: Tables) -> bool:

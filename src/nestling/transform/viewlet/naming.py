@@ -24,6 +24,8 @@ from nestling.program.statements import (
     Range,
     Statement,
     Step,
+    Total,
+    Where,
 )
 from nestling.program.traverse import factor_terms, substitute, substitute_bounds, substitute_term
 
@@ -47,6 +49,10 @@ def renamed(statement: Statement, given: Sequence[Var], columns: Columns) -> Sta
     """``statement`` with each variable called after the column, measure or aggregate it holds."""
     names = Names(frozenset(var.name for var in given))
     by: dict[str, Term] = {}
+    return _statement(statement, by, names, columns)
+
+
+def _statement(statement: Statement, by: dict[str, Term], names: Names, columns: Columns) -> Statement:
     steps = tuple(_step(step, by, names, columns) for step in statement.steps)
     return replace(
         statement,
@@ -80,6 +86,13 @@ def _step(step: Step, by: dict[str, Term], names: Names, columns: Columns) -> St
         case Measure(var, aggregate, source, args, measures, bounds):
             inner, all_args = substitute_bounds(bounds, by), all_of(args)
             return Measure(new(var, f"{source}.{aggregate}"), aggregate, source, all_args, measures, inner)
+        case Where(source, args, counts, key, measure, test):
+            named, key = tuple(new(c, f"{source}.n{i}") for i, c in enumerate(counts)), new(key, "at")
+            inner_measure = _step(measure, by, names, columns)
+            return Where(source, all_of(args), named, key, inner_measure, substitute_term(test, by))  # type: ignore[arg-type]
+        case Total(var, aggregate, statements):
+            parts = tuple(_statement(statement, by, names, columns) for statement in statements)
+            return Total(new(var, aggregate), aggregate, parts)
         case Combine(var, operator, counts, minus):
             return Combine(new(var, operator), operator, all_of(counts), all_of(minus))
         case Both(var, sign, aggregate, now, before):

@@ -17,12 +17,13 @@ from typing import TypeVar
 from nestling.calculus.terms import Var
 from nestling.calculus.traverse import Names
 from nestling.calculus.types import Scalar
-from nestling.program.flat import Query
+from nestling.program.flat import Pointwise, Query
 from nestling.program.statements import Find, Note, Plan, Program, Statement, TableDecl, ViewPlan
 from nestling.program.traverse import exact_columns, is_safe
 from nestling.transform.lower import FlatView
-from nestling.transform.viewlet.compile import MOST_MAPS, CannotCompile, Compiler, Identity, Weights
+from nestling.transform.viewlet.compile import MOST_MAPS, CannotCompile, Compiler
 from nestling.transform.viewlet.domains import restricted
+from nestling.transform.viewlet.handles import Identity, Weights
 from nestling.transform.viewlet.lookups import around, asked
 from nestling.transform.viewlet.naming import apart, renamed
 from nestling.transform.viewlet.refusals import unbound
@@ -39,6 +40,7 @@ WHOLE = {
     "rows": "the answer is stored as it is",
     "bags": "the elements of every inner bag in use, under its label",
 }
+IN_USE = "the labels in use, each as often as a row holds it: inner bags are kept for these"
 
 
 def compile_views(
@@ -154,6 +156,8 @@ class _Reading:
     def whole(self, params: tuple[Var, ...], query: Query, role: str) -> Plan:
         """``query`` as a map, and how to find its entries for given ``params``, its first columns."""
         found = self.compiler.stored(query, role, WHOLE[role])
+        if role == "bags":
+            self.name_domain(query)
         counts = self.compiler.counts_of(found)
         keys = (*params, *(Var(self.compiler.fresh("c"), key.type) for key in query.keys[len(params) :]))
         known = tuple(i for i, at in enumerate(found.order) if at < len(params))
@@ -161,3 +165,11 @@ class _Reading:
         statement = Statement("", keys, (counts[found.measures[0]],), (find,))
         columns = {found.name: self.compiler.maps[found.name].columns}
         return Plan(params, (renamed(statement, params, columns),), len(params))
+
+    def name_domain(self, query: Query) -> None:
+        """Say of the map behind ``Dom`` what it is."""
+        for monomial in query.monomials[:1]:
+            in_use = monomial.factors[0]
+            assert isinstance(in_use, Pointwise), "a restricted definition starts with Dom"
+            name = self.compiler.nested_map(in_use).name
+            self.compiler.maps[name] = replace(self.compiler.maps[name], why=IN_USE)

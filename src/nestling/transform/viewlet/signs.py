@@ -33,7 +33,7 @@ def can_be_ordered(query: Query, order: Order) -> bool:
             return is_nonnegative(query)
         case "sums":
             return all(
-                _is_exact(monomial) or (_is_count(monomial.weights[0]) and _has_nonnegative_factors(monomial))
+                is_exact(monomial) or (_is_count(monomial.weights[0]) and _has_nonnegative_factors(monomial))
                 for monomial in query.monomials
             )
 
@@ -58,7 +58,8 @@ def _has_nonnegative_factors(monomial: Monomial) -> bool:
     )
 
 
-def _is_exact(monomial: Monomial) -> bool:
+def is_exact(monomial: Monomial) -> bool:
+    """Whether what ``monomial`` sums is not rounded."""
     types = [term_type(weight) for weight in monomial.weights]
     return all(isinstance(type_, Scalar) and type_.name in ("int", "decimal") for type_ in types)
 

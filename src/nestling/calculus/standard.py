@@ -1,0 +1,247 @@
+"""The meaning of the scalar functions that standard SQL has beyond Python's, on values that are not null.
+
+Where Spark raises in ANSI mode (a division by zero, a text that is no number, a decimal too long for its
+type), these raise; integers alone never overflow.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from calendar import monthrange
+from datetime import date, datetime, time, timedelta
+from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import lru_cache
+from typing import Any
+
+#: Wide enough for the product of two of Spark's longest decimals.
+_WIDE = Context(prec=80)
+
+
+def quotient(left: int, right: int) -> int:
+    """Division towards zero, where Python's goes down.
+
+    >>> quotient(-7, 2)
+    -3
+    """
+    found = abs(left) // abs(right)
+    return found if (left < 0) == (right < 0) else -found
+
+
+def remainder(left: Any, right: Any) -> Any:
+    """What ``quotient`` leaves: it has the sign of ``left``.
+
+    >>> remainder(-7, 2)
+    -1
+    """
+    if isinstance(left, int) and isinstance(right, int):
+        return left - right * quotient(left, right)
+    if isinstance(left, float) or isinstance(right, float):
+        return math.fmod(left, right)
+    return Decimal(left) % Decimal(right)
+
+
+def rounded(value: Any, places: int) -> Any:
+    """``value`` to so many places, halves away from zero; of a float, the digits it prints.
+
+    >>> rounded(2.675, 2), rounded(Decimal("-0.5"), 0), rounded(155, -1)
+    (2.68, Decimal('-1'), 160)
+    """
+    if isinstance(value, int):
+        return value if places >= 0 else int(_quantized(Decimal(value), places))
+    if isinstance(value, float):
+        return float(_quantized(Decimal(repr(value)), places)) if math.isfinite(value) else value
+    return _quantized(value, places)
+
+
+def _quantized(value: Decimal, places: int) -> Decimal:
+    found = value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, _WIDE)
+    return found.quantize(Decimal(1), context=_WIDE) if places < 0 else found
+
+
+def exact(value: Any, precision: int, scale: int) -> Decimal:
+    """``value`` as a ``DECIMAL(precision, scale)``.
+
+    >>> exact(1.25, 4, 1)
+    Decimal('1.3')
+    """
+    number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    found = _quantized(number, scale)
+    if abs(found) >= Decimal(1).scaleb(precision - scale, _WIDE):
+        raise ValueError(f"{value} is too long for DECIMAL({precision}, {scale})")
+    return found
+
+
+def floor(value: Any) -> Any:
+    """The greatest whole number that is not above ``value``; of a decimal a decimal."""
+    return Decimal(math.floor(value)) if isinstance(value, Decimal) else math.floor(value)
+
+
+def ceil(value: Any) -> Any:
+    """The least whole number that is not below ``value``; of a decimal a decimal."""
+    return Decimal(math.ceil(value)) if isinstance(value, Decimal) else math.ceil(value)
+
+
+def root(value: float) -> float:
+    """The square root; of a negative number it is not a number."""
+    return math.sqrt(value) if value >= 0 else math.nan
+
+
+def like(text: str, pattern: str, escape: str) -> bool:
+    """SQL's pattern: ``%`` is any text, ``_`` any character, and ``escape`` takes the next one as it is.
+
+    >>> like("100%", "1__!%", "!"), like("a", "%b%", "!")
+    (True, False)
+    """
+    return _pattern(pattern, escape).fullmatch(text) is not None
+
+
+@lru_cache(1024)
+def _pattern(pattern: str, escape: str) -> re.Pattern[str]:
+    parts, signs = [], iter(pattern)
+    for sign in signs:
+        if escape and sign == escape:
+            taken = next(signs, "")
+            if taken not in ("%", "_", escape):
+                raise ValueError(f"the pattern {pattern!r} escapes {taken or 'nothing'!r}")
+            parts.append(re.escape(taken))
+        else:
+            parts.append({"%": ".*", "_": "."}.get(sign, re.escape(sign)))
+    return re.compile("".join(parts), re.DOTALL)
+
+
+def substring(text: str, start: int, length: int) -> str:
+    """``length`` characters from the ``start``-th on, counted from 1, or from the end where it is negative.
+
+    >>> substring("Spark", 2, 3), substring("Spark", -2, 5)
+    ('par', 'rk')
+    """
+    first = start - 1 if start > 0 else len(text) + start if start < 0 else 0
+    return text[max(0, first) : max(0, first + length)]
+
+
+def position(text: str, part: str) -> int:
+    """Where ``part`` first stands in ``text``, counted from 1; 0 where it does not."""
+    return text.find(part) + 1
+
+
+def add_days(day: date, number: int) -> date:
+    """``day`` moved by so many days."""
+    return day + timedelta(days=number)
+
+
+def add_months(moment: Any, number: int) -> Any:
+    """``moment`` moved by so many months; a day that the month does not have becomes its last.
+
+    >>> add_months(date(2024, 1, 31), 1)
+    datetime.date(2024, 2, 29)
+    """
+    year, month = divmod(moment.year * 12 + moment.month - 1 + number, 12)
+    last = monthrange(year, month + 1)[1]
+    return moment.replace(year=year, month=month + 1, day=min(moment.day, last))
+
+
+def days_between(later: date, earlier: date) -> int:
+    """How many days ``later`` is after ``earlier``."""
+    return (later - earlier).days
+
+
+def quarter(moment: Any) -> int:
+    """The quarter of the year, 1 to 4."""
+    return (int(moment.month) + 2) // 3
+
+
+def day_of_week(moment: Any) -> int:
+    """The day of the week; Sunday is 1."""
+    return int(moment.isoweekday()) % 7 + 1
+
+
+def day_of_year(moment: Any) -> int:
+    """The day of the year, from 1."""
+    return int(moment.timetuple().tm_yday)
+
+
+#: The parts of a moment that a unit keeps.
+_KEPT = {"year": 1, "month": 2, "day": 3, "hour": 4, "minute": 5, "second": 6}
+
+
+def truncated(moment: Any, unit: str) -> Any:
+    """The first moment of the unit that ``moment`` lies in.
+
+    >>> truncated(date(2024, 5, 17), "quarter"), truncated(datetime(2024, 5, 17, 8, 30), "hour")
+    (datetime.date(2024, 4, 1), datetime.datetime(2024, 5, 17, 8, 0))
+    """
+    if unit == "quarter":
+        return truncated(moment, "year").replace(month=3 * quarter(moment) - 2)
+    if unit == "week":
+        return truncated(moment, "day") - timedelta(days=moment.weekday())
+    parts = moment.timetuple()[: _KEPT[unit]]
+    full = (*parts, *(1, 1, 1)[len(parts) :])
+    return datetime(*full) if isinstance(moment, datetime) else date(*full[:3])
+
+
+def midnight(day: date) -> datetime:
+    """The first moment of ``day``."""
+    return datetime.combine(day, time())
+
+
+def read_int(text: str) -> int:
+    """The whole number that ``text`` spells."""
+    if not re.fullmatch(r"[+-]?[0-9]+", text.strip()):
+        raise ValueError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+def read_float(text: str) -> float:
+    """The number that ``text`` spells."""
+    return float(_digits(text))
+
+
+def read_decimal(text: str, precision: int, scale: int) -> Decimal:
+    """The ``DECIMAL(precision, scale)`` that ``text`` spells."""
+    return exact(Decimal(_digits(text)), precision, scale)
+
+
+def _digits(text: str) -> str:
+    if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text.strip()):
+        raise ValueError(f"{text!r} is not a number")
+    return text.strip()
+
+
+def read_date(text: str) -> date:
+    """The day that ``text`` spells: ``2024-05-17``."""
+    return date.fromisoformat(text.strip())
+
+
+def read_datetime(text: str) -> datetime:
+    """The moment that ``text`` spells: ``2024-05-17 08:30:00``, without a time zone."""
+    found = datetime.fromisoformat(text.strip())
+    if found.tzinfo is not None:
+        raise ValueError(f"{text!r} has a time zone")
+    return found
+
+
+def read_bool(text: str) -> bool:
+    """The truth that ``text`` spells."""
+    word = text.strip().lower()
+    if word in ("t", "true", "y", "yes", "1"):
+        return True
+    if word in ("f", "false", "n", "no", "0"):
+        return False
+    raise ValueError(f"{text!r} is neither true nor false")
+
+
+def written(value: Any) -> str:
+    """``value`` as SQL writes it.
+
+    >>> written(True), written(Decimal("1E+2")), written(datetime(2024, 5, 17, 8, 30, 0, 500_000))
+    ('true', '100', '2024-05-17 08:30:00.5')
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, datetime):
+        text = value.isoformat(" ", "microseconds" if value.microsecond else "seconds")
+        return text.rstrip("0") if value.microsecond else text
+    return value.isoformat() if isinstance(value, date) else str(value)

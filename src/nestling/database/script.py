@@ -1,0 +1,101 @@
+"""SQL scripts: each statement does what the method of the database does that it stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from nestling.calculus.evaluate import evaluate
+from nestling.calculus.terms import Expr
+from nestling.calculus.types import Bag, Record
+from nestling.calculus.typing import element_type
+from nestling.database.definitions import TableDef
+from nestling.database.languages import sql
+from nestling.database.over import inline_views
+from nestling.database.state import computing
+from nestling.errors import QueryError
+from nestling.frontend.schema import python_value
+from nestling.frontend.schema.read import order_key
+from nestling.values.bag import ZBag
+
+if TYPE_CHECKING:
+    from nestling.database.database import Database
+
+
+def run_script(db: Database, text: str) -> Any:
+    """What the last statement yields: the rows of a query, the ``Refresh`` of a change, a table or a view."""
+    script = sql().script
+    result: Any = None
+    for statement in script.read(text):
+        match statement:
+            case script.MakeTable(name, record, key, if_missing):
+                there = if_missing and name in db.state.tables
+                result = db.table(name) if there else db.declare(TableDef(name, record, key))
+            case script.MakeView(name, query):
+                result = db.view(name, query(db.catalog()))
+            case script.Drop(name, if_there):
+                if not if_there or name in db.state.tables or name in db.state.views:
+                    db.drop(name)
+                result = None
+            case script.Ask(query, order, limit):
+                result = _asked(db, query(db.catalog()), order, limit)
+            case _:
+                result = _changed(db, statement)
+    return result
+
+
+def _changed(db: Database, statement: Any) -> Any:
+    script = sql().script
+    changes = statement.pairs if isinstance(statement, script.Update) else statement.rows
+    table, expr = changes(db.catalog())
+    if table not in db.state.tables:
+        raise QueryError(f"{table} is a view: its rows follow from its tables", hint="change the tables")
+    rows = _rows(db, expr)
+    with db.transaction() as change:
+        match statement:
+            case script.Insert():
+                change.insert(table, rows)
+            case script.Delete():
+                change.delete(table, rows)
+            case _:
+                change.delete(table, [old for old, _ in rows])
+                change.insert(table, [new for _, new in rows])
+    return db.last_refresh
+
+
+def _rows(db: Database, expr: Expr) -> list[Any]:
+    """The rows of a query on the tables as they are."""
+    with computing("the query"):
+        bag: ZBag = evaluate(inline_views(expr, db.state.views), db.state.nested_tables())
+    return [row for row, times in bag.items() for _ in range(times)]
+
+
+def _asked(
+    db: Database, expr: Expr, order: Sequence[tuple[str | int, bool, bool]], limit: int | None
+) -> list[Any]:
+    type_ = element_type(expr)
+    assert isinstance(type_, Record)
+    rows = sorted(_rows(db, expr), key=lambda row: order_key(type_, row))
+    for column, descending, nulls_first in reversed(order):
+        place = _place(type_, column)
+        if isinstance(type_.types[place], Bag):
+            raise QueryError(
+                f"rows are not ordered by the array {type_.names[place]}", hint="order by a scalar"
+            )
+
+        def key(row: Any, place: int = place, last: bool = descending == nulls_first) -> tuple[Any, ...]:
+            # Reversed order puts what is null on the other side.
+            null = row[place] is None
+            return (null if last else not null, () if null else order_key(type_.types[place], row[place]))
+
+        rows.sort(key=key, reverse=descending)
+    return [python_value(type_, row) for row in rows[:limit]]
+
+
+def _place(type_: Record, column: str | int) -> int:
+    names = [name.lower() for name in type_.names]
+    if isinstance(column, str) and column.lower() in names:
+        return names.index(column.lower())
+    if isinstance(column, int) and 0 <= column < len(names):
+        return column
+    raise QueryError(f"the rows have no column {column}", hint=f"they have {', '.join(type_.names)}")

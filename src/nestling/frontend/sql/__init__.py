@@ -1,0 +1,6 @@
+"""SQL in Spark's dialect as views, and scripts of statements."""
+
+from nestling.frontend.sql import script
+from nestling.frontend.sql.translate import translate
+
+__all__ = ["script", "translate"]

@@ -1,0 +1,272 @@
+"""Aggregates over the rows of a group.
+
+Nulls are left out before anything is added up. Of nothing, a count is 0 and every other aggregate null; in a group
+that has rows, whose argument is never null, nothing is missing and the type says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from sqlglot import exp
+
+from nestling.calculus.build import FALSE, TRUE, call, const, countwise, for_, where
+from nestling.calculus.terms import Const, Expr, Field, Term, Var
+from nestling.calculus.types import NUMERIC, Record, Scalar, Type, is_base, nullable
+from nestling.calculus.typing import element_type, term_type
+from nestling.frontend.sql.conditions import YES
+from nestling.frontend.sql.context import Env, only
+from nestling.frontend.sql.convert import condition, is_nullable, scalar_type, stored
+from nestling.frontend.sql.values import Many, One, Row, Value, fields_of, of_term, shown, singleton, type_of
+
+DEFAULTS: dict[str, Any] = {
+    "bool": False, "int": 0, "float": 0.0, "decimal": Decimal(0), "str": "", "bytes": b"",
+    "date": date.min, "datetime": datetime.min, "timedelta": timedelta(0),
+}  # fmt: skip
+NAMES = {
+    "count": "count", "sum": "sum", "avg": "avg", "mean": "avg", "min": "min", "max": "max",
+    "any_value": "min", "count_if": "count_if", "bool_and": "every", "every": "every", "bool_or": "some",
+    "stddev": "stdev_samp", "stddev_samp": "stdev_samp", "std": "stdev_samp", "stddev_pop": "stdev",
+    "variance": "var_samp", "var_samp": "var_samp", "var_pop": "var",
+    "collect_list": "list", "array_agg": "list", "collect_set": "set",
+}  # fmt: skip
+REFUSED = {
+    "first": "a bag has no first row: write min(…)",
+    "first_value": "a bag has no first row: write min(…)",
+    "last": "a bag has no last row: write max(…)",
+    "last_value": "a bag has no last row: write max(…)",
+    "median": "it is not maintained yet",
+    "percentile": "it is not maintained yet",
+    "max_by": "join with (SELECT max(…) …)",
+    "min_by": "join with (SELECT min(…) …)",
+    "approx_count_distinct": "write count(DISTINCT …), which is exact",
+    "grouping": "write one query for each grouping set, joined by UNION ALL",
+    "grouping_id": "write one query for each grouping set, joined by UNION ALL",
+    "listagg": "write collect_list(…)",
+    "string_agg": "write collect_list(…)",
+    "mode": "it is not maintained yet",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """A call of an aggregate: what it adds up of each row, and which rows."""
+
+    name: str
+    value: Value | None
+    distinct: bool
+    filter: Term | None
+
+
+def is_aggregate(node: Any) -> bool:
+    """Whether ``node`` calls an aggregate, also one that is refused."""
+    return isinstance(node, exp.Anonymous) and node.name.lower() in (*NAMES, *REFUSED)
+
+
+def calls(node: Any) -> list[Any]:
+    """The aggregates in ``node`` that belong to its query, with their FILTER; not those of queries inside."""
+    found: list[Any] = []
+
+    def visit(part: Any) -> None:
+        if isinstance(part, exp.Window):
+            for child in _window_parts(part):
+                visit(child)
+        elif isinstance(part, exp.Query) and part is not node:
+            return
+        elif is_aggregate(part):
+            found.append(part)
+        else:
+            for child in part.iter_expressions():
+                visit(child)
+
+    visit(node)
+    return found
+
+
+def _window_parts(node: Any) -> list[Any]:
+    over = node.this.this if isinstance(node.this, exp.Filter) else node.this
+    parts = [*over.iter_expressions(), *(node.args.get("partition_by") or ())]
+    return parts + ([node.args["order"]] if node.args.get("order") is not None else [])
+
+
+def read_call(node: Any, env: Env) -> Aggregate:
+    """The aggregate that ``node`` calls, its argument read in ``env``, the place of a single row."""
+    name = node.name.lower()
+    if name in REFUSED:
+        raise env.error(node, f"{name} is not supported", REFUSED[name])
+    filter_ = None
+    if isinstance(node.parent, exp.Filter):
+        only(node.parent, env, "this", "expression")
+        filter_ = condition(node.parent.expression.this, env)
+    args, distinct = node.expressions, False
+    if len(args) == 1 and isinstance(args[0], exp.Distinct):
+        only(args[0], env, "expressions")
+        args, distinct = args[0].expressions, True
+    kind = NAMES[name]
+    if kind == "count" and len(args) == 1 and isinstance(args[0], exp.Star):
+        return Aggregate(kind, None, False, filter_)
+    if len(args) != 1 and not (kind == "count" and args):
+        raise env.error(node, f"{name} takes one argument, not {len(args)}", _ORDERED if args else "")
+    values = [_argument(part, kind, env) for part in args]
+    if len(values) == 1:
+        return Aggregate(kind, values[0], distinct, filter_)
+    return Aggregate(kind, Row(tuple((f"_{i}", value) for i, value in enumerate(values))), distinct, filter_)
+
+
+_ORDERED = "name one column"
+
+
+def _argument(node: Any, kind: str, env: Env) -> Value:
+    if isinstance(node, exp.Order):
+        raise env.error(node, "a collected array has no order: ORDER BY says nothing", "drop it")
+    value = stored(env.value(node), node, env)
+    type_ = type_of(value)
+    if kind in ("list", "set", "count"):
+        return value
+    if not isinstance(type_, Scalar):
+        raise env.error(node, f"an aggregate of {shown(value)} is not supported", "take a scalar field")
+    if kind in ("every", "some", "count_if") and type_.name != "bool":
+        raise env.error(node, f"{kind} takes conditions, not {shown(value)}", "compare it: … > 0")
+    if kind not in ("every", "some", "count_if", "min", "max") and type_.name not in NUMERIC:
+        raise env.error(node, f"numbers are added up, not {shown(value)}", "write a CAST")
+    return value
+
+
+class Folds:
+    """The values of aggregates over ``rows``, whose elements hold the argument and filter of each."""
+
+    def __init__(self, rows: Expr, full: bool, node: Any, env: Env) -> None:
+        self.rows, self.full, self.node, self.env = rows, full, node, env
+
+    def value(self, aggregate: Aggregate, argument: str, filter_: str) -> Value:
+        """What ``aggregate`` comes to; ``argument`` and ``filter_`` are the fields that hold its parts."""
+        if aggregate.name in ("list", "set"):
+            source = self._source(argument, filter_, aggregate.value)
+            return Many(
+                countwise("distinct", source) if aggregate.name == "set" or aggregate.distinct else source
+            )
+        return One(self._term(aggregate, argument, filter_))
+
+    def _term(self, aggregate: Aggregate, argument: str, filter_: str) -> Term:
+        name, run = aggregate.name, self.env.run
+        if name == "count_if":
+            return run.fold("count", self._rows(filter_, lambda row: Field(row, argument)))
+        if aggregate.value is None:
+            return run.fold("count", self._rows(filter_, None))
+        if name in ("every", "some"):
+            return self._quantified(name, argument, filter_, aggregate)
+        if name == "count":
+            return self._count(argument, filter_, aggregate)
+        source = self._source(argument, filter_, aggregate.value)
+        if aggregate.distinct and name not in ("min", "max"):
+            source = countwise("distinct", source)
+        if name == "sum":
+            total = run.fold("sum", source)
+            return total if self._never_empty(aggregate) else self._or_null(total, source)
+        if name in ("var_samp", "stdev_samp"):
+            return self._sample(name, source)
+        found = run.fold(name, source)
+        return self._present(found) if self._never_empty(aggregate) else found
+
+    def _never_empty(self, aggregate: Aggregate) -> bool:
+        assert aggregate.value is not None
+        return self.full and aggregate.filter is None and not _may_be_null(type_of(aggregate.value))
+
+    def _or_null(self, term: Term, source: Expr) -> Term:
+        count = self.env.run.fold("count", source)
+        null = nullable(scalar_type(term))
+        return call("if", call("==", count, const(0)), Const(None, null), call("nullable", term))
+
+    def _present(self, term: Term) -> Term:
+        """``term``, which is not null in a group that has rows."""
+        type_ = scalar_type(term)
+        return call("coalesce", term, Const(DEFAULTS[type_.name], Scalar(type_.name)))
+
+    def _count(self, argument: str, filter_: str, aggregate: Aggregate) -> Term:
+        assert aggregate.value is not None
+        if not aggregate.distinct:
+            return self.env.run.fold(
+                "count", self._rows(filter_, lambda row: self._is_present(row, argument))
+            )
+        source = self._source(argument, filter_, aggregate.value)
+        if not is_base(element_type(source)):
+            raise self.env.error(self.node, "count(DISTINCT …) takes scalars", "name their scalar fields")
+        return self.env.run.fold("count_distinct", source)
+
+    def _quantified(self, name: str, argument: str, filter_: str, aggregate: Aggregate) -> Term:
+        """``every`` is false as soon as one is false, ``some`` true as soon as one is true."""
+        run, decides = self.env.run, FALSE if name == "every" else TRUE
+        some = run.fold("count", self._rows(filter_, lambda row: call("==", Field(row, argument), decides)))
+        found = call("==" if name == "every" else "!=", some, const(0))
+        if self._never_empty(aggregate):
+            return found
+        number = run.fold("count", self._rows(filter_, lambda row: self._is_present(row, argument)))
+        null = Scalar("bool", True)
+        return call("if", call("==", number, const(0)), Const(None, null), call("nullable", found))
+
+    def _sample(self, name: str, source: Expr) -> Term:
+        """The variance of a sample of n: n/(n-1) of that of a whole; null of fewer than two."""
+        run = self.env.run
+        number, whole = run.fold("count", source), run.fold("var", source)
+        ratio = call("/", call("to_float", number), call("to_float", call("-", number, const(1))))
+        found: Term = call("*", whole, ratio)
+        if name == "stdev_samp":
+            found = call("sqrt", found)
+        return call("if", call("<=", number, const(1)), Const(None, Scalar("float", True)), found)
+
+    def _is_present(self, row: Var, argument: str) -> Term:
+        value = of_term(Field(row, argument))
+        parts = fields_of(value) if argument else None
+        terms = [part.term for _, part in parts or () if isinstance(part, One)] or [Field(row, argument)]
+        tests = [call("not", call("is_null", term)) for term in terms if _may_be_null(term_type(term))]
+        found: Term = TRUE
+        for test in tests:
+            found = test if found is TRUE else call("and", found, test)
+        return found
+
+    def _rows(self, filter_: str, test: Callable[[Var], Term] | None) -> Expr:
+        """``⟨⟩`` for each row of the group that counts."""
+        return self._each(filter_, test, lambda row: YES)
+
+    def _source(self, argument: str, filter_: str, value: Value | None) -> Expr:
+        """The argument of each row of the group that counts, without nulls."""
+        return self._each(
+            filter_,
+            lambda row: self._is_present(row, argument),
+            lambda row: singleton(without_null(of_term(Field(row, argument)), value), self.env.run.site),
+        )
+
+    def _each(self, filter_: str, test: Callable[[Var], Term] | None, body: Callable[[Var], Expr]) -> Expr:
+        row = self.env.run.var("r", self.rows)
+        found = body(row)
+        holds = test(row) if test is not None else TRUE
+        if holds is not TRUE:
+            found = where(holds, found)
+        if filter_:
+            found = where(Field(row, filter_), found)
+        return for_(row, self.rows, found)
+
+
+def _may_be_null(type_: Type) -> bool:
+    if isinstance(type_, Record):
+        return any(isinstance(t, Scalar) and t.nullable for t in type_.types)
+    return isinstance(type_, Scalar) and type_.nullable
+
+
+def without_null(value: Value, like: Value | None = None) -> Value:
+    """``value`` with a type that says what the test before it has found: it is not null."""
+    if isinstance(value, One):
+        type_ = term_type(value.term)
+        if isinstance(type_, Scalar) and is_nullable(value.term):
+            return One(call("coalesce", value.term, Const(DEFAULTS[type_.name], Scalar(type_.name))))
+        if (
+            isinstance(like, Row)
+            and isinstance(type_, Record)
+            and all(n.startswith("_") for n in type_.names)
+        ):
+            return Row(tuple((n, without_null(of_term(Field(value.term, n)), None)) for n in type_.names))
+    return value

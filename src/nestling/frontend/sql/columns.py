@@ -1,0 +1,137 @@
+"""Names: columns by name or by table and name, fields of structs, aliases of the select list.
+
+Names are compared without regard to case. The innermost query that knows a name decides what it means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+from sqlglot import exp
+
+from nestling.frontend.sql.context import Column, Env, Scope
+from nestling.frontend.sql.values import Barred, Value, fields_of, shown
+
+
+def same(left: str, right: str) -> bool:
+    """Whether two names are one."""
+    return left.lower() == right.lower()
+
+
+def of_column(node: Any, env: Env) -> Value:
+    """``c``, ``t.c``, ``c.f``, ``t.c.f.g``."""
+    parts = [env_part for env_part in node.parts if isinstance(env_part, exp.Identifier)]
+    if len(parts) < len(node.parts):
+        raise env.error(node, "* stands alone in the select list", "name the columns")
+    value = _found([part.name for part in parts], parts, env)
+    if value is not None:
+        return value
+    if len(parts) == 1 and (name := parts[0].name.lower()) in env.aliases:
+        # An alias must not mean itself.
+        inner = replace(env, aliases={other: n for other, n in env.aliases.items() if other != name})
+        return inner.value(env.aliases[name])
+    raise _unknown(parts, env)
+
+
+def _found(names: list[str], parts: Sequence[Any], env: Env) -> Value | None:
+    for bound, value in env.bound.items():
+        if same(bound, names[0]):
+            return fields(value, parts[1:], env)
+    for scope in env.scopes:
+        if len(names) > 1:
+            hits = [c for c in scope if same(c.table, names[0]) and same(c.name, names[1])]
+            if hits:
+                return fields(_single(hits, parts[1], env), parts[2:], env)
+        hits = [c for c in scope if c.open and same(c.name, names[0])]
+        if hits:
+            return fields(_single(hits, parts[0], env), parts[1:], env)
+    return None
+
+
+def _single(hits: Sequence[Column], part: Any, env: Env) -> Value:
+    if len(hits) > 1:
+        names = ", ".join(f"{c.table}.{c.name}" if c.table else c.name for c in hits)
+        raise env.error(part, f"{part.name} is ambiguous: {names}", "write the table's name before it")
+    value = hits[0].value
+    if isinstance(value, Barred):
+        raise env.error(part, value.what, value.hint)
+    return value
+
+
+def fields(value: Value, path: Iterable[Any], env: Env) -> Value:
+    """The field at ``path`` of a struct."""
+    for part in path:
+        found = fields_of(value)
+        if found is None:
+            hint = (
+                "explode the array first: LATERAL VIEW explode(…) t AS x" if "ARRAY" in shown(value) else ""
+            )
+            raise env.error(part, f"{shown(value)} has no field {part.name}", hint)
+        hits = [inner for name, inner in found if same(name, part.name)]
+        if len(hits) != 1:
+            names = ", ".join(name for name, _ in found)
+            raise env.error(part, f"there is no field {part.name}", f"the fields are {names}")
+        value = hits[0]
+        if isinstance(value, Barred):
+            raise env.error(part, value.what, value.hint)
+    return value
+
+
+def _unknown(parts: Sequence[Any], env: Env) -> Exception:
+    names = [column.name for scope in env.scopes for column in scope if column.open]
+    tables = [column.table for scope in env.scopes for column in scope if column.table]
+    text = ".".join(part.name for part in parts)
+    if len(parts) > 1 and not any(same(parts[0].name, name) for name in (*names, *tables)):
+        close = get_close_matches(parts[0].name.lower(), {t.lower() for t in tables}, n=1)
+        known = ", ".join(dict.fromkeys(tables)) or "none"
+        hint = f"did you mean {close[0]}?" if close else f"the tables here are {known}"
+        return env.error(parts[0], f"there is no table {parts[0].name} in this query", hint)
+    wanted = parts[-1].name.lower()
+    close = get_close_matches(wanted, {name.lower(): name for name in names}, n=1)
+    known = ", ".join(dict.fromkeys(names)) or "none"
+    hint = f"did you mean {close[0]}?" if close else f"the columns here are {known}"
+    return env.error(parts[-1], f"there is no column {text}", hint)
+
+
+def of_dot(node: Any, env: Env) -> Value:
+    """``(…).f``: a field of a struct that is no column."""
+    if not isinstance(node.expression, exp.Identifier):
+        raise env.error(node, "this is not the name of a field", "write s.field")
+    return fields(env.value(node.this), [node.expression], env)
+
+
+def of_identifier(node: Any, env: Env) -> Value:
+    """The parameter of a lambda, or a column."""
+    value = _found([node.name], [node], env)
+    if value is None:
+        raise _unknown([node], env)
+    return value
+
+
+def starred(node: Any, scope: Scope, env: Env) -> list[tuple[str, Value, Any]]:
+    """What ``*``, ``t.*`` or ``s.*`` stands for: names with values."""
+    star = node.this if isinstance(node, exp.Column) else node
+    for key, part in star.args.items():
+        if part:
+            raise env.error(node, f"* {key.rstrip('_').upper()} is not supported", "name the columns")
+    if not isinstance(node, exp.Column):
+        return [(c.name, _usable(c, node, env), node) for c in scope if c.open]
+    table = node.parts[0]
+    hits = [c for c in scope if c.table and same(c.table, table.name)]
+    if hits and len(node.parts) == 2:
+        return [(c.name, _usable(c, node, env), node) for c in hits]
+    path = [part for part in node.parts if isinstance(part, exp.Identifier)]
+    value = _found([part.name for part in path], path, env)
+    found = fields_of(value) if value is not None else None
+    if found is None:
+        raise _unknown(path, env) if value is None else env.error(node, f"{shown(value)} has no fields")
+    return [(name, inner, node) for name, inner in found]
+
+
+def _usable(column: Column, node: Any, env: Env) -> Value:
+    if isinstance(column.value, Barred):
+        raise env.error(node, f"{column.name}: {column.value.what}", column.value.hint)
+    return column.value

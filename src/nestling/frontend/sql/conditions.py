@@ -1,0 +1,219 @@
+"""Conditions as guards of a bag, and those that ask a query: EXISTS, IN, ANY, ALL.
+
+A guard takes null for false by itself. A conjunct that asks whether a query has a row guards what follows by that
+query; every other one is a term. As a term, ``x IN (query)`` has three values, for which three counts are kept:
+the rows that match, the rows that are null, and, where ``x`` may be null, all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from sqlglot import exp
+
+from nestling.calculus.build import call, conjunction, const, countwise, for_, where
+from nestling.calculus.terms import Const, Expr, Field, Sing, Term, Tuple, Var
+from nestling.calculus.types import UNIT, Record, Scalar
+from nestling.calculus.typing import element_type
+from nestling.frontend.sql.context import Env, only
+from nestling.frontend.sql.convert import NULL_BOOL, condition, is_nullable
+from nestling.frontend.sql.scalars import compared
+from nestling.frontend.sql.values import Null, One, Row, Value, fields_of, of_term, shown
+
+Rest: TypeAlias = Callable[[Env], Expr]
+YES: Expr = Sing(Tuple(()))
+QUERIES = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
+_OPERATORS = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
+_OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+
+def guarded(node: Any, env: Env, rest: Rest) -> Expr:
+    """What ``rest`` yields, where ``node`` is true."""
+    match node:
+        case exp.Paren():
+            return guarded(node.this, env, rest)
+        case exp.And():
+            return guarded(node.this, env, lambda inner: guarded(node.expression, inner, rest))
+        case exp.Not():
+            return _guarded_by_negation(node, _bare(node.this), env, rest)
+        case exp.Exists():
+            return present(_exists(node, env), env, rest)
+        case exp.In() if node.args.get("query") is not None:
+            return env.run.enclosed(lambda: present(_Matches(node, env).true, env, rest))
+        case exp.Or() if (parts := _factored(node)) is not None:
+            return _guarded_by_cases(*parts, env, rest)
+    return env.run.enclosed(lambda: where(condition(node, env), _inner(env, rest)))
+
+
+def _factored(node: Any) -> tuple[list[Any], list[list[Any]]] | None:
+    """``(a AND x) OR (a AND y)`` as ``a AND (x OR y)``: what all cases share may be looked up by."""
+    cases = [
+        list(case.flatten()) if isinstance(case, exp.And) else [case] for case in map(_bare, node.flatten())
+    ]
+    shared = [part for part in cases[0] if all(part in case for case in cases[1:])]
+    return (shared, [[part for part in case if part not in shared] for case in cases]) if shared else None
+
+
+def _guarded_by_cases(shared: list[Any], cases: list[list[Any]], env: Env, rest: Rest) -> Expr:
+    if shared:
+        return guarded(shared[0], env, lambda inner: _guarded_by_cases(shared[1:], cases, inner, rest))
+    if not all(cases):
+        return rest(env)
+
+    def test() -> Term:
+        return _any_of([conjunction([condition(part, env) for part in case]) for case in cases])
+
+    return env.run.enclosed(lambda: where(test(), _inner(env, rest)))
+
+
+def _guarded_by_negation(node: Any, inner: Any, env: Env, rest: Rest) -> Expr:
+    match inner:
+        case exp.Exists():
+            return absent(_exists(inner, env), env, rest)
+        case exp.In() if inner.args.get("query") is not None:
+            return env.run.enclosed(lambda: where(_Matches(inner, env).never(), _inner(env, rest)))
+        case exp.Not():
+            return guarded(_bare(inner.this), env, rest)
+    return env.run.enclosed(lambda: where(condition(node, env), _inner(env, rest)))
+
+
+def _bare(node: Any) -> Any:
+    return _bare(node.this) if isinstance(node, exp.Paren) else node
+
+
+def _inner(env: Env, rest: Rest) -> Expr:
+    return env.run.enclosed(lambda: rest(env))
+
+
+def present(expr: Expr, env: Env, rest: Rest) -> Expr:
+    """What ``rest`` yields, where ``expr`` has an element."""
+    return for_(Var("_", UNIT), countwise("exists", unit(expr, env)), _inner(env, rest))
+
+
+def absent(expr: Expr, env: Env, rest: Rest) -> Expr:
+    """What ``rest`` yields, where ``expr`` has no element."""
+    return env.run.enclosed(
+        lambda: where(call("==", env.run.fold("count", unit(expr, env)), const(0)), _inner(env, rest))
+    )
+
+
+def unit(expr: Expr, env: Env) -> Expr:
+    """``⟨⟩`` for every element of ``expr``."""
+    return expr if element_type(expr) == UNIT else for_(env.run.var("e", expr), expr, YES)
+
+
+def of_exists(node: Any, env: Env) -> Value:
+    """``EXISTS (query)``, which is never null."""
+    return One(call("!=", env.run.fold("count", unit(_exists(node, env), env)), const(0)))
+
+
+def _exists(node: Any, env: Env) -> Expr:
+    if not isinstance(node.this, QUERIES):
+        raise env.error(node, "EXISTS takes a query or an array with a lambda", "write EXISTS (SELECT …)")
+    return env.query(node.this).expr
+
+
+def of_in(node: Any, env: Env) -> Value:
+    """``x IN (a, b, …)`` or ``x IN (query)``."""
+    if node.args.get("query") is not None:
+        return One(_Matches(node, env).value())
+    only(node, env, "this", "expressions")
+    value = env.value(node.this)
+    return One(_any_of([compared("=", value, env.value(part), part, env) for part in node.expressions]))
+
+
+def _any_of(tests: list[Term]) -> Term:
+    """A balanced ``or``: a long list must not become a deep term."""
+    if len(tests) == 1:
+        return tests[0]
+    half = len(tests) // 2
+    return call("or", _any_of(tests[:half]), _any_of(tests[half:]))
+
+
+def of_comparison(node: Any, env: Env) -> Value:
+    """``a < b``, and ``a < ANY (query)`` or ``a < ALL (query)``."""
+    operator, right = _OPERATORS[type(node)], node.expression
+    match right:
+        case exp.Any():
+            return One(_Matches(node, env, right.this, operator).value())
+        case exp.All():
+            found = _Matches(node, env, right.this, _OPPOSITE[operator]).value()
+            return One(call("not", found))
+    return One(compared(operator, env.value(node.this), env.value(right), node, env))
+
+
+class _Matches:
+    """The rows of a query that stand in a relation to a value, and those of which that is not known."""
+
+    def __init__(self, node: Any, env: Env, query: Any = None, operator: str = "=") -> None:
+        self.node, self.env, self.operator = node, env, operator
+        query = node.args["query"] if query is None else query
+        if not isinstance(query, QUERIES):
+            raise env.error(node, "a query is needed here", "write (SELECT …)")
+        self.left = env.value(node.this)
+        self.rows = env.query(query)
+        width, own = len(self.rows.names), fields_of(self.left)
+        if width != (1 if own is None else len(own)):
+            raise env.error(
+                query, f"the query has {width} columns, and {shown(self.left)} is compared with it"
+            )
+
+    @property
+    def true(self) -> Expr:
+        """``⟨⟩`` for each row that matches."""
+        return self._where(self._test)
+
+    def _where(self, test: Callable[[Var], Term]) -> Expr:
+        var = self.env.run.var("y", self.rows.expr)
+        return for_(var, self.rows.expr, where(test(var), YES))
+
+    def _test(self, row: Var) -> Term:
+        found = _row(row) if fields_of(self.left) is not None else _row(row).fields[0][1]
+        return compared(self.operator, self.left, found, self.node, self.env)
+
+    def _unknown(self) -> list[Term]:
+        """Tests one of which holds where some row is not known to match."""
+        var = Var("·", element_type(self.rows.expr))
+        if not is_nullable(self._test(var)):
+            return []
+        if fields_of(self.left) is not None or isinstance(self.left, Null):
+            return [self._some(lambda row: call("is_null", self._test(row)))]
+        found: list[Term] = []
+        column = _row(var).fields[0]
+        assert isinstance(self.left, One)
+        if is_nullable(_scalar(column[1])):
+            found.append(self._some(lambda row: call("is_null", _scalar(_row(row).fields[0][1]))))
+        if is_nullable(self.left.term):
+            some = call("!=", self.env.run.fold("count", unit(self.rows.expr, self.env)), const(0))
+            found.append(call("and", call("is_null", self.left.term), some))
+        return found
+
+    def _some(self, test: Callable[[Var], Term]) -> Term:
+        return call("!=", self.env.run.fold("count", self._where(test)), const(0))
+
+    def value(self) -> Term:
+        """Whether some row matches: true, false or null."""
+        true = call("!=", self.env.run.fold("count", self.true), const(0))
+        unknown = self._unknown()
+        if not unknown:
+            return true
+        null = Scalar("bool", True)
+        otherwise = call("if", _any_of(unknown), NULL_BOOL, Const(False, null))
+        return call("if", true, Const(True, null), otherwise)
+
+    def never(self) -> Term:
+        """Whether it is known that no row matches."""
+        none = call("==", self.env.run.fold("count", self.true), const(0))
+        return conjunction([none, *(call("not", test) for test in self._unknown())])
+
+
+def _row(var: Var) -> Row:
+    type_ = element_type(Sing(var))
+    assert isinstance(type_, Record)
+    return Row(tuple((name, of_term(Field(var, name))) for name in type_.names))
+
+
+def _scalar(value: Value) -> Term:
+    assert isinstance(value, One)
+    return value.term

@@ -1,0 +1,86 @@
+"""CREATE TABLE: columns with their types, and a key. A column may be NULL unless it says NOT NULL or is in the key."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+
+from nestling.calculus.types import Bag, Record, Scalar, Type, nullable
+from nestling.frontend.sql.context import Env, only
+
+_SCALARS = {
+    "BOOLEAN": "bool", "TINYINT": "int", "SMALLINT": "int", "INT": "int", "BIGINT": "int", "FLOAT": "float",
+    "DOUBLE": "float", "DECIMAL": "decimal", "TEXT": "str", "VARCHAR": "str", "CHAR": "str", "BINARY": "bytes",
+    "DATE": "date", "TIMESTAMP": "datetime", "TIMESTAMPTZ": "datetime", "TIMESTAMPLTZ": "datetime",
+    "TIMESTAMPNTZ": "datetime", "INTERVAL": "timedelta",
+}  # fmt: skip
+
+
+def declared(schema: Any, env: Env) -> tuple[Record, tuple[str, ...]]:
+    """The record type and the key of the table that ``schema`` declares."""
+    key: list[str] = []
+    fields: list[tuple[str, Type]] = []
+    for part in schema.expressions:
+        if isinstance(part, exp.PrimaryKey):
+            key += [column.name for column in part.expressions]
+        elif not isinstance(part, exp.ColumnDef):
+            hint = "references are declared in Python: db.table(…, references={…})"
+            raise env.error(part, "a table has columns and a PRIMARY KEY", hint)
+        else:
+            only(part, env, "this", "kind", "constraints", what="a column")
+            fields.append((part.name, _column(part, env)))
+            key += [part.name for c in _constraints(part) if isinstance(c, exp.PrimaryKeyColumnConstraint)]
+    names = [name.lower() for name, _ in fields]
+    for name, _ in fields:
+        if names.count(name.lower()) > 1:
+            raise env.error(schema, f"column {name} stands twice", "rename one of them")
+    keys = {name.lower() for name in key}
+    solid = [(name, _solid(type_) if name.lower() in keys else type_) for name, type_ in fields]
+    found = tuple(name for name, _ in fields if name.lower() in keys)
+    if len(found) != len(keys):
+        raise env.error(schema, "the key names a column that is not there", f"there are {', '.join(names)}")
+    return Record(tuple(solid)), found
+
+
+def _constraints(node: Any) -> list[Any]:
+    return [constraint.args.get("kind") for constraint in node.args.get("constraints") or ()]
+
+
+def _solid(type_: Type) -> Type:
+    return Scalar(type_.name) if isinstance(type_, Scalar) else type_
+
+
+def _column(node: Any, env: Env) -> Type:
+    """The type of a column or field, with what it says about NULL."""
+    type_ = _type(node.args.get("kind"), node, env)
+    for constraint in _constraints(node):
+        match constraint:
+            case exp.NotNullColumnConstraint():
+                if not constraint.args.get("allow_null"):
+                    type_ = _solid(type_)
+            case exp.PrimaryKeyColumnConstraint():
+                type_ = _solid(type_)
+            case exp.CommentColumnConstraint():
+                pass
+            case _:
+                raise env.error(
+                    node, f"this constraint of {node.name} is not supported", "NOT NULL and PRIMARY KEY are"
+                )
+    return type_
+
+
+def _type(node: Any, at: Any, env: Env) -> Type:
+    name = node.this.name if node is not None and hasattr(node.this, "name") else ""
+    if name == "ARRAY" and len(node.expressions) == 1:
+        return Bag(_type(node.expressions[0], at, env))
+    if name == "STRUCT":
+        return Record(tuple((field.name, _column(field, env)) for field in node.expressions))
+    if name not in _SCALARS:
+        hint = (
+            "write ARRAY<STRUCT<key: …, value: …>>"
+            if name == "MAP"
+            else "a type is BIGINT, DOUBLE, STRING, DATE, …"
+        )
+        raise env.error(at, f"the type of {at.name} is not supported", hint)
+    return nullable(Scalar(_SCALARS[name]))

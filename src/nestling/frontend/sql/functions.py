@@ -1,0 +1,399 @@
+"""Functions of scalars by the names Spark gives them, and casts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from nestling.calculus.build import call, const
+from nestling.calculus.functions import FUNCTIONS, apply_function
+from nestling.calculus.terms import Const, Term
+from nestling.calculus.types import NUMERIC, Scalar
+from nestling.frontend.sql.context import Env, only
+from nestling.frontend.sql.convert import (
+    applied,
+    condition,
+    is_nullable,
+    is_text,
+    operands,
+    scalar_of,
+    scalar_type,
+    widened,
+)
+from nestling.frontend.sql.nested import ARRAYS, added
+from nestling.frontend.sql.scalars import chosen, compared
+from nestling.frontend.sql.values import Many, Null, One, Value, shown, spark_type
+
+Builder = Callable[[list[Value], Any, Env], Value]
+
+#: Functions that are one of the calculus; of a null they are null.
+_PLAIN: dict[str, tuple[str, int]] = {
+    "abs": ("abs", 1), "negative": ("neg", 1), "floor": ("floor", 1), "ceil": ("ceil", 1), "ceiling": ("ceil", 1),
+    "lower": ("lower", 1), "lcase": ("lower", 1), "upper": ("upper", 1), "ucase": ("upper", 1),
+    "length": ("length", 1), "char_length": ("length", 1), "len": ("length", 1), "replace": ("replace", 3),
+    "startswith": ("starts_with", 2), "endswith": ("ends_with", 2), "contains": ("contains", 2),
+    "instr": ("position", 2), "add_months": ("add_months", 2), "sqrt": ("sqrt", 1), "date_add": ("add_days", 2),
+    "dateadd": ("add_days", 2), "datediff": ("days_between", 2), "date_diff": ("days_between", 2),
+}  # fmt: skip
+_PARTS = {
+    "year": "year", "month": "month", "day": "day", "dayofmonth": "day", "hour": "hour", "minute": "minute",
+    "second": "second", "quarter": "quarter", "dayofweek": "day_of_week", "dow": "day_of_week", "weekday": "weekday",
+    "dayofyear": "day_of_year", "doy": "day_of_year",
+}  # fmt: skip
+#: What the arguments of a function must be, where a string written out would do.
+_WANTED = {
+    "add_months": "date", "date_add": "date", "dateadd": "date", "datediff": "date", "date_diff": "date",
+    "sqrt": "float", "date_sub": "date",
+}  # fmt: skip
+_CASTS = {
+    "TINYINT": "int", "SMALLINT": "int", "INT": "int", "BIGINT": "int", "DOUBLE": "float", "DECIMAL": "decimal",
+    "TEXT": "str", "VARCHAR": "str", "CHAR": "str", "BOOLEAN": "bool", "DATE": "date", "TIMESTAMP": "datetime",
+    "TIMESTAMPTZ": "datetime", "TIMESTAMPLTZ": "datetime", "TIMESTAMPNTZ": "datetime", "DATETIME": "datetime",
+}  # fmt: skip
+_CAST_FUNCTIONS = {
+    "int": "int", "bigint": "int", "double": "float", "string": "str", "boolean": "bool", "date": "date",
+    "timestamp": "datetime", "to_date": "date", "to_timestamp": "datetime",
+}  # fmt: skip
+
+
+def of_function(node: Any, env: Env) -> Value:
+    """``name(arguments)``."""
+    only(node, env, "this", "expressions")
+    name = node.name.lower()
+    if name in ARRAYS:
+        return ARRAYS[name](node, env)
+    values = [env.value(part) for part in node.expressions]
+    if name in _BUILDERS:
+        return _BUILDERS[name](values, node, env)
+    if name in _PARTS:
+        return part_of(_PARTS[name], _arguments(values, 1, node, env)[0], node, env)
+    if name in _CAST_FUNCTIONS:
+        (value,) = _arguments(values, 1, node, env)
+        return cast(value, _CAST_FUNCTIONS[name], (), node, env)
+    if name in _PLAIN:
+        function, number = _PLAIN[name]
+        return _plain(function, _arguments(values, number, node, env), node, env)
+    raise env.error(node, f"the function {node.name} is not supported", _hint(name))
+
+
+def _hint(name: str) -> str:
+    if name in ("current_date", "current_timestamp", "now", "rand", "uuid"):
+        return "a view is computed from its tables alone: keep the value in a table"
+    if name in ("row_number", "rank", "dense_rank", "lag", "lead", "ntile"):
+        return "it needs OVER (PARTITION BY … ORDER BY …)"
+    return "write it with the functions that are: +, ||, CASE, substring, coalesce, …"
+
+
+def _arguments(values: list[Value], number: int, node: Any, env: Env) -> list[Value]:
+    if len(values) != number:
+        raise env.error(node, f"{node.name} takes {number} argument{'s' * (number != 1)}, not {len(values)}")
+    return values
+
+
+def _plain(function: str, values: Sequence[Value], node: Any, env: Env) -> Value:
+    """A strict function: of a null it is null."""
+    if any(isinstance(value, Null) for value in values):
+        return Null()
+    wanted = _WANTED.get(getattr(node, "name", "").lower(), "")
+    terms = [_as(value, wanted, node, env) for value in values]
+    return One(applied(function, terms, node, env, getattr(node, "name", function)))
+
+
+def _as(value: Value, wanted: str, node: Any, env: Env) -> Term:
+    """``value`` as a scalar; as a date where one is wanted and a string or timestamp is given."""
+    term = scalar_of(value, node, env)
+    type_ = scalar_type(term)
+    if wanted == "date" and (is_text(value) or type_.name == "datetime"):
+        return scalar_of(cast(value, "date", (), node, env), node, env)
+    if wanted == "float" and type_.name in ("int", "decimal"):
+        return widened(term, Scalar("float", type_.nullable), node, env)
+    return term
+
+
+def part_of(function: str, value: Value, node: Any, env: Env) -> Value:
+    """A part of a moment."""
+    if isinstance(value, Null):
+        return value
+    if is_text(value):
+        value = cast(value, "datetime" if function in ("hour", "minute", "second") else "date", (), node, env)
+    return One(applied(function, [scalar_of(value, node, env)], node, env, function.replace("_", "")))
+
+
+def of_extract(node: Any, env: Env) -> Value:
+    """``EXTRACT(part FROM moment)``."""
+    only(node, env, "this", "expression")
+    name = str(node.this.this).lower()
+    if name not in _PARTS:
+        raise env.error(
+            node, f"EXTRACT({name.upper()} …) is not supported", f"one of {', '.join(_PARTS)}".upper()
+        )
+    return part_of(_PARTS[name], env.value(node.expression), node, env)
+
+
+def of_substring(node: Any, env: Env) -> Value:
+    """``substring(text, start, length)``."""
+    only(node, env, "this", "start", "length")
+    parts = [node.this, node.args.get("start"), node.args.get("length")]
+    if parts[1] is None:
+        raise env.error(node, "substring needs a start", "write substring(text, 1, 3)")
+    values = [env.value(part) for part in parts if part is not None]
+    return _plain("substring", [*values, One(const(2**31 - 1))][:3], node, env)
+
+
+def of_trim(node: Any, env: Env) -> Value:
+    """``trim(text)``, ``trim(BOTH 'x' FROM text)``: spaces, unless other signs are named."""
+    only(node, env, "this", "position", "expression")
+    function = {"": "trim", "BOTH": "trim", "LEADING": "trim_left", "TRAILING": "trim_right"}
+    signs = node.args.get("expression")
+    values = [env.value(node.this), env.value(signs) if signs is not None else One(const(" "))]
+    return _plain(function[(node.args.get("position") or "").upper()], values, node, env)
+
+
+def of_cast(node: Any, env: Env) -> Value:
+    """``CAST(x AS type)``, ``x :: type``, ``DATE '…'``."""
+    only(node, env, "this", "to", "safe", "_type", what="CAST")
+    if node.args.get("safe"):
+        raise env.error(
+            node, "TRY_CAST is not supported", "write CAST; a text that cannot be read is an error"
+        )
+    to = node.args["to"]
+    name = _CASTS.get(to.this.name if hasattr(to.this, "name") else str(to.this))
+    params = tuple(
+        int(part.this.this) for part in to.expressions or () if isinstance(part, exp.DataTypeParam)
+    )
+    if name is None or (params and name != "decimal"):
+        hint = (
+            "write DOUBLE"
+            if to.this.name == "FLOAT"
+            else "one of BIGINT, DOUBLE, DECIMAL(p, s), STRING, DATE …"
+        )
+        raise env.error(node, f"a cast to {to.sql(dialect='spark')} is not supported", hint)
+    return cast(env.value(node.this), name, params, node, env)
+
+
+def cast(value: Value, to: str, params: tuple[int, ...], node: Any, env: Env) -> Value:
+    """``value`` as a scalar of type ``to``; what cannot be read is an error, as in Spark's ANSI mode."""
+    if isinstance(value, Null):
+        return One(Const(None, Scalar(to, True)))
+    term = scalar_of(value, node, env)
+    own = scalar_type(term).name
+    digits = [const(n) for n in (params or (10, 0))]
+    if to == "decimal":
+        digits = digits if len(digits) == 2 else [*digits, const(0)]
+    steps: dict[tuple[str, str], Callable[[], Term]] = {
+        ("str", "int"): lambda: call("read_int", term),
+        ("str", "float"): lambda: call("read_float", term),
+        ("str", "decimal"): lambda: call("read_decimal", term, *digits),
+        ("str", "bool"): lambda: call("read_bool", term),
+        ("str", "date"): lambda: call("read_date", term),
+        ("str", "datetime"): lambda: call("read_datetime", term),
+        ("bool", "int"): lambda: _of_bool(term),
+        ("int", "bool"): lambda: _differs_from_zero(term),
+        ("date", "datetime"): lambda: call("to_datetime", term),
+        ("datetime", "date"): lambda: call("to_date", term),
+        **{(name, "decimal"): lambda: call("to_decimal", term, *digits) for name in NUMERIC},
+        **{(name, "float"): lambda: call("to_float", term) for name in ("int", "decimal")},
+        **{(name, "int"): lambda: call("to_int", term) for name in ("float", "decimal")},
+        **{
+            (name, "str"): lambda: call("to_text", term)
+            for name in ("bool", "int", "decimal", "date", "datetime")
+        },
+    }
+    if own == to and to != "decimal":
+        return value
+    if (own, to) not in steps:
+        raise env.error(
+            node, f"a {shown(value)} is not cast to {spark_type(Scalar(to))} here", "convert it in two steps"
+        )
+    return One(_settled(steps[own, to](), node, env))
+
+
+def _settled(term: Term, node: Any, env: Env) -> Term:
+    """A cast of what is written out, done once; one that cannot be is refused here."""
+    if isinstance(term, Const) or not all(isinstance(arg, Const) for arg in getattr(term, "args", ())):
+        return term
+    values = [arg.value for arg in term.args]  # type: ignore[union-attr]
+    try:
+        return Const(apply_function(FUNCTIONS[term.function], values), scalar_type(term))  # type: ignore[union-attr]
+    except (ValueError, ArithmeticError) as error:
+        raise env.error(node, f"this cast cannot be done: {error}", "write a value of the type") from None
+
+
+def _of_bool(term: Term) -> Term:
+    null = Scalar("int", is_nullable(term))
+    found = call("if", term, Const(1, null), Const(0, null))
+    return call("if", call("is_null", term), Const(None, null), found) if is_nullable(term) else found
+
+
+def _differs_from_zero(term: Term) -> Term:
+    return call("not", call("=", term, const(0))) if is_nullable(term) else call("!=", term, const(0))
+
+
+# -- functions that look at nulls, or take any number of arguments
+
+
+def _coalesce(values: list[Value], node: Any, env: Env) -> Value:
+    if not values or all(isinstance(value, Null) for value in values):
+        return Null()
+    terms = operands(values, node, env)
+    found = terms[-1]
+    for term in reversed(terms[:-1]):
+        found = applied("coalesce", [term, found], node, env) if is_nullable(term) else term
+    return One(found)
+
+
+def _nullif(values: list[Value], node: Any, env: Env) -> Value:
+    left, right = _arguments(values, 2, node, env)
+    return chosen([compared("=", left, right, node, env)], [Null(), left], node, env)
+
+
+def _nvl2(values: list[Value], node: Any, env: Env) -> Value:
+    tested, full, empty = _arguments(values, 3, node, env)
+    if isinstance(tested, Null):
+        return empty
+    return chosen([call("is_null", scalar_of(tested, node, env))], [empty, full], node, env)
+
+
+def _extreme(operator: str) -> Builder:
+    """``greatest`` and ``least``: nulls are passed over."""
+
+    def build(values: list[Value], node: Any, env: Env) -> Value:
+        if len(values) < 2:
+            raise env.error(node, f"{node.name} takes two arguments or more")
+        terms = operands(values, node, env)
+        found = terms[0]
+        for term in terms[1:]:
+            better = call(operator, term, found)
+            if is_nullable(found):
+                better = call("or", call("is_null", found), better)
+            found = call("if", better, term, found)
+        return One(found)
+
+    return build
+
+
+def _concat(values: list[Value], node: Any, env: Env) -> Value:
+    if any(isinstance(value, Many) for value in values):
+        return added(values, node, env)
+    if any(isinstance(value, Null) for value in values):
+        return One(Const(None, Scalar("str", True)))
+    terms = [scalar_of(value, node, env) for value in values]
+    found: Term = const("")
+    for i, term in enumerate(terms):
+        text = term if scalar_type(term).name == "str" else applied("to_text", [term], node, env, "concat")
+        found = text if i == 0 else call("+", found, text)
+    return One(found)
+
+
+def _round(values: list[Value], node: Any, env: Env) -> Value:
+    places = values[1] if len(values) == 2 else One(const(0))
+    return _plain("round", [*_arguments(values[:1], 1, node, env), places], node, env)
+
+
+def _pmod(values: list[Value], node: Any, env: Env) -> Value:
+    """The remainder that is not negative."""
+    if any(isinstance(value, Null) for value in values):
+        return Null()
+    left, right = operands(_arguments(values, 2, node, env), node, env)
+    rest = applied("remainder", [left, right], node, env, "pmod")
+    again = call("remainder", call("+", rest, right), right)
+    return One(call("if", call("<", rest, const(0)), again, rest))
+
+
+def _side(last: bool) -> Builder:
+    def build(values: list[Value], node: Any, env: Env) -> Value:
+        text, number = _arguments(values, 2, node, env)
+        if isinstance(text, Null) or isinstance(number, Null):
+            return Null()
+        size = scalar_of(number, node, env)
+        if not last:
+            return _plain("substring", [text, One(const(1)), number], node, env)
+        start = call("neg", size)
+        found = applied("substring", [scalar_of(text, node, env), start, size], node, env, node.name)
+        return One(call("if", call("<=", size, const(0)), _like(const(""), found), found))
+
+    return build
+
+
+def _like(term: Term, other: Term) -> Term:
+    return call("nullable", term) if is_nullable(other) else term
+
+
+def _trim(function: str) -> Builder:
+    def build(values: list[Value], node: Any, env: Env) -> Value:
+        if len(values) == 2:
+            signs, text = values
+            return _plain(function, [text, signs], node, env)
+        return _plain(function, [*_arguments(values, 1, node, env), One(const(" "))], node, env)
+
+    return build
+
+
+def _date_sub(values: list[Value], node: Any, env: Env) -> Value:
+    day, number = _arguments(values, 2, node, env)
+    if isinstance(day, Null) or isinstance(number, Null):
+        return Null()
+    days = applied("neg", [scalar_of(number, node, env)], node, env, "date_sub")
+    return _plain("add_days", [day, One(days)], node, env)
+
+
+_UNITS = {
+    "year": "year", "yyyy": "year", "yy": "year", "quarter": "quarter", "month": "month", "mon": "month",
+    "mm": "month", "week": "week", "day": "day", "dd": "day", "hour": "hour", "minute": "minute", "second": "second",
+}  # fmt: skip
+
+
+def _truncated(first: bool) -> Builder:
+    """``date_trunc(unit, timestamp)`` and ``trunc(date, unit)``."""
+
+    def build(values: list[Value], node: Any, env: Env) -> Value:
+        unit, moment = _arguments(values, 2, node, env)[:: 1 if first else -1]
+        if isinstance(moment, Null):
+            return moment
+        name = _UNITS.get(str(unit.term.value).lower()) if isinstance(unit, One) and is_text(unit) else None  # type: ignore[union-attr]
+        if name is None or (not first and name in ("day", "hour", "minute", "second")):
+            raise env.error(
+                node, f"{node.name} takes the name of a unit", "one of 'YEAR', 'QUARTER', 'MONTH', …"
+            )
+        wanted = "datetime" if first else "date"
+        term = scalar_of(moment, node, env)
+        if scalar_type(term).name != wanted:
+            term = scalar_of(cast(moment, wanted, (), node, env), node, env)
+        return One(applied("truncate", [term, const(name)], node, env, node.name))
+
+    return build
+
+
+def _isnull(present: bool) -> Builder:
+    def build(values: list[Value], node: Any, env: Env) -> Value:
+        (value,) = _arguments(values, 1, node, env)
+        if isinstance(value, Null):
+            return One(const(not present))
+        term = call("is_null", scalar_of(value, node, env))
+        return One(call("not", term) if present else term)
+
+    return build
+
+
+def _if(values: list[Value], node: Any, env: Env) -> Value:
+    _arguments(values, 3, node, env)
+    return chosen([condition(node.expressions[0], env)], values[1:], node, env)
+
+
+def _mod(values: list[Value], node: Any, env: Env) -> Value:
+    _arguments(values, 2, node, env)
+    if any(isinstance(value, Null) for value in values):
+        return Null()
+    terms = operands(values, node, env)
+    return One(applied("remainder", terms, node, env, "mod"))
+
+
+_BUILDERS: dict[str, Builder] = {
+    "coalesce": _coalesce, "nvl": _coalesce, "ifnull": _coalesce, "nullif": _nullif, "nvl2": _nvl2, "if": _if,
+    "iff": _if, "greatest": _extreme(">"), "least": _extreme("<"), "concat": _concat, "round": _round,
+    "pmod": _pmod, "mod": _mod, "left": _side(False), "right": _side(True), "ltrim": _trim("trim_left"),
+    "rtrim": _trim("trim_right"), "btrim": _trim("trim"), "date_sub": _date_sub, "date_trunc": _truncated(True),
+    "trunc": _truncated(False), "isnull": _isnull(False), "isnotnull": _isnull(True),
+}  # fmt: skip

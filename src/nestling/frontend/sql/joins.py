@@ -1,0 +1,336 @@
+"""FROM: tables, queries and joins as loops.
+
+::
+
+    L LEFT JOIN R ON c   =   (for l in L for r in R where c: ⟨l, r⟩)
+                             ⊎ (for l in L where no r in R satisfies c: ⟨l, null …⟩)
+
+The inner joins before an outer one are its left side, rows of their own; those after it loop over what it yields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from sqlglot import exp
+
+from nestling.calculus.build import call, conjunction, for_, union, where
+from nestling.calculus.terms import Expr, Field, Term
+from nestling.calculus.types import Record, Scalar, nullable
+from nestling.calculus.typing import element_type
+from nestling.frontend.sql.columns import same
+from nestling.frontend.sql.conditions import YES, absent, guarded, present
+from nestling.frontend.sql.context import Column, Env, Rows, Scope, only
+from nestling.frontend.sql.convert import converted, null_of, scalar_of
+from nestling.frontend.sql.generators import GENERATORS, generated
+from nestling.frontend.sql.scalars import chosen, compared
+from nestling.frontend.sql.tables import of_name, renamed, row_of
+from nestling.frontend.sql.values import Barred, One, Row, Value, of_term, singleton, type_of
+
+Rest: TypeAlias = Callable[[Env], Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One part of FROM: what is read, and how it joins what stands before it."""
+
+    node: Any
+    kind: str = "inner"
+    on: Any = None
+    using: tuple[str, ...] = ()
+    natural: bool = False
+
+
+def from_clause(node: Any, env: Env, rest: Rest) -> Expr:
+    """What ``rest`` yields for every row of FROM; without a FROM there is one row without columns."""
+    source = node.args.get("from_")
+    if source is None:
+        if node.args.get("laterals"):
+            raise env.error(node, "LATERAL VIEW needs a FROM")
+        return rest(env.inside(()))
+    only(source, env, "this", what="FROM")
+    steps = [Step(source.this), *_attached(source.this, env)]
+    later = [(part, _join(part, env)) for part in node.args.get("joins") or ()]
+    later += [(part, Step(part)) for part in node.args.get("laterals") or ()]
+    later.sort(key=lambda pair: _start(pair[0]))
+    return _loops((*steps, *(step for _, step in later)), env, rest)
+
+
+def _start(node: Any) -> int:
+    return min((part.meta["start"] for part in node.walk() if "start" in part.meta), default=0)
+
+
+def _attached(node: Any, env: Env) -> list[Step]:
+    """Joins and views that the parser hangs on the table itself."""
+    joins = [_join(part, env) for part in node.args.get("joins") or ()]
+    return [*joins, *(Step(part) for part in node.args.get("laterals") or ())]
+
+
+def _join(node: Any, env: Env) -> Step:
+    only(node, env, "this", "side", "kind", "on", "using", "method", what="JOIN")
+    method = (node.args.get("method") or "").upper()
+    side, kind = ((node.args.get(key) or "").upper() for key in ("side", "kind"))
+    if method not in ("", "NATURAL") or kind not in ("", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"):
+        raise env.error(
+            node, f"{method or kind} JOIN is not supported", "write INNER, LEFT, RIGHT, FULL, SEMI or ANTI"
+        )
+    if kind in ("SEMI", "ANTI"):
+        if side not in ("", "LEFT"):
+            raise env.error(node, f"{side} {kind} JOIN is not supported", f"write LEFT {kind} JOIN")
+        name = kind.lower()
+    else:
+        name = side.lower() or "inner"
+    using = tuple(part.name for part in node.args.get("using") or ())
+    on = node.args.get("on")
+    if name in ("left", "right", "full", "semi", "anti") and on is None and not using and method != "NATURAL":
+        raise env.error(node, f"a {name.upper()} JOIN needs a condition", "write ON … or USING (…)")
+    return Step(node.this, name, on, using, method == "NATURAL")
+
+
+def _loops(steps: Sequence[Step], env: Env, rest: Rest) -> Expr:
+    """The steps one inside the other; the last outer join takes all before it for its left side."""
+    outer = [i for i, step in enumerate(steps) if step.kind in ("left", "right", "full")]
+    if not outer:
+        return _inner_steps(steps, (), env, rest)
+    last = outer[-1]
+    rows, scope_of = _outer_join(steps[:last], steps[last], env)
+    var = env.run.var("j", rows)
+    return for_(var, rows, _inner_steps(steps[last + 1 :], scope_of(var), env, rest))
+
+
+def _inner_steps(steps: Sequence[Step], scope: Scope, env: Env, rest: Rest) -> Expr:
+    if not steps:
+        return env.run.enclosed(lambda: rest(env.inside(scope)))
+    first, *others = steps
+    return env.run.enclosed(lambda: _inner_step(first, others, scope, env, rest))
+
+
+def _inner_step(step: Step, others: Sequence[Step], scope: Scope, env: Env, rest: Rest) -> Expr:
+    alias, rows = source(step.node, scope, env)
+    var = env.run.var(alias, rows.expr)
+    own = columns(alias, rows, var)
+    _check_alias(alias, scope, step, env)
+    joined, tests = _merged(step, scope, own, env)
+
+    def matched(inner: Rest) -> Expr:
+        """What ``inner`` yields where the condition of the join holds."""
+        place = env.inside(joined)
+        body = (lambda: guarded(step.on, place, inner)) if step.on is not None else (lambda: inner(place))
+        return where(conjunction(tests), env.run.enclosed(body)) if tests else env.run.enclosed(body)
+
+    if step.kind in ("semi", "anti"):
+        test = present if step.kind == "semi" else absent
+        matches = for_(var, rows.expr, matched(lambda _: YES))
+        return test(matches, env, lambda _: _inner_steps(others, scope, env, rest))
+    return for_(var, rows.expr, matched(lambda _: _inner_steps(others, joined, env, rest)))
+
+
+def _check_alias(alias: str, scope: Scope, step: Step, env: Env) -> None:
+    if alias and any(same(column.table, alias) for column in scope):
+        raise env.error(step.node, f"{alias} stands twice in FROM", "give one of them another alias")
+
+
+def source(node: Any, scope: Scope, env: Env) -> tuple[str, Rows]:
+    """The rows that a part of FROM reads, and the name they go by."""
+    alias = node.args.get("alias")
+    name = alias.this.name if alias is not None and alias.this is not None else ""
+    names = [column.name for column in (alias.args.get("columns") or ())] if alias is not None else []
+    match node:
+        case exp.Lateral():
+            only(node, env, "this", "alias", "view", "outer", what="LATERAL")
+            return name, _lateral(node, names, replace(env, scopes=(scope, *env.scopes)))
+        case exp.Table() if isinstance(node.this, exp.Anonymous):
+            only(node, env, "this", "alias")
+            return name, generated(node.this, names, False, env)
+        case exp.Table():
+            return name or node.this.name, renamed(of_name(node, env), names, node, env)
+        case exp.Subquery() if isinstance(node.this, exp.Table):
+            raise env.error(
+                node, "joins in parentheses are not supported", "write (SELECT * FROM … JOIN …) AS t"
+            )
+        case exp.Subquery() | exp.Values():
+            return name, renamed(env.query(node), names, node, env)
+    raise env.error(node, f"{node.key.upper()} in FROM is not supported", "read a table or (SELECT …) AS t")
+
+
+def _lateral(node: Any, names: Sequence[str], env: Env) -> Rows:
+    if isinstance(node.this, exp.Subquery):
+        return renamed(env.query(node.this), names, node, env)
+    if isinstance(node.this, exp.Anonymous) and node.this.name.lower() in GENERATORS:
+        return generated(node.this, names, bool(node.args.get("outer")), env)
+    raise env.error(node, "LATERAL takes a query or explode(…)", "write LATERAL (SELECT …) AS t")
+
+
+def columns(table: str, rows: Rows, row: Any) -> Scope:
+    """The columns of one row of ``rows``, held by the variable ``row``."""
+    type_ = element_type(rows.expr)
+    assert isinstance(type_, Record)
+    pairs = zip(rows.names, type_.names, strict=True)
+    return tuple(Column(table, name, of_term(Field(row, field))) for name, field in pairs)
+
+
+def _merged(step: Step, left: Scope, right: Scope, env: Env) -> tuple[Scope, list[Term]]:
+    """The columns of a join, those of USING first and once, and the equations it implies."""
+    shared = _shared(step, left, right, env)
+    if not shared:
+        return (*left, *right), []
+    tests, merged = [], []
+    for name in shared:
+        one, two = (_column(name, side, step, env) for side in (left, right))
+        tests.append(compared("=", one.value, two.value, step.node, env))
+        merged.append(Column("", one.name, _merged_value(step, one.value, two.value, env)))
+    rest = [
+        replace(c, open=c.open and not any(same(c.name, name) for name in shared)) for c in (*left, *right)
+    ]
+    return (*merged, *rest), tests
+
+
+def _merged_value(step: Step, left: Value, right: Value, env: Env) -> Value:
+    if step.kind == "right":
+        return right
+    if step.kind != "full":
+        return left
+    term = scalar_of(left, step.node, env)
+    return chosen([call("is_null", term)], [right, left], step.node, env)
+
+
+def _shared(step: Step, left: Scope, right: Scope, env: Env) -> list[str]:
+    if not step.natural:
+        return list(step.using)
+    found = [c.name for c in right if any(c2.open and same(c.name, c2.name) for c2 in left)]
+    if not found:
+        raise env.error(step.node, "the tables of this NATURAL JOIN share no column", "write ON …")
+    return found
+
+
+def _column(name: str, scope: Scope, step: Step, env: Env) -> Column:
+    hits = [column for column in scope if column.open and same(column.name, name)]
+    if len(hits) != 1:
+        what = "is not in both tables" if not hits else "is ambiguous"
+        raise env.error(step.node, f"column {name} of USING {what}", "write ON …")
+    return hits[0]
+
+
+def _outer_join(before: Sequence[Step], step: Step, env: Env) -> tuple[Expr, Callable[[Any], Scope]]:
+    """The rows of an outer join, and its columns given the variable that holds a row."""
+    place: dict[str, Scope] = {}
+
+    def left_row(inner: Env) -> Expr:
+        place["left"] = inner.scopes[0]
+        return singleton(record_of(inner.scopes[0]), env.run.site)
+
+    left = _loops(before, env, left_row)
+    if isinstance(step.node, exp.Lateral):
+        raise env.error(step.node, "an outer join with LATERAL is not supported", "write LATERAL VIEW OUTER")
+    alias, rows = source(step.node, (), env)
+    _check_alias(alias, place["left"], step, env)
+    return _padded(step, left, place["left"], alias, rows, env)
+
+
+def _padded(
+    step: Step, left: Expr, left_scope: Scope, alias: str, rows: Rows, env: Env
+) -> tuple[Expr, Callable[[Any], Scope]]:
+    run = env.run
+    pads = {"left": step.kind != "left", "right": step.kind != "right"}
+
+    def pair(build: Callable[[Scope, Scope], Expr]) -> tuple[Any, Any, Expr]:
+        one, two = run.var("l", left), run.var(alias, rows.expr)
+        ours, theirs = held(left_scope, one), columns(alias, rows, two)
+        return one, two, build(ours, theirs)
+
+    def matching(body: Expr, ours: Scope, theirs: Scope) -> Expr:
+        scope, tests = _merged(step, ours, theirs, env)
+        place = env.inside(scope)
+        inner = guarded(step.on, place, lambda _: body) if step.on is not None else body
+        return where(conjunction(tests), inner) if tests else inner
+
+    def whole(ours: Scope | None, theirs: Scope | None) -> Expr:
+        one = _nullable(ours, left_scope, pads["left"], step, env)
+        two = _nullable(theirs, _sample(alias, rows, env), pads["right"], step, env)
+        return singleton(record_of((*one, *two)), run.site)
+
+    one, two, body = pair(lambda ours, theirs: matching(whole(ours, theirs), ours, theirs))
+    parts = [for_(one, left, for_(two, rows.expr, body))]
+    if step.kind in ("left", "full"):
+        one, two, body = pair(lambda ours, theirs: matching(YES, ours, theirs))
+        lonely = absent(for_(two, rows.expr, body), env, lambda _: whole(held(left_scope, one), None))
+        parts.append(for_(one, left, lonely))
+    if step.kind in ("right", "full"):
+        one, two, body = pair(lambda ours, theirs: matching(YES, ours, theirs))
+        lonely = absent(for_(one, left, body), env, lambda _: whole(None, columns(alias, rows, two)))
+        parts.append(for_(two, rows.expr, lonely))
+    expr = union(element_type(parts[0]), *parts)
+
+    def scope_of(var: Any) -> Scope:
+        # In the rows of the join every column has its place, one after the other.
+        names = iter(_names(element_type(expr)))
+        one = tuple(replace(c, value=_from_row(c, var, names, pads["left"])) for c in left_scope)
+        sample = _sample(alias, rows, env)
+        two = tuple(replace(c, value=_from_row(c, var, names, pads["right"])) for c in sample)
+        return _merged(step, one, two, env)[0]
+
+    return expr, scope_of
+
+
+def _names(type_: Any) -> list[str]:
+    assert isinstance(type_, Record)
+    return list(type_.names)
+
+
+def _sample(alias: str, rows: Rows, env: Env) -> Scope:
+    return columns(alias, rows, env.run.var(alias, rows.expr))
+
+
+def record_of(scope: Scope) -> Row:
+    """The columns of ``scope`` as one record; what may not be used is left out."""
+    return row_of([(column.name, column.value) for column in scope if not isinstance(column.value, Barred)])
+
+
+def held(scope: Scope, var: Any) -> Scope:
+    """``scope`` with its values taken from the record of ``record_of``."""
+    names = iter(_names(var.type))
+    return tuple(
+        column
+        if isinstance(column.value, Barred)
+        else replace(column, value=of_term(Field(var, next(names))))
+        for column in scope
+    )
+
+
+_NEVER_NULL = "structs and arrays are never NULL here, and this one would be in rows without a partner"
+
+
+def _nullable(scope: Scope | None, like: Scope, pads: bool, step: Step, env: Env) -> Scope:
+    """One side of a row: its columns, or nulls where there is no partner; nullable where it ``pads``."""
+    if not pads:
+        assert scope is not None
+        return scope
+    found = []
+    for i, column in enumerate(like):
+        if isinstance(column.value, Barred) or not _is_scalar(column.value):
+            found.append(
+                replace(column, value=Barred(_NEVER_NULL, "read its scalar columns in a subquery first"))
+            )
+            continue
+        type_ = type_of(column.value)
+        assert isinstance(type_, Scalar)
+        if scope is None:
+            value = null_of(type_, step.node, env)
+        else:
+            value = converted(scope[i].value, nullable(type_), step.node, env)
+        found.append(replace(column, value=value))
+    return tuple(found)
+
+
+def _is_scalar(value: Value) -> bool:
+    return isinstance(value, One) and isinstance(type_of(value), Scalar)
+
+
+def _from_row(column: Column, var: Any, names: Any, pads: bool) -> Value:
+    if isinstance(column.value, Barred):
+        return column.value
+    if pads and not _is_scalar(column.value):
+        return Barred(_NEVER_NULL, "read its scalar columns in a subquery first")
+    return of_term(Field(var, next(names)))

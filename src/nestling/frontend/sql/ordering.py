@@ -1,0 +1,119 @@
+"""ORDER BY … LIMIT k: the first k rows of an order, as a bag.
+
+Either alone is refused: a bag has no order, and any k rows are not a view. Among rows of equal keys SQL may take any;
+the lesser rows are taken, or the greater where the first key descends. A key against the direction of the first is
+turned round, which numbers, truths and moments allow and strings do not. Nulls come first where a key ascends and last
+where it descends, unless the query says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from sqlglot import exp
+
+from nestling.calculus.build import call, first, for_
+from nestling.calculus.terms import Const, Expr, Field, Term
+from nestling.calculus.types import Record, Scalar
+from nestling.calculus.typing import element_type
+from nestling.frontend.sql.columns import same
+from nestling.frontend.sql.context import Env, Rows, only
+from nestling.frontend.sql.convert import is_nullable, scalar_of, scalar_type
+from nestling.frontend.sql.values import One, Row, Value, of_term, singleton
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One part of ORDER BY: a column of the result by its place, or an expression to be read with the select list."""
+
+    node: Any
+    column: int | None
+    descending: bool
+    nulls_first: bool
+
+
+def is_ordered(node: Any, env: Env) -> bool:
+    """Whether ``node`` takes the first rows of an order; half of that is refused."""
+    order, limit = node.args.get("order"), node.args.get("limit")
+    if node.args.get("offset") is not None:
+        raise env.error(
+            node.args["offset"], "OFFSET is not supported", "take the first rows: ORDER BY … LIMIT k"
+        )
+    if order is not None and limit is None:
+        hint = "drop it and sort what you read, or take the first rows: ORDER BY … LIMIT k"
+        raise env.error(order, "a view has no order: ORDER BY alone says nothing", hint)
+    if limit is not None and order is None:
+        raise env.error(limit, "LIMIT alone takes any rows", "say which: ORDER BY … LIMIT k")
+    return order is not None
+
+
+def limit_of(node: Any, env: Env) -> int:
+    """The number of rows that LIMIT takes."""
+    limit = node.args["limit"]
+    only(limit, env, "expression", what="LIMIT")
+    if not isinstance(limit.expression, exp.Literal) or not str(limit.expression.this).isdigit():
+        raise env.error(limit, "LIMIT takes a number", "write LIMIT 10")
+    return int(limit.expression.this)
+
+
+def keys_of(node: Any, names: Sequence[str], env: Env) -> list[Key]:
+    """The keys of ORDER BY; a number or a name of a column of the result means that column."""
+    only(node.args["order"], env, "expressions", what="ORDER BY")
+    return [_key(part, names, env) for part in node.args["order"].expressions]
+
+
+def _key(node: Any, names: Sequence[str], env: Env) -> Key:
+    only(node, env, "this", "desc", "nulls_first", what="ORDER BY")
+    part, column = node.this, None
+    if isinstance(part, exp.Literal) and not part.is_string:
+        column = int(part.this) - 1 if str(part.this).isdigit() else -1
+        if not 0 <= column < len(names):
+            raise env.error(part, f"the select list has no item {part.this}", f"it has {len(names)}")
+    elif isinstance(part, exp.Column) and len(part.parts) == 1:
+        column = next((i for i, name in enumerate(names) if same(name, part.name)), None)
+    return Key(part, column, bool(node.args.get("desc")), bool(node.args.get("nulls_first")))
+
+
+def first_rows(rows: Rows, keys: Sequence[Key], limit: int, env: Env) -> Rows:
+    """The first rows of ``rows``, whose records end with the values of the keys that are no columns."""
+    type_ = element_type(rows.expr)
+    assert isinstance(type_, Record)
+    own, hidden = type_.names[: len(rows.names)], iter(type_.names[len(rows.names) :])
+    greatest = keys[0].descending
+    var = env.run.var("x", rows.expr)
+    fields: list[tuple[str, Value]] = []
+    for i, key in enumerate(keys):
+        value = of_term(Field(var, own[key.column] if key.column is not None else next(hidden)))
+        parts = _placed(scalar_of(value, key.node, env), key, greatest, env)
+        fields += [(f"·{i}_{j}", One(part)) for j, part in enumerate(parts)]
+    row = Row(tuple((name, of_term(Field(var, name))) for name in own))
+    keyed = for_(var, rows.expr, singleton(Row((*fields, ("row", row))), env.run.site))
+    taken = first(limit, keyed, greatest)
+    found = env.run.var("row", taken)
+    expr: Expr = for_(found, taken, singleton(of_term(Field(found, "row")), env.run.site))
+    return Rows(expr, rows.names)
+
+
+def _placed(term: Term, key: Key, greatest: bool, env: Env) -> list[Term]:
+    """``term`` as the calculus orders it, nulls least: with a test before it where they belong elsewhere."""
+    turned = term if key.descending == greatest else _turned(term, key, env)
+    nulls_least = key.nulls_first != greatest
+    return [turned] if nulls_least or not is_nullable(term) else [call("is_null", term), turned]
+
+
+def _turned(term: Term, key: Key, env: Env) -> Term:
+    """What is less where ``term`` is greater."""
+    match scalar_type(term).name:
+        case "int" | "float" | "decimal" | "timedelta":
+            return call("neg", term)
+        case "bool":
+            return call("not", term)
+        case "date":
+            return call("days_between", Const(date.min, Scalar("date")), term)
+        case "datetime":
+            return call("-", Const(datetime.min, Scalar("datetime")), term)
+    hint = "order by strings in one direction, all ASC or all DESC"
+    raise env.error(key.node, "a string is not ordered against the first key", hint)

@@ -1,0 +1,71 @@
+"""Queries of any form: SELECT, set operations, VALUES, each after its WITH."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from sqlglot import exp
+
+from nestling.frontend.sql.context import Common, Env, Rows, only
+from nestling.frontend.sql.ordering import first_rows, is_ordered, keys_of, limit_of
+from nestling.frontend.sql.select import column_names, of_select
+from nestling.frontend.sql.sets import of_set_operation, of_values
+
+
+def of_query(node: Any, env: Env) -> Rows:
+    """The rows of a query of any form."""
+    if node.args.get("with_") is not None:
+        env = _with_common(node.args["with_"], env)
+    match node:
+        case exp.Subquery():
+            only(
+                node, env, "this", "alias", "with_", "order", "limit", "offset", what="a query in parentheses"
+            )
+            return _first_of(node, of_query(node.this, env), env)
+        case exp.Select():
+            return _of_select(node, env)
+        case exp.SetOperation():
+            return _first_of(node, of_set_operation(node, env), env)
+        case exp.Values():
+            only(node, env, "expressions", "alias")
+            return of_values(node, env)
+    raise env.error(node, f"{node.key.upper()} is no query", "write SELECT …")
+
+
+def _of_select(node: Any, env: Env) -> Rows:
+    if not is_ordered(node, env):
+        return of_select(node, env)
+    keys = keys_of(node, column_names(node), env)
+    others = [key.node for key in keys if key.column is None]
+    if others and node.args.get("distinct") is not None:
+        raise env.error(others[0], "distinct rows are ordered by their columns", "add it to the select list")
+    return first_rows(of_select(node, env, others), keys, limit_of(node, env), env)
+
+
+def _first_of(node: Any, rows: Rows, env: Env) -> Rows:
+    """The first of ``rows``, where ``node`` says how many and in which order."""
+    if not is_ordered(node, env):
+        return rows
+    keys = keys_of(node, rows.names, env)
+    for key in keys:
+        if key.column is None:
+            raise env.error(
+                key.node, "these rows are ordered by their columns", "name a column, or its place"
+            )
+    return first_rows(rows, keys, limit_of(node, env), env)
+
+
+def _with_common(node: Any, env: Env) -> Env:
+    only(node, env, "expressions", "recursive", what="WITH")
+    if node.args.get("recursive"):
+        raise env.error(node, "WITH RECURSIVE is not supported", "write the steps out as views over views")
+    for part in node.expressions:
+        only(part, env, "this", "alias", what="WITH")
+        alias = part.args["alias"]
+        columns = tuple(column.name for column in alias.args.get("columns") or ())
+        # The query sees the common queries before it, and no columns around it.
+        outer = replace(env, scopes=(), aliases={}, match=None)
+        common = Common(part.this, outer, columns)
+        env = replace(env, common={**env.common, alias.this.name.lower(): common})
+    return env

@@ -1,0 +1,353 @@
+"""Scalar expressions: literals, arithmetic, comparisons, CASE and casts, with SQL's nulls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from sqlglot import exp
+
+from nestling.calculus.build import FALSE, TRUE, call, conjunction, const
+from nestling.calculus.standard import like
+from nestling.calculus.terms import Const, Term
+from nestling.calculus.types import Scalar
+from nestling.calculus.typing import term_type
+from nestling.frontend.sql.context import Env, only
+from nestling.frontend.sql.convert import (
+    alike,
+    applied,
+    condition,
+    converted,
+    is_nullable,
+    is_text,
+    operands,
+    scalar,
+    scalar_of,
+    scalar_type,
+)
+from nestling.frontend.sql.values import Many, Null, One, Row, Value, fields_of, shown
+
+DECIMAL, FLOAT = Scalar("decimal"), Scalar("float")
+_UNITS = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
+_MONTHS = {"year": 12, "quarter": 3, "month": 1}
+
+
+def of_literal(node: Any, env: Env) -> Value:
+    """A number or a string; a number with a point is a DECIMAL, one with an exponent a DOUBLE."""
+    text = str(node.this)
+    if node.is_string:
+        return One(const(text))
+    if "e" in text.lower():
+        return One(Const(float(text), FLOAT))
+    return One(Const(Decimal(text), DECIMAL) if "." in text else const(int(text)))
+
+
+def of_raw_string(node: Any, env: Env) -> Value:
+    """``r'…'``."""
+    return One(const(str(node.this)))
+
+
+def of_boolean(node: Any, env: Env) -> Value:
+    """``TRUE`` or ``FALSE``."""
+    return One(TRUE if node.this else FALSE)
+
+
+def of_null(node: Any, env: Env) -> Value:
+    """``NULL``."""
+    return Null()
+
+
+def of_paren(node: Any, env: Env) -> Value:
+    """``(…)``."""
+    return env.value(node.this)
+
+
+def of_neg(node: Any, env: Env) -> Value:
+    """``-x``."""
+    value = env.value(node.this)
+    if isinstance(value, Null):
+        return value
+    term = scalar_of(value, node, env)
+    if isinstance(term, Const) and isinstance(term.value, int | float | Decimal):
+        return One(Const(-term.value, term.type))
+    return One(applied("neg", [term], node, env, "-"))
+
+
+def of_arithmetic(operator: str) -> Callable[[Any, Env], Value]:
+    """``+``, ``-`` or ``*`` of numbers; ``+`` and ``-`` move dates, too."""
+
+    def of(node: Any, env: Env) -> Value:
+        left, right = node.this, node.expression
+        if operator != "*":
+            for moment, interval, sign in ((left, right, operator), (right, left, "+")):
+                if (span := interval_of(interval, env)) is not None and (sign == operator):
+                    return One(moved(scalar(moment, env), span, operator, node, env))
+        return arithmetic(operator, env.value(left), env.value(right), node, env)
+
+    return of
+
+
+def arithmetic(operator: str, left: Value, right: Value, node: Any, env: Env) -> Value:
+    """``left operator right``, null where a side is."""
+    if isinstance(left, Null) and isinstance(right, Null):
+        return Null()
+    if not isinstance(left, Null) and not isinstance(right, Null):
+        terms = [scalar_of(left, node, env), scalar_of(right, node, env)]
+        names = [scalar_type(term).name for term in terms]
+        if names == ["date", "int"]:
+            return One(call("add_days", terms[0], terms[1] if operator == "+" else call("neg", terms[1])))
+        if names == ["date", "date"] and operator == "-":
+            return One(call("-", *terms))
+        if "str" in names:
+            raise env.error(
+                node, f"{operator} takes numbers, not strings", "write a CAST; join strings with ||"
+            )
+    return One(applied(operator, operands([left, right], node, env), node, env))
+
+
+def of_divide(node: Any, env: Env) -> Value:
+    """``a / b``: a DOUBLE of BIGINTs. A division by zero is an error, as it is in Spark's ANSI mode."""
+    return arithmetic("/", env.value(node.this), env.value(node.expression), node, env)
+
+
+def of_binary(function: str, name: str) -> Callable[[Any, Env], Value]:
+    """A function of two numbers written as an operator."""
+
+    def of(node: Any, env: Env) -> Value:
+        left, right = env.value(node.this), env.value(node.expression)
+        if isinstance(left, Null) and isinstance(right, Null):
+            return Null()
+        return One(applied(function, operands([left, right], node, env), node, env, name))
+
+    return of
+
+
+def of_concatenation(node: Any, env: Env) -> Value:
+    """``a || b``: null where a side is."""
+    terms = [_text(env.value(part), part, env) for part in (node.this, node.expression)]
+    return One(call("+", *terms))
+
+
+def _text(value: Value, node: Any, env: Env) -> Term:
+    if isinstance(value, Null):
+        return Const(None, Scalar("str", True))
+    term = scalar_of(value, node, env)
+    return term if scalar_type(term).name == "str" else applied("to_text", [term], node, env, "||")
+
+
+def interval_of(node: Any, env: Env) -> int | timedelta | None:
+    """The months or the span of an ``INTERVAL``; ``None`` of anything else."""
+    if isinstance(node, exp.Paren):
+        return interval_of(node.this, env)
+    if not isinstance(node, exp.Interval):
+        return None
+    unit = str(node.unit.this).lower().removesuffix("s") if isinstance(node.unit, exp.Var) else ""
+    try:
+        number = int(str(node.this.this)) if isinstance(node.this, exp.Literal) else None
+    except ValueError:
+        number = None
+    if number is None or unit not in (*_UNITS, *_MONTHS, "week"):
+        raise env.error(
+            node, "this interval is not supported", "write INTERVAL '3' DAY, with one of YEAR … SECOND"
+        )
+    if unit in _MONTHS:
+        return number * _MONTHS[unit]
+    return timedelta(seconds=number * (7 * 86_400 if unit == "week" else _UNITS[unit]))
+
+
+def of_interval(node: Any, env: Env) -> Value:
+    """``INTERVAL '3' DAY`` as a value."""
+    span = interval_of(node, env)
+    if not isinstance(span, timedelta):
+        raise env.error(node, "months are only added to a date", "write d + INTERVAL '1' MONTH")
+    return One(Const(span, Scalar("timedelta")))
+
+
+def moved(moment: Term, span: int | timedelta, operator: str, node: Any, env: Env) -> Term:
+    """``moment ± span``; a date that moves by whole days stays a date."""
+    sign = 1 if operator == "+" else -1
+    type_ = scalar_type(moment)
+    if isinstance(moment, Const) and type_.name == "str":
+        raise env.error(node, "a string is not moved by an interval", "write DATE '…'")
+    if isinstance(span, int):
+        return applied("add_months", [moment, const(sign * span)], node, env, operator)
+    if type_.name == "date":
+        if span % timedelta(days=1):
+            return call("+", call("to_datetime", moment), Const(sign * span, Scalar("timedelta")))
+        return call("add_days", moment, const(sign * span.days))
+    return applied("+", [moment, Const(sign * span, Scalar("timedelta"))], node, env, operator)
+
+
+def compared(operator: str, left: Value, right: Value, node: Any, env: Env) -> Term:
+    """``left operator right``, null where a side is."""
+    ours, theirs = fields_of(left), fields_of(right)
+    if ours is not None and theirs is not None and operator in ("=", "<>"):
+        equal = _equal_structs(ours, theirs, node, env)
+        return equal if operator == "=" else call("not", equal)
+    for side in (left, right):
+        if isinstance(side, Many) or fields_of(side) is not None:
+            raise env.error(node, f"{operator} does not take {shown(side)}", "compare scalars")
+    if isinstance(left, Null) and isinstance(right, Null):
+        return Const(None, Scalar("bool", True))
+    one, two = _comparable(left, right, node, env)
+    total = not is_nullable(one) and not is_nullable(two)
+    if operator == "<>":
+        return call("!=", one, two) if total else call("not", call("=", one, two))
+    return call("==" if operator == "=" and total else operator, one, two)
+
+
+def _comparable(left: Value, right: Value, node: Any, env: Env) -> Sequence[Term]:
+    """Both sides with a type in common; a whole number is compared with any number as it is."""
+    if isinstance(left, One) and isinstance(right, One) and not is_text(left) and not is_text(right):
+        names = {scalar_type(left.term).name, scalar_type(right.term).name}
+        if names in ({"int", "float"}, {"int", "decimal"}):
+            return left.term, right.term
+    return operands([left, right], node, env)
+
+
+def _equal_structs(ours: Any, theirs: Any, node: Any, env: Env) -> Term:
+    if len(ours) != len(theirs):
+        raise env.error(node, f"{len(ours)} values are not compared with {len(theirs)}", "")
+    pairs = zip(ours, theirs, strict=True)
+    return conjunction([compared("=", one, two, node, env) for (_, one), (_, two) in pairs])
+
+
+def of_null_safe(node: Any, env: Env) -> Value:
+    """``a <=> b``: a null equals a null and nothing else."""
+    left, right = env.value(node.this), env.value(node.expression)
+    if isinstance(left, Null) and isinstance(right, Null):
+        return One(TRUE)
+    return One(call("==", *operands([left, right], node, env)))
+
+
+def of_null_safe_differ(node: Any, env: Env) -> Value:
+    """``a IS DISTINCT FROM b``."""
+    found = of_null_safe(node, env)
+    assert isinstance(found, One)
+    return One(call("not", found.term))
+
+
+def of_is(node: Any, env: Env) -> Value:
+    """``x IS NULL``, ``x IS TRUE``."""
+    if isinstance(node.expression, exp.Null):
+        value = env.value(node.this)
+        if isinstance(value, Null):
+            return One(TRUE)
+        if isinstance(value, One) and isinstance(scalar_or_none(value), Scalar):
+            return One(call("is_null", value.term) if is_nullable(value.term) else FALSE)
+        return One(FALSE)  # structs and arrays are never null here
+    if isinstance(node.expression, exp.Boolean):
+        wanted = TRUE if node.expression.this else FALSE
+        return One(call("==", condition(node.this, env), wanted))
+    raise env.error(node, "IS is followed by NULL, TRUE or FALSE")
+
+
+def scalar_or_none(value: One) -> Scalar | None:
+    """The type of ``value`` if it is a scalar."""
+    type_ = term_type(value.term)
+    return type_ if isinstance(type_, Scalar) else None
+
+
+def of_between(node: Any, env: Env) -> Value:
+    """``x BETWEEN a AND b``."""
+    only(node, env, "this", "low", "high")
+    value = env.value(node.this)
+    low = compared(">=", value, env.value(node.args["low"]), node, env)
+    return One(call("and", low, compared("<=", value, env.value(node.args["high"]), node, env)))
+
+
+def of_connective(name: str) -> Callable[[Any, Env], Value]:
+    """``AND`` and ``OR`` after Kleene."""
+
+    def of(node: Any, env: Env) -> Value:
+        return One(call(name, condition(node.this, env), condition(node.expression, env)))
+
+    return of
+
+
+def of_not(node: Any, env: Env) -> Value:
+    """``NOT x``."""
+    term = condition(node.this, env)
+    return One(
+        Const(not term.value, term.type)
+        if isinstance(term, Const) and term.value is not None
+        else call("not", term)
+    )
+
+
+def of_like(node: Any, env: Env) -> Value:
+    """``x LIKE pattern``, in which a backslash takes the next sign as it is."""
+    return _like(node, "\\", env)
+
+
+def of_escape(node: Any, env: Env) -> Value:
+    """``x LIKE pattern ESCAPE sign``."""
+    sign = node.expression
+    if not isinstance(node.this, exp.Like | exp.ILike) or not sign.is_string or len(sign.this) != 1:
+        raise env.error(node, "ESCAPE takes one sign after LIKE", "write LIKE '…' ESCAPE '!'")
+    return _like(node.this, str(sign.this), env)
+
+
+def _like(node: Any, escape: str, env: Env) -> Value:
+    only(node, env, "this", "expression", "negate")
+    if isinstance(node.expression, exp.Any | exp.All):
+        raise env.error(node, "LIKE ANY and LIKE ALL are not supported", "write … LIKE … OR … LIKE …")
+    text, pattern = (_string(env.value(part), part, env) for part in (node.this, node.expression))
+    if isinstance(node, exp.ILike):
+        text, pattern = call("lower", text), call("lower", pattern)
+    if isinstance(pattern, Const) and isinstance(pattern.value, str):
+        _check_pattern(pattern.value, escape, node, env)
+    found = applied("like", [text, pattern, const(escape)], node, env, "LIKE")
+    return One(call("not", found) if node.args.get("negate") else found)
+
+
+def _string(value: Value, node: Any, env: Env) -> Term:
+    return Const(None, Scalar("str", True)) if isinstance(value, Null) else scalar_of(value, node, env)
+
+
+def _check_pattern(pattern: str, escape: str, node: Any, env: Env) -> None:
+    try:
+        like("", pattern, escape)
+    except ValueError as error:
+        raise env.error(node, str(error), "an escape sign stands before %, _ or itself") from None
+
+
+def of_case(node: Any, env: Env) -> Value:
+    """``CASE WHEN …`` and ``CASE x WHEN …``; without an ELSE it is null."""
+    subject = env.value(node.this) if node.this is not None else None
+    tests: list[Term] = []
+    for branch in node.args["ifs"]:
+        if subject is None:
+            tests.append(condition(branch.this, env))
+        else:
+            tests.append(compared("=", subject, env.value(branch.this), branch, env))
+    default = node.args.get("default")
+    results = [env.value(branch.args["true"]) for branch in node.args["ifs"]]
+    return chosen(tests, [*results, env.value(default) if default is not None else Null()], node, env)
+
+
+def chosen(tests: Sequence[Term], results: Sequence[Value], node: Any, env: Env) -> Value:
+    """The first of ``results`` whose test is true, or else the last."""
+    if all(isinstance(result, Null) for result in results):
+        return Null()
+    values = alike(results, node, env)
+    if any(isinstance(value, Many | Row) for value in values):
+        raise env.error(node, "a conditional yields scalars here", "take the cases apart with UNION ALL")
+    terms = [scalar_of(value, node, env) for value in values]
+    # The result is one type, and null in any branch makes it nullable in all.
+    if any(map(is_nullable, terms)):
+        type_ = Scalar(scalar_type(terms[0]).name, True)
+        terms = [scalar_of(converted(One(term), type_, node, env), node, env) for term in terms]
+    found = terms[-1]
+    for test, term in reversed(list(zip(tests, terms[:-1], strict=True))):
+        found = call("if", test, term, found)
+    return One(found)
+
+
+def of_if(node: Any, env: Env) -> Value:
+    """``IF(test, a, b)``."""
+    other = node.args.get("false")
+    results = [env.value(node.args["true"]), env.value(other) if other is not None else Null()]
+    return chosen([condition(node.this, env)], results, node, env)

@@ -1,0 +1,265 @@
+"""Scripts: statements that define, change and ask, one after the other.
+
+A statement is read as far as its own words go; its query is translated when its turn comes, since a statement before
+it may have defined what it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from sqlglot import exp
+
+from nestling.calculus.build import for_, union
+from nestling.calculus.terms import Expr, Field, Sing
+from nestling.calculus.types import Record, Type
+from nestling.calculus.typing import check, element_type
+from nestling.frontend.sql.columns import same
+from nestling.frontend.sql.conditions import guarded
+from nestling.frontend.sql.context import Env, Rows, Run, only
+from nestling.frontend.sql.convert import converted
+from nestling.frontend.sql.declare import declared
+from nestling.frontend.sql.joins import columns
+from nestling.frontend.sql.queries import of_query
+from nestling.frontend.sql.tables import of_name
+from nestling.frontend.sql.text import Text
+from nestling.frontend.sql.translate import expression, of_tree
+from nestling.frontend.sql.values import Null, Row, Value, of_term, singleton
+
+Query: TypeAlias = Callable[[Mapping[str, Type]], Expr]
+#: A change of a table: its name as it was declared, and the rows that are concerned.
+Changes: TypeAlias = Callable[[Mapping[str, Type]], tuple[str, Expr]]
+
+
+@dataclass(frozen=True)
+class MakeTable:
+    """``CREATE TABLE``."""
+
+    name: str
+    record: Record
+    key: tuple[str, ...]
+    if_missing: bool
+
+
+@dataclass(frozen=True)
+class MakeView:
+    """``CREATE [MATERIALIZED] VIEW``; every view is materialised."""
+
+    name: str
+    query: Query
+
+
+@dataclass(frozen=True)
+class Insert:
+    """``INSERT INTO``: the rows that come."""
+
+    rows: Changes
+
+
+@dataclass(frozen=True)
+class Delete:
+    """``DELETE FROM``: the rows that go."""
+
+    rows: Changes
+
+
+@dataclass(frozen=True)
+class Update:
+    """``UPDATE``: pairs of a row that goes and the row that comes for it."""
+
+    pairs: Changes
+
+
+@dataclass(frozen=True)
+class Drop:
+    """``DROP TABLE`` or ``DROP VIEW``."""
+
+    name: str
+    if_there: bool
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A query: its rows, ordered by columns (place, descending, nulls first) and cut after ``limit``."""
+
+    query: Query
+    order: tuple[tuple[str | int, bool, bool], ...]
+    limit: int | None
+
+
+Statement: TypeAlias = MakeTable | MakeView | Insert | Delete | Update | Drop | Ask
+
+
+def read(text: str) -> list[Statement]:
+    """The statements of a script."""
+    source = Text(text)
+    return [_statement(tree, source) for tree in source.statements()]
+
+
+def _statement(tree: Any, source: Text) -> Statement:
+    env = _env({}, source)
+    match tree:
+        case exp.Create():
+            return _create(tree, source, env)
+        case exp.Drop():
+            return _drop(tree, env)
+        case exp.Insert():
+            only(tree, env, "this", "expression", what="INSERT")
+            return Insert(lambda catalog: _inserted(tree, _env(catalog, source)))
+        case exp.Delete():
+            only(tree, env, "this", "where", what="DELETE")
+            return Delete(lambda catalog: _changed(tree, _env(catalog, source)))
+        case exp.Update():
+            only(tree, env, "this", "where", "expressions", what="UPDATE")
+            return Update(lambda catalog: _changed(tree, _env(catalog, source)))
+        case exp.Query() | exp.Values():
+            return _ask(tree, source, env)
+    raise env.error(
+        tree, f"{tree.key.upper()} is not supported", "CREATE, DROP, INSERT, UPDATE, DELETE and SELECT are"
+    )
+
+
+def _env(catalog: Mapping[str, Type], source: Text) -> Env:
+    return Env(Run(catalog, source, expression, of_query))
+
+
+def _create(tree: Any, source: Text, env: Env) -> Statement:
+    only(tree, env, "this", "kind", "expression", "exists", "properties", what="CREATE")
+    kind, query = tree.args["kind"], tree.args.get("expression")
+    if kind == "TABLE" and query is None and isinstance(tree.this, exp.Schema):
+        if tree.args.get("properties") is not None:
+            raise env.error(
+                tree, "a table has columns and a key, nothing else", "drop what stands behind them"
+            )
+        record, key = declared(tree.this, env)
+        return MakeTable(tree.this.this.name, record, key, bool(tree.args.get("exists")))
+    if kind == "VIEW" and isinstance(tree.this, exp.Table) and not tree.args.get("exists"):
+        properties = tree.args.get("properties")
+        for part in properties.expressions if properties is not None else ():
+            if not isinstance(part, exp.MaterializedProperty):
+                raise env.error(tree, "a view is a name and a query", "drop what stands between them")
+        return MakeView(tree.this.name, lambda catalog: of_tree(query, source, catalog))
+    raise env.error(
+        tree, f"this CREATE {kind} is not supported", "write CREATE TABLE t (…) or CREATE VIEW v AS …"
+    )
+
+
+def _drop(tree: Any, env: Env) -> Drop:
+    only(tree, env, "tables", "kind", "exists", "materialized", what="DROP")
+    if tree.args["kind"] not in ("TABLE", "VIEW") or len(tree.args["tables"]) != 1:
+        raise env.error(tree, "this DROP is not supported", "drop one TABLE or VIEW")
+    return Drop(tree.args["tables"][0].name, bool(tree.args.get("exists")))
+
+
+def _ask(tree: Any, source: Text, env: Env) -> Ask:
+    order, limit = tree.args.get("order"), tree.args.get("limit")
+    if order is None or tree.args.get("offset") is not None:
+        return Ask(lambda catalog: of_tree(tree, source, catalog), (), None)
+    # The rows are read once, so that their order means something: they are sorted when they are there.
+    parts = tuple(_ordered(part, env) for part in order.expressions)
+    count = None
+    if limit is not None:
+        if not isinstance(limit.expression, exp.Literal) or limit.expression.is_string:
+            raise env.error(limit, "LIMIT takes a number", "write LIMIT 10")
+        count = int(limit.expression.this)
+    plain = tree.copy()
+    plain.set("order", None)
+    plain.set("limit", None)
+    return Ask(lambda catalog: of_tree(plain, source, catalog), parts, count)
+
+
+def _ordered(node: Any, env: Env) -> tuple[str | int, bool, bool]:
+    only(node, env, "this", "desc", "nulls_first", what="ORDER BY")
+    part = node.this
+    column: str | int
+    if isinstance(part, exp.Literal) and not part.is_string:
+        column = int(part.this) - 1
+    elif isinstance(part, exp.Column) and len(part.parts) == 1:
+        column = part.name
+    else:
+        raise env.error(part, "rows are ordered by columns of the select list", "give the expression a name")
+    return column, bool(node.args.get("desc")), bool(node.args.get("nulls_first"))
+
+
+def _inserted(tree: Any, env: Env) -> tuple[str, Expr]:
+    target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    name, record = _table(target, env)
+    wanted = (
+        [part.name for part in tree.this.expressions] if isinstance(tree.this, exp.Schema) else record.names
+    )
+    for given in wanted:
+        if not any(same(given, known) for known in record.names):
+            raise env.error(tree.this, f"{name} has no column {given}", f"it has {', '.join(record.names)}")
+
+    def row(values: Sequence[Value], node: Any) -> Expr:
+        if len(values) != len(wanted):
+            raise env.error(node, f"{len(values)} values are given to {len(wanted)} columns")
+        given = dict(zip((column.lower() for column in wanted), values, strict=True))
+        fields = [(c, converted(given.get(c.lower(), Null()), t, node, env)) for c, t in record.fields]
+        return singleton(Row(tuple(fields)), env.run.site)
+
+    if isinstance(tree.expression, exp.Values):
+        # Value by value: a string written out becomes what its column is.
+        tuples = [p.expressions if isinstance(p, exp.Tuple) else [p] for p in tree.expression.expressions]
+
+        def rows() -> Expr:
+            return union(
+                record, *(row([env.value(part) for part in parts], tree.expression) for parts in tuples)
+            )
+
+        return name, _checked(env.run.enclosed(rows))
+    found = env.query(tree.expression)
+    var = env.run.var("x", found.expr)
+    own = element_type(found.expr)
+    assert isinstance(own, Record)
+    body = row([of_term(Field(var, field)) for field in own.names], tree.expression)
+    return name, _checked(for_(var, found.expr, body))
+
+
+def _table(node: Any, env: Env) -> tuple[str, Record]:
+    """The table that a statement changes."""
+    rows = of_name(node, env)
+    name = next(known for known in env.run.catalog if same(known, node.this.name))
+    record = env.run.catalog[name]
+    assert isinstance(record, Record) and rows.names == record.names
+    return name, record
+
+
+def _changed(tree: Any, env: Env) -> tuple[str, Expr]:
+    """The rows that DELETE removes, or pairs ⟨old, new⟩ of UPDATE."""
+    name, record = _table(tree.this, env)
+    rows = Rows(of_name(tree.this, env).expr, record.names)
+    var = env.run.var(tree.this.alias or name, rows.expr)
+    inner = env.inside(columns(tree.this.alias or name, rows, var))
+    sets = tree.expressions if isinstance(tree, exp.Update) else []
+
+    def finish(place: Env) -> Expr:
+        if isinstance(tree, exp.Delete):
+            return Sing(var)
+        new = Row(tuple((c, _new(c, t, sets, of_term(Field(var, c)), place)) for c, t in record.fields))
+        return singleton(Row((("old", of_term(var)), ("new", new))), env.run.site)
+
+    for part in sets:
+        if not isinstance(part, exp.EQ) or not any(same(part.this.name, c) for c in record.names):
+            raise env.error(
+                part, "SET gives a column of the table a value", f"{name} has {', '.join(record.names)}"
+            )
+    where = tree.args.get("where")
+    body = env.run.enclosed(
+        lambda: guarded(where.this, inner, finish) if where is not None else finish(inner)
+    )
+    return name, _checked(for_(var, rows.expr, body))
+
+
+def _new(column: str, type_: Type, sets: list[Any], old: Value, env: Env) -> Value:
+    for part in sets:
+        if same(part.this.name, column):
+            return converted(env.value(part.expression), type_, part, env)
+    return old
+
+
+def _checked(expr: Expr) -> Expr:
+    check(expr)
+    return expr

@@ -1,0 +1,124 @@
+"""SQL text to a syntax tree, and places in the tree back to places in the text.
+
+The parser is sqlglot's for Spark, with its table of functions emptied: a call stays the call that was written,
+where sqlglot would put what it takes for its equal in other dialects. What the tree does not hold cannot be
+refused, so every word and literal of the text must be found in the tree again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokens import TokenType
+
+from nestling.errors import QueryError, Span
+
+#: Calls with a syntax of their own.
+_SPECIAL = ("CAST", "TRY_CAST", "EXTRACT", "SUBSTRING", "SUBSTR", "TRIM")
+_PARSER: Any = type(
+    "FaithfulParser",
+    (Spark.Parser,),
+    {
+        "FUNCTIONS": {},
+        "FUNCTION_PARSERS": {name: Spark.Parser.FUNCTION_PARSERS[name] for name in _SPECIAL},
+        "NO_PAREN_FUNCTIONS": {},
+        "NO_PAREN_FUNCTION_PARSERS": {
+            name: Spark.Parser.NO_PAREN_FUNCTION_PARSERS[name] for name in ("ANY", "CASE", "IF")
+        },
+    },
+)
+_LITERALS = (TokenType.STRING, TokenType.NUMBER, TokenType.IDENTIFIER)
+
+
+class Text:
+    """The text of a query and the places of its parts."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def statements(self) -> list[Any]:
+        """The syntax trees of the statements, none of them empty."""
+        dialect = Spark()
+        try:
+            tokens = dialect.tokenize(self.text)
+            found = [tree for tree in _PARSER(dialect=dialect).parse(tokens, self.text) if tree is not None]
+        except ParseError as error:
+            raise self._unread(error) from None
+        except TokenError:
+            raise QueryError("a quote or comment is not closed in the SQL text") from None
+        self._check_complete(tokens, found)
+        return found
+
+    def _unread(self, error: ParseError) -> QueryError:
+        first = error.errors[0] if error.errors else {}
+        line, end, length = first.get("line"), first.get("col"), len(first.get("highlight") or "")
+        what = (first.get("description") or "it ends too early").partition(" but got <")[0].rstrip(".")
+        at = self._line(line, max(0, end - max(1, length)), length) if line and end is not None else None
+        return QueryError(f"this is no SQL that can be read: {what[:1].lower()}{what[1:]}", at=at)
+
+    def _check_complete(self, tokens: list[Any], trees: list[Any]) -> None:
+        """Refuse a text of which the parser dropped a part."""
+        held = Counter(_words(trees))
+        for token in tokens:
+            if token.token_type in (*_LITERALS, TokenType.VAR):
+                word = token.text.upper()
+                if not held[word]:
+                    raise QueryError(
+                        f"{token.text} is not understood in this place",
+                        at=self._between(token.start, token.end),
+                        hint="write it as Spark's SQL does, or leave it out",
+                    )
+                held[word] -= 1
+
+    def span(self, node: Any) -> Span | None:
+        """The place of ``node``: from its first to its last word."""
+        places = [part.meta for part in node.walk() if "start" in part.meta]
+        if not places:
+            return self.span(node.parent) if node.parent is not None else None
+        start = min(place["start"] for place in places)
+        return self._between(start, max(place["end"] for place in places))
+
+    def _between(self, start: int, end: int) -> Span:
+        first = self.text.rfind("\n", 0, start) + 1
+        line = self.text.count("\n", 0, start) + 1
+        return self._line(line, start - first, end - start + 1)
+
+    def _line(self, line: int, column: int, length: int) -> Span:
+        lines = self.text.split("\n")
+        shown = lines[min(line, len(lines)) - 1]
+        return Span(line, column, shown, max(1, min(length, len(shown) - column)))
+
+
+def _words(trees: list[Any]) -> list[str]:
+    """The words and literals that the trees hold, each as often as it occurs."""
+    found = []
+    for tree in trees:
+        for node in tree.walk():
+            if isinstance(node, exp.Literal | exp.Identifier | exp.Anonymous | exp.Var | exp.RawString):
+                found.append(str(node.this).upper())
+            elif "start" in node.meta:
+                found.append(str(node.name or node.key).upper())
+            if isinstance(node, exp.Cast):
+                found += _WORDS_OF_CAST
+            texts = [part for part in node.args.values() if isinstance(part, str)]
+            found += [word for text in texts for word in (text.upper(), *text.upper().split()[:-1])]
+            found += _WORDS.get(type(node), ())
+    return found
+
+
+#: Words that the tree keeps as a type of node.
+_WORDS_OF_CAST: list[str] = ["CAST", "TRY_CAST"]
+_WORDS: dict[Any, tuple[str, ...]] = {
+    exp.Substring: ("SUBSTRING", "SUBSTR"),
+    exp.Trim: ("TRIM",),
+    exp.Extract: ("EXTRACT",),
+    exp.If: ("IF",),
+    exp.Create: ("IF",),
+    exp.Drop: ("IF", "MATERIALIZED"),
+    exp.MaterializedProperty: ("MATERIALIZED",),
+    exp.Ordered: ("NULLS", "FIRST", "LAST"),
+}

@@ -1,0 +1,88 @@
+"""Which changes of nested maps may wait until somebody reads.
+
+Between a trigger's statements on a row and the changes of nested maps that it passes on, every map equals its
+definition with those nested maps as they were. So the second half may wait, for many rows, and is then done once for
+each key that changed. Who is told of every change cannot wait, nor can what might fail: a bad row is refused at once.
+
+Law (9): when a view is read, it answers the same whether changes were passed on at once or have waited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from nestling.calculus.terms import Term
+from nestling.program.statements import Add, Program, Propagate, Statement, Write
+from nestling.program.steps import plans, reads, uses
+from nestling.transform.lower.conditions import is_total
+
+
+def deferred(program: Program, patient: Collection[str]) -> frozenset[str]:
+    """The nested maps that only ``patient`` views need, and whose changes cannot fail when they are passed on."""
+    impatient = [
+        *(name for name, decl in program.maps.items() if decl.role == "watch"),
+        *(s for total in program.totals.values() for statement in total.statements for s in reads(statement)),
+        *(
+            source
+            for name, view in program.views.items()
+            if name not in patient
+            for plan in plans(view)
+            for statement in plan.statements
+            for source in reads(statement)
+        ),
+    ]
+    found = _passed_on(program) - _needed(program, impatient) - _partial(program)
+    # What is passed on late is passed on to maps that wait themselves.
+    while early := {name for name, target in _collected(program) if name in found and target not in found}:
+        found -= early
+    return frozenset(found)
+
+
+def _passed_on(program: Program) -> set[str]:
+    return {name for name, _ in _events(program) if name}
+
+
+def _events(program: Program) -> Iterator[tuple[str, Add]]:
+    """Every addition, and the nested map whose change sets it off; no name where a row does."""
+    for trigger in program.triggers.values():
+        for action in trigger.actions:
+            match action:
+                case Add():
+                    yield "", action
+                case Propagate(name, events):
+                    yield from ((name, add) for _, adds in events for add in adds)
+                case Write():
+                    pass
+
+
+def _collected(program: Program) -> set[tuple[str, str]]:
+    return {(name, add.statement.target) for name, add in _events(program) if name and add.later}
+
+
+def _needed(program: Program, names: list[str]) -> set[str]:
+    """``names``, and all that keeping these up to date reads or follows."""
+    sources: dict[str, set[str]] = {}
+    for name, add in _events(program):
+        sources.setdefault(add.statement.target, set()).update(reads(add.statement), {name} - {""})
+    found, pending = set(names), list(names)
+    while pending:
+        new = sources.get(pending.pop(), set()) - found
+        found |= new
+        pending += new
+    return found
+
+
+def _partial(program: Program) -> set[str]:
+    """The nested maps in whose statements something may have no value."""
+    return {
+        source
+        for name, add in _events(program)
+        if not all(map(is_total, _terms(add.statement)))
+        for source in (name, *reads(add.statement))
+    }
+
+
+def _terms(statement: Statement) -> Iterator[Term]:
+    yield from (*statement.keys, *statement.amounts)
+    for step in statement.steps:
+        yield from uses(step)

@@ -1,0 +1,35 @@
+"""Maps as a compiler handles them: by what tells one from another, and where in one stands what was asked for.
+
+Law (9): maps of one identity are one map; each query reads its measures and its keys where its handle says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from nestling.calculus.terms import Term
+from nestling.program.flat import Monomial
+from nestling.program.statements import Order
+
+#: What tells a map from every other: its body, its order, and whether it is nested.
+Identity: TypeAlias = tuple[tuple[Monomial, ...], Order, bool]
+Weights: TypeAlias = tuple[Term, ...]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A map and where in it stands what was asked for: ``measures`` among its ``weights``, keys in this ``order``."""
+
+    name: str
+    weights: tuple[Weights, ...]
+    measures: tuple[int, ...] = ()
+    order: tuple[int, ...] = ()
+
+    def at(self, wanted: tuple[Weights, ...], order: tuple[int, ...]) -> Stored:
+        places = tuple(self.weights.index(measure) for measure in wanted)
+        return Stored(self.name, self.weights, places, order)
+
+    def arranged(self, args: tuple[Term, ...]) -> tuple[Term, ...]:
+        """``args`` in the order of the map's keys; those of a group of an ordered map lack the last."""
+        return tuple(args[i] for i in self.order if i < len(args))

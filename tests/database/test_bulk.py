@@ -1,0 +1,52 @@
+"""The collector is changed where the user says so, and is as it was afterwards."""
+
+import gc
+
+import pytest
+
+import nestling as nl
+
+
+@pytest.fixture(autouse=True)
+def collector():
+    was = gc.isenabled()
+    yield
+    gc.unfreeze()
+    (gc.enable if was else gc.disable)()
+
+
+def loaded() -> nl.Database:
+    db = nl.Database()
+    db.table("orders", {"id": int, "items": list[int]}, key="id")
+    db.view("v", lambda orders: [(o.id, [i + 1 for i in o.items]) for o in orders])
+    db.insert("orders", [(n, [n, n]) for n in range(50)])
+    return db
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_collector_is_off_inside_and_as_it_was_afterwards(enabled):
+    (gc.enable if enabled else gc.disable)()
+    frozen = gc.get_freeze_count()
+    with nl.bulk():
+        assert not gc.isenabled()
+        db = loaded()
+    assert gc.isenabled() == enabled
+    assert gc.get_freeze_count() > frozen
+    db.verify()
+
+
+def test_also_after_an_error():
+    gc.enable()
+    with pytest.raises(nl.ChangeError), nl.bulk():
+        loaded().insert("orders", [(7, [])])
+    assert gc.isenabled()
+
+
+def test_nothing_else_changes_its_settings():
+    gc.enable()
+    before = gc.get_threshold(), gc.get_freeze_count(), gc.isenabled()
+    db = loaded()
+    db.views["v"].subscribe(lambda change: None)
+    db.table("orders").at(7).items.insert([1])
+    db.verify()
+    assert (gc.get_threshold(), gc.get_freeze_count(), gc.isenabled()) == before

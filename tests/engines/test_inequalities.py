@@ -1,0 +1,124 @@
+"""Views of an order book: inequality joins, sums beyond a price, the first of each side, kept row by row.
+
+Every view is compared with the reference after random changes, whatever is stored; and that no change walks through the
+book is read off the program, not off a clock.
+"""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nestling as nl
+from benchmarks.workloads import orderbook
+from nestling.engine.local.where import summed_where
+from nestling.program.statements import Find
+from nestling.program.steps import every_step, plans, trigger_statements
+from nestling.storage.ordered import OrderedMap
+
+LIMIT = 3
+
+VIEWS: dict[str, Any] = {
+    **orderbook.VIEWS,
+    **orderbook.LATER,
+    "rank": lambda bids: [(b.id, len([c for c in bids if c.price > b.price])) for b in bids],
+    "band": lambda bids, asks: [
+        (b.id, sum(a.volume for a in asks if a.price > b.price - 2 and a.price <= b.price + 2)) for b in bids
+    ],
+    "crossed": lambda bids, asks: [sum(1 for b in bids for a in asks if a.price < b.price)],
+    "crossing": lambda bids, asks: [(b.id, a.id) for b in bids for a in asks if a.price < b.price],
+    "best": lambda bids: [(b.price, b.id) for b in sorted(bids, key=lambda b: (-b.price, b.t, b.id))[:LIMIT]],
+    "best_of_each": lambda bids: [
+        (broker, sorted([b.price for b in bids if b.broker_id == broker], reverse=True)[:2])
+        for broker in {b.broker_id for b in bids}
+    ],
+    "worth_of_the_best": lambda asks: [sum(a.price * a.volume for a in sorted(asks, key=lambda a: a.price)[:2])],
+    "of_a_broker": lambda bids: [
+        (b.broker_id, b.id)
+        for b in bids
+        if 2 * sum(c.volume for c in bids if c.broker_id == b.broker_id and c.price >= b.price)
+        <= sum(c.volume for c in bids if c.broker_id == b.broker_id)
+    ],
+}  # fmt: skip
+
+orders = st.tuples(
+    st.integers(0, 6), st.integers(0, 2), st.integers(0, 6), st.integers(-1, 8) | st.integers(1, 8)
+)
+steps = st.lists(st.tuples(st.sampled_from(("bids", "asks")), orders, st.integers(0, 9)), max_size=12)
+
+
+@pytest.mark.parametrize("name", VIEWS)
+@given(store=st.sampled_from(("auto", "full", "counts")), script=steps)
+def test_every_view_of_the_book_is_the_reference(name, store, script):
+    db = nl.Database()
+    for table, schema in orderbook.SCHEMA.items():
+        db.table(table, schema, key="id")
+    view = db.view(name, VIEWS[name], store=store)
+    live: list[tuple[str, int]] = []
+    for number, (table, (t, broker, price, volume), place) in enumerate(script):
+        if place < len(live):
+            gone, key = live.pop(place)
+            db.delete(gone, key=key)
+        else:
+            db.insert(table, [(t, number, broker, price, volume)])
+            live.append((table, number))
+    view.verify()
+
+
+@pytest.mark.parametrize("name", ("bsv", "bsp", "axf", "psp", "mst", "vwap"))
+def test_no_change_walks_through_the_book(name):
+    """The trading queries take look-ups and sums over ranges only: nothing is looped over on an event."""
+    db = nl.Database()
+    for table, schema in orderbook.SCHEMA.items():
+        db.table(table, schema, key="id")
+    db.view(name, VIEWS[name])
+    program = db.state.engine.program
+    found = [
+        step
+        for trigger in program.triggers.values()
+        for statement in trigger_statements(trigger)
+        for step in every_step(statement)
+    ]
+    read = [step for plan in plans(program.views[name]) for s in plan.statements for step in every_step(s)]
+
+    assert name not in db.state.reasons
+    loops = [step for step in (*found, *read) if isinstance(step, Find) and len(step.known) < len(step.args)]
+    # There is a handful of brokers; nothing else is gone through.
+    assert {program.maps[step.source].columns[0].name.split("_", 1)[-1] for step in loops} <= {
+        "broker_id",
+        "w",
+    }
+    assert {len(step.args) for step in loops} <= {1}
+
+
+entries = st.lists(st.tuples(st.integers(0, 9), st.integers(-1, 3)), max_size=12)
+
+
+@given(
+    entries,
+    entries,
+    st.sampled_from(("<", "<=", ">", ">=")),
+    st.integers(-2, 12),
+    st.booleans(),
+    st.integers(1, 3),
+)
+def test_sums_where_a_test_of_other_sums_holds(outside, inside, operator, threshold, rising, factor):
+    outer: OrderedMap[int] = OrderedMap(sums=1)
+    inner: OrderedMap[int] = OrderedMap()
+    for key, value in outside:
+        outer.add(key, 1, value)
+    for key, value in inside:
+        inner.add(key, value)
+
+    def holds(amount: int) -> bool:
+        return (factor * amount > threshold) is rising
+
+    def beyond(key: int) -> int:
+        compare = {"<": int.__lt__, "<=": int.__le__, ">": int.__gt__, ">=": int.__ge__}[operator]
+        return sum(value for other, value in inside if compare(other, key))
+
+    passing = [(1, value) for key, value in outside if holds(beyond(key))]
+    expected = tuple(map(sum, zip(*passing, strict=True))) or (0, 0)
+
+    assert summed_where(outer, inner or None, operator, 0, holds) == expected

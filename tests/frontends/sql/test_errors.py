@@ -1,0 +1,199 @@
+"""What is not supported says so: what, where, and what to write instead."""
+
+from textwrap import dedent
+
+import pytest
+
+import nestling as nl
+from nestling.frontend.catalog import Catalog
+from nestling.frontend.schema import record_type
+from nestling.frontend.sql import translate
+
+CATALOG = Catalog()
+CATALOG.add("r", record_type({"a": int, "b": int | None, "c": str}))
+CATALOG.add("s", record_type({"k": int, "a": int}), key=("k",))
+CATALOG.add(
+    "o",
+    record_type("id INT, items ARRAY<STRUCT<pid: INT, qty: INT>>, ship STRUCT<city: STRING>"),
+    key=("id",),
+)
+CATALOG.add("Twin", record_type({"a": int}))
+CATALOG.add("TWIN", record_type({"a": int}))
+
+MESSAGES = [
+    (
+        "SELECT a,\n       zz + 1 FROM r",
+        """
+        there is no column zz
+          line 2
+                   zz + 1 FROM r
+                   ^^
+        hint: the columns here are a, b, c
+        """,
+    ),
+    (
+        "SELECT r.a FROM r WHERE count(*) > 1",
+        """
+        an aggregate has no value in this place
+          line 1
+            SELECT r.a FROM r WHERE count(*) > 1
+                                    ^^^^^^^
+        hint: use it in the select list or in HAVING
+        """,
+    ),
+    (
+        "SELECT a, b FROM r GROUP BY a",
+        """
+        b is neither a key of GROUP BY nor inside an aggregate
+          line 1
+            SELECT a, b FROM r GROUP BY a
+                      ^
+        hint: add it to GROUP BY, or aggregate it: max(b)
+        """,
+    ),
+    (
+        "SELECT a FROM r ORDER BY a",
+        """
+        a view has no order: ORDER BY alone says nothing
+          line 1
+            SELECT a FROM r ORDER BY a
+                                     ^
+        hint: drop it and sort what you read, or take the first rows: ORDER BY … LIMIT k
+        """,
+    ),
+    (
+        "SELECT items[0] FROM o",
+        """
+        an array is a bag and has no positions
+          line 1
+            SELECT items[0] FROM o
+                   ^^^^^^^
+        hint: explode it, or take array_min or array_max
+        """,
+    ),
+    (
+        "SELECT a FROM r BETWEEN",
+        """
+        this is no SQL that can be read: invalid expression / Unexpected token
+          line 1
+            SELECT a FROM r BETWEEN
+                            ^^^^^^^
+        """,
+    ),
+    (
+        "SELECT a, r.b FROM r WHERE c > 3",
+        """
+        these have no type in common: STRING and BIGINT
+          line 1
+            SELECT a, r.b FROM r WHERE c > 3
+                                       ^^^^^
+        hint: write a CAST
+        """,
+    ),
+]
+
+
+@pytest.mark.parametrize(("query", "message"), MESSAGES)
+def test_a_message_has_three_parts(query, message):
+    with pytest.raises(nl.QueryError) as caught:
+        translate(query, CATALOG)
+
+    assert str(caught.value) == dedent(message).strip("\n").rstrip()
+
+
+#: query → part of the message
+REFUSED = {
+    "SELECT a FROM nowhere": "there is no table or view 'nowhere'",
+    "SELECT a FROM tWIN": "tWIN is ambiguous: Twin, TWIN",
+    "SELECT a FROM r, s": "a is ambiguous: r.a, s.a",
+    "SELECT q.a FROM r": "there is no table q in this query",
+    "SELECT r.a FROM r, r": "r stands twice in FROM",
+    "SELECT a, b AS a FROM r": "column a stands twice in the select list",
+    "SELECT r.*, s.* FROM r, s": "column a stands twice in the select list",
+    "SELECT * EXCEPT (a) FROM r": "EXCEPT is not supported",
+    "SELECT NULL AS x FROM r": "NULL has no type here",
+    "SELECT a FROM r LIMIT 3": "LIMIT alone takes any rows",
+    "SELECT a FROM r ORDER BY a LIMIT 3 OFFSET 1": "OFFSET is not supported",
+    "SELECT a FROM r ORDER BY a LIMIT b": "LIMIT takes a number",
+    "SELECT DISTINCT a FROM r ORDER BY b LIMIT 2": "distinct rows are ordered by their columns",
+    "SELECT a FROM r ORDER BY a, c DESC LIMIT 2": "a string is not ordered against the first key",
+    "SELECT (SELECT k FROM s) AS x FROM r": "this query may have several rows",
+    "SELECT (SELECT k FROM s WHERE s.k > r.a) AS x FROM r": "this query may have several rows",
+    "SELECT (SELECT k, a FROM s WHERE k = 1) AS x FROM r": "has one column, not 2",
+    "SELECT a FROM r WHERE a IN (SELECT k, a FROM s)": "the query has 2 columns",
+    "SELECT a FROM r WHERE a": "a condition is a BOOLEAN, not BIGINT",
+    "SELECT a + c FROM r": "+ takes numbers, not strings",
+    "SELECT sum(c) FROM r": "numbers are added up, not STRING",
+    "SELECT sum(a, b) FROM r": "sum takes one argument, not 2",
+    "SELECT sum(sum(a)) FROM r": "an aggregate has no value in this place",
+    "SELECT first(a) FROM r": "first is not supported",
+    "SELECT median(a) FROM r": "median is not supported",
+    "SELECT a FROM r GROUP BY 2": "the select list has no item 2",
+    "SELECT count(*) FROM r GROUP BY count(*)": "an aggregate is no key",
+    "SELECT a FROM r GROUP BY ALL": "ALL of GROUP BY is not supported",
+    "SELECT items FROM o GROUP BY items": "a group's key is made of scalars",
+    "SELECT current_date() FROM r": "the function current_date is not supported",
+    "SELECT rand() FROM r": "the function rand is not supported",
+    "SELECT frobnicate(a) FROM r": "the function frobnicate is not supported",
+    "SELECT try_cast(c AS INT) FROM r": "TRY_CAST is not supported",
+    "SELECT CAST(c AS BINARY) FROM r": "a cast to BINARY is not supported",
+    "SELECT CAST('x' AS INT) FROM r": "this cast cannot be done",
+    "SELECT c RLIKE 'x' FROM r": "RLIKE is not supported",
+    "SELECT c LIKE ANY ('a', 'b') FROM r": "LIKE ANY and LIKE ALL are not supported",
+    "SELECT c LIKE 'a\\\\x' FROM r": "escapes 'x'",
+    "SELECT 'a' 'b' FROM r": "strings side by side is not supported",
+    "SELECT DATE '2024-13-01' FROM r": "this cast cannot be done",
+    "SELECT lag(a) OVER (ORDER BY a) FROM r": "the window function lag is not supported",
+    "SELECT row_number() OVER (ORDER BY a) FROM r": "leaves open which of two equal rows comes first",
+    "SELECT row_number() OVER (ORDER BY a) FROM s": "leaves open which of two equal rows comes first",
+    "SELECT rank() OVER (PARTITION BY a) FROM r": "rank() needs OVER (… ORDER BY …)",
+    "SELECT sum(a) OVER (ORDER BY a ROWS 2 PRECEDING) FROM r": "this frame is not supported",
+    "SELECT sum(a) OVER (ORDER BY a ROWS UNBOUNDED PRECEDING) FROM r": "leaves open which of two equal rows",
+    "SELECT a, sum(count(*)) OVER () FROM r GROUP BY a": "a window over groups is not supported",
+    "SELECT sum(a) OVER w FROM r WINDOW w AS (PARTITION BY b)": "WINDOWS of SELECT is not supported",
+    "SELECT a FROM r WHERE rank() OVER (ORDER BY a) = 1": "a window function is not supported",
+    "SELECT a FROM r TABLESAMPLE (10 PERCENT)": "SAMPLE of a table is not supported",
+    "SELECT a FROM r QUALIFY a > 1": "QUALIFY of SELECT is not supported",
+    "SELECT a FROM x.r": "DB of a table is not supported",
+    "SELECT a FROM r PIVOT (sum(b) FOR c IN ('x'))": "not supported",
+    "SELECT a FROM r CLUSTER BY a": "CLUSTER of SELECT is not supported",
+    "WITH RECURSIVE q AS (SELECT 1 AS a) SELECT a FROM q": "WITH RECURSIVE is not supported",
+    "SELECT r.a FROM r JOIN s USING (zz)": "column zz of USING is not in both tables",
+    "SELECT r.a FROM r NATURAL JOIN o": "share no column",
+    "SELECT o.items FROM r LEFT JOIN o ON r.a = o.id": "never NULL here",
+    "SELECT id, p FROM o LATERAL VIEW posexplode(items) t AS i, p": "posexplode is not supported",
+    "SELECT id FROM o LATERAL VIEW explode(ship) t AS i": "explode takes an array",
+    "SELECT id, items.pid FROM o": "has no field pid",
+    "SELECT sort_array(items) FROM o": "sort_array is not supported",
+    "SELECT transform(items, (x, i) -> x.pid + i) FROM o": "takes a lambda of one parameter",
+    "SELECT aggregate(items, 0, (acc, x) -> acc * x.pid) FROM o": "this aggregate(…) is not supported",
+    "SELECT array() FROM o": "the type of an empty array is not known",
+    "SELECT a FROM r UNION SELECT c FROM r": "column a is BIGINT in one query and STRING in the other",
+    "SELECT a FROM r UNION SELECT a, b FROM r": "the queries have 1 and 2 columns",
+    "SELECT a FROM (VALUES (1), (2, 3)) AS t(a)": "rows of VALUES have different lengths",
+    "SELECT a FROM r WHERE a BETWEEN SYMMETRIC 1 AND 2": "SYMMETRIC is not understood",
+    "SELECT a FROM r; SELECT a FROM r": "a view is one query, not 2",
+    "DELETE FROM r": "DELETE is no query",
+    "SELECT 'open FROM r": "a quote or comment is not closed",
+    "SELECT FROM r": "SELECT names no column",
+    "SELECT collect_list(a ORDER BY b) FROM r": "a collected array has no order",
+    "SELECT a FROM r WHERE (a, b) > (1, 2)": "compare scalars",
+    "SELECT a FROM r WHERE c = INTERVAL '1' MONTH": "months are only added to a date",
+}
+
+
+@pytest.mark.parametrize("query", REFUSED)
+def test_what_is_refused_says_what(query):
+    with pytest.raises(nl.QueryError) as caught:
+        translate(query, CATALOG)
+
+    assert REFUSED[query] in str(caught.value)
+
+
+def test_sql_is_refused_when_the_view_is_made():
+    db = nl.Database()
+    db.table("r", {"a": int})
+
+    with pytest.raises(nl.QueryError, match="there is no column zz"):
+        db.view("v", "SELECT zz FROM r")
+    assert "v" not in db.views

@@ -1,0 +1,131 @@
+"""``db.sql``: statements that define, change and ask."""
+
+from datetime import date
+from decimal import Decimal
+
+import pytest
+
+import nestling as nl
+
+
+@pytest.fixture
+def db():
+    db = nl.Database()
+    db.sql("""
+        CREATE TABLE orders (id INT PRIMARY KEY, cust STRING, price DECIMAL(10, 2), day DATE COMMENT 'of order');
+        CREATE TABLE nested (id INT NOT NULL, items ARRAY<STRUCT<pid: INT NOT NULL, qty: INT>>, PRIMARY KEY (id));
+        CREATE MATERIALIZED VIEW spend AS SELECT cust, sum(price) AS total, count(*) AS n FROM orders GROUP BY cust;
+        INSERT INTO orders VALUES (1, 'ann', 3, '2024-01-31'), (2, 'bob', 2.5, NULL);
+    """)
+    return db
+
+
+def test_a_table_is_declared_with_its_types_and_key(db):
+    assert (
+        repr(db.table("orders"))
+        == "Table(orders: ⟨id: int, cust: str?, price: decimal?, day: date?⟩, key=id)"
+    )
+    assert repr(db.table("nested")) == "Table(nested: ⟨id: int, items: Bag(⟨pid: int, qty: int?⟩)⟩, key=id)"
+
+
+def test_a_view_follows_the_changes(db):
+    assert sorted(db.views["spend"]) == [("ann", Decimal(3), 1), ("bob", Decimal("2.5"), 1)]
+
+    refresh = db.sql("UPDATE orders SET price = price * 2, cust = 'bob' WHERE cust = 'ann'")
+
+    assert isinstance(refresh, type(db.last_refresh))
+    assert sorted(db.views["spend"]) == [("bob", Decimal("8.5"), 2)]
+    db.sql("DELETE FROM orders WHERE id IN (SELECT max(id) FROM orders)")
+    assert sorted(db.views["spend"]) == [("bob", Decimal(6), 1)]
+    db.sql("DELETE FROM orders")
+    assert list(db.views["spend"]) == []
+
+
+def test_columns_that_are_left_out_are_null(db):
+    db.sql("INSERT INTO orders (cust, id) SELECT cust || '!', id + 10 FROM orders WHERE price > 2.75")
+
+    assert db.sql("SELECT * FROM orders WHERE id > 10") == [(11, "ann!", None, None)]
+
+
+def test_nested_rows(db):
+    db.sql("""
+        INSERT INTO nested VALUES
+            (1, array(struct(7 AS pid, 2 AS qty), named_struct('pid', 8, 'qty', CAST(NULL AS INT))));
+        CREATE VIEW flat AS SELECT id, i.pid, i.qty FROM nested LATERAL VIEW explode(items) t AS i
+    """)
+
+    assert sorted(db.views["flat"], key=repr) == [(1, 7, 2), (1, 8, None)]
+
+
+def test_a_query_is_ordered_and_cut(db):
+    db.sql("INSERT INTO orders VALUES (3, NULL, 9, NULL), (4, 'ann', 1, NULL)")
+
+    assert db.sql("SELECT cust, id FROM orders ORDER BY cust, id DESC") == [
+        (None, 3), ("ann", 4), ("ann", 1), ("bob", 2),
+    ]  # fmt: skip
+    assert db.sql("SELECT cust FROM orders ORDER BY 1 DESC LIMIT 2") == [("bob",), ("ann",)]
+    assert db.sql("SELECT cust FROM orders ORDER BY cust DESC NULLS FIRST LIMIT 1") == [(None,)]
+    assert db.sql("SELECT day FROM orders WHERE day IS NOT NULL") == [(date(2024, 1, 31),)]
+
+
+def test_views_may_be_asked_and_dropped(db):
+    assert db.sql("SELECT total FROM SPEND WHERE cust = 'ann'") == [(Decimal(3),)]
+    db.sql("DROP VIEW spend; DROP VIEW IF EXISTS spend; CREATE TABLE IF NOT EXISTS orders (id INT)")
+    assert "spend" not in db.views
+
+
+def test_a_constraint_in_sql(db):
+    db.constraint("positive", "SELECT id FROM orders WHERE price < 0")
+
+    with pytest.raises(nl.ConstraintError, match="positive would be broken"):
+        db.sql("UPDATE orders SET price = -1 WHERE id = 1")
+    assert db.sql("SELECT price FROM orders WHERE id = 1") == [(Decimal(3),)]
+
+
+def test_a_division_by_zero_is_an_error(db):
+    db.view("rate", "SELECT id, 10 / price AS r FROM orders WHERE price IS NOT NULL")
+    db.sql("INSERT INTO orders VALUES (5, 'eve', 0, NULL)")
+
+    with pytest.raises(nl.NestlingError, match="rate cannot be computed"):
+        db.views["rate"].rows()
+
+
+def test_a_view_is_found_again_when_its_file_is_opened(tmp_path):
+    with nl.Database(tmp_path / "shop.nest") as db:
+        db.sql("CREATE TABLE r (a INT, b INT)")
+        db.sql("CREATE VIEW `odd name` AS SELECT a AS `x y`, sum(b) AS s FROM r GROUP BY a")
+        db.sql("INSERT INTO r VALUES (1, 2), (1, NULL), (NULL, 3)")
+    with nl.Database(tmp_path / "shop.nest") as db:
+        assert sorted(db.views["odd name"], key=repr) == [(1, 2), (None, 3)]
+
+
+REFUSED = {
+    "INSERT INTO orders VALUES (1)": "1 values are given to 4 columns",
+    "INSERT INTO orders (nope) VALUES (1)": "orders has no column nope",
+    "INSERT INTO spend VALUES ('a', 1, 2)": "spend is a view",
+    "INSERT OVERWRITE orders SELECT * FROM orders": "OVERWRITE of INSERT is not supported",
+    "UPDATE orders SET nope = 1": "SET gives a column of the table a value",
+    "UPDATE orders SET price = 'dear'": "'dear' is no DECIMAL",
+    "UPDATE orders SET price = cust": "a STRING is no DECIMAL",
+    "DELETE FROM nothing": "there is no table or view 'nothing'",
+    "TRUNCATE TABLE orders": "TRUNCATETABLE is not supported",
+    "CREATE TABLE x (a INT, A INT)": "column a stands twice",
+    "CREATE TABLE x (a MAP<INT, INT>)": "the type of a is not supported",
+    "CREATE TABLE x (a INT DEFAULT 3)": "this constraint of a is not supported",
+    "CREATE TABLE x (a INT) USING delta": "a table has columns and a key",
+    "CREATE TABLE x AS SELECT 1 AS a": "this CREATE TABLE is not supported",
+    "CREATE OR REPLACE VIEW v AS SELECT 1 AS a": "REPLACE of CREATE is not supported",
+    "CREATE VIEW v (a) AS SELECT 1": "this CREATE VIEW is not supported",
+    "SELECT cust FROM orders ORDER BY price": "the rows have no column price",
+    "SELECT 1 AS a; SELECT": "SELECT names no column",
+    "DROP TABLE nothing": "there is no 'nothing'",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("script", REFUSED)
+def test_what_is_refused(db, script):
+    with pytest.raises(nl.QueryError) as caught:
+        db.sql(script)
+
+    assert REFUSED[script] in str(caught.value)
+    assert sorted(db.views["spend"]) == [("ann", Decimal(3), 1), ("bob", Decimal("2.5"), 1)]

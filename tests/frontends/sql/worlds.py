@@ -1,0 +1,140 @@
+"""Small tables with nulls and duplicates, random changes of them, and the same state in DuckDB."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from math import isnan
+from random import Random
+from typing import Any
+
+import duckdb
+
+import nestling as nl
+
+#: Columns in Spark's words; where DuckDB has others, both.
+TABLES: dict[str, tuple[str, str, str | None]] = {
+    "r": ("a INT NULL, b INT NULL, c STRING NULL", "a BIGINT, b BIGINT, c VARCHAR", None),
+    "s": ("a INT NULL, d INT NOT NULL, e STRING NULL", "a BIGINT, d BIGINT, e VARCHAR", None),
+    "t": ("k INT NOT NULL, g INT NOT NULL, x INT NULL", "k BIGINT, g BIGINT, x BIGINT", "k"),
+    "m": (
+        "id INT NOT NULL, day DATE NULL, seen TIMESTAMP NULL, price DECIMAL(10, 2) NULL, ok BOOLEAN NULL,"
+        " f DOUBLE NULL",
+        "id BIGINT, day DATE, seen TIMESTAMP, price DECIMAL(18, 2), ok BOOLEAN, f DOUBLE",
+        None,
+    ),
+    "o": (
+        "id INT NOT NULL, cust STRING, items ARRAY<STRUCT<pid: INT, qty: INT NULL>>, tags ARRAY<STRING>,"
+        " nums ARRAY<INT NULL>, ship STRUCT<city: STRING, fee: INT NULL>",
+        "id BIGINT, cust VARCHAR, items STRUCT(pid BIGINT, qty BIGINT)[], tags VARCHAR[], nums BIGINT[],"
+        " ship STRUCT(city VARCHAR, fee BIGINT)",
+        "id",
+    ),
+}
+
+
+def row(table: str, rng: Random, taken: set[int]) -> tuple[Any, ...]:
+    """A row with few different values, so that rows meet; a key is one that is not ``taken``."""
+
+    def maybe(value: Any) -> Any:
+        return None if rng.random() < 0.2 else value
+
+    small, word = (lambda: rng.randint(0, 3)), (lambda: rng.choice(["ab", "b", "abc", "Ba", ""]))
+    key = rng.choice([k for k in range(40) if k not in taken]) if table in ("t", "o") else 0
+    match table:
+        case "r":
+            return maybe(small()), maybe(rng.randint(-2, 3)), maybe(word())
+        case "s":
+            return maybe(small()), small(), maybe(word())
+        case "t":
+            return key, small(), maybe(rng.randint(-3, 5))
+        case "m":
+            day = date(2024, rng.choice([1, 2, 12]), rng.choice([1, 15, 29]))
+            at = datetime(2024, 2, rng.choice([28, 29]), rng.randint(0, 23), rng.choice([0, 30]))
+            price = Decimal(rng.choice([0, 125, 250, 1999, -350])).scaleb(-2)
+            return (
+                small(),
+                maybe(day),
+                maybe(at),
+                maybe(price),
+                maybe(rng.random() < 0.5),
+                maybe(rng.choice([0.5, 1.5, -2.0])),
+            )
+        case "o":
+            items = [(small(), maybe(small())) for _ in range(rng.randint(0, 3))]
+            tags = [word() for _ in range(rng.randint(0, 3))]
+            nums = [maybe(small()) for _ in range(rng.randint(0, 3))]
+            return key, rng.choice(["ann", "bob"]), items, tags, nums, (word(), maybe(small()))
+    raise KeyError(table)
+
+
+class World:
+    """Tables in Nestling and, row for row, in DuckDB."""
+
+    def __init__(self, tables: Iterable[str], seed: str) -> None:
+        self.rng, self.names = Random(seed), list(tables)
+        self.db, self.duck = nl.Database(), duckdb.connect()
+        self.rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in self.names}
+        for name in self.names:
+            columns, theirs, key = TABLES[name]
+            self.db.table(name, columns, key=key)
+            self.duck.execute(f"CREATE TABLE {name} ({theirs})")
+
+    def change(self, most: int = 5) -> None:
+        """One transaction: some rows go, some come, in any table."""
+        with self.db.transaction() as change:
+            for name in self.names:
+                rows = self.rows[name]
+                gone = [
+                    rows.pop(self.rng.randrange(len(rows)))
+                    for _ in range(self.rng.randint(0, min(most, len(rows))) // 2)
+                ]
+                change.delete(name, gone)
+                new: list[tuple[Any, ...]] = []
+                for _ in range(self.rng.randint(0, most)):
+                    new.append(row(name, self.rng, {old[0] for old in (*rows, *new)}))
+                change.insert(name, new)
+                rows += new
+
+    def expected(self, query: str) -> Counter[Any]:
+        """What DuckDB makes of ``query`` on the rows as they are."""
+        for name, rows in self.rows.items():
+            self.duck.execute(f"DELETE FROM {name}")
+            if rows:
+                places = ", ".join("?" for _ in rows[0])
+                self.duck.executemany(
+                    f"INSERT INTO {name} VALUES ({places})", [duck_row(name, r) for r in rows]
+                )
+        return Counter(plain(found) for found in self.duck.execute(query).fetchall())
+
+
+def duck_row(table: str, values: tuple[Any, ...]) -> list[Any]:
+    if table != "o":
+        return list(values)
+    items = [{"pid": pid, "qty": qty} for pid, qty in values[2]]
+    return [*values[:2], items, *values[3:5], {"city": values[5][0], "fee": values[5][1]}]
+
+
+def answer(view: Any) -> Counter[Any]:
+    """The rows of a view."""
+    return Counter(plain(tuple(found)) for found in view.rows())
+
+
+def plain(value: Any) -> Any:
+    """A value that compares equal however it is held: numbers by value, structs as tuples, arrays without order."""
+    match value:
+        case bool() | None | str():
+            return value
+        case float() if isnan(value):
+            return "NaN"
+        case float() | int() | Decimal():
+            return round(float(value), 9) + 0.0
+        case timedelta():
+            return ("span", value)
+        case Mapping():
+            return tuple(plain(part) for part in value.values())
+        case tuple():
+            return tuple(plain(part) for part in value)
+        case list():
+            return ("array", tuple(sorted((plain(part) for part in value), key=repr)))
+    return value
