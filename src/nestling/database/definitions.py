@@ -41,7 +41,8 @@ class TableDef:
     @cached_property
     def is_flat(self) -> bool:
         """Whether a row is stored as it is: all its columns are scalars."""
-        return all(isinstance(type_, Scalar) for type_ in self.record.types)
+        # A relation of scalars or of bags, which has no columns, is never stored as it is.
+        return isinstance(self.record, Record) and all(isinstance(t, Scalar) for t in self.record.types)
 
     @cached_property
     def key_types(self) -> tuple[Type, ...]:

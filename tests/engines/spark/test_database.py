@@ -63,7 +63,7 @@ def test_the_same_moves_have_the_same_answers(opened):
             for each in (db, other):
                 each.view("biggest", NESTED.views["biggest"], language="python")
 
-        if number != 2:
+        if number in (1, 3):
             assert same(answers(db), answers(other))
     assert db.version == other.version == len(NESTED.moves)
     assert sorted(db.table("parts")) == sorted(other.table("parts"))
