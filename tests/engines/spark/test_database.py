@@ -89,6 +89,22 @@ def test_a_view_as_a_frame(opened):
         assert "scanned" in text
 
 
+def test_changes_come_as_frames(opened, spark):
+    db = opened()
+    table = db.table("orders", "id INT, items ARRAY<STRUCT<pid: INT, qty: INT>>", key="id")
+    db.view("sold", "[(p, sum(i.qty for o in orders for i in o.items if i.pid == p))"
+            " for p in {i.pid for o in orders for i in o.items}]", language="python")  # fmt: skip
+    schema = "id BIGINT, items ARRAY<STRUCT<pid: BIGINT, qty: BIGINT>>"
+    db.insert("orders", spark.createDataFrame([(1, [(7, 2), (8, 1)]), (2, [(7, 5)])], schema))
+    changes = [(1, [(7, 2), (8, 1)], "delete"), (3, [(8, 4)], "insert")]
+    db.apply({"orders": spark.createDataFrame(changes, f"{schema}, _change_type STRING")})
+
+    assert sorted(db.views["sold"]) == [(7, 5), (8, 4)]
+    db.sync("orders", spark.createDataFrame([(2, [(7, 1)])], schema))
+    assert list(db.views["sold"]) == [(7, 1)]
+    assert len(table) == 1
+
+
 def test_what_is_refused_changes_nothing(opened):
     db = opened()
     declare(db, RELATED, {"related": RELATED.views["related"]})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,18 @@ class SparkDatabase(Database):
 
     # -- changes
 
+    def insert(self, table: str, rows: Any) -> Refresh:
+        """Add rows: dicts, tuples, dataclasses, or a DataFrame, which is brought here: a change is small."""
+        return super().insert(table, here(rows))
+
+    def apply(self, changes: Mapping[str, Any]) -> Refresh:
+        """Apply a Z-bag per table, or rows or a DataFrame with ``_change_type``, all at once."""
+        return super().apply({table: here(rows) for table, rows in changes.items()})
+
+    def sync(self, table: str, snapshot: Any) -> Refresh:
+        """Make ``table`` hold exactly ``snapshot``; both are brought here to be compared."""
+        return super().sync(table, here(snapshot))
+
     def _begin(self) -> Transaction:
         if self._open is not None:
             raise ChangeError("a transaction is already open", hint="use it, or commit it first")
@@ -109,3 +121,8 @@ class SparkDatabase(Database):
     def close(self) -> None:
         """End the use of the folder."""
         self._lake.close()
+
+
+def here(rows: Any) -> Any:
+    """The rows of a DataFrame; other rows are here already."""
+    return [row.asDict() for row in rows.collect()] if hasattr(rows, "toLocalIterator") else rows

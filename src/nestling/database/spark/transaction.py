@@ -47,9 +47,8 @@ class SparkTransaction(Transaction):
     def apply(self, changes: Mapping[str, Mapping[Any, int] | ZBag]) -> None:
         for table, change in changes.items():
             definition = self._table(table)
-            self._look_at(
-                definition, [row_value(definition.record, row) for row in dict(change.items())], deep=True
-            )
+            values = [row_value(definition.record, row) for row, _ in change.items()]
+            self._look_at(definition, values, deep=True)
         super().apply(changes)
 
     def rollback(self, done: int = 0) -> None:
