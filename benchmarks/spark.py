@@ -9,6 +9,7 @@ rows and bytes are those of the change. Absolute times depend on the machine, ra
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -205,7 +206,21 @@ def loaded(spark: Any, workload: Workload, rows: int, path: Path) -> Database:
     return db
 
 
-def recompute(db: Database, workload: Workload, path: Path) -> float:
+def cpu(spark: Any) -> float:
+    """Seconds that the JVM has computed: what a busy machine does not change."""
+    process = spark.sparkContext._gateway.proc.pid
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def timed(spark: Any, action: Callable[[], Any]) -> tuple[float, float]:
+    """Wall and CPU seconds of ``action``."""
+    wall, used = perf_counter(), cpu(spark)
+    action()
+    return perf_counter() - wall, cpu(spark) - used
+
+
+def recompute(db: Database, workload: Workload, path: Path) -> None:
     """The view anew, over the same files."""
     engine = db.state.running  # type: ignore[attr-defined]
     text = workload.anew
@@ -216,9 +231,13 @@ def recompute(db: Database, workload: Workload, path: Path) -> float:
             text = text.replace(f"FROM {form} ", f"FROM plain_{name.replace('.', '_')} ").replace(
                 f"JOIN {form} ", f"JOIN plain_{name.replace('.', '_')} "
             )
-    started = perf_counter()
     engine.session.sql(text).write.mode("overwrite").parquet(str(path))
-    return perf_counter() - started
+
+
+def changed(engine: Any, batch: Batch) -> None:
+    """One batch, and what it makes due."""
+    engine.apply_batch(batch)
+    engine.tidy()
 
 
 def run(spark: Any, name: str, rows: int, sizes: list[int], repeat: int) -> Iterator[str]:
@@ -231,21 +250,20 @@ def run(spark: Any, name: str, rows: int, sizes: list[int], repeat: int) -> Iter
         for _ in range(2):
             engine.apply_batch(workload.change(rows, 10, random))
             recompute(db, workload, Path(folder) / "anew")
-        anew = median(recompute(db, workload, Path(folder) / "anew") for _ in range(repeat))
+        runs = [timed(spark, lambda: recompute(db, workload, Path(folder) / "anew")) for _ in range(repeat)]
+        anew, anew_cpu = (median(column) for column in zip(*runs, strict=True))
         counters = Counters(spark)
         for size in (1, *sizes):
-            times, counted = [], {}
+            runs, counted = [], {}
             for _ in range(repeat):
                 batch = workload.change(rows, size, random)
                 counters.since()
-                started = perf_counter()
-                engine.apply_batch(batch)
-                engine.tidy()
-                times.append(perf_counter() - started)
+                runs.append(timed(spark, lambda batch=batch: changed(engine, batch)))
                 counted = counters.since()
-            change = median(times)
+            change, change_cpu = (median(column) for column in zip(*runs, strict=True))
             told = ", ".join(f"{value:,} {what}" for what, value in counted.items())
             ratio = f"{change * 1000:7.0f} ms, anew {anew * 1000:7.0f} ms: {anew / change:6.1f}×"
+            ratio += f", by CPU {anew_cpu / max(change_cpu, 0.01):6.1f}×"
             yield f"  change of {size:>6,}: {ratio}   ({told})"
         db.close()
 
