@@ -175,6 +175,8 @@ def truncated(moment: Any, unit: str) -> Any:
         return truncated(moment, "year").replace(month=3 * quarter(moment) - 2)
     if unit == "week":
         return truncated(moment, "day") - timedelta(days=moment.weekday())
+    if unit not in _KEPT:
+        raise ValueError(f"{unit!r} is not a unit of time")
     parts = moment.timetuple()[: _KEPT[unit]]
     full = (*parts, *(1, 1, 1)[len(parts) :])
     return datetime(*full) if isinstance(moment, datetime) else date(*full[:3])
@@ -194,15 +196,16 @@ def read_int(text: str) -> int:
 
 def read_float(text: str) -> float:
     """The number that ``text`` spells."""
-    return float(_digits(text))
+    return float(digits(text))
 
 
 def read_decimal(text: str, precision: int, scale: int) -> Decimal:
     """The ``DECIMAL(precision, scale)`` that ``text`` spells."""
-    return exact(Decimal(_digits(text)), precision, scale)
+    return exact(Decimal(digits(text)), precision, scale)
 
 
-def _digits(text: str) -> str:
+def digits(text: str) -> str:
+    """``text`` without spaces around it, if it spells a number."""
     if not re.fullmatch(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", text.strip()):
         raise ValueError(f"{text!r} is not a number")
     return text.strip()

@@ -15,10 +15,12 @@ from nestling.calculus.types import show_type
 from nestling.database.accept import check_efficient, check_options, check_table, known
 from nestling.database.change import Change
 from nestling.database.commit import Commit
+from nestling.database.constraints import check_constraints, violation
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import Durable, largest_number
 from nestling.database.engines import on_spark
 from nestling.database.feed import z_bag
+from nestling.database.inspect import stats
 from nestling.database.languages import reader
 from nestling.database.over import inline_views
 from nestling.database.refresh import Refresh
@@ -29,8 +31,7 @@ from nestling.database.storing import bytes_of, outgrown
 from nestling.database.table import Table
 from nestling.database.transaction import Transaction
 from nestling.database.view import Subscription, View
-from nestling.database.violation import violation
-from nestling.errors import ChangeError, NestlingError, QueryError
+from nestling.errors import ChangeError, QueryError
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.schema import record_type, row_value
 from nestling.values.bag import ZBag
@@ -175,20 +176,18 @@ class Database:
         self.constraints[name] = definition
 
     def sql(self, script: str) -> Any:
-        """Run SQL statements: CREATE, DROP, INSERT, UPDATE, DELETE, SELECT; what the last one yields.
-
-        Each is a change of its own. A SELECT is computed once, from the tables; its ORDER BY and LIMIT hold.
-        """
+        """Run SQL statements, each a change of its own; what the last yields. A SELECT is computed once, in order."""
         return run_script(self, script)
 
     def drop(self, name: str) -> None:
         """Forget a view, a constraint, or a table that no view reads."""
         self._outside_transactions()
         if name in self.state.views:
-            kind = "constraint" if self.constraints.pop(name, None) else "view"
+            kind = "constraint" if name in self.constraints else "view"
+            self._forget(kind, name, lambda: self.state.drop_view(name))
+            self.constraints.pop(name, None)
             self._kept.pop(name, None)
             self._subscriptions = [s for s in self._subscriptions if s.view.name != name]
-            self._forget(kind, name, lambda: self.state.drop_view(name))
             return
         readers = [view.name for view in self.state.views.values() if name in relations(view.query)]
         readers += [
@@ -204,9 +203,10 @@ class Database:
 
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
         self._outside_transactions()
-        action()
-        if self._file is not None:
-            self._file.define(kind, definition, self.state)
+        with self.state.all_or_nothing():
+            action()
+            if self._file is not None:
+                self._file.define(kind, definition, self.state)
         self.state.looked_at = 0
         self._keep_within_memory()
 
@@ -219,9 +219,10 @@ class Database:
 
     def _forget(self, kind: str, name: str, action: Callable[[], None]) -> None:
         self._outside_transactions()
-        action()
-        if self._file is not None:
-            self._file.drop(kind, name, self.state)
+        with self.state.all_or_nothing():
+            action()
+            if self._file is not None:
+                self._file.drop(kind, name, self.state)
 
     def _outside_transactions(self) -> None:
         if self._open is not None:
@@ -312,7 +313,7 @@ class Database:
 
     def _store(self, events: list[Event]) -> None:
         """The last that can be refused: the constraints, and the file."""
-        self._check_constraints()
+        check_constraints(self.constraints, self.state)
         if self._file is not None and events:
             self._file.append(events)
 
@@ -342,15 +343,6 @@ class Database:
     def _shredder(self, table: str) -> Shredder:
         return Shredder(self.state.tables[table], self._numbers)
 
-    def _check_constraints(self) -> None:
-        for name, definition in self.constraints.items():
-            try:
-                rows = self.state.read(name)
-            except NestlingError as error:
-                raise ChangeError(f"constraint {error.what}", hint="nothing was changed") from error
-            if rows:
-                raise violation(definition, rows)
-
     # -- reading
 
     def read(self, view: str) -> ZBag:
@@ -363,12 +355,12 @@ class Database:
 
     def stats(self) -> dict[str, dict[str, Any]]:
         """Per view: rows, entries and rough bytes of its maps, statements per row of each table it follows."""
-        return {name: self.state.stats(name) for name in self.views}
+        return {name: stats(self.state, name) for name in self.views}
 
-    def verify(self) -> None:
-        """Verify every view."""
+    def verify(self, maps: bool = False) -> None:
+        """Verify every view, and with ``maps`` all that is stored for it."""
         for view in self.views.values():
-            view.verify()
+            view.verify(maps)
 
     # -- watching
 

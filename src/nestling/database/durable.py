@@ -2,7 +2,8 @@
 
 Law (7, durable): what a database answers after it is reopened is what it answered when its last change was
 acknowledged. Views are not computed anew: their maps come from the snapshot, and the changes since are run through
-their triggers. Definitions are stored as types and as text of the calculus, which is parsed and never executed.
+their triggers; views that are refreshed later come back with what they have not seen yet. Definitions are stored as
+types and as text of the calculus, which is parsed and never executed.
 
 A new definition is stored together with a snapshot, so that every change in the log was made under the definitions
 that are read before it.
@@ -20,10 +21,13 @@ from typing import Any
 from nestling.calculus.parse import parse
 from nestling.calculus.show import show
 from nestling.calculus.types import Bag, Record, Scalar, Type
+from nestling.database.bulk import identity
 from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.lazy import LazyView
 from nestling.database.rows import Event
-from nestling.database.state import State, identity
+from nestling.database.state import State
 from nestling.database.storing import as_data
+from nestling.engine.local.engine import LocalEngine
 from nestling.errors import NestlingError, StoreError
 from nestling.storage.codec import decode, encode
 from nestling.storage.file import FileStore
@@ -32,6 +36,9 @@ from nestling.values.label import Label
 #: How often the size of the log is looked at.
 EVERY = 256
 WIDTH = 1_000_000
+
+#: What a snapshot has, by the name of what it is of.
+Contents = dict[str, dict[Any, Any]]
 
 
 class Durable:
@@ -55,12 +62,14 @@ class Durable:
         self._load_snapshot(state, rows)
         self.version = at
         for number, text in self.store.read_log(at):
-            for event in decode(text):
+            events = [Event(*event) for event in decode(text)]
+            for event in events:
                 state.engine.apply(*event)
+            state.committed(events)
             self.version = number
 
     def _load_snapshot(self, state: State, rows: Iterator[tuple[str, str, str]]) -> None:
-        contents: dict[str, dict[Any, Any]] = {}
+        contents: Contents = {}
         for name, key, payload in rows:
             contents.setdefault(name, {})[decode(key)] = decode(payload)
         for name in state.engine.program.tables:
@@ -74,6 +83,9 @@ class Durable:
         else:
             # Another version of Nestling keeps other maps for the same views.
             state.rebuild()
+        for name in list(state.views):
+            if f"waiting {name}" in contents:
+                _restore_later(name, state, contents)
 
     def define(self, kind: str, definition: TableDef | ViewDef, state: State) -> None:
         """Store a definition, and all there is under it."""
@@ -115,8 +127,32 @@ def _contents(state: State) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
         stored = map_name(decl)
         # Said of every map, so that an empty one is told from one that was not kept.
         yield f"made {stored}", iter([(encode(0), encode(0))])
-        cells = state.engine.cells(name).items()
-        yield stored, ((encode(key), encode(cell)) for key, cell in cells)
+        yield stored, _cells(state.engine, name)
+    for name, view in state.lazy.items():
+        yield from _later(name, view)
+
+
+def _later(name: str, view: LazyView) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
+    """A view that is refreshed later: its maps, and what they have not seen. The first entry says which maps."""
+    maps = {own: map_name(d) for own, d in view.engine.program.maps.items() if d.role != "watch"}
+    changes = ((encode(change), encode(times)) for change, times in view.pending.items())
+    yield f"waiting {name}", iter([(encode(()), encode(tuple(maps.values()))), *changes])
+    for own, stored in maps.items():
+        yield f"later {name} {stored}", _cells(view.engine, own)
+
+
+def _restore_later(name: str, state: State, contents: Contents) -> None:
+    """Bring such a view to where it was; if it kept other maps, it starts from the tables when it is read."""
+    waiting = contents[f"waiting {name}"]
+    kept = waiting.pop(())
+    maps = {own: map_name(d) for own, d in state.started_later(name).engine.program.maps.items()}
+    if set(maps.values()) <= set(kept):
+        found = {own: contents.get(f"later {name} {stored}", {}) for own, stored in maps.items()}
+        state.restore_later(name, found, waiting)
+
+
+def _cells(engine: LocalEngine, name: str) -> Iterator[tuple[str, str]]:
+    return ((encode(key), encode(cell)) for key, cell in engine.cells(name).items())
 
 
 def map_name(decl: Any) -> str:

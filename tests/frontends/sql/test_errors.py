@@ -131,6 +131,7 @@ REFUSED = {
     "SELECT a FROM r GROUP BY 2": "the select list has no item 2",
     "SELECT count(*) FROM r GROUP BY count(*)": "an aggregate is no key",
     "SELECT a FROM r GROUP BY ALL": "ALL of GROUP BY is not supported",
+    "SELECT count(*) FROM r GROUP BY ()": "keys are not grouped in parentheses here",
     "SELECT items FROM o GROUP BY items": "a group's key is made of scalars",
     "SELECT current_date() FROM r": "the function current_date is not supported",
     "SELECT rand() FROM r": "the function rand is not supported",

@@ -118,6 +118,10 @@ class SparkDatabase(Database):
         running = self.state.running
         return running.flat_frame(view) if shredded else running.frame(view)
 
+    def stats(self) -> dict[str, dict[str, Any]]:
+        """Per view: rows, stored rows of its maps, statements per batch of each table it follows."""
+        return {name: self.state.stats(name) for name in self.views}
+
     def close(self) -> None:
         """End the use of the folder."""
         self._lake.close()

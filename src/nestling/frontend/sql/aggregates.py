@@ -16,11 +16,11 @@ from sqlglot import exp
 
 from nestling.calculus.build import FALSE, TRUE, call, const, countwise, for_, where
 from nestling.calculus.terms import Const, Expr, Field, Term, Var
-from nestling.calculus.types import NUMERIC, Record, Scalar, Type, is_base, nullable
+from nestling.calculus.types import NUMERIC, Scalar, Type, is_base, nullable
 from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.sql.conditions import YES
 from nestling.frontend.sql.context import Env, only
-from nestling.frontend.sql.convert import condition, is_nullable, scalar_type, stored
+from nestling.frontend.sql.convert import condition, scalar_type, stored
 from nestling.frontend.sql.values import Many, One, Row, Value, fields_of, of_term, shown, singleton, type_of
 
 DEFAULTS: dict[str, Any] = {
@@ -60,6 +60,7 @@ class Aggregate:
     value: Value | None
     distinct: bool
     filter: Term | None
+    several: bool = False  # arguments: a row counts where none of them is null
 
 
 def is_aggregate(node: Any) -> bool:
@@ -114,7 +115,8 @@ def read_call(node: Any, env: Env) -> Aggregate:
     values = [_argument(part, kind, env) for part in args]
     if len(values) == 1:
         return Aggregate(kind, values[0], distinct, filter_)
-    return Aggregate(kind, Row(tuple((f"_{i}", value) for i, value in enumerate(values))), distinct, filter_)
+    row = Row(tuple((f"_{i}", value) for i, value in enumerate(values)))
+    return Aggregate(kind, row, distinct, filter_, several=True)
 
 
 _ORDERED = "name one column"
@@ -145,7 +147,7 @@ class Folds:
     def value(self, aggregate: Aggregate, argument: str, filter_: str) -> Value:
         """What ``aggregate`` comes to; ``argument`` and ``filter_`` are the fields that hold its parts."""
         if aggregate.name in ("list", "set"):
-            source = self._source(argument, filter_, aggregate.value)
+            source = self._source(argument, filter_, aggregate)
             return Many(
                 countwise("distinct", source) if aggregate.name == "set" or aggregate.distinct else source
             )
@@ -161,7 +163,7 @@ class Folds:
             return self._quantified(name, argument, filter_, aggregate)
         if name == "count":
             return self._count(argument, filter_, aggregate)
-        source = self._source(argument, filter_, aggregate.value)
+        source = self._source(argument, filter_, aggregate)
         if aggregate.distinct and name not in ("min", "max"):
             source = countwise("distinct", source)
         if name == "sum":
@@ -190,9 +192,9 @@ class Folds:
         assert aggregate.value is not None
         if not aggregate.distinct:
             return self.env.run.fold(
-                "count", self._rows(filter_, lambda row: self._is_present(row, argument))
+                "count", self._rows(filter_, lambda row: _is_present(row, argument, aggregate))
             )
-        source = self._source(argument, filter_, aggregate.value)
+        source = self._source(argument, filter_, aggregate)
         if not is_base(element_type(source)):
             raise self.env.error(self.node, "count(DISTINCT …) takes scalars", "name their scalar fields")
         return self.env.run.fold("count_distinct", source)
@@ -204,7 +206,7 @@ class Folds:
         found = call("==" if name == "every" else "!=", some, const(0))
         if self._never_empty(aggregate):
             return found
-        number = run.fold("count", self._rows(filter_, lambda row: self._is_present(row, argument)))
+        number = run.fold("count", self._rows(filter_, lambda row: _is_present(row, argument, aggregate)))
         null = Scalar("bool", True)
         return call("if", call("==", number, const(0)), Const(None, null), call("nullable", found))
 
@@ -218,26 +220,16 @@ class Folds:
             found = call("sqrt", found)
         return call("if", call("<=", number, const(1)), Const(None, Scalar("float", True)), found)
 
-    def _is_present(self, row: Var, argument: str) -> Term:
-        value = of_term(Field(row, argument))
-        parts = fields_of(value) if argument else None
-        terms = [part.term for _, part in parts or () if isinstance(part, One)] or [Field(row, argument)]
-        tests = [call("not", call("is_null", term)) for term in terms if _may_be_null(term_type(term))]
-        found: Term = TRUE
-        for test in tests:
-            found = test if found is TRUE else call("and", found, test)
-        return found
-
     def _rows(self, filter_: str, test: Callable[[Var], Term] | None) -> Expr:
         """``⟨⟩`` for each row of the group that counts."""
         return self._each(filter_, test, lambda row: YES)
 
-    def _source(self, argument: str, filter_: str, value: Value | None) -> Expr:
+    def _source(self, argument: str, filter_: str, aggregate: Aggregate) -> Expr:
         """The argument of each row of the group that counts, without nulls."""
         return self._each(
             filter_,
-            lambda row: self._is_present(row, argument),
-            lambda row: singleton(without_null(of_term(Field(row, argument)), value), self.env.run.site),
+            lambda row: _is_present(row, argument, aggregate),
+            lambda row: singleton(_solid(row, argument, aggregate), self.env.run.site),
         )
 
     def _each(self, filter_: str, test: Callable[[Var], Term] | None, body: Callable[[Var], Expr]) -> Expr:
@@ -251,22 +243,36 @@ class Folds:
         return for_(row, self.rows, found)
 
 
+def _parts(row: Var, argument: str, aggregate: Aggregate) -> list[tuple[str, Value]]:
+    """The arguments of an aggregate, one or several."""
+    value = of_term(Field(row, argument))
+    return list(fields_of(value) or ()) if aggregate.several else [(argument, value)]
+
+
+def _is_present(row: Var, argument: str, aggregate: Aggregate) -> Term:
+    """Whether no argument is null; structs and arrays never are."""
+    terms = [value.term for _, value in _parts(row, argument, aggregate) if isinstance(value, One)]
+    found: Term = TRUE
+    for term in terms:
+        if _may_be_null(term_type(term)):
+            test = call("not", call("is_null", term))
+            found = test if found is TRUE else call("and", found, test)
+    return found
+
+
+def _solid(row: Var, argument: str, aggregate: Aggregate) -> Value:
+    """The arguments as values that are not null."""
+    parts = [(name, without_null(value)) for name, value in _parts(row, argument, aggregate)]
+    return Row(tuple(parts)) if aggregate.several else parts[0][1]
+
+
 def _may_be_null(type_: Type) -> bool:
-    if isinstance(type_, Record):
-        return any(isinstance(t, Scalar) and t.nullable for t in type_.types)
     return isinstance(type_, Scalar) and type_.nullable
 
 
-def without_null(value: Value, like: Value | None = None) -> Value:
+def without_null(value: Value) -> Value:
     """``value`` with a type that says what the test before it has found: it is not null."""
-    if isinstance(value, One):
-        type_ = term_type(value.term)
-        if isinstance(type_, Scalar) and is_nullable(value.term):
-            return One(call("coalesce", value.term, Const(DEFAULTS[type_.name], Scalar(type_.name))))
-        if (
-            isinstance(like, Row)
-            and isinstance(type_, Record)
-            and all(n.startswith("_") for n in type_.names)
-        ):
-            return Row(tuple((n, without_null(of_term(Field(value.term, n)), None)) for n in type_.names))
+    if isinstance(value, One) and _may_be_null(type_ := term_type(value.term)):
+        assert isinstance(type_, Scalar)
+        return One(call("coalesce", value.term, Const(DEFAULTS[type_.name], Scalar(type_.name))))
     return value

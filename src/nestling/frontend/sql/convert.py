@@ -35,7 +35,7 @@ from nestling.frontend.sql.values import (
 _WIDTH = {"int": 0, "decimal": 1, "float": 2}
 _READ: dict[str, Any] = {
     "int": standard.read_int, "float": standard.read_float, "date": standard.read_date, "bool": standard.read_bool,
-    "datetime": standard.read_datetime, "decimal": lambda text: Decimal(text.strip()),
+    "datetime": standard.read_datetime, "decimal": lambda text: Decimal(standard.digits(text)),
 }  # fmt: skip
 NULL_BOOL = Const(None, nullable(BOOL))
 

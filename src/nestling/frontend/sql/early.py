@@ -2,16 +2,20 @@
 
 Law: ``evaluate(early(e)) = evaluate(e)``. WHERE stands behind all of FROM; a condition on the first of five tables
 would be asked of every combination of the five. ``[t]`` moves out of the loops and folds whose variable it does not
-use; one that may be undefined stays behind the conditions before it.
+use; one that may be undefined stays where it is. A condition that holds of all rows of a sum or of none is no matter
+of the sum.
 """
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
+from nestling.calculus.build import call
 from nestling.calculus.functions import FUNCTIONS
-from nestling.calculus.terms import Call, Expr, Fold, For, Guard
-from nestling.calculus.traverse import free_vars, map_children, walk
+from nestling.calculus.terms import Call, Const, CountWise, Expr, Fold, For, Guard, Term
+from nestling.calculus.traverse import free_vars, map_children, substitute, walk
+from nestling.calculus.typing import fold_type
 
 
 def early(expr: Expr) -> Expr:
@@ -30,15 +34,27 @@ def early(expr: Expr) -> Expr:
 def _early(node: Any) -> Any:
     node = map_children(node, _early)
     match node:
-        case For(var, Guard(), _):
+        case For(_, Guard(), _):
             return node
         case For(var, source, body):
             passing, kept = _parted(body, var.name)
             return _guarded(passing, For(var, source, kept)) if passing else node
+        case Fold(_, "count" | "sum", For(_, Guard(test), source), _) if _is_total(test):
+            return _early(_of_all(node, test, source))
         case Fold(var, aggregate, source, body):
             passing, kept = _parted(body, var.name)
             return _guarded(passing, Fold(var, aggregate, source, kept)) if passing else node
+        case CountWise("exists", (For(none, Guard() as guard, body),)):
+            return For(none, guard, _early(CountWise("exists", (body,))))
     return node
+
+
+def _of_all(node: Fold, test: Term, source: Expr) -> Expr:
+    """``fold x := sum(for _ in [t] union e) in b  →  fold x := sum(e) in b[x := if(t, x, 0)]``"""
+    type_ = fold_type(node.aggregate, source)
+    zero = Const({"int": 0, "float": 0.0, "decimal": Decimal(0)}[type_.name], type_)
+    value = call("if", test, node.var, zero)
+    return Fold(node.var, node.aggregate, source, substitute(node.body, {node.var.name: value}))
 
 
 def _parted(body: Expr, name: str) -> tuple[list[For], Expr]:
@@ -46,8 +62,8 @@ def _parted(body: Expr, name: str) -> tuple[list[For], Expr]:
     passing: list[For] = []
     staying: list[For] = []
     while isinstance(body, For) and isinstance(body.source, Guard):
-        free = name not in free_vars(body.source.test)
-        (passing if free and not (staying and _may_fail(body.source)) else staying).append(body)
+        test = body.source.test
+        (passing if name not in free_vars(test) and _is_total(test) else staying).append(body)
         body = body.body
     return passing, _guarded(staying, body)
 
@@ -58,5 +74,6 @@ def _guarded(guards: list[For], body: Expr) -> Expr:
     return body
 
 
-def _may_fail(guard: Guard) -> bool:
-    return any(isinstance(part, Call) and FUNCTIONS[part.function].partial for part in walk(guard))
+def _is_total(test: Term) -> bool:
+    """Whether ``test`` has a value of every row: another may stand where no row would be asked."""
+    return not any(isinstance(part, Call) and FUNCTIONS[part.function].partial for part in walk(test))

@@ -53,6 +53,8 @@ def _sets(part: Any, place: Any, env: Env) -> Sets:
             return [sum(chosen, ()) for chosen in found]
         case exp.GroupingSets():
             return [inner for unit in part.expressions for inner in _of_grouping_set(unit, place, env)]
+    if isinstance(part, exp.Tuple):
+        raise env.error(part, "keys are not grouped in parentheses here", "name them: GROUP BY a, b")
     return [(place(part),)]
 
 

@@ -1,0 +1,38 @@
+"""Queries that must stay empty."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from nestling.database.definitions import ViewDef
+from nestling.database.state import State
+from nestling.errors import ChangeError, ConstraintError, NestlingError
+from nestling.frontend.schema import python_value
+from nestling.values.bag import ZBag
+
+
+def check_constraints(constraints: Mapping[str, ViewDef], state: State) -> None:
+    """Refuse what was done if a constraint has rows now, or if it or a view has no value."""
+    if refused := state.refused():
+        name, absent = refused
+        kind = "constraint " if name in constraints else ""
+        raise ChangeError(f"{kind}{name} could not be computed: {absent}", hint="nothing was changed")
+    for name, definition in constraints.items():
+        try:
+            rows = state.read(name)
+        except NestlingError as error:
+            raise ChangeError(f"constraint {error.what}", hint="nothing was changed") from error
+        if rows:
+            raise violation(definition, rows)
+
+
+def violation(definition: ViewDef, rows: ZBag) -> ConstraintError:
+    """Which constraint is broken, and by what."""
+    shown = tuple(python_value(definition.element, row) for row in rows)
+    some = ", ".join(map(str, shown[:3])) + (", …" if len(shown) > 3 else "")
+    return ConstraintError(
+        f"constraint {definition.name} would be broken by {some}",
+        constraint=definition.name,
+        rows=shown,
+        hint="nothing was changed",
+    )
