@@ -18,6 +18,7 @@ from nestling.database.commit import Commit
 from nestling.database.constraints import check_state, violation
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import Durable, largest_number
+from nestling.database.engines import on_spark
 from nestling.database.feed import z_bag
 from nestling.database.inspect import stats
 from nestling.database.languages import reader
@@ -49,7 +50,13 @@ class Database:
     [Row(name='Drive', _1=['Drive', 'Jarhead']), Row(name='Jarhead', _1=['Drive', 'Jarhead'])]
     """
 
-    def __init__(self, path: str | Path | None = None, *, memory: int | str | None = None) -> None:
+    def __new__(cls, *args: Any, spark: Any = None, **options: Any) -> Database:
+        """With ``spark``, a database whose work and state are Spark's, in the folder ``path``."""
+        return super().__new__(cls if spark is None else on_spark(cls))
+
+    def __init__(
+        self, path: str | Path | None = None, *, memory: int | str | None = None, spark: Any = None
+    ) -> None:
         """``memory``: what views may take besides the tables, in bytes or as ``"512MB"``; they then store less."""
         self.state = State()
         self.state.memory = bytes_of(memory)

@@ -53,9 +53,9 @@ class Durable:
         """Bring ``state`` to where the file is."""
         for kind, name, text in self.store.definitions():
             if kind == "table":
-                state.tables[name] = _table(name, text)
+                state.tables[name] = read_table(name, text)
             else:
-                state.define(*_view(name, text, state))
+                state.define(*read_view(name, text, state))
                 self.constraints |= {name} if kind == "constraint" else set()
         state.install()
         at, rows = self.store.read_snapshot()
@@ -74,7 +74,7 @@ class Durable:
             contents.setdefault(name, {})[decode(key)] = decode(payload)
         for name in state.engine.program.tables:
             state.engine.load_table(name, contents.get(f"table {name}", {}))
-        maps = {name: _map_name(decl) for name, decl in state.engine.program.maps.items()}
+        maps = {name: map_name(decl) for name, decl in state.engine.program.maps.items()}
         if not contents:
             return
         if all(f"made {stored}" in contents for stored in maps.values()):
@@ -89,7 +89,7 @@ class Durable:
 
     def define(self, kind: str, definition: TableDef | ViewDef, state: State) -> None:
         """Store a definition, and all there is under it."""
-        text = _table_text(definition) if isinstance(definition, TableDef) else _view_text(definition, state)
+        text = table_text(definition) if isinstance(definition, TableDef) else view_text(definition, state)
         with self.store.transaction():
             self.store.put_definition(kind, definition.name, text)
             self._snapshot(state)
@@ -124,7 +124,7 @@ def _contents(state: State) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
     for name, decl in state.engine.program.maps.items():
         if decl.role == "watch":
             continue
-        stored = _map_name(decl)
+        stored = map_name(decl)
         # Said of every map, so that an empty one is told from one that was not kept.
         yield f"made {stored}", iter([(encode(0), encode(0))])
         yield stored, _cells(state.engine, name)
@@ -134,7 +134,7 @@ def _contents(state: State) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
 
 def _later(name: str, view: LazyView) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
     """A view that is refreshed later: its maps, and what they have not seen. The first entry says which maps."""
-    maps = {own: _map_name(d) for own, d in view.engine.program.maps.items() if d.role != "watch"}
+    maps = {own: map_name(d) for own, d in view.engine.program.maps.items() if d.role != "watch"}
     changes = ((encode(change), encode(times)) for change, times in view.pending.items())
     yield f"waiting {name}", iter([(encode(()), encode(tuple(maps.values()))), *changes])
     for own, stored in maps.items():
@@ -145,7 +145,7 @@ def _restore_later(name: str, state: State, contents: Contents) -> None:
     """Bring such a view to where it was; if it kept other maps, it starts from the tables when it is read."""
     waiting = contents[f"waiting {name}"]
     kept = waiting.pop(())
-    maps = {own: _map_name(d) for own, d in state.started_later(name).engine.program.maps.items()}
+    maps = {own: map_name(d) for own, d in state.started_later(name).engine.program.maps.items()}
     if set(maps.values()) <= set(kept):
         found = {own: contents.get(f"later {name} {stored}", {}) for own, stored in maps.items()}
         state.restore_later(name, found, waiting)
@@ -155,7 +155,7 @@ def _cells(engine: LocalEngine, name: str) -> Iterator[tuple[str, str]]:
     return ((encode(key), encode(cell)) for key, cell in engine.cells(name).items())
 
 
-def _map_name(decl: Any) -> str:
+def map_name(decl: Any) -> str:
     """A name that depends on what the map holds, and not on how it is called."""
     return "map " + blake2b(repr(identity(decl)).encode(), digest_size=16).hexdigest()
 
@@ -173,21 +173,21 @@ def largest_number(state: State) -> int:
     return max((int(label[1:]) for label in labels if re.fullmatch(r"#[0-9]+", label)), default=-1)
 
 
-def _table_text(table: TableDef) -> str:
+def table_text(table: TableDef) -> str:
     return json.dumps({
         "record": _type_json(table.record), "key": table.key,
         "references": table.references, "append_only": table.append_only,
     })  # fmt: skip
 
 
-def _view_text(view: ViewDef, state: State) -> str:
+def view_text(view: ViewDef, state: State) -> str:
     text = show(view.query, width=WIDTH)
     decision = state.decisions.get(view.name)
     stored = as_data(decision) if decision else None
     return json.dumps({"query": text, "refresh": view.refresh, "store": view.store, "stored": stored})
 
 
-def _table(name: str, text: str) -> TableDef:
+def read_table(name: str, text: str) -> TableDef:
     stored = _loaded(text, name)
     record = _json_type(stored["record"])
     if not isinstance(record, Record):
@@ -196,7 +196,7 @@ def _table(name: str, text: str) -> TableDef:
     return TableDef(name, record, tuple(stored["key"]), references, stored["append_only"])
 
 
-def _view(name: str, text: str, state: State) -> tuple[ViewDef, dict[str, Any] | None]:
+def read_view(name: str, text: str, state: State) -> tuple[ViewDef, dict[str, Any] | None]:
     stored = _loaded(text, name)
     catalog = {table.name: Bag(table.record) for table in state.tables.values()}
     try:

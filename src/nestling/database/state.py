@@ -330,6 +330,12 @@ class State:
         with self._computing(name):
             return self.engine_of(name).read(name)
 
+    def explain(self, name: str, format: str, code: bool) -> str:
+        """How a view is kept, and what that costs."""
+        from nestling.database.explain import explain
+
+        return explain(self, name, format, code)
+
     @contextmanager
     def _computing(self, name: str) -> Iterator[None]:
         """What is read of a view that has no value is not its answer."""

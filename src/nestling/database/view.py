@@ -121,9 +121,7 @@ class View:
 
         With ``code``, also the generated functions that serve it.
         """
-        from nestling.database.explain import explain
-
-        return explain(self._database.state, self.name, format, code)
+        return self._database.state.explain(self.name, format, code)
 
     def __repr__(self) -> str:
         return f"View({self.name}: {show_type(self.element)})"

@@ -14,7 +14,7 @@ from nestling.engine.local.ranges import ranged
 from nestling.engine.local.storage import identifier, stores
 from nestling.engine.local.terms import namespace
 from nestling.engine.local.where import summed_where
-from nestling.program.flat import Shape
+from nestling.engine.nesting import leaves, shape
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
 from nestling.program.traverse import exact_columns
@@ -187,7 +187,7 @@ class LocalEngine:
         """The flat rows of the inner bag that ``label`` names; a row may come more than once."""
         if isinstance(label.site, int):
             self.settle()
-            found: Iterable[tuple[Row, int]] = self._bag_of[view, _shape(label)](*_leaves(label.environment))
+            found: Iterable[tuple[Row, int]] = self._bag_of[view, shape(label)](*leaves(label.environment))
             return found
         return self.under(label.site, label).items()
 
@@ -292,26 +292,3 @@ def _arranged(columns: Row, order: list[int]) -> Row:
 
 def _cell(cell: Any) -> tuple[Any, ...]:
     return tuple(cell) if isinstance(cell, list) else (cell,)
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    """The columns of an environment; a label of a query is its own environment's columns."""
-    if type(value) is tuple:
-        for part in value:
-            yield from _leaves(part)
-    elif isinstance(value, Label) and isinstance(value.site, int):
-        yield from _leaves(value.environment)
-    else:
-        yield value
-
-
-def _shape(label: Label) -> Shape:
-    return int(label.site), tuple(_inner_shapes(label.environment))
-
-
-def _inner_shapes(value: Any) -> Iterator[Shape | None]:
-    if isinstance(value, Label):
-        yield _shape(value) if isinstance(value.site, int) else None
-    elif type(value) is tuple:
-        for part in value:
-            yield from _inner_shapes(part)
