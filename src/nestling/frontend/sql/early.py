@@ -36,6 +36,8 @@ def _early(node: Any) -> Any:
     match node:
         case For(_, Guard(), _):
             return node
+        case For(var, For(none, Guard() as guard, source), body):
+            return For(none, guard, _early(For(var, source, body)))
         case For(var, source, body):
             passing, kept = _parted(body, var.name)
             return _guarded(passing, For(var, source, kept)) if passing else node

@@ -57,7 +57,7 @@ def of_array(node: Any, env: Env) -> Value:
         return Many(for_(var, rows.expr, singleton(found[0][1], env.run.site)))
     if not node.expressions:
         raise env.error(node, "the type of an empty array is not known", "write filter(array(0), x -> false)")
-    values = alike([stored(env.value(part), part, env) for part in node.expressions], node, env)
+    values = alike([env.value(part) for part in node.expressions], node, env)
     type_ = type_of(values[0])
     for value in values[1:]:
         wider = joined(type_, type_of(value))

@@ -21,13 +21,25 @@ from nestling.errors import QueryError
 from nestling.frontend.sql.aggregates import Aggregate, Folds, calls, read_call
 from nestling.frontend.sql.columns import starred
 from nestling.frontend.sql.conditions import guarded
-from nestling.frontend.sql.context import Column, Env, Rows, Scope, only
+from nestling.frontend.sql.context import Env, Rows, Scope, only
 from nestling.frontend.sql.convert import converted, null_of, stored
 from nestling.frontend.sql.grouping import grouping_sets
 from nestling.frontend.sql.joins import from_clause
 from nestling.frontend.sql.nested import with_generators
 from nestling.frontend.sql.tables import row_of
-from nestling.frontend.sql.values import Barred, Many, One, Value, as_term, of_term, shown, singleton, type_of
+from nestling.frontend.sql.values import (
+    Barred,
+    Many,
+    One,
+    Row,
+    Value,
+    as_term,
+    fields_of,
+    of_term,
+    shown,
+    singleton,
+    type_of,
+)
 from nestling.frontend.sql.windows import windows, with_windows
 
 _PARTS = (
@@ -277,7 +289,7 @@ def group_place(
         for i, aggregate in enumerate(different)
     ]
     settled |= {at: values[different.index(aggregate)] for at, aggregate in grouping.calls.items()}
-    scope = tuple(replace(c, value=_in_group(c, grouping, keys)) for c in grouping.scope)
+    scope = tuple(replace(c, value=_in_group(c.name, c.value, grouping, keys)) for c in grouping.scope)
 
     def match(part: Any) -> Value | None:
         """The key that ``part`` computes."""
@@ -293,11 +305,17 @@ def group_place(
     return replace(env.inside(scope), aliases=aliases(node), settled=settled, match=match)
 
 
-def _in_group(column: Column, grouping: Grouping, keys: Sequence[Value]) -> Value:
-    term = None if isinstance(column.value, Barred) else as_term(column.value)
+def _in_group(name: str, value: Value, grouping: Grouping, keys: Sequence[Value]) -> Value:
+    """What a column is in a group: a key, a struct some fields of which are keys, or nothing."""
+    term = None if isinstance(value, Barred) else as_term(value)
     if term is not None and term in grouping.keys:
         return keys[grouping.keys.index(term)]
+    found = fields_of(value)
+    if found is not None:
+        return Row(
+            tuple((field, _in_group(f"{name}.{field}", part, grouping, keys)) for field, part in found)
+        )
     return Barred(
-        f"{column.name} is neither a key of GROUP BY nor inside an aggregate",
-        f"add it to GROUP BY, or aggregate it: max({column.name})",
+        f"{name} is neither a key of GROUP BY nor inside an aggregate",
+        f"add it to GROUP BY, or aggregate it: max({name})",
     )
