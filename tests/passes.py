@@ -27,6 +27,7 @@ from nestling.program.show import show_program, show_query, show_statement
 from nestling.program.statements import TableDecl
 from nestling.transform.classify import classify
 from nestling.transform.cost import ONE, Cost, Many, Mode, cost, show_cost, symbolic_size, tcost
+from nestling.transform.defined import total, undefined
 from nestling.transform.degree import TOP, degree
 from nestling.transform.delta import delta
 from nestling.transform.derive import derive
@@ -198,5 +199,7 @@ PASSES: dict[str, SpecPass] = {
     "flags": on_query(with_flags),
     "normalize": rewriting(normalize),
     "shred": on_query(in_parts),
+    "total": rewriting(total),
+    "undefined": rewriting(undefined),
     "simplify": rewriting(simplify),
 }

@@ -141,6 +141,7 @@ def _parts(prices: list[int]) -> st.SearchStrategy[tuple[Any, ...]]:
     return st.tuples(pids, st.sampled_from(prices), st.lists(st.sampled_from("xy"), max_size=2))
 
 
+days, items = st.integers(0, 1), st.tuples(pids, st.sampled_from([1, 2, 3, TOO_MANY]))
 bags_of_orders = _bags_of_orders([1, 2, 3, 1, 2, 3, TOO_MANY])
 ROWS: dict[str, st.SearchStrategy[tuple[Any, ...]]] = {
     "customers": st.tuples(ids, cities, bags_of_orders),
@@ -186,9 +187,12 @@ def added(model: Model, table: str, change: ZBag) -> Model:
         raise Refused
     if table == "customers" and any(times > 1 for _, times in total.items()):
         raise Refused
-    if table == "parts" and any(row[1] == FREE for row in total):
-        raise Refused
     return model | {table: total}
+
+
+def has_no_value(model: Model) -> bool:
+    """Whether ``cheapest`` divides by zero."""
+    return any(row[1] == FREE for row in model["parts"])
 
 
 def breaks_a_constraint(model: Model) -> bool:
@@ -267,6 +271,70 @@ def deep(key: int, elements: list[Any], sign: int) -> Step:
     return Step(f"orders of {key}: {'+' if sign > 0 else '-'}{elements}", run, expected)
 
 
+def one_of(bag: ZBag, position: int, wanted: int) -> Any:
+    """The one element with this column."""
+    found = [(element, times) for element, times in bag.items() if element[position] == wanted]
+    if sum(times for _, times in found) != 1:
+        raise Refused
+    return found[0][0]
+
+
+def replaced(bag: ZBag, old: Any, new: Any) -> ZBag:
+    return bag - ZBag.of(old) + ZBag.of(new)
+
+
+def inside(key: int, day: int, change: Callable[[Any], Any]) -> Callable[[Model], Model]:
+    """The model with the one order of that day changed."""
+
+    def expected(model: Model) -> Model:
+        old = customer(model, key)
+        order = one_of(old[2], 0, day)
+        orders = replaced(old[2], order, change(order))
+        return added(model, "customers", replaced(ZBag(), old, (old[0], old[1], orders)))
+
+    return expected
+
+
+def deeper(key: int, day: int, items: list[Any], sign: int) -> Step:
+    """Items that come to or go from one order."""
+
+    def run(change: Transaction) -> None:
+        place = ("orders", {"day": day}, "items")
+        (change.insert_into if sign > 0 else change.delete_from)("customers", key, place, items)
+
+    def grown(order: Any) -> Any:
+        total = order[1] + sign * ZBag.of(*items)
+        if not total.is_nonnegative():
+            raise Refused
+        return (order[0], total)
+
+    return Step(f"items of {key} on {day}: {'+' if sign > 0 else '-'}{items}", run, inside(key, day, grown))
+
+
+def redated(key: int, day: int, new: int) -> Step:
+    """One order on another day; its items stay."""
+    return Step(
+        f"order of {key} from {day} to {new}",
+        lambda change: change.update_in("customers", key, ("orders", {"day": day}), {"day": new}),
+        inside(key, day, lambda order: (new, order[1])),
+    )
+
+
+def recounted(key: int, day: int, pid: int, qty: int) -> Step:
+    """Another quantity of one item of one order."""
+
+    def counted(order: Any) -> Any:
+        item = one_of(order[1], 0, pid)
+        return (order[0], replaced(order[1], item, (pid, qty)))
+
+    place = ("orders", {"day": day}, "items", {"pid": pid})
+    return Step(
+        f"{qty} of {pid} for {key} on {day}",
+        lambda change: change.update_in("customers", key, place, {"qty": qty}),
+        inside(key, day, counted),
+    )
+
+
 def apply(table: str, pairs: list[tuple[Any, int]]) -> Step:
     change = ZBag((value(table, row), times) for row, times in pairs)
 
@@ -302,6 +370,9 @@ steps = st.one_of(
         st.fixed_dictionaries({}, optional={"city": cities, "orders": bags_of_orders}),
     ),
     st.builds(deep, ids, bags_of_orders, st.sampled_from([1, 1, -1])),
+    st.builds(deeper, ids, days, st.lists(items, max_size=2), st.sampled_from([1, 1, -1])),
+    st.builds(redated, ids, days, days),
+    st.builds(recounted, ids, days, pids, st.sampled_from([1, 2, 3, TOO_MANY])),
     tables.flatmap(
         lambda table: st.builds(
             apply, st.just(table), st.lists(st.tuples(ROWS[table], st.sampled_from([-1, 1, 2])), max_size=2)

@@ -20,6 +20,7 @@ from tests.database.orders import (
     Step,
     added,
     breaks_a_constraint,
+    has_no_value,
     rows_of,
     shop,
     steps,
@@ -165,6 +166,8 @@ class Shop(RuleBasedStateMachine):
             for step in several:
                 model = step.expected(model)
         except Refused:
+            return self.model, ChangeError
+        if has_no_value(model):
             return self.model, ChangeError
         return model, ConstraintError if breaks_a_constraint(model) else None
 

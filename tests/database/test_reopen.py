@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nestling as nl
+from nestling.storage.file import FileStore
 from tests.database.moves import move
 from tests.engines.worlds import contents
 
@@ -101,3 +102,41 @@ def test_a_refused_change_is_not_found_again(tmp_path):
     with nl.Database(path) as db:
         assert db.table("D").rows() == [(1, [(1, [1])])]
         assert list(db.constraints) == ["few"]
+
+
+class Full(Exception):
+    """The disk is."""
+
+
+@pytest.mark.parametrize("kind", ["table", "view", "constraint", "drop"])
+def test_a_definition_that_cannot_be_written_is_not_there(tmp_path, monkeypatch, kind):
+    """Neither in the file nor in memory; and all goes on."""
+    path = tmp_path / "x.nest"
+    with declare(nl.Database(path)) as db:
+        db.insert("E", [(1, [2]), (3, [])])
+        heard: list[Any] = []
+        db.views["flat"].subscribe(heard.append)
+        held, defined = contents(db.state.engine), (set(db.tables), set(db.views), set(db.constraints))
+        define = {
+            "table": lambda: db.table("new", {"a": int}),
+            "view": lambda: db.view("new", lambda E: [sum(i for e in E for i in e.items)]),
+            "constraint": lambda: db.constraint("new", lambda E: [e.a for e in E if e.a > 9]),
+            "drop": lambda: db.drop("flat"),
+        }[kind]
+
+        def full(*_: Any) -> None:
+            raise Full
+
+        with monkeypatch.context() as patch:
+            patch.setattr(FileStore, "write_snapshot", full)
+            with pytest.raises(Full):
+                define()
+        assert (set(db.tables), set(db.views), set(db.constraints)) == defined
+        assert contents(db.state.engine) == held
+        db.insert("D", [(1, [])])
+        assert len(heard) == 1
+        db.verify(maps=True)
+    with nl.Database(path) as again:
+        assert (set(again.tables), set(again.views), set(again.constraints)) == defined
+        again.verify(maps=True)
+        again.drop("flat") if kind == "drop" else again.table("new", {"a": int})

@@ -314,3 +314,24 @@ def test_a_text_that_looks_like_code_is_a_text():
     db.insert("t", [("datetime.date",), ("date",)])
 
     assert view.rows() == ["datetime.date"]
+
+
+@pytest.mark.parametrize("refresh", ["eager", "lazy", "hybrid"])
+def test_stored_maps_are_verified_where_that_is_asked_for(refresh):
+    """An answer can be right while a map that it is not read from is wrong."""
+    db = nl.Database()
+    db.table("t", {"a": int, "b": int, "c": int})
+    db.table("u", {"a": int, "d": int})
+    view = db.view(
+        "v", lambda t, u: [sum(x.b for x in t for y in u if y.a == x.a)], refresh=refresh, store="full"
+    )
+    db.insert("t", [(1, 2, 0), (1, 3, 0), (4, 8, 0)])
+    db.insert("u", [(1, 0)])
+    db.verify(maps=True)
+    engine = db.state.engine_of("v")
+    name = next(n for n, decl in engine.program.maps.items() if decl.role == "aux")
+    engine.load_map(name, {})
+
+    view.verify()
+    with pytest.raises(nl.NestlingError, match=f"{name} of v is not what its query says"):
+        view.verify(maps=True)

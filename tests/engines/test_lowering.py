@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nestling.calculus.build import call, const
 from nestling.calculus.evaluate import evaluate, evaluate_term
+from nestling.calculus.partial import is_total
 from nestling.calculus.terms import Const, Term, Var
 from nestling.calculus.types import INT, LABEL, nullable
 from nestling.program.flat import Atom, Factor, Lift, Monomial, Pointwise, Query
@@ -25,7 +26,7 @@ from nestling.program.traverse import (
     term_vars,
 )
 from nestling.transform.lower import lower
-from nestling.transform.lower.conditions import is_total, summands
+from nestling.transform.lower.conditions import summands
 from nestling.transform.lower.unify import unify
 from nestling.transform.lower.view import CannotLower, Definition
 from nestling.transform.normalize import normalize

@@ -15,7 +15,8 @@ from nestling.calculus.typing import term_type
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.rows import Event, Row
 from nestling.database.state import State
-from nestling.engine.local.engine import LocalEngine, _leaves, _shape
+from nestling.engine import nesting
+from nestling.engine.local.engine import LocalEngine
 from nestling.program.flat import Pointwise, Query, Shape
 from nestling.program.meaning import meaning
 from nestling.program.statements import Find, Plan
@@ -175,8 +176,8 @@ def used_by_shape(engine: LocalEngine) -> dict[Shape, set[Row]]:
     while pending:
         label = pending.pop()
         if isinstance(label.site, int):
-            environments = found.setdefault(_shape(label), set())
-            environment = tuple(_leaves(label.environment))
+            environments = found.setdefault(nesting.shape(label), set())
+            environment = tuple(nesting.leaves(label.environment))
             if environment not in environments:
                 environments.add(environment)
                 pending += labels_in(consolidated_rows(engine.rows_under("v", label)))

@@ -191,7 +191,7 @@ def _functions() -> tuple[Function, ...]:
         Function("to_date", 1, "a datetime", _same(("datetime",), Scalar("date")), lambda when: when.date()),
         Function("replace", 3, _TEXT, _same(("str",)), str.replace),
         Function("to_float", 1, "a number", _same(NUMERIC, FLOAT), float),
-        Function("to_int", 1, "a number", _same(NUMERIC, INT), int),
+        Function("to_int", 1, "a number", _same(NUMERIC, INT), int, partial=True),
         Function("to_str", 1, "an int, bool or string", _same(("int", "bool", "str"), STR), str),
     )
 
@@ -239,7 +239,28 @@ def _standard() -> tuple[Function, ...]:
     )  # fmt: skip
 
 
-FUNCTIONS: dict[str, Function] = {function.name: function for function in (*_functions(), *_standard())}
+def absence(function: Function) -> Function:
+    """``no_f(t, …)`` — whether ``f(t, …)`` has no value; of a null it has one, which is null. It is total itself."""
+
+    def result(args: Sequence[Scalar]) -> Scalar | None:
+        return BOOL if function.result(args) else None
+
+    def apply(*args: Any) -> bool:
+        try:
+            apply_function(function, args)
+        except (ArithmeticError, TypeError, ValueError):
+            return True
+        return False
+
+    return Function(f"no_{function.name}", function.arity, function.takes, result, apply, strict=False)
+
+
+def _all() -> tuple[Function, ...]:
+    named = (*_functions(), *_standard())
+    return (*named, *(absence(f) for f in named if f.partial and not f.precedence))
+
+
+FUNCTIONS: dict[str, Function] = {function.name: function for function in _all()}
 INFIX = {function.name for function in FUNCTIONS.values() if function.precedence and function.arity == 2}
 
 

@@ -175,6 +175,8 @@ def truncated(moment: Any, unit: str) -> Any:
         return truncated(moment, "year").replace(month=3 * quarter(moment) - 2)
     if unit == "week":
         return truncated(moment, "day") - timedelta(days=moment.weekday())
+    if unit not in _KEPT:
+        raise ValueError(f"{unit!r} is not a unit of time")
     parts = moment.timetuple()[: _KEPT[unit]]
     full = (*parts, *(1, 1, 1)[len(parts) :])
     return datetime(*full) if isinstance(moment, datetime) else date(*full[:3])

@@ -1,4 +1,4 @@
-"""Queries that must stay empty."""
+"""What must hold after every transaction: views have a value, and constraints are empty."""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ from nestling.frontend.schema import python_value
 from nestling.values.bag import ZBag
 
 
-def check_constraints(constraints: Mapping[str, ViewDef], state: State) -> None:
-    """Refuse what was done if a constraint has rows now, or no answer."""
+def check_state(state: State, constraints: Mapping[str, ViewDef]) -> None:
+    """Refuse the state that a transaction leads to."""
+    if refused := state.refused():
+        name, absent = refused
+        kind = "constraint " if name in constraints else ""
+        raise ChangeError(f"{kind}{name} could not be computed: {absent}", hint="nothing was changed")
     for name, definition in constraints.items():
         try:
             rows = state.read(name)
@@ -23,7 +27,7 @@ def check_constraints(constraints: Mapping[str, ViewDef], state: State) -> None:
 
 
 def violation(definition: ViewDef, rows: ZBag) -> ConstraintError:
-    """Which constraint is broken, and by what."""
+    """The refusal of rows that a constraint forbids."""
     shown = tuple(python_value(definition.element, row) for row in rows)
     some = ", ".join(map(str, shown[:3])) + (", …" if len(shown) > 3 else "")
     return ConstraintError(

@@ -15,17 +15,19 @@ from nestling.calculus.types import show_type
 from nestling.database.accept import check_efficient, check_options, check_table, known
 from nestling.database.change import Change
 from nestling.database.commit import Commit
-from nestling.database.constraints import check_constraints, violation
+from nestling.database.constraints import check_state, violation
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import Durable, largest_number
+from nestling.database.engines import on_spark
 from nestling.database.feed import z_bag
+from nestling.database.inspect import stats
 from nestling.database.languages import reader
 from nestling.database.over import inline_views
 from nestling.database.refresh import Refresh
 from nestling.database.rows import Event, Shredder
 from nestling.database.script import run_script
 from nestling.database.state import State, computing
-from nestling.database.storing import bytes_of, outgrown
+from nestling.database.storing import bytes_of, keep_within_memory
 from nestling.database.table import Table
 from nestling.database.transaction import Transaction
 from nestling.database.view import Subscription, View
@@ -48,7 +50,13 @@ class Database:
     [Row(name='Drive', _1=['Drive', 'Jarhead']), Row(name='Jarhead', _1=['Drive', 'Jarhead'])]
     """
 
-    def __init__(self, path: str | Path | None = None, *, memory: int | str | None = None) -> None:
+    def __new__(cls, *args: Any, spark: Any = None, **options: Any) -> Database:
+        """With ``spark``, a database whose work and state are Spark's, in the folder ``path``."""
+        return super().__new__(cls if spark is None else on_spark(cls))
+
+    def __init__(
+        self, path: str | Path | None = None, *, memory: int | str | None = None, spark: Any = None
+    ) -> None:
         """``memory``: what views may take besides the tables, in bytes or as ``"512MB"``; they then store less."""
         self.state = State()
         self.state.memory = bytes_of(memory)
@@ -175,10 +183,11 @@ class Database:
         """Forget a view, a constraint, or a table that no view reads."""
         self._outside_transactions()
         if name in self.state.views:
-            kind = "constraint" if self.constraints.pop(name, None) else "view"
+            kind = "constraint" if name in self.constraints else "view"
+            self._forget(kind, name, lambda: self.state.drop_view(name))
+            self.constraints.pop(name, None)
             self._kept.pop(name, None)
             self._subscriptions = [s for s in self._subscriptions if s.view.name != name]
-            self._forget(kind, name, lambda: self.state.drop_view(name))
             return
         readers = [view.name for view in self.state.views.values() if name in relations(view.query)]
         readers += [
@@ -194,24 +203,19 @@ class Database:
 
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
         self._outside_transactions()
-        action()
-        if self._file is not None:
-            self._file.define(kind, definition, self.state)
-        self.state.looked_at = 0
-        self._keep_within_memory()
-
-    def _keep_within_memory(self) -> None:
-        """Store less of the views that have outgrown the memory there is."""
-        for name in outgrown(self.state):
+        with self.state.all_or_nothing():
+            action()
             if self._file is not None:
-                kind = "constraint" if name in self.constraints else "view"
-                self._file.define(kind, self.state.views[name], self.state)
+                self._file.define(kind, definition, self.state)
+        self.state.looked_at = 0
+        keep_within_memory(self.state, self._file, self.constraints)
 
     def _forget(self, kind: str, name: str, action: Callable[[], None]) -> None:
         self._outside_transactions()
-        action()
-        if self._file is not None:
-            self._file.drop(kind, name, self.state)
+        with self.state.all_or_nothing():
+            action()
+            if self._file is not None:
+                self._file.drop(kind, name, self.state)
 
     def _outside_transactions(self) -> None:
         if self._open is not None:
@@ -302,7 +306,7 @@ class Database:
 
     def _store(self, events: list[Event]) -> None:
         """The last that can be refused: the constraints, and the file."""
-        check_constraints(self.constraints, self.state)
+        check_state(self.state, self.constraints)
         if self._file is not None and events:
             self._file.append(events)
 
@@ -324,7 +328,7 @@ class Database:
         if self._file is not None:
             self._file.tidy(self.state)
         self._tell()
-        self._keep_within_memory()
+        keep_within_memory(self.state, self._file, self.constraints)
 
     def _answer(self, view: str) -> Callable[[], tuple[int, ZBag]]:
         return lambda: (self.version, self.state.read(view))
@@ -344,12 +348,12 @@ class Database:
 
     def stats(self) -> dict[str, dict[str, Any]]:
         """Per view: rows, entries and rough bytes of its maps, statements per row of each table it follows."""
-        return {name: self.state.stats(name) for name in self.views}
+        return {name: stats(self.state, name) for name in self.views}
 
-    def verify(self) -> None:
-        """Verify every view."""
+    def verify(self, maps: bool = False) -> None:
+        """Verify every view, and with ``maps`` all that is stored for it."""
         for view in self.views.values():
-            view.verify()
+            view.verify(maps)
 
     # -- watching
 

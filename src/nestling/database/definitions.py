@@ -41,7 +41,8 @@ class TableDef:
     @cached_property
     def is_flat(self) -> bool:
         """Whether a row is stored as it is: all its columns are scalars."""
-        return all(isinstance(type_, Scalar) for type_ in self.record.types)
+        # Rows that are not records occur where no column has a name: in relations of scalars or bags.
+        return isinstance(self.record, Record) and all(isinstance(t, Scalar) for t in self.record.types)
 
     @cached_property
     def key_types(self) -> tuple[Type, ...]:
@@ -64,7 +65,7 @@ class TableDef:
     def declarations(self) -> dict[str, TableDecl]:
         """The flat table of the rows, and one per inner bag."""
         columns = flat_columns(flat_type(self.record), self.name)
-        places = _leaf_positions(self.record)
+        places = leaf_positions(self.record)
         key = tuple(place for name in self.key for place in places[name])
         references = tuple(
             (tuple(place for name in names for place in places[name]), table)
@@ -105,7 +106,8 @@ def _leaves(type_: Type, path: Path) -> list[tuple[str, Type]]:
     return [(".".join(path) or (ELEMENT if type_ == LABEL else "value"), type_)]
 
 
-def _leaf_positions(record: Record) -> dict[str, tuple[int, ...]]:
+def leaf_positions(record: Record) -> dict[str, tuple[int, ...]]:
+    """Where in a flat row the columns of each field stand."""
     places: dict[str, tuple[int, ...]] = {}
     at = 0
     for name, type_ in record.fields:

@@ -2,7 +2,8 @@
 
 Law (7, durable): what a database answers after it is reopened is what it answered when its last change was
 acknowledged. Views are not computed anew: their maps come from the snapshot, and the changes since are run through
-their triggers. Definitions are stored as types and as text of the calculus, which is parsed and never executed.
+their triggers; views that are refreshed later come back with what they have not seen yet. Definitions are stored as
+types and as text of the calculus, which is parsed and never executed.
 
 A new definition is stored together with a snapshot, so that every change in the log was made under the definitions
 that are read before it.
@@ -20,10 +21,13 @@ from typing import Any
 from nestling.calculus.parse import parse
 from nestling.calculus.show import show
 from nestling.calculus.types import Bag, Record, Scalar, Type
+from nestling.database.bulk import identity
 from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.lazy import LazyView
 from nestling.database.rows import Event
-from nestling.database.state import State, identity
+from nestling.database.state import State
 from nestling.database.storing import as_data
+from nestling.engine.local.engine import LocalEngine
 from nestling.errors import NestlingError, StoreError
 from nestling.storage.codec import decode, encode
 from nestling.storage.file import FileStore
@@ -32,6 +36,9 @@ from nestling.values.label import Label
 #: How often the size of the log is looked at.
 EVERY = 256
 WIDTH = 1_000_000
+
+#: What a snapshot has, by the name of what it is of.
+Contents = dict[str, dict[Any, Any]]
 
 
 class Durable:
@@ -46,26 +53,28 @@ class Durable:
         """Bring ``state`` to where the file is."""
         for kind, name, text in self.store.definitions():
             if kind == "table":
-                state.tables[name] = _table(name, text)
+                state.tables[name] = read_table(name, text)
             else:
-                state.define(*_view(name, text, state))
+                state.define(*read_view(name, text, state))
                 self.constraints |= {name} if kind == "constraint" else set()
         state.install()
         at, rows = self.store.read_snapshot()
         self._load_snapshot(state, rows)
         self.version = at
         for number, text in self.store.read_log(at):
-            for event in decode(text):
+            events = [Event(*event) for event in decode(text)]
+            for event in events:
                 state.engine.apply(*event)
+            state.committed(events)
             self.version = number
 
     def _load_snapshot(self, state: State, rows: Iterator[tuple[str, str, str]]) -> None:
-        contents: dict[str, dict[Any, Any]] = {}
+        contents: Contents = {}
         for name, key, payload in rows:
             contents.setdefault(name, {})[decode(key)] = decode(payload)
         for name in state.engine.program.tables:
             state.engine.load_table(name, contents.get(f"table {name}", {}))
-        maps = {name: _map_name(decl) for name, decl in state.engine.program.maps.items()}
+        maps = {name: map_name(decl) for name, decl in state.engine.program.maps.items()}
         if not contents:
             return
         if all(f"made {stored}" in contents for stored in maps.values()):
@@ -74,10 +83,13 @@ class Durable:
         else:
             # Another version of Nestling keeps other maps for the same views.
             state.rebuild()
+        for name in list(state.views):
+            if f"waiting {name}" in contents:
+                _restore_later(name, state, contents)
 
     def define(self, kind: str, definition: TableDef | ViewDef, state: State) -> None:
         """Store a definition, and all there is under it."""
-        text = _table_text(definition) if isinstance(definition, TableDef) else _view_text(definition, state)
+        text = table_text(definition) if isinstance(definition, TableDef) else view_text(definition, state)
         with self.store.transaction():
             self.store.put_definition(kind, definition.name, text)
             self._snapshot(state)
@@ -112,14 +124,38 @@ def _contents(state: State) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
     for name, decl in state.engine.program.maps.items():
         if decl.role == "watch":
             continue
-        stored = _map_name(decl)
+        stored = map_name(decl)
         # Said of every map, so that an empty one is told from one that was not kept.
         yield f"made {stored}", iter([(encode(0), encode(0))])
-        cells = state.engine.cells(name).items()
-        yield stored, ((encode(key), encode(cell)) for key, cell in cells)
+        yield stored, _cells(state.engine, name)
+    for name, view in state.lazy.items():
+        yield from _later(name, view)
 
 
-def _map_name(decl: Any) -> str:
+def _later(name: str, view: LazyView) -> Iterator[tuple[str, Iterator[tuple[str, str]]]]:
+    """A view that is refreshed later: its maps, and what they have not seen. The first entry says which maps."""
+    maps = {own: map_name(d) for own, d in view.engine.program.maps.items() if d.role != "watch"}
+    changes = ((encode(change), encode(times)) for change, times in view.pending.items())
+    yield f"waiting {name}", iter([(encode(()), encode(tuple(maps.values()))), *changes])
+    for own, stored in maps.items():
+        yield f"later {name} {stored}", _cells(view.engine, own)
+
+
+def _restore_later(name: str, state: State, contents: Contents) -> None:
+    """Bring such a view to where it was; if it kept other maps, it starts from the tables when it is read."""
+    waiting = contents[f"waiting {name}"]
+    kept = waiting.pop(())
+    maps = {own: map_name(d) for own, d in state.started_later(name).engine.program.maps.items()}
+    if set(maps.values()) <= set(kept):
+        found = {own: contents.get(f"later {name} {stored}", {}) for own, stored in maps.items()}
+        state.restore_later(name, found, waiting)
+
+
+def _cells(engine: LocalEngine, name: str) -> Iterator[tuple[str, str]]:
+    return ((encode(key), encode(cell)) for key, cell in engine.cells(name).items())
+
+
+def map_name(decl: Any) -> str:
     """A name that depends on what the map holds, and not on how it is called."""
     return "map " + blake2b(repr(identity(decl)).encode(), digest_size=16).hexdigest()
 
@@ -137,21 +173,21 @@ def largest_number(state: State) -> int:
     return max((int(label[1:]) for label in labels if re.fullmatch(r"#[0-9]+", label)), default=-1)
 
 
-def _table_text(table: TableDef) -> str:
+def table_text(table: TableDef) -> str:
     return json.dumps({
         "record": _type_json(table.record), "key": table.key,
         "references": table.references, "append_only": table.append_only,
     })  # fmt: skip
 
 
-def _view_text(view: ViewDef, state: State) -> str:
+def view_text(view: ViewDef, state: State) -> str:
     text = show(view.query, width=WIDTH)
     decision = state.decisions.get(view.name)
     stored = as_data(decision) if decision else None
     return json.dumps({"query": text, "refresh": view.refresh, "store": view.store, "stored": stored})
 
 
-def _table(name: str, text: str) -> TableDef:
+def read_table(name: str, text: str) -> TableDef:
     stored = _loaded(text, name)
     record = _json_type(stored["record"])
     if not isinstance(record, Record):
@@ -160,7 +196,7 @@ def _table(name: str, text: str) -> TableDef:
     return TableDef(name, record, tuple(stored["key"]), references, stored["append_only"])
 
 
-def _view(name: str, text: str, state: State) -> tuple[ViewDef, dict[str, Any] | None]:
+def read_view(name: str, text: str, state: State) -> tuple[ViewDef, dict[str, Any] | None]:
     stored = _loaded(text, name)
     catalog = {table.name: Bag(table.record) for table in state.tables.values()}
     try:

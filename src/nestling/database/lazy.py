@@ -1,7 +1,7 @@
 """Views that are refreshed when they are read.
 
 A lazy view has an engine of its own, and the changes it has not seen yet. They are summed before they are run, so that
-what came and went between two reads costs nothing.
+what came and went between two reads costs nothing. They are also run when somebody who listens is to be told.
 
 Law (9): when it is read, a lazy view answers what an eager one would.
 """
@@ -10,47 +10,88 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from nestling.database.bulk import fill_maps, filled
 from nestling.database.rows import Event, Row
 from nestling.engine.local.engine import LocalEngine
-from nestling.program.statements import TableDecl
+from nestling.program.flat import Query
+from nestling.program.statements import Program, TableDecl
 from nestling.program.traverse import inputs
 from nestling.transform.lower import FlatView
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.storing import Store, Storing
+
+Rows = Mapping[Row, int]
+Pending = dict[tuple[str, Row], int]
 
 
 class LazyView:
     """One lazy view."""
 
     def __init__(
-        self, name: str, view: FlatView, tables: Mapping[str, TableDecl], store: Store | Storing
+        self,
+        name: str,
+        view: FlatView,
+        tables: Mapping[str, TableDecl],
+        store: Store | Storing,
+        guards: Mapping[str, FlatView] | None = None,
     ) -> None:
-        queries = [view.rows, *(definition.query for definition in view.definitions.values())]
+        self.name, self.tables, self.store = name, tables, store
+        self.views = {name: view, **(guards or {})}
+        queries = [
+            q for v in self.views.values() for q in (v.rows, *(d.query for d in v.definitions.values()))
+        ]
         read = frozenset().union(*(inputs(query) for query in queries))
         # A row that is passed on whole is read with its inner bags, which no query mentions.
         below = (name for name in tables if any(name.startswith(f"{outer}.") for outer in read))
         self.reads = read.union(below)
-        self.engine = LocalEngine(compile_views(tables, {name: view}, store={name: store}))
-        self._pending: dict[tuple[str, Row], int] = {}
+        self.pending: Pending = {}
+        self.engine = LocalEngine(self._program({}))
+
+    def _program(self, logs: Mapping[str, Query]) -> Program:
+        return compile_views(self.tables, self.views, logs, {self.name: self.store})
+
+    def load(self, tables: Mapping[str, Rows]) -> None:
+        """Start from rows: the maps are computed from them."""
+        for name in self.reads:
+            self.engine.load_table(name, tables[name])
+        fill_maps(self.engine, self.engine.program.maps)
+
+    def restore(
+        self, tables: Mapping[str, Rows], maps: Mapping[str, Mapping[Row, Row]], pending: Pending
+    ) -> None:
+        """Start from where it was: it had not seen what is ``pending``, and its maps held this."""
+        seen = {name: dict(tables[name]) for name in self.reads}
+        for (table, row), times in pending.items():
+            seen[table][row] = seen[table].get(row, 0) - times
+        for name, rows in seen.items():
+            self.engine.load_table(name, {row: times for row, times in rows.items() if times})
+        for name, cells in maps.items():
+            self.engine.load_map(name, cells)
+        self.pending = dict(pending)
+
+    def watch(self, logs: Mapping[str, Query]) -> None:
+        """Log what changes in these queries from now on."""
+        self.engine = filled(self._program(logs), self.fresh())
 
     def note(self, events: Iterable[Event]) -> None:
         """Remember changes for the next read."""
         for table, row, times in events:
-            key = (table, row)
-            total = self._pending.get(key, 0) + times
-            if total:
-                self._pending[key] = total
-            else:
-                del self._pending[key]
+            if table in self.reads:
+                key = (table, row)
+                total = self.pending.get(key, 0) + times
+                if total:
+                    self.pending[key] = total
+                else:
+                    del self.pending[key]
 
     def fresh(self) -> LocalEngine:
         """The engine, with all changes seen; what is removed goes first, so that a key may come again."""
-        pending, self._pending = self._pending, {}
-        for (table, row), times in sorted(pending.items(), key=lambda entry: entry[1]):
+        pending, self.pending = self.pending, {}
+        for (table, row), times in sorted(pending.items(), key=lambda entry: entry[1] > 0):
             self.engine.apply(table, row, times)
         return self.engine
 
     @property
     def waiting(self) -> int:
         """How many changes have not been run yet."""
-        return len(self._pending)
+        return len(self.pending)

@@ -1,32 +1,32 @@
-"""The running state: one program for all views that are kept eagerly, and what to do when a trigger fails.
+"""The running state: one program for all views that are kept eagerly.
 
-Views that no program can maintain are evaluated by the reference when they are read; ``explain`` says so.
+Views that no program can maintain are evaluated by the reference when they are read; ``explain`` says so. A view whose
+query does not have a value on every state is kept as a query that has, beside one that says where the first has none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
 from nestling.calculus.evaluate import evaluate
+from nestling.calculus.terms import Empty, Expr
 from nestling.calculus.types import Record, Type
+from nestling.database.bulk import filled
 from nestling.database.change import Change
 from nestling.database.definitions import TableDef, ViewDef
-from nestling.database.explain.sizes import entries, rough_bytes
-from nestling.database.lazy import LazyView
+from nestling.database.lazy import LazyView, Pending
 from nestling.database.rows import Event, Row, nested
 from nestling.database.storing import Decision, decide
 from nestling.database.watching import Answer, Levels, read_change
 from nestling.engine.local.engine import LocalEngine
 from nestling.errors import ChangeError, NestlingError, QueryError
 from nestling.frontend.schema import element_value
-from nestling.program.flat import Query
-from nestling.program.meaning import meaning
-from nestling.program.statements import MapDecl, Program, TableDecl
-from nestling.program.steps import needed, plans, reads, trigger_statements
-from nestling.program.traverse import canonical
+from nestling.program.statements import Program, TableDecl
+from nestling.program.steps import trigger_statements
+from nestling.transform.defined import total, undefined
 from nestling.transform.lower import FlatView, lower
 from nestling.transform.lower.view import CannotLower
 from nestling.transform.normalize import normalize
@@ -43,6 +43,7 @@ from nestling.values.label import Label
 
 #: What Python raises where a term has no value.
 UNDEFINED = (ArithmeticError, TypeError, ValueError)
+EXCLUDE = "exclude the value in the view (… if y != 0), or delete the row"
 
 
 class State:
@@ -55,6 +56,9 @@ class State:
         #: Why a view is evaluated when it is read; and in a word.
         self.reasons: dict[str, str] = {}
         self.codes: dict[str, str] = {}
+        #: Of views that need not have a value: the query that says where they have none, and its flat form.
+        self.undefined: dict[str, Expr] = {}
+        self.guards: dict[str, FlatView] = {}
         self.decisions: dict[str, Decision] = {}
         #: What all views may take, in bytes; and how many rows there were when that was last looked at.
         self.memory: int | None = None
@@ -74,17 +78,28 @@ class State:
         self.tables[table.name] = table
         self._install()
 
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """What is defined inside is defined at the end, or nothing is: an engine that is replaced is not changed."""
+        before = {name: dict(part) if isinstance(part, dict) else part for name, part in vars(self).items()}
+        try:
+            yield
+        except BaseException:
+            vars(self).update(before)
+            raise
+
     def add_view(self, view: ViewDef) -> None:
         """Compile ``view`` and bring its maps up to date with the rows that are there."""
         self.define(view)
         try:
             self._install()
+            absent = "" if view.refresh == "lazy" else self.absent(view.name)
         except UNDEFINED as error:
-            self._forget(view.name)
+            absent = str(error)
+        if absent:
             raise QueryError(
-                f"{view.name} cannot be computed from the rows that are there: {error}",
-                hint="exclude the value in the view, or delete the row first",
-            ) from error
+                f"{view.name} cannot be computed from the rows that are there: {absent}", hint=EXCLUDE
+            )
 
     def define(self, view: ViewDef, remembered: dict[str, Any] | None = None) -> None:
         """Compile ``view`` as far as it goes; where it cannot be maintained, note why.
@@ -92,11 +107,18 @@ class State:
         What is ``remembered`` of how it was stored stays so.
         """
         self.views[view.name] = view
+        absent = undefined(view.query)
+        if not isinstance(absent, Empty):
+            self.undefined[view.name] = absent
+            with suppress(CannotLower, CannotCompile):
+                guard = lower(shred(normalize(simplify(normalize(absent)))))
+                compile_views(self.declarations(), {guard_of(view.name): guard})
+                self.guards[view.name] = guard
         if view.store == "none":
             self.reasons[view.name], self.codes[view.name] = 'store="none": nothing is kept of it', KNOB
             return
         try:
-            flat = lower(shred(normalize(simplify(normalize(view.query)))))
+            flat = lower(shred(normalize(simplify(normalize(total(view.query))))))
             self._keep(view.name, decide(self, view, flat, remembered))
         except (CannotLower, CannotCompile) as reason:
             self.reasons[view.name], self.codes[view.name] = str(reason), reason.code
@@ -116,16 +138,41 @@ class State:
         if name in self.watched and decision.storing is None:
             self.watched[name], self._before[name] = Levels(), self.evaluate(name)
         self._install()
+        if name in self.watched and self.is_apart(name):
+            self._keep_logs(name, self.watched[name])
 
-    def _is_lazy(self, name: str) -> bool:
+    def absent(self, name: str) -> str:
+        """Where a view has no value now: one of the terms, or nothing."""
+        if name not in self.undefined:
+            return ""
+        lazy = self.views[name].refresh == "lazy"
+        engine = self.engine_of(name) if lazy else self.engine
+        if guard_of(name) in engine.program.views:
+            texts = engine.texts(guard_of(name))
+        else:
+            texts = list(evaluate(self.undefined[name], self.nested_tables()))
+        return f"{min(texts)} has no value" if texts else ""
+
+    def refused(self) -> tuple[str, str] | None:
+        """A view that is kept eagerly and has no value now, and the term that has none."""
+        for name in self.undefined:
+            if self.views[name].refresh != "lazy" and (absent := self.absent(name)):
+                return name, absent
+        return None
+
+    def is_apart(self, name: str) -> bool:
+        """Whether a view has an engine of its own."""
         return name in self.flat and self.views[name].refresh == "lazy"
 
     def _eager(self) -> dict[str, FlatView]:
-        return {name: view for name, view in self.flat.items() if not self._is_lazy(name)}
+        return {name: view for name, view in self.flat.items() if not self.is_apart(name)}
 
     def _program(self) -> Program:
-        logs = {level.name: level.query for levels in self.watched.values() for level in levels}
-        program = compile_views(self.declarations(), self._eager(), logs, self._stored())
+        watched = [levels for name, levels in self.watched.items() if not self.is_apart(name)]
+        logs = {level.name: level.query for levels in watched for level in levels}
+        eager = {name for name, view in self.views.items() if view.refresh != "lazy"}
+        guards = {guard_of(name): view for name, view in self.guards.items() if name in eager}
+        program = compile_views(self.declarations(), self._eager() | guards, logs, self._stored())
         patient = {name for name in self.flat if self.views[name].refresh == "hybrid"}
         return replace(program, deferred=deferred(program, patient))
 
@@ -136,24 +183,43 @@ class State:
 
     def engine_of(self, name: str) -> LocalEngine:
         """The engine that answers for a view, up to date."""
-        if not self._is_lazy(name):
+        if not self.is_apart(name):
             return self.engine
-        if name not in self.lazy:
-            self.lazy[name] = LazyView(name, self.flat[name], self.declarations(), self._stored()[name])
-            self.lazy[name].note(event for event in self.events() if event.table in self.lazy[name].reads)
-            # It is told of the changes of an open transaction when that is committed.
-            undone = (Event(table, row, -times) for table, row, times in self.uncommitted)
-            self.lazy[name].note(event for event in undone if event.table in self.lazy[name].reads)
+        later = self.later(name)
         try:
-            return self.lazy[name].fresh()
+            return later.fresh()
         except UNDEFINED:
             del self.lazy[name]  # half refreshed: it starts anew from the tables
             raise
 
+    def later(self, name: str) -> LazyView:
+        """A view that has an engine of its own."""
+        if name not in self.lazy:
+            made = self.started_later(name)
+            made.load(self._rows_of(made.reads))
+            # It is told of the changes of an open transaction when that is committed.
+            made.note(Event(table, row, -times) for table, row, times in self.uncommitted)
+            self.lazy[name] = made
+        return self.lazy[name]
+
+    def started_later(self, name: str) -> LazyView:
+        """Such a view, with nothing in it."""
+        guards = {guard_of(name): self.guards[name]} if name in self.guards else {}
+        return LazyView(name, self.flat[name], self.declarations(), self._stored()[name], guards)
+
+    def _rows_of(self, tables: Iterable[str]) -> dict[str, dict[Row, int]]:
+        return {name: self.engine.table(name) for name in tables}
+
+    def restore_later(self, name: str, maps: Mapping[str, Mapping[Row, Row]], pending: Pending) -> None:
+        """Go on with a view that has an engine of its own where it was."""
+        made = self.started_later(name)
+        made.restore(self._rows_of(made.reads), maps, pending)
+        self.lazy[name] = made
+
     def committed(self, events: Sequence[Event]) -> None:
         """Tell the views that are refreshed later."""
         for view in self.lazy.values():
-            view.note(event for event in events if event.table in view.reads)
+            view.note(events)
 
     def install(self) -> None:
         """An engine for what is defined, with nothing in it."""
@@ -169,6 +235,8 @@ class State:
         self.flat.pop(name, None)
         self.reasons.pop(name, None)
         self.codes.pop(name, None)
+        self.undefined.pop(name, None)
+        self.guards.pop(name, None)
         self.decisions.pop(name, None)
         self.watched.pop(name, None)
         self._before.pop(name, None)
@@ -176,23 +244,32 @@ class State:
 
     def watch(self, name: str) -> None:
         """Log the changes of a view from now on."""
-        kept = watches(name, self.flat[name], self.declarations()) if name in self._eager() else []
-        self.watched[name] = Levels(kept)
+        kept = watches(name, self.flat[name], self.declarations()) if name in self.flat else []
         try:
-            self._install()
+            self._keep_logs(name, Levels(kept))
         except CannotCompile:
-            self.watched[name] = Levels()
-            self._install()
+            self._keep_logs(name, Levels())
         if not self.watched[name]:
             self._before[name] = self.read(name)
 
+    def _keep_logs(self, name: str, levels: Levels) -> None:
+        self.watched[name] = levels
+        if self.is_apart(name):
+            self.later(name).watch({level.name: level.query for level in levels})
+        else:
+            self._install()
+
     def change(self, name: str, version: int, answer: Answer) -> Change:
         """What changed in a watched view since the last call; ``answer`` reads the view, and says its version."""
+        if self.views[name].refresh == "lazy" and self.absent(name):
+            return Change(
+                name, version, self.views[name].element, EMPTY, (), answer
+            )  # told when it has a value
         if self.watched[name]:
-            return read_change(self.engine, name, version, self.watched[name], answer)
+            return read_change(self.engine_of(name), name, version, self.watched[name], answer)
         # No log can be kept of this view: compare its answers.
-        before, now = self._before[name], self.read(name)
-        self._before[name] = now
+        before = self._before[name]
+        now = self._before[name] = self.read(name)
         return Change(name, version, self.views[name].element, now - before, (), answer)
 
     def statements_of(self, table: str) -> int:
@@ -201,46 +278,26 @@ class State:
             self._statements[table] = len(list(trigger_statements(self.engine.program.triggers[table])))
         return self._statements[table]
 
-    def stats(self, name: str) -> dict[str, Any]:
-        """Sizes of a view and of the maps that serve it, and how many statements keep these."""
-        engine = self.engine_of(name)
-        program = engine.program
-        read = [
-            source
-            for view in program.views.values()
-            if view.name == name
-            for plan in plans(view)
-            for statement in plan.statements
-            for source in reads(statement)
-        ]
-        maps = [source for source in needed(program, read) if source in program.maps]
-        statements = {
-            table: count
-            for table, trigger in program.triggers.items()
-            if (count := sum(s.target in maps for s in trigger_statements(trigger)))
-        }
-        return {
-            "rows": self.read(name).total,
-            "maps": {source: entries(engine, source) for source in maps},
-            "bytes": sum(rough_bytes(engine, source, engine.stores[source].patterns) for source in maps),
-            "statements": statements,
-            "waiting": self.lazy[name].waiting if name in self.lazy else 0,
-            "evaluated_on_read": self.reasons.get(name, ""),
-        }
-
     def find(self, name: str, first: Any) -> ZBag:
         """The rows of a view whose first column is ``first``."""
         try:
             leaf = element_value(_first_type(self.views[name].element), _first(first))
         except ChangeError:
             return EMPTY  # a value of another type is in no row
-        plan = self.engine.program.views.get(name)
-        if plan is not None and plan.lookup is not None:
-            with computing(name):
-                rows = self.engine.find(name, leaf)
-        else:
-            rows = self.read(name)
+        with self._computing(name):
+            rows = self._found(name, leaf)
         return ZBag((row, n) for row, n in rows.items() if _starts(row, first))
+
+    def _found(self, name: str, leaf: Any) -> ZBag:
+        if not self._reads_tables(name):
+            engine = self.engine_of(name)
+            if engine.program.views[name].lookup is not None:
+                return engine.find(name, leaf)
+        return self.read(name)
+
+    def _reads_tables(self, name: str) -> bool:
+        """Whether the reference answers for a view: nothing is kept of it, or not yet of the open transaction."""
+        return name not in self.flat or (bool(self.uncommitted) and self.is_apart(name))
 
     def drop_table(self, name: str) -> None:
         del self.tables[name]
@@ -248,27 +305,9 @@ class State:
 
     def _install(self) -> None:
         """A new engine for what is defined now; maps that stay keep their contents."""
-        old = self.engine
-        program = self._program()
-        engine = LocalEngine(program)
-        kept = {identity(decl): name for name, decl in old.program.maps.items() if decl.role != "watch"}
-        made = {name: identity(decl) for name, decl in program.maps.items() if decl.role != "watch"}
-        tables = [name for name in self._inner_first() if name in old.program.tables]
-        if all(key in kept for key in made.values()):
-            for name in tables:
-                engine.load_table(name, old.table(name))
-            for name, key in made.items():
-                engine.load_map(name, old.cells(kept[key]))
-        else:
-            try:
-                for name in tables:
-                    for row, times in old.table(name).items():
-                        engine.apply(name, row, times)
-            except UNDEFINED:
-                engine = recomputed(program, old)
-            engine.drain_all()
-        # Only now: a row that cannot be computed leaves the old engine as it is.
-        self.engine, self._statements = engine, {}
+        # A row that cannot be computed leaves the old engine as it is.
+        self.engine = filled(self._program(), self.engine)
+        self._statements = {}
 
     def _inner_first(self) -> list[str]:
         """The flat tables, a row's inner bags before the row."""
@@ -282,23 +321,28 @@ class State:
 
     def rebuild(self) -> None:
         """Compute every map anew from the tables: after a trigger failed half-way."""
-        rows = list(self.events())
-        engine = LocalEngine(self.engine.program)
-        try:
-            for event in rows:
-                engine.apply(*event)
-        except UNDEFINED:
-            # Row by row there was no value on the way; what the rows come to has one.
-            engine = recomputed(self.engine.program, self.engine)
-        engine.drain_all()
-        self.engine = engine
+        self.engine = filled(self.engine.program, self.engine, keep=False)
 
     def read(self, name: str) -> ZBag:
         """The answer of a view, nested."""
-        if name not in self.flat or (self.uncommitted and self._is_lazy(name)):
+        if self._reads_tables(name):
             return self.evaluate(name)
-        with computing(name):
+        with self._computing(name):
             return self.engine_of(name).read(name)
+
+    def explain(self, name: str, format: str, code: bool) -> str:
+        """How a view is kept, and what that costs."""
+        from nestling.database.explain import explain
+
+        return explain(self, name, format, code)
+
+    @contextmanager
+    def _computing(self, name: str) -> Iterator[None]:
+        """What is read of a view that has no value is not its answer."""
+        with computing(name):
+            if absent := self.absent(name):
+                raise NestlingError(f"{name} cannot be computed: {absent}", hint=EXCLUDE)
+            yield
 
     def evaluate(self, name: str) -> ZBag:
         """The reference meaning of a view on the tables as they are."""
@@ -324,27 +368,18 @@ class State:
         return self.engine.under(dictionary, label)
 
 
-def recomputed(program: Program, old: LocalEngine) -> LocalEngine:
-    """``program`` over the tables of ``old``, its maps by their meaning: slow, and with no states in between."""
-    engine = LocalEngine(program)
-    tables = {name: old.table(name) if name in old.program.tables else {} for name in program.tables}
-    for name, rows in tables.items():
-        engine.load_table(name, rows)
-    for name, decl in program.maps.items():
-        if decl.role != "watch":
-            engine.load_map(name, meaning(decl.query, tables))
-    return engine
-
-
 @contextmanager
 def computing(name: str) -> Iterator[None]:
     """Say of an error inside which view it happened in."""
     try:
         yield
     except UNDEFINED as error:
-        raise NestlingError(
-            f"{name} cannot be computed: {error}", hint="exclude the value in the view, or delete the row"
-        ) from error
+        raise NestlingError(f"{name} cannot be computed: {error}", hint=EXCLUDE) from error
+
+
+def guard_of(name: str) -> str:
+    """What the query that says where a view has no value is called in programs."""
+    return f"·undefined {name}"
 
 
 def _first(value: Any) -> Any:
@@ -360,8 +395,3 @@ def _starts(row: Any, first: Any) -> bool:
     if not isinstance(row, tuple) or row == first:
         return bool(row == first)
     return bool(row[:1] == (first,) or (isinstance(first, tuple) and row[: len(first)] == first))
-
-
-def identity(decl: MapDecl) -> tuple[Query, bool, bool]:
-    """What tells a map from every other, however it is called."""
-    return (canonical(decl.query), decl.ordered, decl.role in ("lift", "count"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from nestling.transform.viewlet.storing import Store, Storing
 
 if TYPE_CHECKING:
     from nestling.database.definitions import ViewDef
+    from nestling.database.durable import Durable
     from nestling.database.state import State
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30}
@@ -128,6 +129,13 @@ def measured(state: State, name: str) -> int:
         else:
             total += rough_bytes(engine, source, patterns) - rough_bytes(engine, source, ())
     return total
+
+
+def keep_within_memory(state: State, file: Durable | None, constraints: Container[str]) -> None:
+    """Store less of the views that have outgrown the memory there is, and remember it."""
+    for name in outgrown(state):
+        if file is not None:
+            file.define("constraint" if name in constraints else "view", state.views[name], state)
 
 
 def outgrown(state: State) -> list[str]:

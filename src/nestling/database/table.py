@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from nestling.calculus.types import Path, Record, show_type
+from nestling.calculus.types import Record, show_type
+from nestling.errors import ChangeError
 from nestling.frontend.schema import python_value
 
 if TYPE_CHECKING:
     from nestling.database.database import Database
+    from nestling.database.deep import Address
     from nestling.database.refresh import Refresh
 
 
@@ -39,7 +41,10 @@ class Table:
         return sum(self._database.state.engine.table(self.name).values())
 
     def at(self, *key: Any) -> At:
-        """One row by its key, for deep updates: ``orders.at(7).items.insert([...])``."""
+        """One row by its key, for deep updates: ``orders.at(7).items.insert([...])``.
+
+        An element of an inner bag is found by its columns: ``.items.at({"pid": 1}).update({"qty": 3})``.
+        """
         return At(self._database, self.name, key[0] if len(key) == 1 else key, ())
 
     def __repr__(self) -> str:
@@ -48,11 +53,14 @@ class Table:
 
 
 class At:
-    """An inner bag of one row; attributes lead to fields, ``insert`` and ``delete`` change elements."""
+    """A place inside one row: attributes lead to fields, ``at`` to an element of an inner bag.
+
+    ``insert`` and ``delete`` change the elements of a bag, ``update`` the columns of an element or of the row.
+    """
 
     __slots__ = ("_database", "_key", "_path", "_table")
 
-    def __init__(self, database: Database, table: str, key: Any, path: Path) -> None:
+    def __init__(self, database: Database, table: str, key: Any, path: Address) -> None:
         self._database, self._table, self._key, self._path = database, table, key, path
 
     def __getattr__(self, name: str) -> At:
@@ -61,6 +69,14 @@ class At:
         return At(self._database, self._table, self._key, (*self._path, name))
 
     __getitem__ = __getattr__
+
+    def at(self, columns: Mapping[str, Any]) -> At:
+        """The one element whose columns have these values: ``orders.at(7).items.at({"pid": 1})``."""
+        if not isinstance(columns, Mapping):
+            raise ChangeError(
+                f"an element is found by its columns, not by {columns!r}", hint=".at({column: value})"
+            )
+        return At(self._database, self._table, self._key, (*self._path, dict(columns)))
 
     def insert(self, elements: Iterable[object]) -> Refresh:
         """Add elements; only they travel."""
@@ -72,4 +88,13 @@ class At:
         """Remove elements; only they travel."""
         with self._database.transaction() as change:
             change.delete_from(self._table, self._key, self._path, elements)
+        return self._database.last_refresh
+
+    def update(self, set: Mapping[str, Any]) -> Refresh:
+        """Give columns new values; the bags of an element stay, and one element travels."""
+        with self._database.transaction() as change:
+            if self._path:
+                change.update_in(self._table, self._key, self._path, set)
+            else:
+                change.update(self._table, key=self._key, set=set)
         return self._database.last_refresh

@@ -1,8 +1,9 @@
 """Changes: checked against what is stored, applied, and undone if anything is refused.
 
 Law (13): a transaction that fails leaves every map and table as it was; the events it had applied are applied again
-with the opposite sign, last first. Where a trigger itself fails half-way (a division by zero in a view), the tables
-are put back row by row and the maps computed anew.
+with the opposite sign, last first. Whether every view has a value is asked once, of the state at the end. Only what no
+query foresees (a number too large for a float) fails in a trigger, half-way: then the tables are put back row by row
+and the maps computed anew.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
 from nestling.calculus.types import Path
+from nestling.database.deep import Address, bag_at, changed, element_of
 from nestling.database.definitions import TableDef
 from nestling.database.rows import Event, Row, Shredder, nested
 from nestling.database.state import UNDEFINED, State
@@ -101,22 +103,20 @@ class Transaction:
             self._insert_all(definition, list(total.positive().items()))
 
     @_all_or_nothing
-    def insert_into(self, table: str, key: Any, path: Path, elements: Iterable[object]) -> None:
+    def insert_into(self, table: str, key: Any, path: Address, elements: Iterable[object]) -> None:
         """Add elements to one inner bag."""
-        definition, label = self._label(table, key, path)
-        self._check_removable(definition)
-        element = definition.levels[path].element
+        definition, level, label = self._bag(table, key, path)
+        element = definition.levels[level].element
         bag = ZBag([(element_value(element, value), 1) for value in elements])
-        self._run(self.shredder(table).elements(path, label, bag))
+        self._run(self.shredder(table).elements(level, label, bag))
 
     @_all_or_nothing
-    def delete_from(self, table: str, key: Any, path: Path, elements: Iterable[object]) -> None:
+    def delete_from(self, table: str, key: Any, path: Address, elements: Iterable[object]) -> None:
         """Remove elements from one inner bag."""
-        definition, label = self._label(table, key, path)
-        self._check_removable(definition)
-        element = definition.levels[path].element
+        definition, level, label = self._bag(table, key, path)
+        element = definition.levels[level].element
         shredder = self.shredder(table)
-        name = ".".join((table, *path))
+        name = ".".join((table, *level))
         for value in elements:
             wanted = element_value(element, value)
             found = self._element(name, label, wanted, element)
@@ -125,6 +125,18 @@ class Transaction:
                 # The last of equal elements takes its bags along.
                 gone += shredder.deletion(found, 1, self.state)[1:]
             self._run(gone)
+
+    @_all_or_nothing
+    def update_in(self, table: str, key: Any, path: Address, set: Mapping[str, Any]) -> None:
+        """Give columns of the element that ``path`` ends with new values; the bags inside it stay as they are."""
+        if not path or isinstance(path[-1], str):
+            raise ChangeError(f"{table} is updated at an element", hint=".at({column: value}).update({...})")
+        definition, level, label = self._bag(table, key, path[:-1])
+        name = ".".join((table, *level))
+        old = element_of(self.state, definition, level, label, path[-1])
+        new = changed(name, definition.levels[level].element, old, set)
+        if new != old:
+            self._run([Event(name, (label, *old), -1), Event(name, (label, *new), 1)])
 
     def _element(self, name: str, label: Label, wanted: Any, element: Any) -> Row:
         for row in self.state.under(name, label):
@@ -248,13 +260,11 @@ class Transaction:
             )
         return flat
 
-    def _label(self, table: str, key: Any, path: Path) -> tuple[TableDef, Label]:
+    def _bag(self, table: str, key: Any, path: Address) -> tuple[TableDef, Path, Label]:
+        """The inner bag of one row that is to be changed."""
         definition = self._table(table)
-        position = definition.labels.get(path)
-        if position is None:
-            raise _no_bag(definition, path)
-        label: Label = self._row_of(definition, key)[position]
-        return definition, label
+        self._check_removable(definition)
+        return definition, *bag_at(self.state, definition, self._row_of(definition, key), path)
 
     def _run(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -299,18 +309,6 @@ class Transaction:
         self.state.rebuild()
         for event in self.events:
             self.state.engine.apply(*event)
-
-
-def _no_bag(table: TableDef, path: Path) -> ChangeError:
-    """Why ``path`` leads to no inner bag of a row."""
-    if path not in table.levels:
-        known = ", ".join(".".join(p) for p in table.levels) or "none"
-        return ChangeError(f"{table.name} has no inner bag {'.'.join(path)!r}", hint=f"inner bags: {known}")
-    outer = next(path[:i] for i in range(1, len(path)) if path[:i] in table.levels)
-    return ChangeError(
-        f"{'.'.join(path)} lies inside elements that have no key",
-        hint=f"replace the element: delete it from {'.'.join(outer)} and insert it changed",
-    )
 
 
 def _shown(key: tuple[Any, ...]) -> str:

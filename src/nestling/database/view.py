@@ -9,6 +9,7 @@ from nestling.calculus.types import Type, show_type
 from nestling.database import export
 from nestling.database.alike import alike
 from nestling.database.change import Change
+from nestling.database.inspect import wrong_maps
 from nestling.errors import NestlingError, QueryError
 from nestling.frontend.schema import python_value
 from nestling.values.bag import ZBag
@@ -97,12 +98,21 @@ class View:
         """The changes since version ``since``; kept from the first call or subscription on."""
         return self._database.changes_of(self.name, since)
 
-    def verify(self) -> None:
-        """Compute the view anew from its tables and compare; raises with the difference."""
+    def verify(self, maps: bool = False) -> None:
+        """Compute the view anew from its tables and compare; raises with the difference.
+
+        With ``maps``, so for every map that is stored for it, by the slow and obvious way.
+        """
         stored, meant = self.bag(), self._database.state.evaluate(self.name)
         if stored != meant and not alike(stored, meant):
             raise NestlingError(
                 f"{self.name} is not what its query says: {meant - stored!r} is missing",
+                hint="this is a bug in Nestling: please report it with the view's text",
+            )
+
+        if maps and (wrong := wrong_maps(self._database.state, self.name)):
+            raise NestlingError(
+                f"{', '.join(wrong)} of {self.name} is not what its query says",
                 hint="this is a bug in Nestling: please report it with the view's text",
             )
 
@@ -111,9 +121,7 @@ class View:
 
         With ``code``, also the generated functions that serve it.
         """
-        from nestling.database.explain import explain
-
-        return explain(self._database.state, self.name, format, code)
+        return self._database.state.explain(self.name, format, code)
 
     def __repr__(self) -> str:
         return f"View({self.name}: {show_type(self.element)})"

@@ -129,6 +129,11 @@ def needed(program: Program, names: list[str]) -> list[str]:
     for trigger in program.triggers.values():
         for statement in trigger_statements(trigger):
             sources.setdefault(statement.target, []).extend(reads(statement))
+        # What passes its changes on need not be looked into.
+        for passed in (action for action in trigger.actions if isinstance(action, Propagate)):
+            for _, adds in passed.events:
+                for add in adds:
+                    sources.setdefault(add.statement.target, []).append(passed.map)
     found = dict.fromkeys(names)
     pending = list(found)
     while pending:
@@ -136,3 +141,11 @@ def needed(program: Program, names: list[str]) -> list[str]:
         found |= new
         pending += new
     return list(found)
+
+
+def maps_of(program: Program, view: str) -> list[str]:
+    """The maps that ``view`` is read from, and those that keep them up to date."""
+    if view not in program.views:
+        return []
+    read = [source for plan in plans(program.views[view]) for s in plan.statements for source in reads(s)]
+    return [source for source in needed(program, list(dict.fromkeys(read))) if source in program.maps]

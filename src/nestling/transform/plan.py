@@ -1,7 +1,8 @@
 """The order in which the steps of a statement are taken.
 
 Law (9): every order that binds what it uses means the same. ``plan`` takes, at each point, the step that promises
-the fewest entries: a test, a look-up by whole key, by a table's declared key, by part of a key, a scan.
+the fewest entries: a test, the rows of a change, a look-up by whole key, by a table's declared key, by part of a key,
+a scan.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from nestling.calculus.build import call, leaves
 from nestling.calculus.terms import Term, Tuple, Var
 from nestling.calculus.traverse import walk
 from nestling.calculus.typing import term_type
+from nestling.program.batches import is_change
 from nestling.program.phrases import Phrases
 from nestling.program.statements import (
     Assign,
@@ -102,6 +104,8 @@ def known_positions(args: tuple[Term, ...], bound: Set[str]) -> tuple[int, ...]:
 def _rank(step: Step, bound: Set[str], keys: Keys) -> float:
     match step:
         case Find(source, args, _, _):
+            if is_change(source):
+                return 1.5  # the small side
             known = known_positions(args, bound)
             if len(known) == len(args):
                 return 2

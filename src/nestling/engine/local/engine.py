@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.engine.local.codegen import bag_function, generate
+from nestling.engine.local.loading import load_cells, load_rows, take_over
 from nestling.engine.local.ranges import ranged
-from nestling.engine.local.storage import Store, identifier, stores
+from nestling.engine.local.storage import identifier, stores
 from nestling.engine.local.terms import namespace
 from nestling.engine.local.where import summed_where
-from nestling.program.flat import Shape
+from nestling.engine.nesting import leaves, shape
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
 from nestling.program.traverse import exact_columns
@@ -72,30 +74,12 @@ class LocalEngine:
 
     def _load_constants(self) -> None:
         """Maps start at their meaning on empty tables: what depends on no row is there from the start."""
-        nothing: dict[str, dict[Row, int]] = {name: {} for name in self.program.tables}
+        nothing: defaultdict[str, dict[Row, int]] = defaultdict(dict)
         for name, decl in self.program.maps.items():
             if decl.role == "watch":
                 continue
-            for key, cell in meaning(decl.query, nothing).items():
-                self._put(self.stores[name], key, cell)
-
-    def _put(self, store: Store, key: Row, cell: tuple[Any, ...]) -> None:
-        if store.is_ordered:
-            group = self.stored[store.name].setdefault(_key(key[:-1]), OrderedMap(store.width - 1))
-            group.add(key[-1], *cell)
-            return
-        if store.is_cell:
-            self.stored[store.name][:] = cell
-            return
-        value = cell[0] if store.width == 1 else list(cell)
-        if not store.slices:
-            self.stored[store.name][_key(key)] = value
-        for known in store.patterns:
-            index = self.names[store.index(known)].setdefault(_key([key[i] for i in known]), {})
-            index[_key([key[i] for i in store.free(known)])] = value
-        for known in store.sorted:
-            keys = self.names[store.order(known)].setdefault(_key([key[i] for i in known]), [])
-            insort(keys, key[store.free(known)[0]])
+            if constants := meaning(decl.query, nothing):
+                self.load_map(name, constants)
 
     def apply(self, table: str, row: Row, times: int) -> None:
         """Add ``row`` to ``table`` ``times`` times, and maintain every map."""
@@ -154,6 +138,10 @@ class LocalEngine:
         rows = self._rows_of[view]()
         return ZBag((self.nested(view, row, plan.element), times) for row, times in rows)
 
+    def texts(self, view: str) -> list[Any]:
+        """The elements of a view of scalars that nothing it is read from waits for."""
+        return [row[0] for row, _ in self._rows_of[view]()]
+
     def find(self, view: str, first: Any) -> ZBag:
         """The rows of ``view`` whose first column is ``first``."""
         self.settle()
@@ -199,7 +187,7 @@ class LocalEngine:
         """The flat rows of the inner bag that ``label`` names; a row may come more than once."""
         if isinstance(label.site, int):
             self.settle()
-            found: Iterable[tuple[Row, int]] = self._bag_of[view, _shape(label)](*_leaves(label.environment))
+            found: Iterable[tuple[Row, int]] = self._bag_of[view, shape(label)](*leaves(label.environment))
             return found
         return self.under(label.site, label).items()
 
@@ -238,19 +226,22 @@ class LocalEngine:
 
     def load_table(self, name: str, rows: Mapping[Row, int]) -> None:
         """Put rows where they belong, without running triggers."""
-        for row, times in rows.items():
-            self.put(name, row, times)
+        load_rows(self.stores[name], rows, self.names)
 
     def load_map(self, name: str, cells: Mapping[Row, tuple[Any, ...]]) -> None:
         """Put the entries of a map where they belong, in place of what it starts with."""
-        store = self.stores[name]
-        if store.is_cell:
-            self.stored[name][:] = [0] * store.width
+        load_cells(self.stores[name], cells, self.names)
+
+    def take(self, name: str, other: LocalEngine, called: str = "") -> None:
+        """Take over a table or map from an engine that is not used any more, where it may be ``called`` otherwise."""
+        there = called or name
+        mine, theirs = self.stores[name], other.stores[there]
+        if not mine.is_table:
+            other.settle()
+        if mine.slices or theirs.slices:
+            self.load_map(name, other.cells(there))
         else:
-            for dictionary in store.dictionaries:
-                self.names[dictionary].clear()
-        for key, cell in cells.items():
-            self._put(store, key, cell)
+            take_over(mine, self.names, theirs, other.names)
 
 
 class _Nesting:
@@ -301,26 +292,3 @@ def _arranged(columns: Row, order: list[int]) -> Row:
 
 def _cell(cell: Any) -> tuple[Any, ...]:
     return tuple(cell) if isinstance(cell, list) else (cell,)
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    """The columns of an environment; a label of a query is its own environment's columns."""
-    if type(value) is tuple:
-        for part in value:
-            yield from _leaves(part)
-    elif isinstance(value, Label) and isinstance(value.site, int):
-        yield from _leaves(value.environment)
-    else:
-        yield value
-
-
-def _shape(label: Label) -> Shape:
-    return int(label.site), tuple(_inner_shapes(label.environment))
-
-
-def _inner_shapes(value: Any) -> Iterator[Shape | None]:
-    if isinstance(value, Label):
-        yield _shape(value) if isinstance(value.site, int) else None
-    elif type(value) is tuple:
-        for part in value:
-            yield from _inner_shapes(part)

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from functools import reduce
 
 from nestling.calculus.build import call, const
+from nestling.calculus.partial import is_total
 from nestling.calculus.terms import Call, Term
 from nestling.calculus.traverse import walk
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
 from nestling.program.flat import Bound
 from nestling.program.traverse import term_vars
-from nestling.transform.lower.conditions import is_total
 
 #: What holds of two sides, and the same seen from the other.
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}

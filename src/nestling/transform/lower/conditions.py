@@ -8,8 +8,8 @@ stands before it says where it is asked.
 
 from __future__ import annotations
 
-from nestling.calculus.functions import FUNCTIONS
-from nestling.calculus.terms import Call, Const, Term, Var
+from nestling.calculus.partial import is_total
+from nestling.calculus.terms import Call, Term, Var
 from nestling.calculus.traverse import walk
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
@@ -52,22 +52,6 @@ def _conjuncts(test: Term) -> list[Term]:
         case Call("and", (left, right)):
             return [*_conjuncts(left), *(_conjuncts(right) if is_total(right) else [test])]
     return [test]
-
-
-def is_total(term: Term) -> bool:
-    """Whether ``term`` has a value whatever its variables are; a division need not, and stays behind its guards."""
-    return not any(isinstance(node, Call) and _may_fail(node) for node in walk(term))
-
-
-#: Functions that have a value unless their second argument is zero.
-_DIVISIONS = ("/", "//", "%", "quotient", "remainder")
-
-
-def _may_fail(node: Call) -> bool:
-    if node.function in _DIVISIONS:
-        divisor = node.args[1]
-        return not (isinstance(divisor, Const) and bool(divisor.value))
-    return FUNCTIONS[node.function].partial
 
 
 def _finds(test: Term) -> bool:

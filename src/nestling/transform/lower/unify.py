@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nestling.calculus.build import call
+from nestling.calculus.partial import is_total
 from nestling.calculus.terms import Call, Const, Term, Var
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
 from nestling.program.flat import Factor, Lift, Monomial, Query, Test
 from nestling.program.traverse import is_safe, substitute, term_vars
-from nestling.transform.lower.conditions import is_total
 from nestling.transform.simplify import simplify_term
 
 

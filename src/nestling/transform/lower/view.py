@@ -15,6 +15,7 @@ from math import prod
 from typing import assert_never
 
 from nestling.calculus.build import conjunction, const, leaves
+from nestling.calculus.partial import is_total
 from nestling.calculus.show import brief
 from nestling.calculus.terms import (
     BagVar,
@@ -63,7 +64,7 @@ from nestling.program.flat import (
     of_first,
 )
 from nestling.program.traverse import factor_vars, is_safe, substitute_term, term_vars
-from nestling.transform.lower.conditions import is_total, summands
+from nestling.transform.lower.conditions import summands
 from nestling.transform.lower.keyed import measured, place_of, place_pattern, powers_of, within
 from nestling.transform.lower.polynomial import expanded
 from nestling.transform.lower.unify import unify

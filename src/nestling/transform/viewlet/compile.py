@@ -9,7 +9,7 @@ where it matters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -46,6 +46,7 @@ from nestling.program.statements import (
     Total,
     Where,
 )
+from nestling.program.steps import binds
 from nestling.program.traverse import (
     Parts,
     in_order,
@@ -172,9 +173,7 @@ class Compiler:
         """The statements by which ``monomial`` of ``target`` follows its tables and its nested maps."""
         monomial = apart(monomial, (), self.names)
         for table in dict.fromkeys(f.name for f in monomial.factors if isinstance(f, Atom)):
-            decl, times = self.tables[table], TIMES
-            for delta in row_deltas(monomial, decl, times, self.tables):
-                statement = self.statement(target, delta, (*decl.columns, times), (), "aux")
+            for statement in self.row_statements(target, monomial, self.tables[table]):
                 if not adds_zero(statement):
                     self.rows.setdefault(table, []).append(statement)
         nested = [f for f in monomial.factors if isinstance(f, Lift | Pointwise)]
@@ -183,6 +182,11 @@ class Compiler:
             by_map.setdefault(self.nested_map(factor).name, []).append(factor)
         for name, factors in by_map.items():
             self.follow(target, monomial, name, factors)
+
+    def row_statements(self, target: str, monomial: Monomial, table: TableDecl) -> Iterator[Statement]:
+        """What a row of ``table`` adds to ``monomial`` of ``target``."""
+        for delta in row_deltas(monomial, table, TIMES, self.tables):
+            yield self.statement(target, delta, (*table.columns, TIMES), (), "aux")
 
     def follow(self, target: str, monomial: Monomial, name: str, factors: list[Lift | Pointwise]) -> None:
         """What a change of map ``name`` adds to ``monomial``, which reads it in ``factors``."""
@@ -279,8 +283,7 @@ class Compiler:
         The first ``arity`` of its keys are the target's; those behind are used by the steps ``before``.
         """
         found = self.loop_nest(monomial, given, before, role, not target)
-        columns = {name: decl.columns for name, decl in (self.tables | self.maps).items()}
-        return renamed(replace(found, target=target, keys=found.keys[:arity]), given, columns)
+        return renamed(replace(found, target=target, keys=found.keys[:arity]), given, self.columns())
 
     def loop_nest(
         self, monomial: Monomial, given: Sequence[Var], before: Sequence[Step], role: str, is_read: bool
@@ -288,7 +291,7 @@ class Compiler:
         """``monomial`` solved from ``given``, under the names it has."""
         monomial = without_implied(monomial, self.tables)
         known = frozenset(var.name for var in given)
-        bound = known | frozenset(s.var.name for s in before if isinstance(s, Both | Combine))
+        bound = known | frozenset(var.name for step in before for var in binds(step))
         moving = frozenset(s.var.name for s in before if isinstance(s, Both))
         pieces = split(monomial, bound, self.tables, self.storing, moving)
         steps, weights = list(before), list(pieces.weights)
@@ -311,6 +314,10 @@ class Compiler:
         except Unplannable as error:
             raise CannotCompile(str(error), CannotCompile.UNBOUND) from error
         return Statement("", monomial.keys, tuple(weights), ordered)
+
+    def columns(self) -> dict[str, Sequence[Var]]:
+        """What the columns of every source are called."""
+        return {name: decl.columns for name, decl in (self.tables | self.maps).items()}
 
     def solved(self, factor: Factor, is_read: bool) -> tuple[list[Step], Var | None]:
         """The steps that solve ``factor``, and the multiplicity it contributes."""

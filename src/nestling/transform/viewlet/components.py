@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from nestling.calculus.build import call, const
+from nestling.calculus.partial import is_total
 from nestling.calculus.terms import Call, Const, Term, Var
 from nestling.calculus.traverse import walk
 from nestling.calculus.types import INT, Scalar
@@ -25,7 +26,6 @@ from nestling.program.statements import TableDecl
 from nestling.program.traverse import factor_terms, factor_vars, term_vars
 from nestling.transform.cost.statistics import Statistics
 from nestling.transform.lower.bounds import bound_of, one_range
-from nestling.transform.lower.conditions import is_total
 from nestling.transform.viewlet.signs import is_exact
 from nestling.transform.viewlet.storing import Storing
 

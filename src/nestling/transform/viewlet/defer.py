@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from nestling.calculus.partial import is_total
 from nestling.calculus.terms import Term
 from nestling.program.statements import Add, Program, Propagate, Statement, Write
 from nestling.program.steps import plans, reads, uses
-from nestling.transform.lower.conditions import is_total
 
 
 def deferred(program: Program, patient: Collection[str]) -> frozenset[str]:

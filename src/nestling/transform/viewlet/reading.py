@@ -48,15 +48,17 @@ def compile_views(
     views: Mapping[str, FlatView],
     watched: Mapping[str, Query] | None = None,
     store: Mapping[str, Store | Storing] | None = None,
+    kind: type[Compiler] = Compiler,
 ) -> Program:
     """The program that maintains ``views`` over ``tables``, and logs what changes in the ``watched`` queries.
 
     Equal maps are stored once. ``store`` has the materialisation knob of views that do not leave it at ``"auto"``.
+    ``kind`` is how deltas are derived: by rows, unless another is given.
     """
     wanted: dict[Identity, tuple[Weights, ...]] = {}
     of_rows = frozenset(column.name for table in tables.values() for column in table.columns) | {"times"}
     for _ in range(ROUNDS):
-        compiler = Compiler(dict(tables), wanted, names=Names(of_rows))
+        compiler = kind(dict(tables), wanted, names=Names(of_rows))
         plans = {
             name: _Reading(compiler, storing((store or {}).get(name, "auto"), view)).view(name, view)
             for name, view in views.items()

@@ -1,0 +1,56 @@
+"""Maps brought up to date with the rows that are there, set at a time.
+
+Law (8): afterwards they are what the triggers would have made of the same rows, in whatever order these came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from nestling.engine.local.engine import LocalEngine
+from nestling.program.flat import Query
+from nestling.program.statements import MapDecl, Order, Program
+from nestling.program.traverse import canonical
+from nestling.transform.viewlet import fill
+
+
+def filled(program: Program, old: LocalEngine, keep: bool = True) -> LocalEngine:
+    """``program`` over the tables of ``old``, which is not used any more; maps that stay keep their contents."""
+    engine = LocalEngine(program)
+    for name in program.tables.keys() & old.program.tables.keys():
+        engine.take(name, old)
+    kept = {identity(decl): name for name, decl in old.program.maps.items() if keep and decl.role != "watch"}
+    missing = []
+    for name, decl in program.maps.items():
+        if decl.role == "watch":
+            continue
+        if (called := kept.get(identity(decl))) is not None:
+            engine.take(name, old, called)
+        else:
+            missing.append(name)
+    fill_maps(engine, missing)
+    return engine
+
+
+def fill_maps(engine: LocalEngine, names: Iterable[str]) -> None:
+    """Compute some maps of ``engine`` from its tables and its other maps."""
+    missing = list(names)
+    if not missing or not any(engine.stored[table] for table in engine.program.tables):
+        return  # without rows, a map is what it starts with
+    program = fill(engine.program, missing)
+    loader = LocalEngine(program)
+    for name in (*program.tables, *program.maps):
+        if name in engine.stored and name not in missing:
+            loader.take(name, engine)
+        elif name in program.maps:
+            loader.load_map(name, {})
+    for name in program.tables:
+        if name not in engine.stored:
+            loader.apply(name, (), 1)
+    for name in missing:
+        engine.take(name, loader)
+
+
+def identity(decl: MapDecl) -> tuple[Query, Order, bool]:
+    """What tells a map from every other, however it is called."""
+    return (canonical(decl.query), decl.order, decl.role in ("lift", "count"))

@@ -1,0 +1,52 @@
+"""What is stored for a view: how much, and whether it is right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nestling.database.alike import alike
+from nestling.database.explain.sizes import entries, rough_bytes
+from nestling.database.state import State, guard_of
+from nestling.program.meaning import meaning
+from nestling.program.steps import maps_of, trigger_statements
+from nestling.values.bag import ZBag
+
+
+def stats(state: State, name: str) -> dict[str, Any]:
+    """Sizes of a view and of the maps that serve it, and how many statements keep these.
+
+    ``waiting`` counts the changes that a lazy view had not seen, ``postponed`` has the maps of a hybrid view whose
+    changes are passed on when it is read; a view without a value has no ``rows``.
+    """
+    waiting = state.lazy[name].waiting if name in state.lazy else 0
+    engine = state.engine_of(name)
+    maps = maps_of(engine.program, name)
+    statements = {
+        table: count
+        for table, trigger in engine.program.triggers.items()
+        if (count := sum(s.target in maps for s in trigger_statements(trigger)))
+    }
+    return {
+        "rows": None if state.absent(name) else state.read(name).total,
+        "maps": {source: entries(engine, source) for source in maps},
+        "bytes": sum(rough_bytes(engine, source, engine.stores[source].patterns) for source in maps),
+        "statements": statements,
+        "waiting": waiting,
+        "postponed": [source for source in maps if source in engine.program.deferred],
+        "evaluated_on_read": state.reasons.get(name, ""),
+    }
+
+
+def wrong_maps(state: State, name: str) -> list[str]:
+    """The maps that serve a view and are not what their queries say; none if all is well."""
+    engine = state.engine_of(name)
+    tables = {table: engine.table(table) for table in engine.program.tables}
+    served = (source for view in (name, guard_of(name)) for source in maps_of(engine.program, view))
+    return [
+        source
+        for source in dict.fromkeys(served)
+        if not alike(
+            ZBag.of(*engine.cells(source).items()),
+            ZBag.of(*meaning(engine.program.maps[source].query, tables).items()),
+        )
+    ]

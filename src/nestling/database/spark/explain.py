@@ -1,0 +1,69 @@
+"""How a view is kept on Spark: its maps, and for every statement what it scans, prunes and broadcasts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from nestling.calculus.types import show_type
+from nestling.engine.spark.statements import is_linear
+from nestling.program.batches import is_change
+from nestling.program.show import show_query, show_statement
+from nestling.program.statements import Find, Measure, Propagate, Range, Statement, Trigger
+from nestling.program.steps import needed, plans, reads, trigger_statements
+
+if TYPE_CHECKING:
+    from nestling.database.spark.state import SparkState
+
+
+def explain(state: SparkState, view: str) -> str:
+    """A report in plain text."""
+    return "\n".join(_lines(state, view)) + "\n"
+
+
+def _lines(state: SparkState, view: str) -> Iterator[str]:
+    program = state.running.program
+    plan = program.views[view]
+    read = [s for p in plans(plan) for statement in p.statements for s in reads(statement)]
+    sources = [name for name in needed(program, read) if not is_change(name)]
+    yield f"{view}: Bag({show_type(plan.element)}), kept on Spark"
+    yield ""
+    yield "Stored"
+    for name in sources:
+        rows = state.running.now.stored[name].rows
+        decl = program.maps.get(name)
+        what = f"{show_query(decl.query)}  ({decl.why})" if decl is not None else "a table"
+        yield f"  {name}: {rows} rows; {what}"
+    for table, trigger in program.triggers.items():
+        statements = [s for s in trigger_statements(trigger) if s.target in sources]
+        if statements:
+            yield ""
+            yield f"A batch of {table}, at least {_jobs(trigger, set(sources))} queries"
+            for statement in statements:
+                yield f"  {show_statement(statement)}"
+                yield from (f"    {line}" for line in access(statement))
+    yield ""
+    yield "Reading"
+    for statement in plan.rows.statements:
+        yield f"  {show_statement(statement)}"
+        yield from (f"    {line}" for line in access(statement))
+
+
+def _jobs(trigger: Trigger, sources: set[str]) -> int:
+    passed = [a for a in trigger.actions if isinstance(a, Propagate) and a.map in sources]
+    return 1 + 2 * len(passed)
+
+
+def access(statement: Statement) -> Iterator[str]:
+    """What each source costs: Spark has no index, so what is not the change is scanned."""
+    for number, step in enumerate(statement.steps):
+        match step:
+            case Find(source) if is_change(source):
+                yield f"{source}: the change, broadcast"
+            case Find(source, _, known, _):
+                how = "scanned, met by what was found before" if number else "scanned"
+                how = f"{how} on column {', '.join(map(str, known))}" if known else f"{how}, every row"
+                how += ", pruned to few keys by their statistics" * (0 in known and number > 0)
+                yield f"{source}: {how}{'' if is_linear(statement, step) else '; summed by key first'}"
+            case Range(source) | Measure(_, _, source):
+                yield f"{source}: scanned; summed for the groups that are touched"

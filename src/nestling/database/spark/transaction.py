@@ -1,0 +1,94 @@
+"""Transactions on Spark: what a change will look at is fetched before it, in a few queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from nestling.database.definitions import TableDef
+from nestling.database.rows import Event, Row
+from nestling.database.spark.buffer import Buffer, labels_in
+from nestling.database.transaction import Transaction
+from nestling.frontend.schema import row_value
+from nestling.values.bag import ZBag
+
+if TYPE_CHECKING:
+    from nestling.database.spark.state import SparkState
+
+
+class SparkTransaction(Transaction):
+    """All or nothing: checked row by row as embedded, and run as one batch when it is committed."""
+
+    state: SparkState
+
+    @property
+    def buffer(self) -> Buffer:
+        return self.state.buffer
+
+    def insert(self, table: str, rows: Iterable[object]) -> None:
+        definition = self._table(table)
+        values = [row_value(definition.record, row) for row in rows]
+        self._look_at(definition, values)
+        super().insert(table, values)
+
+    def delete(
+        self,
+        table: str,
+        rows: Iterable[object] = (),
+        *,
+        where: Callable[[Any], bool] | None = None,
+        key: Any = None,
+    ) -> None:
+        definition = self._table(table)
+        values = [row_value(definition.record, row) for row in rows]
+        self._look_at(definition, values, deep=True)
+        super().delete(table, values, where=where, key=key)
+
+    def apply(self, changes: Mapping[str, Mapping[Any, int] | ZBag]) -> None:
+        for table, change in changes.items():
+            definition = self._table(table)
+            values = [row_value(definition.record, row) for row, _ in change.items()]
+            self._look_at(definition, values, deep=True)
+        super().apply(changes)
+
+    def rollback(self, done: int = 0) -> None:
+        while len(self.events) > done:
+            table, row, times = self.events.pop()
+            self.buffer.apply(table, row, -times)
+
+    def _run_batch(self, table: str, events: Sequence[Event]) -> None:
+        self._run(events)
+
+    def _apply(self, event: Event) -> None:
+        self.buffer.apply(*event)
+
+    def _look_at(self, table: TableDef, values: list[Row], deep: bool = False) -> None:
+        """Fetch the rows that stand for ``values``, those they refer to, and ``deep`` what is inside them."""
+        if not values:
+            return
+        for names, parent in table.references:
+            places = self.state.tables[parent].declarations[parent].key
+            columns = [table.record.names.index(name) for name in names]
+            self.buffer.fetch(parent, places, [_flat(value[i] for i in columns) for value in values])
+        flat = table.declarations[table.name]
+        if table.key:
+            keys = [_flat(value[i] for i in table.key_positions) for value in values]
+            self.buffer.fetch(table.name, flat.key, keys)
+            if deep:
+                rows = (self.buffer.by_key(table.name, key) for key in keys)
+                self._look_under(row for row in rows if row is not None)
+        elif not table.levels:
+            self.buffer.fetch(table.name, tuple(range(len(flat.columns))), map(_flat, values))
+
+    def _look_under(self, rows: Iterable[Row]) -> None:
+        for dictionary, labels in labels_in(rows).items():
+            self.buffer.fetch(dictionary, (0,), [(label,) for label in labels])
+            self._look_under(row for label in labels for row in self.buffer.under(dictionary, label))
+
+
+def _flat(value: Iterable[Any]) -> Row:
+    """The columns of a value: records are laid out."""
+    columns: list[Any] = []
+    for part in value:
+        columns += _flat(part) if type(part) is tuple else (part,)
+    return tuple(columns)

@@ -1,0 +1,1 @@
+"""The engine on Spark: trigger programs for batches as SQL over log-structured tables."""

@@ -1,0 +1,85 @@
+"""What the tables and maps of a program look like as relations: keys ``k0, k1, …`` and measures ``m0, m1, …``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from nestling.calculus.types import INT, Scalar, Type
+from nestling.calculus.typing import term_type
+from nestling.engine.spark.types import sql_type
+from nestling.program.flat import Query
+from nestling.program.statements import MapDecl, Program, TableDecl
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One relation."""
+
+    keys: tuple[Type, ...]
+    measures: tuple[Scalar, ...] = (INT,)
+    #: A count of zero means that there is nothing, whatever a sum of floats says.
+    positive: bool = True
+    #: Every row is there once.
+    keyed: bool = False
+
+    @cached_property
+    def columns(self) -> list[tuple[str, Type]]:
+        return [(f"k{i}", t) for i, t in enumerate(self.keys)] + [
+            (f"m{i}", t) for i, t in enumerate(self.measures)
+        ]
+
+    @cached_property
+    def sql(self) -> list[tuple[str, str]]:
+        return [(name, sql_type(type_)) for name, type_ in self.columns]
+
+    @cached_property
+    def key_names(self) -> list[str]:
+        return [f"k{i}" for i in range(len(self.keys))]
+
+    @cached_property
+    def names(self) -> list[str]:
+        return [name for name, _ in self.columns]
+
+    @property
+    def there(self) -> str:
+        """Whether summed measures ``m0, m1, …`` are an entry."""
+        if self.positive:
+            return "m0 <> 0"
+        return " OR ".join(f"m{i} <> 0" for i in range(len(self.measures)))
+
+
+def layouts(program: Program) -> dict[str, Layout]:
+    """The relations of all tables and maps."""
+    found = {name: table_layout(decl) for name, decl in program.tables.items()}
+    return found | {name: map_layout(decl) for name, decl in program.maps.items()}
+
+
+def table_layout(table: TableDecl) -> Layout:
+    return Layout(tuple(column.type for column in table.columns), keyed=bool(table.key))
+
+
+def map_layout(decl: MapDecl) -> Layout:
+    keys = tuple(_of_keys(decl.query, i) for i in range(len(decl.columns)))
+    measures = tuple(_of_weights(decl.query, i) for i in range(decl.width))
+    return Layout(keys, measures, decl.positive)
+
+
+def _of_keys(query: Query, i: int) -> Type:
+    """The type of a key; it may be null if it may in some monomial."""
+    types = [term_type(monomial.keys[i]) for monomial in query.monomials]
+    return joined_type(types) if types else query.keys[i].type
+
+
+def _of_weights(query: Query, i: int) -> Scalar:
+    joined = joined_type([term_type(monomial.weights[i]) for monomial in query.monomials] or [INT])
+    return Scalar(joined.name) if isinstance(joined, Scalar) else INT
+
+
+def joined_type(types: list[Type]) -> Type:
+    """The type that holds the values of all."""
+    scalars = [type_ for type_ in types if isinstance(type_, Scalar)]
+    if len(scalars) < len(types):
+        return types[0]
+    name = next((n for n in ("float", "decimal") if any(s.name == n for s in scalars)), scalars[0].name)
+    return Scalar(name, any(s.nullable for s in scalars))

@@ -1,0 +1,268 @@
+"""A running program on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from typing import Any
+
+from nestling.calculus.types import Type
+from nestling.engine.nesting import leaves, nested, shape
+from nestling.engine.protocol import Batch, Row, consolidated, inner_first
+from nestling.engine.spark.batch import arrow, difference, restricted, run_batch
+from nestling.engine.spark.columns import layouts
+from nestling.engine.spark.durable import Durable
+from nestling.engine.spark.frames import frame
+from nestling.engine.spark.plans import plan_layout, plan_sql
+from nestling.engine.spark.refuse import check_program
+from nestling.engine.spark.relations import joins_text, nothing, summed
+from nestling.engine.spark.session import own_session, python_errors
+from nestling.engine.spark.state import Moment, Stored, register, register_frame
+from nestling.engine.spark.statements import Given
+from nestling.engine.spark.types import arrow_table, values
+from nestling.program.meaning import meaning
+from nestling.program.statements import Plan, Program
+from nestling.program.steps import needed
+from nestling.storage.lake import Lake
+from nestling.values.bag import ZBag
+from nestling.values.label import Label
+
+
+class SparkEngine:
+    """Runs a program for batches over relations of its own.
+
+    Law (17): after the same batches it has the tables, maps and answers of the reference engine.
+    """
+
+    def __init__(
+        self, program: Program, spark: Any, lake: Lake | None = None, keys: Mapping[str, str] | None = None
+    ) -> None:
+        self.program = program
+        self.session = own_session(spark)
+        self.layouts = layouts(program)
+        self.check()
+        self.durable = Durable(lake, self.session, self.layouts, keys or {}) if lake is not None else None
+        stored = {} if self.durable is None else self.durable.load()
+        self.now = self._empty()
+        self.now.stored |= stored
+        missing = {name for name in program.maps if name not in stored}
+        if self.durable is not None and missing:
+            self._build(missing)
+
+    def check(self) -> None:
+        """Refuse what Spark does not do: every statement is written once, over empty tables."""
+        check_program(self.program, self.layouts)
+
+    def _empty(self) -> Moment:
+        """Maps at their meaning on empty tables: what depends on no row is there from the start."""
+        moment = Moment(self.session, self.layouts, {name: Stored() for name in self.layouts})
+        nothing: dict[str, dict[Row, int]] = {name: {} for name in self.program.tables}
+        for name, decl in self.program.maps.items():
+            cells = {} if decl.role == "watch" else meaning(decl.query, nothing)
+            moment.add(name, self._table(name, ((*key, *cell) for key, cell in cells.items())))
+        return moment
+
+    def _build(self, maps: Set[str]) -> None:
+        """Compute ``maps`` from the tables."""
+        scratch = self._computed(self.now, maps)
+        self.now.stored |= {name: scratch.stored[name] for name in maps}
+
+    def _computed(self, moment: Moment, maps: Set[str]) -> Moment:
+        """``maps`` of the tables of ``moment``, in bulk: each table is one change that comes to empty ones."""
+        scratch = self._empty()
+        kept = set(needed(self.program, sorted(maps)))
+        sink = self.durable.write if self.durable is not None else None
+        for name in inner_first(self.program):
+            if moment.stored[name].rows:
+                rows = self.session.sql(summed(moment.raw(name), self.layouts[name]))
+                part = register_frame(rows, moment.stored[name].rows)
+                run_batch(scratch, restricted(self.program.triggers[name], kept), part, sink)
+        return scratch
+
+    def _table(self, name: str, rows: Iterable[Row]) -> Any:
+        return arrow_table(self.layouts[name].columns, rows)
+
+    # -- changes
+
+    def apply_batch(self, changes: Batch, note: Mapping[str, Any] | None = None) -> None:
+        """Add rows to tables, and bring every map up to date: all of it, or nothing."""
+        tables = {
+            name: self._table(name, ((*row, n) for row, n in consolidated(rows).items()))
+            for name, rows in changes.items()
+        }
+        self.apply(tables, note)
+
+    def apply(self, changes: Mapping[str, Any], note: Mapping[str, Any] | None = None) -> None:
+        """The same, of Arrow tables that have each row once; ``note`` is stored with it."""
+        try:
+            moment = self._run(changes)
+        except ArithmeticError:
+            # A state in between had no value; what the rows come to may have one.
+            moment = self._recomputed(changes)
+        if self.durable is not None:
+            self.durable.append(note or {}, moment)
+        self.now.drop_views(moment)
+        self.now = moment
+
+    def tidy(self) -> None:
+        """Move changes from the log to files, and sum files, where enough have gathered."""
+        if self.durable is not None and self.durable.is_due(self.now):
+            self.now = self.durable.tidy(self.now)
+
+    def _run(self, changes: Mapping[str, Any]) -> Moment:
+        moment = self.now.next()
+        try:
+            for name in inner_first(self.program):
+                if name in changes and changes[name].num_rows:
+                    run_batch(moment, self.program.triggers[name], changes[name])
+        except BaseException:
+            moment.drop_views(self.now)
+            raise
+        return moment
+
+    def _recomputed(self, changes: Mapping[str, Any]) -> Moment:
+        """The moment after ``changes``, its maps by what they differ from those of the tables as they come to be."""
+        moment = self.now.next()
+        for name, rows in changes.items():
+            moment.add(name, rows)
+        scratch = self._computed(moment, set(self.program.maps))
+        for name in self.program.maps:
+            new, old = scratch.raw(name), moment.raw(name)
+            layout = self.layouts[name]
+            negated = ", ".join([*layout.key_names, *(f"-m{i} AS m{i}" for i in range(len(layout.measures)))])
+            moment.add(
+                name, arrow(moment, difference(f"{new} UNION ALL SELECT {negated} FROM ({old})", layout))
+            )
+        return moment
+
+    def load(self, changes: Mapping[str, Any], note: Mapping[str, Any] | None = None) -> None:
+        """Add many rows: DataFrames in the columns of the tables, each row once."""
+        assert self.durable is not None
+        moment = self.now.next()
+        for name in inner_first(self.program):
+            if name in changes:
+                changes[name].createOrReplaceTempView("nestling_loaded")
+                part = self.durable.write(
+                    name, f"SELECT {', '.join(self.layouts[name].names)} FROM nestling_loaded"
+                )
+                run_batch(moment, self.program.triggers[name], part, self.durable.write)
+        self.durable.note = note or {}
+        self.now = self.durable.tidy(moment)
+
+    # -- reading
+
+    def arrow(self, text: str) -> Any:
+        """The rows of a query, here."""
+        with python_errors():
+            return self.session.sql(text).toArrow()
+
+    def _entries(self, name: str) -> Iterable[Row]:
+        layout = self.layouts[name]
+        table = self.arrow(summed(self.now.raw(name), layout))
+        return values([type_ for _, type_ in layout.columns], table)
+
+    def table(self, name: str) -> dict[Row, int]:
+        return {row[:-1]: row[-1] for row in self._entries(name)}
+
+    def cells(self, name: str) -> dict[Row, tuple[Any, ...]]:
+        width = len(self.layouts[name].keys)
+        return {row[:width]: row[width:] for row in self._entries(name)}
+
+    def read(self, view: str) -> ZBag:
+        plan = self.program.views[view]
+        return ZBag(self._nested(view, self.rows(plan.rows), plan.element))
+
+    def frame(self, view: str) -> Any:
+        """A view as a DataFrame, inner bags as arrays."""
+        return frame(self.program, self.now, view)
+
+    def flat_frame(self, view: str) -> Any:
+        """The flat rows of a view as a DataFrame: ``k0, k1, …``, inner bags as labels, and ``m0``, how often."""
+        plan = self.program.views[view].rows
+        layout = plan_layout(plan)
+        return self.session.sql(plan_sql(plan, layout, self.now, None) or nothing(layout))
+
+    def nested_table(self, name: str, element: Type) -> ZBag:
+        """The rows of a table, their inner bags in them."""
+        return ZBag(self._nested("", list(self.table(name).items()), element))
+
+    def find(self, view: str, first: Any) -> ZBag:
+        plan = self.program.views[view]
+        if plan.lookup is None:
+            raise LookupError(f"{view} has no first column to look up")
+        return ZBag(self._nested(view, self.rows(plan.lookup, [(first,)]), plan.element))
+
+    def rows(self, plan: Plan, given: Sequence[Row] | None = None) -> list[tuple[Row, int]]:
+        """The flat rows of a plan, for the parameters ``given``; with the parameters in front if it skips them."""
+        if not plan.statements:
+            return []
+        start = None
+        if plan.params and given is not None:
+            columns = [(f"k{i}", param.type) for i, param in enumerate(plan.params)]
+            start = Given(register(self.session, arrow_table(columns, given)).view, plan.params)
+        layout = plan_layout(plan)
+        text = plan_sql(plan, layout, self.now, start)
+        if text is None:
+            return []
+        found = values([type_ for _, type_ in layout.columns], self.arrow(text))
+        if start is not None:
+            self.session.catalog.dropTempView(start.relation)
+        return [(row[:-1], row[-1]) for row in found]
+
+    def _nested(self, view: str, rows: Sequence[tuple[Row, int]], element: Type) -> list[tuple[Any, int]]:
+        """Flat rows as nested values: all bags of a level are read at once."""
+        wanted: dict[Label, Type] = {}
+        for row, _ in rows:
+            nested(iter(row), element, _note(wanted))
+        bags = self._bags(view, wanted)
+        return [(nested(iter(row), element, lambda label, _: bags[label]), n) for row, n in rows]
+
+    def _bags(self, view: str, wanted: Mapping[Label, Type]) -> dict[Label, ZBag]:
+        found: dict[Label, ZBag] = {}
+        groups: dict[Any, list[Label]] = {}
+        for label in wanted:
+            kind = shape(label) if isinstance(label.site, int) else label.site
+            groups.setdefault(kind, []).append(label)
+        for kind, labels in groups.items():
+            under = self.under(kind, labels) if isinstance(kind, str) else self._defined(view, kind, labels)
+            for element in {wanted[label] for label in labels}:
+                rows = [(label, row, n) for label, row, n in under if wanted[label] == element]
+                inner = self._nested(view, [(row, n) for _, row, n in rows], element)
+                pairs: dict[Label, list[tuple[Any, int]]] = {}
+                for (label, _, _), pair in zip(rows, inner, strict=True):
+                    pairs.setdefault(label, []).append(pair)
+                found |= {label: ZBag(pairs.get(label, ())) for label in labels if wanted[label] == element}
+        return found
+
+    def _defined(self, view: str, kind: Any, labels: Sequence[Label]) -> list[tuple[Label, Row, int]]:
+        plan = self.program.views[view].definitions[kind]
+        by_params = {tuple(leaves(label.environment)): label for label in labels}
+        width = plan.skipped
+        if not plan.params:
+            return [(label, row, n) for label in labels for row, n in self.rows(plan)]
+        found = self.rows(plan, list(by_params))
+        return [(by_params[row[:width]], row[width:], n) for row, n in found]
+
+    def under(self, dictionary: str, labels: Sequence[Label]) -> list[tuple[Label, Row, int]]:
+        """The rows of inner bags of a table, each behind its label."""
+        return [
+            (row[0], row[1:-1], row[-1]) for row in self.matching(dictionary, (0,), [(v,) for v in labels])
+        ]
+
+    def matching(self, name: str, positions: Sequence[int], keys: Sequence[Row]) -> list[Row]:
+        """The entries of a source that have one of ``keys`` at ``positions``, measures last."""
+        layout = self.layouts[name]
+        columns = [(f"g{i}", layout.keys[p]) for i, p in enumerate(positions)]
+        part = register(self.session, arrow_table(columns, keys))
+        on = " AND ".join(joins_text(f"a.k{p}", f"d.g{i}", layout.keys[p]) for i, p in enumerate(positions))
+        rows = f"SELECT /*+ BROADCAST(d) */ a.* FROM ({self.now.raw(name)}) a LEFT SEMI JOIN {part.view} d ON {on}"
+        found = values([type_ for _, type_ in layout.columns], self.arrow(summed(rows, layout)))
+        self.session.catalog.dropTempView(part.view)
+        return found
+
+
+def _note(wanted: dict[Label, Type]) -> Callable[[Label, Type], ZBag]:
+    def note(label: Label, type_: Type) -> ZBag:
+        wanted[label] = type_
+        return ZBag()
+
+    return note

@@ -1,0 +1,181 @@
+"""Scalar functions as Spark SQL, each with Python's meaning.
+
+A strict function of a null is null in both worlds. Where they differ, the difference is written out: ``//`` and ``%``
+round down, NaN is equal to nothing and less than nothing, ``strip`` takes all white space, a date plus a span counts
+whole days.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nestling.calculus.types import Scalar
+from nestling.engine.spark.types import sql_type
+
+#: Division of decimals has 28 significant digits in Python and a fixed scale in Spark.
+REFUSED = frozenset((name, "decimal") for name in ("/", "//", "%"))
+
+#: What ``str.strip`` takes away.
+WHITE = "".join(
+    f"\\u{code:04x}"
+    for code in (
+        *range(0x9, 0xE), *range(0x1C, 0x21), 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029,
+        0x202F, 0x205F, 0x3000,
+    )
+)  # fmt: skip
+DAY = 86_400_000_000
+
+_PLAIN = {
+    "not": "(NOT {0})", "is_null": "({0} IS NULL)", "coalesce": "coalesce({0}, {1})", "nullable": "{0}",
+    "lower": "lower({0})", "upper": "upper({0})", "strip": f"trim(BOTH '{WHITE}' FROM {{0}})",
+    "length": "CAST(length({0}) AS BIGINT)", "contains": "contains({0}, {1})",
+    "starts_with": "startswith({0}, {1})", "ends_with": "endswith({0}, {1})",
+    "hour": "CAST(hour({0}) AS BIGINT)", "minute": "CAST(minute({0}) AS BIGINT)",
+    "second": "CAST(second({0}) AS BIGINT)", "year": "CAST(year({0}) AS BIGINT)",
+    "month": "CAST(month({0}) AS BIGINT)", "day": "CAST(day({0}) AS BIGINT)",
+    "weekday": "CAST(weekday({0}) AS BIGINT)", "to_date": "CAST({0} AS DATE)",
+    "to_float": "CAST({0} AS DOUBLE)", "to_int": "CAST({0} AS BIGINT)", "neg": "(-({0}))", "abs": "abs({0})",
+    "replace": (
+        "CASE WHEN {1} = '' THEN concat({2}, array_join(transform(filter(split({0}, ''), c -> c <> ''),"
+        " c -> concat(c, {2})), '')) ELSE replace({0}, {1}, {2}) END"
+    ),
+}  # fmt: skip
+
+_COMPARED = ("==", "!=", "=", "<", "<=", ">", ">=")
+
+
+def call_sql(name: str, args: list[str], types: Sequence[Scalar], result: Scalar, lazy: bool) -> str:
+    """``name`` of ``args`` of these types; ``lazy``: the second is looked at only if the first leaves it open."""
+    if name in ("and", "or"):
+        return _logical(name, args, lazy)
+    if name == "if":
+        test, then, otherwise = args
+        branches = [_as(then, types[1], result), _as(otherwise, types[2], result)]
+        return f"CASE WHEN {test} THEN {branches[0]} ELSE {branches[1]} END"
+    if name == "coalesce":
+        args = [_as(arg, type_, result) for arg, type_ in zip(args, types, strict=True)]
+    if name == "to_str":
+        return _to_str(args[0], types[0])
+    if name in _COMPARED:
+        return _compared(name, args[0], args[1], types)
+    if name in ("+", "-", "*", "/", "//", "%"):
+        return _arithmetic(name, args[0], args[1], types, result)
+    return _PLAIN[name].format(*args)
+
+
+def _logical(name: str, args: list[str], lazy: bool) -> str:
+    left, right = args
+    if not lazy:
+        return f"({left} {name.upper()} {right})"
+    if name == "and":
+        return f"CASE WHEN coalesce({left}, true) THEN ({left} AND {right}) ELSE false END"
+    return f"CASE WHEN coalesce({left}, false) THEN true ELSE ({left} OR {right}) END"
+
+
+def _as(text: str, type_: Scalar, wanted: Scalar) -> str:
+    return text if type_.name == wanted.name else f"CAST({text} AS {sql_type(wanted)})"
+
+
+def _to_str(text: str, type_: Scalar) -> str:
+    if type_.name == "bool":
+        return f"CASE {text} WHEN true THEN 'True' WHEN false THEN 'False' END"
+    return f"CAST({text} AS STRING)"
+
+
+def _compared(name: str, left: str, right: str, types: Sequence[Scalar]) -> str:
+    a, b = types
+    exact = {a.name, b.name} == {"int", "decimal"}
+    if exact:
+        left, right = (
+            f"CAST({t} AS DECIMAL(37,18))" if s.name == "int" else t for t, s in ((left, a), (right, b))
+        )
+    total = name in ("==", "!=")
+    operator = {"==": "<=>" if a.nullable and b.nullable else "=", "!=": "="}.get(name, name)
+    if name == "!=" and a.nullable and b.nullable:
+        operator = "<=>"
+    text = f"({left} {operator} {right})"
+    if "float" in (a.name, b.name):
+        numbers = " AND ".join(f"NOT isnan({t})" for t, s in ((left, a), (right, b)) if s.name == "float")
+        text = f"({text} AND {numbers})"
+    if total and (a.nullable or b.nullable) and operator == "=":
+        text = f"coalesce({text}, false)"
+    return f"(NOT {text})" if name == "!=" else text
+
+
+def _arithmetic(name: str, left: str, right: str, types: Sequence[Scalar], result: Scalar) -> str:
+    a, b = types
+    if "timedelta" in (a.name, b.name) or a.name in ("date", "datetime"):
+        return _moved(name, left, right, a, b)
+    if a.name == "str":
+        return f"concat({left}, {right})"
+    if result.name == "decimal":
+        return _decimal(name, left, right, a, b)
+    if name == "/":
+        return f"(CAST({left} AS DOUBLE) / CAST({right} AS DOUBLE))"
+    if result.name == "float":
+        left, right = _as(left, a, result), _as(right, b, result)
+        if name in ("//", "%"):
+            return _float_floor(name, left, right)
+    if name == "//":
+        return f"(({left}) div ({right}) - {_rounded(left, right)})"
+    if name == "%":
+        return f"(({left}) % ({right}) + ({right}) * {_rounded(left, right)})"
+    return f"({left} {name} {right})"
+
+
+def _rounded(left: str, right: str) -> str:
+    """1 where the remainder has the other sign than the divisor: rounding to zero was one too high."""
+    return f"CASE WHEN ({left}) % ({right}) <> 0 AND (({left}) % ({right}) < 0) <> (({right}) < 0) THEN 1L ELSE 0L END"
+
+
+def _float_floor(name: str, left: str, right: str) -> str:
+    """Python's floor division of floats, by way of the exact remainder."""
+    rest = f"(({left}) % ({right}))"
+    other = f"({rest} <> 0D AND ({rest} < 0D) <> (({right}) < 0D))"
+    if name == "%":
+        return f"CASE WHEN {other} THEN {rest} + ({right}) ELSE {rest} END"
+    quotient = f"((({left}) - {rest}) / ({right}) - CASE WHEN {other} THEN 1D ELSE 0D END)"
+    return f"CAST(round({quotient}) AS DOUBLE)"
+
+
+def _decimal(name: str, left: str, right: str, a: Scalar, b: Scalar) -> str:
+    """Exact, or an error: a product is computed from factors that leave room for all of its digits."""
+    if name in ("+", "-"):
+        sides = [_as(left, a, Scalar("decimal")), _as(right, b, Scalar("decimal"))]
+        return f"CAST(({sides[0]} {name} {sides[1]}) AS DECIMAL(37,18))"
+    if a.name == "int":
+        left, right, a, b = right, left, b, a
+    one, other = (
+        ("DECIMAL(27,12)", "DECIMAL(10,0)") if b.name == "int" else ("DECIMAL(19,9)", "DECIMAL(18,9)")
+    )
+    factors = f"{_exactly(left, one)} * {_exactly(right, other)}"
+    return f"CAST(({factors}) AS DECIMAL(37,18))"
+
+
+def _exactly(text: str, narrow: str) -> str:
+    small = f"CAST({text} AS {narrow})"
+    wrong = f"raise_error('a product of decimals needs more digits than {narrow}')"
+    return f"CASE WHEN {small} = {text} THEN {small} WHEN {text} IS NULL THEN NULL ELSE CAST({wrong} AS {narrow}) END"
+
+
+def _moved(name: str, left: str, right: str, a: Scalar, b: Scalar) -> str:
+    """Dates, moments and spans; a span is a number of microseconds."""
+    if a.name == b.name == "timedelta":
+        return f"({left} {name} {right})"
+    if a.name == b.name == "date":
+        return f"(CAST(datediff({left}, {right}) AS BIGINT) * {DAY}L)"
+    if a.name == b.name:
+        return f"(unix_micros(CAST({left} AS TIMESTAMP)) - unix_micros(CAST({right} AS TIMESTAMP)))"
+    span = f"({right})" if name == "+" else f"(-({right}))"
+    if a.name == "date":
+        # Python takes the whole days of a span, rounded down, and then their sign.
+        days = f"(({right}) div {DAY}L - {_rounded(right, f'{DAY}L')})"
+        moved = f"date_add({left}, CAST({days if name == '+' else f'-{days}'} AS INT))"
+        low, high = "DATE'0001-01-01'", "DATE'9999-12-31'"
+    else:
+        moved = f"CAST(timestamp_micros(unix_micros(CAST({left} AS TIMESTAMP)) + {span}) AS TIMESTAMP_NTZ)"
+        low, high = "TIMESTAMP_NTZ'0001-01-01 00:00:00'", "TIMESTAMP_NTZ'9999-12-31 23:59:59.999999'"
+    return (
+        f"CASE WHEN {moved} BETWEEN {low} AND {high} THEN {moved} WHEN {moved} IS NULL THEN NULL"
+        f" ELSE raise_error('date value out of range') END"
+    )

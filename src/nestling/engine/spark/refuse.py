@@ -1,0 +1,70 @@
+"""What Spark does not do as Python does is refused before anything is run.
+
+Every statement of a program is written as SQL once; what has no SQL with the same meaning raises, by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nestling.calculus.types import INT
+from nestling.engine.spark.aggregates import ordered
+from nestling.engine.spark.columns import Layout
+from nestling.engine.spark.events import event_layout
+from nestling.engine.spark.plans import plan_layout
+from nestling.engine.spark.relations import nothing
+from nestling.engine.spark.statements import Given, Writer
+from nestling.program.batches import change_of
+from nestling.program.flat import ORDERED
+from nestling.program.statements import Program, Propagate
+from nestling.program.steps import plans, trigger_statements
+
+
+@dataclass
+class _Empty:
+    """Sources without rows."""
+
+    layouts: Mapping[str, Layout]
+
+    def layout(self, name: str) -> Layout:
+        return self.layouts[name]
+
+    def raw(self, name: str) -> str:
+        return nothing(self.layouts[name])
+
+    def is_empty(self, name: str) -> bool:
+        return False
+
+    def few(self, name: str, column: int) -> list[str] | None:
+        return None
+
+
+def check_program(program: Program, layouts: Mapping[str, Layout]) -> None:
+    """Raise a ``QueryError`` unless all of ``program`` can be written as SQL."""
+    writer = Writer(_Empty({**layouts, **_changes(program, layouts)}))
+    for trigger in program.triggers.values():
+        for action in trigger.actions:
+            if isinstance(action, Propagate):
+                _check_events(action)
+        for statement in trigger_statements(trigger):
+            writer.statement(statement, layouts[statement.target])
+    for view in program.views.values():
+        for plan in plans(view):
+            given = Given("params", plan.params) if plan.params else None
+            for statement in plan.statements:
+                writer.statement(statement, plan_layout(plan), given)
+
+
+def _check_events(action: Propagate) -> None:
+    for event, _ in action.events:
+        if event.aggregate:
+            ordered(event.aggregate, "k0", "true", INT)
+
+
+def _changes(program: Program, layouts: Mapping[str, Layout]) -> dict[str, Layout]:
+    found = {change_of(name): layouts[name] for name in program.tables}
+    for name, decl in program.maps.items():
+        aggregates = ORDERED if decl.order == "values" else ("",)
+        found |= {change_of(name, a): event_layout(layouts[name], a) for a in aggregates}
+    return found

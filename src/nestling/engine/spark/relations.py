@@ -1,0 +1,81 @@
+"""Relations as SQL: what is stored, summed by key where a count is looked at, and only where it is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from nestling.calculus.types import Scalar, Type
+from nestling.engine.spark.columns import Layout
+from nestling.engine.spark.terms import Sql, joins
+from nestling.engine.spark.types import sql_type
+
+
+class Sources(Protocol):
+    """What statements read."""
+
+    def layout(self, name: str) -> Layout:
+        """The columns of a table, a map, or of what changes in one."""
+
+    def raw(self, name: str) -> str:
+        """Its rows, to be summed by key: a key may have several, and some that come to nothing."""
+
+    def is_empty(self, name: str) -> bool:
+        """Whether it is known to have no rows."""
+
+    def few(self, name: str, column: int) -> list[str] | None:
+        """The values in a column of a change, as literals, if they are few and known here."""
+
+
+def nothing(layout: Layout) -> str:
+    """A relation without rows."""
+    columns = ", ".join(f"CAST(NULL AS {type_}) AS {name}" for name, type_ in layout.sql)
+    return f"SELECT {columns} WHERE false"
+
+
+def total(measure: str, type_: Scalar) -> str:
+    """The sum of a measure, of the measure's own type: Spark widens decimals."""
+    summed = f"SUM({measure})"
+    return f"CAST({summed} AS {sql_type(type_)})" if type_.name == "decimal" else summed
+
+
+def summed(rows: str, layout: Layout) -> str:
+    """``rows`` summed by key, without what comes to nothing."""
+    return f"SELECT * FROM ({sums(rows, layout)}) WHERE {layout.there}"
+
+
+def sums(rows: str, layout: Layout) -> str:
+    """``rows`` summed by key."""
+    measures = [f"{total(f'm{i}', t)} AS m{i}" for i, t in enumerate(layout.measures)]
+    selected = ", ".join([*layout.key_names, *measures])
+    by = f"GROUP BY {', '.join(layout.key_names)}" if layout.keys else "HAVING count(*) > 0"
+    return f"SELECT {selected} FROM ({rows}) {by}"
+
+
+def touched(rows: str, groups: str, on: Sequence[tuple[Sql, Sql]], hint: str) -> str:
+    """The rows that agree with some of ``groups``; the first of each pair is a column ``a.k…``, the second ``d.g…``."""
+    condition = " AND ".join(joins(left, right) for left, right in on)
+    return f"SELECT {hint}a.* FROM ({rows}) a LEFT SEMI JOIN {groups} d ON {condition}"
+
+
+def joins_text(left: str, right: str, type_: Type) -> str:
+    """Two columns of one type are the same."""
+    return joins(Sql(left, type_), Sql(right, type_))
+
+
+def pruned(rows: str, key: str, few: list[str] | None) -> str:
+    """``rows`` whose ``key`` is one of ``few``: of files that are sorted by it, most is not read."""
+    return rows if few is None else f"SELECT * FROM ({rows}) WHERE {key} IN ({', '.join(few)})"
+
+
+def zero(type_: Scalar) -> str:
+    """Nothing, as a measure."""
+    return f"CAST(0 AS {sql_type(type_)})"
+
+
+def cleaned(layout: Layout) -> list[str]:
+    """The measures, those of an entry that is gone all zero: a sum of floats may leave dust."""
+    if not layout.positive:
+        return [f"m{i}" for i in range(len(layout.measures))]
+    rest = [f"CASE WHEN m0 = 0 THEN {zero(t)} ELSE m{i} END" for i, t in enumerate(layout.measures) if i]
+    return ["m0", *rest]

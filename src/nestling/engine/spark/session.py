@@ -1,0 +1,52 @@
+"""A Spark session of our own: the user's context, our settings, and errors as Python has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+#: What our SQL relies on, or is made for. Batches are small: plans are not adapted while they run.
+SETTINGS = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.parquet.pushdown.inFilterThreshold": "20000",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+}
+
+#: What Spark calls a term that has no value.
+UNDEFINED = (
+    "DIVIDE_BY_ZERO", "ARITHMETIC_OVERFLOW", "BINARY_ARITHMETIC_OVERFLOW", "CAST_OVERFLOW", "CAST_INVALID_INPUT",
+    "NUMERIC_VALUE_OUT_OF_RANGE", "USER_RAISED_EXCEPTION", "DATETIME_OVERFLOW", "REMAINDER_BY_ZERO",
+    "NUMERIC_OUT_OF_SUPPORTED_RANGE", "INTERVAL_ARITHMETIC_OVERFLOW",
+)  # fmt: skip
+
+
+def own_session(spark: Any) -> Any:
+    """A session beside ``spark``, with settings and temporary views of its own."""
+    session = spark.newSession()
+    for name, value in SETTINGS.items():
+        session.conf.set(name, value)
+    session.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
+    return session
+
+
+@contextmanager
+def python_errors() -> Iterator[None]:
+    """A term without a value is an ``ArithmeticError``, as in Python."""
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except PySparkException as error:
+        condition = (error.getCondition() or "").partition(".")[0]
+        if condition in UNDEFINED:
+            raise ArithmeticError(first_line(str(error))) from error
+        raise
+
+
+def first_line(text: str) -> str:
+    """What went wrong, without the plan it went wrong in."""
+    return text.strip().partition("\n")[0].partition(" If necessary")[0].partition(" Use `try_")[0]

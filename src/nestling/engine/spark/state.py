@@ -1,0 +1,145 @@
+"""What is stored, seen from one moment: for every table and map the rows of its base and those added since.
+
+A moment is never changed. A batch makes a new one, adding to what it holds, and the engine moves on to it when all of
+it has been computed and stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from nestling.engine.spark.columns import Layout
+from nestling.engine.spark.relations import nothing
+from nestling.engine.spark.terms import literal
+from nestling.engine.spark.types import arrow_schema, ddl
+
+_NUMBERS = count()
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows that Spark knows by the name of a temporary view."""
+
+    view: str
+    rows: int
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A source: rows in files, and an Arrow table of what was added since they were written."""
+
+    files: tuple[Part, ...] = ()
+    recent: Any = None
+
+    @property
+    def rows(self) -> int:
+        return sum(part.rows for part in self.files) + self.recent_rows
+
+    @property
+    def recent_rows(self) -> int:
+        return 0 if self.recent is None else int(self.recent.num_rows)
+
+
+def register(session: Any, table: Any) -> Part:
+    """An Arrow table as a temporary view."""
+    # Said outright: a session may take moments without a time zone for those with one.
+    frame = session.createDataFrame(table, schema=ddl(table.schema))
+    return register_frame(frame, table.num_rows)
+
+
+def register_frame(frame: Any, rows: int, paths: tuple[str, ...] = ()) -> Part:
+    """A DataFrame as a temporary view."""
+    part = Part(f"nestling_{next(_NUMBERS)}", rows, paths)
+    frame.createOrReplaceTempView(part.view)
+    return part
+
+
+#: Up to this many keys are looked up by their values; beyond, a join finds them faster.
+FEW = 100
+
+
+def few_values(table: Any, layout: Layout, column: int) -> list[str] | None:
+    """The distinct values of a column as literals, if they are few and none is null."""
+    import pyarrow.compute as pc
+
+    if table.num_rows > 10 * FEW or column >= table.num_columns:
+        return None
+    distinct = pc.unique(table.column(column))
+    if len(distinct) > FEW or distinct.null_count:
+        return None
+    type_ = layout.keys[column]
+    return [literal(value, type_) for value in distinct.to_pylist()]
+
+
+@dataclass
+class Moment:
+    """The sources of a program; ``changes`` are visible beside them while a batch is run."""
+
+    session: Any
+    layouts: Mapping[str, Layout]
+    stored: dict[str, Stored]
+    changes: dict[str, tuple[Layout, Part]] = field(default_factory=dict)
+    added: dict[str, list[Any]] = field(default_factory=dict)
+    tables: dict[str, Any] = field(default_factory=dict)
+    _views: dict[str, tuple[Any, Part]] = field(default_factory=dict)
+
+    def next(self) -> Moment:
+        """The same, to be added to."""
+        return Moment(self.session, self.layouts, dict(self.stored), _views=dict(self._views))
+
+    def layout(self, name: str) -> Layout:
+        return self.changes[name][0] if name in self.changes else self.layouts[name]
+
+    def is_empty(self, name: str) -> bool:
+        if name in self.changes:
+            return not self.changes[name][1].rows
+        return not self.stored[name].rows
+
+    def few(self, name: str, column: int) -> list[str] | None:
+        table = self.tables.get(name)
+        return None if table is None else few_values(table, self.layout(name), column)
+
+    def raw(self, name: str) -> str:
+        layout = self.layout(name)
+        columns = ", ".join(layout.names)
+        if name in self.changes:
+            return f"SELECT {columns} FROM {self.changes[name][1].view}"
+        stored = self.stored[name]
+        parts = [part for part in stored.files if part.rows]
+        if stored.recent_rows:
+            parts.append(self._recent(name, stored.recent))
+        return " UNION ALL ".join(f"SELECT {columns} FROM {part.view}" for part in parts) or nothing(layout)
+
+    def _recent(self, name: str, table: Any) -> Part:
+        """The view of what was added, made when it is first read."""
+        known = self._views.get(name)
+        if known is None or known[0] is not table:
+            known = self._views[name] = (table, register(self.session, table))
+        return known[1]
+
+    def drop_views(self, kept: Moment) -> None:
+        """This moment is over, or never came to be: forget the views that ``kept`` does not have."""
+        used = {part.view for _, part in kept._views.values()}
+        own = [part for _, part in self._views.values()] + [part for _, part in self.changes.values()]
+        for part in own:
+            if part.view not in used and not part.paths:
+                self.session.catalog.dropTempView(part.view)
+
+    def add(self, name: str, rows: Any) -> None:
+        """Add rows to a source: an Arrow table, or rows that are in files already."""
+        import pyarrow as pa
+
+        stored = self.stored[name]
+        if isinstance(rows, Part):
+            self.stored[name] = Stored((*stored.files, rows), stored.recent)
+            return
+        if not rows.num_rows:
+            return
+        table = rows.cast(arrow_schema(self.layouts[name].sql))
+        recent = table if stored.recent is None else pa.concat_tables([stored.recent, table])
+        self.stored[name] = Stored(stored.files, recent)
+        self.added.setdefault(name, []).append(table)

@@ -1,0 +1,173 @@
+"""Terms of the calculus as Spark SQL.
+
+Law: the expression of a term, with its variables' values, evaluates to what ``evaluate_term`` says, or fails where that
+has no value. Beyond 64 bits, or 38 decimal digits, it fails where Python goes on. Sessions are in ANSI mode.
+
+Types are computed here, from what columns really hold: a program says int of every measure, also of a sum of floats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from math import isinf, isnan
+from typing import Any, assert_never
+
+from nestling.calculus.functions import FUNCTIONS
+from nestling.calculus.terms import Call, Const, Field, InL, Term, Tuple, Var
+from nestling.calculus.traverse import walk
+from nestling.calculus.types import INT, LABEL, Scalar, Type
+from nestling.calculus.types import Label as LabelType
+from nestling.engine.spark.functions import REFUSED, call_sql
+from nestling.engine.spark.labels import MICROSECOND
+from nestling.engine.spark.types import sql_type
+from nestling.errors import QueryError
+
+#: Functions that have no value for some arguments: they are looked at only where what stands before them holds.
+PARTIAL = ("/", "//", "%", "to_int")
+
+
+@dataclass(frozen=True, slots=True)
+class Sql:
+    """An expression, and the type of its values."""
+
+    text: str
+    type: Type
+
+    @property
+    def nullable(self) -> bool:
+        return not isinstance(self.type, Scalar) or self.type.nullable
+
+
+Scope = Mapping[str, Sql]
+
+
+def is_partial(*terms: Term) -> bool:
+    """Whether some term may have no value."""
+    return any(isinstance(n, Call) and n.function in PARTIAL for term in terms for n in walk(term))
+
+
+def sql(term: Term, scope: Scope) -> Sql:
+    """``term`` as SQL."""
+    match term:
+        case Var(name):
+            return scope[name]
+        case Const(value, type_):
+            return Sql(literal(value, type_), type_)
+        case Call(name, args):
+            return _call(name, [sql(arg, scope) for arg in args], args)
+        case InL(site, args):
+            inner = ", ".join(_in_label(arg, scope) for arg in args)
+            return Sql(f"concat('i{site};(', {inner + ', ' if inner else ''}')')", LABEL)
+        case Tuple() | Field():
+            raise QueryError("Spark keeps no records in a column", hint="select the fields that are needed")
+        case _:
+            assert_never(term)
+
+
+def _call(name: str, args: list[Sql], terms: tuple[Term, ...]) -> Sql:
+    if any(isinstance(arg.type, LabelType) for arg in args):
+        if name in ("==", "!="):
+            return Sql(equal(*args) if name == "==" else f"(NOT {equal(*args)})", Scalar("bool"))
+        raise QueryError(f"{name} of labels", hint="compare the bags' elements")
+    types = [arg.type for arg in args if isinstance(arg.type, Scalar)]
+    result = FUNCTIONS[name].result(types)
+    if result is None or (name, types[0].name) in REFUSED or (name, types[-1].name) in REFUSED:
+        shown = ", ".join(type_.name for type_ in types)
+        raise QueryError(
+            f"{name} of {shown} is not done on Spark as Python does it",
+            hint="use floats or ints there, or keep the view embedded",
+        )
+    lazy = name in ("and", "or") and is_partial(terms[1])
+    return Sql(call_sql(name, [arg.text for arg in args], types, result, lazy), result)
+
+
+def equal(left: Sql, right: Sql) -> str:
+    """The total equality: a null equals a null."""
+    operator = "<=>" if left.nullable and right.nullable else "="
+    text = f"({left.text} {operator} {right.text})"
+    if operator == "=" and (left.nullable or right.nullable):
+        return f"coalesce({text}, false)"
+    return text
+
+
+def joins(left: Sql, right: Sql) -> str:
+    """``left`` and ``right`` are the same, where they are matched in a join: a null there is not true."""
+    operator = "<=>" if left.nullable and right.nullable else "="
+    return f"{left.text} {operator} {right.text}"
+
+
+def _in_label(arg: Term, scope: Scope) -> str:
+    """A value as it is written in a label."""
+    if isinstance(arg, Tuple):
+        inner = ", ".join(_in_label(item, scope) for _, item in arg.fields)
+        return f"'(', {inner + ', ' if inner else ''}')'"
+    value = sql(arg, scope)
+    text = value.text
+    match value.type:
+        case LabelType():
+            return f"'l', CAST(length({text}) AS STRING), ':', {text}"
+        case Scalar(name, null):
+            written = {
+                "bool": f"CASE WHEN {text} THEN 'b1' ELSE 'b0' END",
+                "int": f"concat('i', CAST({text} AS STRING), ';')",
+                "timedelta": f"concat('t', CAST({text} AS STRING), ';')",
+                "float": f"concat('f', CAST({text} + 0.0D AS STRING), ';')",
+                "decimal": f"concat('d', CAST({text} AS STRING), ';')",
+                "str": f"concat('s', CAST(length({text}) AS STRING), ':', {text})",
+                "bytes": f"concat('x', hex({text}), ';')",
+                "date": f"concat('D', date_format({text}, 'yyyy-MM-dd'), ';')",
+                "datetime": f"concat('T', CAST(unix_micros(CAST({text} AS TIMESTAMP)) AS STRING), ';')",
+            }[name]
+            return f"CASE WHEN {text} IS NULL THEN 'n' ELSE {written} END" if null else written
+    raise QueryError(f"Spark keeps no {value.type} in a label")
+
+
+def literal(value: Any, type_: Type = INT) -> str:  # noqa: C901 - one arm per type
+    """A constant."""
+    match value:
+        case None:
+            return f"CAST(NULL AS {sql_type(type_)})"
+        case bool():
+            return "true" if value else "false"
+        case int():
+            if not -(2**63) <= value < 2**63:
+                raise QueryError(f"{value} does not fit Spark's 64 bits", hint="use a smaller constant")
+            if isinstance(type_, Scalar) and type_.name in ("float", "decimal"):
+                return f"CAST('{value}' AS {sql_type(type_)})"
+            return f"CAST('{value}' AS BIGINT)"
+        case float():
+            if isnan(value) or isinf(value):
+                return (
+                    f"CAST('{'NaN' if isnan(value) else 'Infinity' if value > 0 else '-Infinity'}' AS DOUBLE)"
+                )
+            return f"CAST('{value!r}' AS DOUBLE)"
+        case Decimal():
+            if not value.is_finite() or value != round(value, 18) or abs(value) >= 10**19:
+                raise QueryError(f"{value} does not fit Spark's DECIMAL(37,18)", hint="use fewer digits")
+            return f"CAST('{value:f}' AS DECIMAL(37,18))"
+        case str():
+            return quoted(value)
+        case bytes():
+            return f"X'{value.hex()}'"
+        case datetime():
+            return f"TIMESTAMP_NTZ'{value.isoformat(sep=' ')}'"
+        case date():
+            return f"DATE'{value.isoformat()}'"
+        case timedelta():
+            return f"{value // MICROSECOND}L"
+    raise QueryError(f"Spark has no constant {value!r}")
+
+
+def quoted(text: str) -> str:
+    """A string literal."""
+    return (
+        "'" + "".join(c if (c.isascii() and c.isalnum()) or c in " _.-" else _escaped(c) for c in text) + "'"
+    )
+
+
+def _escaped(char: str) -> str:
+    code = ord(char)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

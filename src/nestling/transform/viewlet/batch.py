@@ -1,0 +1,109 @@
+"""Deltas of monomials for a batch of rows at once.
+
+A change ΔR of many rows changes a product of atoms by the sum, over the non-empty subsets of the atoms on R, of the
+product with those atoms on ΔR; all else is read as it was. For one row two chosen atoms are that row both times, and
+the statement for it says so: it would miss pairs of different rows of one batch. So the statements for batches are
+derived on their own, with one occurrence of ΔR per chosen atom. The same holds where a nested map changes at many
+keys: two aggregates in one product may change at two keys. The maps are those of the program for rows.
+
+Tables change one after the other, those that others refer to first; of one table, rows that come and rows that go
+are one change.
+
+Law (1), flat: the change of a query is the sum of what these monomials mean on the state before the batch.
+Law (9): the maps after a batch are those after its rows one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from nestling.calculus.terms import Var
+from nestling.calculus.types import INT
+from nestling.program.batches import change_of
+from nestling.program.flat import ORDERED, Atom, Lift, Monomial, Pointwise, Query
+from nestling.program.statements import Event, Find, Program, Statement, Step, TableDecl
+from nestling.transform.lower import FlatView
+from nestling.transform.viewlet.compile import CannotCompile, Compiler, adds_zero
+from nestling.transform.viewlet.events import replaced, subsets
+from nestling.transform.viewlet.reading import compile_views
+from nestling.transform.viewlet.references import adds_nothing
+from nestling.transform.viewlet.storing import Store, Storing
+
+
+def compile_batches(
+    tables: Mapping[str, TableDecl],
+    views: Mapping[str, FlatView],
+    watched: Mapping[str, Query] | None = None,
+    store: Mapping[str, Store | Storing] | None = None,
+) -> Program:
+    """The program that maintains ``views`` by batches; its triggers start from ``ΔR`` and not from a row."""
+    return compile_views(tables, views, watched, store, BatchCompiler)
+
+
+class BatchCompiler(Compiler):
+    """Statements that start from relations of changes."""
+
+    def row_statements(self, target: str, monomial: Monomial, table: TableDecl) -> Iterator[Statement]:
+        atoms = [f for f in monomial.factors if isinstance(f, Atom) and f.name == table.name]
+        for chosen in subsets(atoms):
+            if not adds_nothing(monomial, chosen, self.tables):
+                yield from self.changed_rows(target, monomial, chosen, table)
+
+    def changed_rows(
+        self, target: str, monomial: Monomial, chosen: Sequence[Atom], table: TableDecl
+    ) -> Iterator[Statement]:
+        """What the rows of a batch add where each of ``chosen`` is one of them."""
+        rows = [tuple(Var(self.fresh(c.name), c.type) for c in table.columns) for _ in chosen]
+        counts = [Var(self.fresh("times"), INT) for _ in chosen]
+        matches = [(atom.args, row) for atom, row in zip(chosen, rows, strict=True)]
+        delta = replaced(monomial, chosen, matches, counts)
+        if delta is not None:
+            source = change_of(table.name)
+            first = [Find(source, row, (), (count,)) for row, count in zip(rows, counts, strict=True)]
+            yield self.statement(target, delta, (), first, "aux")
+
+    def follow(self, target: str, monomial: Monomial, name: str, factors: list[Lift | Pointwise]) -> None:
+        if self.maps[name].order == "sums":
+            # A range may hold many of the keys that change at once, and is then one change and not many.
+            raise CannotCompile("a condition on a sum of what lies within bounds, by batches", "BATCHES")
+        if self.maps[name].ordered and len(factors) > 1:
+            raise CannotCompile("min or max of one bag twice in one condition or row", CannotCompile.TWICE)
+        for chosen in subsets(factors):
+            statement = self.changed_keys(target, monomial, name, chosen)
+            if statement is not None and not adds_zero(statement):
+                self.events.setdefault(name, []).append((self.event(name, chosen[0]), statement))
+
+    def changed_keys(
+        self, target: str, monomial: Monomial, name: str, chosen: Sequence[Lift | Pointwise]
+    ) -> Statement | None:
+        """What the changed keys of a map add where each of ``chosen`` reads one of them."""
+        first: list[Step] = []
+        matches, times = [], []
+        for factor in chosen:
+            event = self.apart(self.event(name, factor))
+            count = Var(self.fresh("flip"), INT)
+            source = change_of(name, event.aggregate)
+            first.append(Find(source, event.keys, (), (*event.old, *event.new)))
+            first += self.flipped(factor, event, count, ())
+            matches.append((self.nested_map(factor).arranged(factor.args), event.keys))
+            times.append(count)
+        computed = frozenset(factor.var.name for factor in chosen if isinstance(factor, Lift))
+        delta = replaced(monomial, chosen, matches, times, computed)
+        return None if delta is None else self.statement(target, delta, (), first, "aux")
+
+    def apart(self, event: Event) -> Event:
+        """``event`` under names of its own: several keys of one map may change at once."""
+
+        def own(variables: tuple[Var, ...]) -> tuple[Var, ...]:
+            return tuple(Var(self.fresh(var.name.lstrip("·")), var.type) for var in variables)
+
+        return Event(own(event.keys), own(event.old), own(event.new), event.aggregate)
+
+    def columns(self) -> dict[str, Sequence[Var]]:
+        own = super().columns()
+        changes = {change_of(name): columns for name, columns in own.items()}
+        aggregates = {event.aggregate for events in self.events.values() for event, _ in events}
+        for name, decl in self.maps.items():
+            if decl.order == "values":
+                changes |= {change_of(name, a): decl.columns for a in (*ORDERED, *aggregates)}
+        return own | changes

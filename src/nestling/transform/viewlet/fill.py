@@ -1,0 +1,104 @@
+"""Maps computed from the tables at once, where replaying every row through every trigger would take longer.
+
+A map is a sum over the rows of one of its tables of what a trigger adds for such a row, read on the state as it is
+rather than as it was: the other factors are components, and each of these is a map again, over fewer tables. So one
+pass over a table per map and monomial fills them all, smaller maps first, and no table is ever gone through inside
+another. A component that the program does not keep is kept until all is filled.
+
+Law (8): what is filled is the meaning of the map's query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from graphlib import TopologicalSorter
+
+from nestling.calculus.terms import Var
+from nestling.calculus.traverse import Names
+from nestling.calculus.types import INT
+from nestling.program.flat import Atom, Monomial
+from nestling.program.statements import Add, Find, MapDecl, Program, Statement, TableDecl, Trigger, Write
+from nestling.program.steps import reads
+from nestling.program.traverse import parts
+from nestling.transform.viewlet.compile import NESTED, Compiler
+from nestling.transform.viewlet.events import replaced
+from nestling.transform.viewlet.handles import Identity, Stored
+from nestling.transform.viewlet.naming import apart
+from nestling.transform.viewlet.schedule import TIMES
+
+
+def fill(program: Program, wanted: Iterable[str]) -> Program:
+    """A program whose triggers fill the ``wanted`` maps of ``program``, each under the name ``filling`` gives it.
+
+    They stand in an order in which each map comes after those it is filled from. The tables, and the maps that are
+    not filled, are there already.
+    """
+    compiler = _filling(program)
+    pending, statements = list(wanted), dict[str, list[Statement]]()
+    there = program.maps.keys() - set(pending)
+    while pending:
+        name = pending.pop()
+        if name not in statements:
+            monomials = compiler.maps[name].query.monomials
+            statements[name] = [s for m in monomials if (s := _pass_over(compiler, name, m)) is not None]
+            sources = (source for statement in statements[name] for source in reads(statement))
+            pending += [source for source in sources if source in compiler.maps and source not in there]
+    sorter = TopologicalSorter(
+        {name: {s for each in found for s in reads(each)} for name, found in statements.items()}
+    )
+    order = [name for name in sorter.static_order() if statements.get(name)]
+    used = {name for found in statements.values() for each in found for name in reads(each)} | set(statements)
+    tables = {name: decl for name, decl in program.tables.items() if name in used}
+    maps = {name: decl for name, decl in compiler.maps.items() if name in used}
+    triggers = {name: Trigger(name, decl.columns, TIMES, (Write(name),)) for name, decl in tables.items()}
+    triggers |= {filling(n): Trigger(filling(n), (), TIMES, tuple(map(Add, statements[n]))) for n in order}
+    return Program(
+        tables | {filling(name): TableDecl(filling(name), ()) for name in order}, maps, triggers, {}
+    )
+
+
+def filling(name: str) -> str:
+    """The name of the trigger that fills a map: no table has it."""
+    return f"·fill {name}"
+
+
+class _Filling(Compiler):
+    """A compiler whose maps are filled, and not maintained."""
+
+    def maintain(self, target: str, monomial: Monomial) -> None:
+        pass
+
+
+def _filling(program: Program) -> _Filling:
+    columns = [column.name for table in program.tables.values() for column in table.columns]
+    compiler = _Filling(
+        dict(program.tables), names=Names(frozenset([*columns, *program.tables, *program.maps, "times"]))
+    )
+    for name, decl in program.maps.items():
+        if decl.role != "watch":
+            compiler.maps[name] = decl
+            compiler.by_identity.setdefault(_identity(decl), []).append(
+                Stored(name, parts(decl.query).measures)
+            )
+    compiler.most = 10 * (len(program.maps) + compiler.most)
+    return compiler
+
+
+def _identity(decl: MapDecl) -> Identity:
+    return parts(decl.query).body, decl.order, decl.role in NESTED
+
+
+def _pass_over(compiler: _Filling, target: str, monomial: Monomial) -> Statement | None:
+    """What fills ``target`` with ``monomial``: a pass over its first table, or over what is nested in it."""
+    monomial = apart(monomial, (), compiler.names)
+    driver = next((factor for factor in monomial.factors if isinstance(factor, Atom)), None)
+    if driver is None:
+        return compiler.statement(target, monomial, (), (), "aux")
+    table = compiler.tables[driver.name]
+    times = () if table.key else (Var(compiler.fresh("n"), INT),)
+    rest = replaced(monomial, [driver], [(driver.args, table.columns)], times)
+    if rest is None:
+        return None
+    statement = compiler.statement(target, rest, (*table.columns, *times), (), "aux")
+    first = Find(table.name, table.columns, (), times)
+    return Statement(target, statement.keys, statement.amounts, (first, *statement.steps))

@@ -1,0 +1,35 @@
+"""One Spark session for all tests: two cores, no frills, a compiler that does not wait to be warm."""
+
+import shutil
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.default.parallelism": "2",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.log.level": "ERROR",
+}
+
+
+def missing() -> str:
+    """Why there can be no session; empty if there can be one."""
+    if find_spec("pyspark") is None or find_spec("pyarrow") is None:
+        return "pyspark or pyarrow is not installed: pip install nestling[spark]"
+    return "" if shutil.which("java") else "there is no java"
+
+
+@cache
+def session() -> Any:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[2]")
+    for name, value in SETTINGS.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()

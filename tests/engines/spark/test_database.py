@@ -1,0 +1,162 @@
+"""Databases on Spark: what a user sees is what he sees embedded, and it is there again after reopening."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nestling as nl
+from nestling.database.database import Database
+from nestling.errors import ChangeError, NestlingError, QueryError
+from nestling.frontend.schema import element_value
+from nestling.values.bag import ZBag
+from tests.engines.suite.cases import NESTED, RELATED, Case
+from tests.engines.suite.test_engines import alike
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+@pytest.fixture
+def opened(spark: Any, tmp_path: Path) -> Any:
+    """Opens one folder again and again; what is open at the end is closed."""
+    found: list[Database] = []
+
+    def open_again() -> Database:
+        if found:
+            found.pop().close()
+        found.append(nl.Database(spark=spark, path=tmp_path / "lake"))
+        return found[0]
+
+    yield open_again
+    for db in found:
+        db.close()
+
+
+def declare(db: Database, case: Case, views: dict[str, str]) -> None:
+    for name, (schema, key) in case.tables.items():
+        db.table(name, schema, key=key)
+    for name, text in views.items():
+        db.view(name, text, language="python")
+
+
+def answers(db: Database) -> dict[str, Any]:
+    return {name: view.bag() for name, view in db.views.items()}
+
+
+def same(left: dict[str, Any], right: dict[str, Any]) -> bool:
+    return left.keys() == right.keys() and all(alike(left[name], right[name]) for name in left)
+
+
+def test_the_same_moves_have_the_same_answers(opened):
+    """nested views under updates, deletions and deep changes, reopened half-way, a view added to what is there"""
+    first = {name: NESTED.views[name] for name in ("baskets", "by_customer", "spend", "dear")}
+    db, other = opened(), Database()
+    declare(db, NESTED, first)
+    declare(other, NESTED, first)
+    for number, move in enumerate(NESTED.moves):
+        for each in (db, other):
+            with each.transaction() as change:
+                move(change)
+        if number == 1:
+            db = opened()
+            for each in (db, other):
+                each.view("biggest", NESTED.views["biggest"], language="python")
+
+        if number in (1, 3):
+            assert same(answers(db), answers(other))
+    assert db.version == other.version == len(NESTED.moves)
+    assert sorted(db.table("parts")) == sorted(other.table("parts"))
+    db.verify()
+
+
+def test_a_view_as_a_frame(opened):
+    """arrays of structs, two levels deep, put together by Spark; flat rows with labels; and how it is kept"""
+    db = opened()
+    declare(db, NESTED, {name: NESTED.views[name] for name in ("by_customer", "biggest", "baskets")})
+    for move in NESTED.moves[:2]:
+        with db.transaction() as change:
+            move(change)
+    for name, view in db.views.items():
+        frame = db.view_df(name)
+        found = ZBag((element_value(view.element, row), 1) for row in frame.collect())
+
+        assert found == view.bag()
+        assert frame.columns == list(view.element.names)
+        assert db.view_df(name, shredded=True).count() == len(view.bag())
+        text = view.explain()
+        assert "the change, broadcast" in text
+        assert "scanned" in text
+
+
+def test_changes_come_as_frames(opened, spark):
+    db = opened()
+    table = db.table("orders", "id INT, items ARRAY<STRUCT<pid: INT, qty: INT>>", key="id")
+    db.view("sold", "[(p, sum(i.qty for o in orders for i in o.items if i.pid == p))"
+            " for p in {i.pid for o in orders for i in o.items}]", language="python")  # fmt: skip
+    schema = "id BIGINT, items ARRAY<STRUCT<pid: BIGINT, qty: BIGINT>>"
+    db.insert("orders", spark.createDataFrame([(1, [(7, 2), (8, 1)]), (2, [(7, 5)])], schema))
+    changes = [(1, [(7, 2), (8, 1)], "delete"), (3, [(8, 4)], "insert")]
+    db.apply({"orders": spark.createDataFrame(changes, f"{schema}, _change_type STRING")})
+
+    assert sorted(db.views["sold"]) == [(7, 5), (8, 4)]
+    db.sync("orders", spark.createDataFrame([(2, [(7, 1)])], schema))
+    assert list(db.views["sold"]) == [(7, 1)]
+    assert len(table) == 1
+
+
+def test_what_is_refused_changes_nothing(opened):
+    db = opened()
+    declare(db, RELATED, {"related": RELATED.views["related"]})
+    db.table("N", {"a": int, "b": int})
+    db.view("ratio", "[sum(n.a // n.b for n in N)]", language="python")
+    db.insert("M", [("Drive", "Drama", "Refn"), ("Rush", "Action", "Howard")])
+    db.insert("N", [(6, 3), (6, 3)])
+    before, version = answers(db), db.version
+    bad: list[Callable[[], Any]] = [
+        lambda: db.insert("M", [("Heat", "Crime", "Mann"), ("Drive", "Crime", "Mann")]),
+        lambda: db.insert("M", [{"name": "Heat", "year": 1995}]),
+        lambda: db.delete("M", [("Heat", "Crime", "Mann")]),
+        lambda: db.delete("N", [(6, 3), (6, 3), (6, 3)]),
+        lambda: db.update("M", key="Heat", set={"gen": "Crime"}),
+        lambda: db.insert("N", [(1, 0)]),
+        lambda: db.insert("N", [(2**64, 1)]),
+    ]
+    for change in bad:
+        with pytest.raises(ChangeError):
+            change()
+    assert answers(db) == before
+    assert db.version == version
+    assert opened().views["related"]["Drive"].name == "Drive"
+
+
+def test_what_spark_does_not_do_is_refused_when_it_is_defined(opened):
+    db = opened()
+    declare(db, RELATED, {})
+    refused: list[Callable[[], Any]] = [
+        lambda: db.view("v", "[sorted([m.name for m in M])[:2]]", language="python"),
+        lambda: db.view("v", "[m.name for m in M]", language="python", refresh="lazy"),
+        lambda: db.view("v", "[m.name for m in M]", language="python", store="none"),
+        lambda: db.constraint("c", "[m for m in M if m.gen == '']", language="python"),
+    ]
+    for define in refused:
+        with pytest.raises(QueryError):
+            define()
+    view = db.view("v", "[m.name for m in M]", language="python")
+    with pytest.raises(NestlingError, match="not told on Spark"):
+        view.subscribe(lambda change: None)
+    assert not list(view)
+
+
+def test_a_dropped_view_frees_its_files(opened, tmp_path):
+    db = opened()
+    declare(db, RELATED, {name: RELATED.views[name] for name in ("genres", "last")})
+    for move in RELATED.moves[:2]:
+        with db.transaction() as change:
+            move(change)
+    db.drop("last")
+    files = list((tmp_path / "lake" / "data").rglob("*.parquet"))
+    db.drop("genres")
+
+    assert len(list((tmp_path / "lake" / "data").rglob("*.parquet"))) < len(files)
+    assert len(opened().table("M").rows()) == 5

@@ -1,0 +1,91 @@
+"""Random programs on Spark: many views at once, rows that come and go together, all maps and answers."""
+
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+from nestling.calculus.traverse import relations
+from nestling.engine.protocol import Batch
+from nestling.engine.reference import ReferenceEngine
+from nestling.engine.spark.columns import layouts
+from nestling.engine.spark.engine import SparkEngine
+from nestling.engine.spark.refuse import check_program
+from nestling.errors import QueryError
+from nestling.transform.lower.view import CannotLower, FlatView
+from nestling.transform.viewlet.batch import compile_batches
+from nestling.transform.viewlet.compile import CannotCompile
+from tests.draws import draws
+from tests.engines.test_program_laws import with_parents
+from tests.engines.worlds import WORLDS, Stored, World, flat_view, steps
+from tests.strategies import Draw, queries
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+VIEWS = 5
+
+
+def compiled(world: World, queries_drawn: list[Any]) -> tuple[dict[str, FlatView], frozenset[str]]:
+    """The first views with a program that has maps, and the relations they read."""
+    views: dict[str, FlatView] = {}
+    read: frozenset[str] = frozenset()
+    for query in queries_drawn:
+        try:
+            view = flat_view(query)
+            program = compile_batches(world.tables, {"v": view})
+            check_program(program, layouts(program))
+        except (CannotLower, CannotCompile, QueryError):
+            continue
+        if program.maps and len(views) < VIEWS:
+            views[f"v{len(views)}"] = view
+            read |= relations(query)
+    return views, with_parents(read, world)
+
+
+@st.composite
+def batches(draw: Draw, world: World, among: frozenset[str]) -> list[Batch]:
+    stored = Stored(world, among)
+    found: list[Batch] = []
+    for _ in range(2):
+        changes: dict[str, list[tuple[Any, int]]] = {}
+        for _ in range(6):
+            events = draw(steps(stored))
+            stored.apply(events)
+            for table, row, times in events:
+                changes.setdefault(table, []).append((row, times))
+        found.append(changes)
+    return found
+
+
+def test_little_is_refused():
+    """of what compiles for batches, all but the first elements of bags and sums within bounds has an SQL text"""
+    world = WORLDS["keyed"]
+    refused = []
+    for query in draws(queries("full", schema=world.schema), 100):
+        try:
+            program = compile_batches(world.tables, {"v": flat_view(query)})
+        except (CannotLower, CannotCompile):
+            continue
+        try:
+            check_program(program, layouts(program))
+        except QueryError as error:
+            refused.append(error.what)
+
+    assert 0 < len(refused) < 25
+    assert {what for what in refused if "sorted" not in what and "bounds" not in what} == set()
+
+
+@pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
+def test_random_programs(spark, world):
+    """every map equals its query, and every answer is that of the reference"""
+    views, among = compiled(world, draws(queries("full", schema=world.schema), 40))
+    assert len(views) == VIEWS
+    program = compile_batches(world.tables, views)
+    engine, reference = SparkEngine(program, spark), ReferenceEngine(program)
+    for changes in draws(batches(world, among), 1)[0]:
+        engine.apply_batch(changes)
+        reference.apply_batch(changes)
+    for name, decl in program.maps.items():
+        assert engine.cells(name) == reference.cells(name), decl.why
+    for name in views:
+        assert engine.read(name) == reference.read(name)

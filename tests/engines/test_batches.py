@@ -1,0 +1,136 @@
+"""Laws 1, 8 and 9 of programs for batches: several rows of several tables at once."""
+
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from nestling.calculus.traverse import relations
+from nestling.calculus.types import Record
+from nestling.database.rows import Event
+from nestling.engine.local.engine import LocalEngine
+from nestling.engine.reference import ReferenceEngine
+from nestling.program.meaning import meaning
+from nestling.program.statements import Program
+from nestling.program.traverse import canonical, inputs
+from nestling.transform.lower import FlatView
+from nestling.transform.lower.view import CannotLower
+from nestling.transform.viewlet import compile_views
+from nestling.transform.viewlet.batch import compile_batches
+from nestling.transform.viewlet.compile import CannotCompile
+from tests.engines.batches import Interpreted
+from tests.engines.test_program_laws import joins, with_parents
+from tests.engines.worlds import WORLDS, Stored, World, flat_view, steps
+from tests.strategies import queries
+
+BATCHES = 4
+every_world = pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
+
+
+def batch(data: Any, stored: Stored, most: int = 4) -> dict[str, list[tuple[Any, int]]]:
+    """What several steps come to, by table."""
+    changes: dict[str, list[tuple[Any, int]]] = {}
+    for _ in range(data.draw(st.integers(1, most))):
+        events: list[Event] = data.draw(steps(stored))
+        stored.apply(events)
+        for table, row, times in events:
+            changes.setdefault(table, []).append((row, times))
+    return changes
+
+
+def compiled(world: World, view: FlatView) -> Program:
+    try:
+        return compile_batches(world.tables, {"v": view})
+    except CannotCompile:
+        assume(False)
+    raise AssertionError("not reached")
+
+
+def drawn(data: Any, world: World, fuel: int = 4) -> tuple[FlatView, Stored]:
+    query = data.draw(queries("full", schema=world.schema, fuel=fuel))
+    try:
+        view = flat_view(query)
+    except CannotLower:
+        assume(False)
+    return view, Stored(world, with_parents(relations(query), world))
+
+
+def equals_its_query(engine: Any, program: Program, stored: Stored) -> None:
+    assert {name: engine.table(name) for name in stored.tables} == stored.tables
+    for name, decl in program.maps.items():
+        assert engine.cells(name) == meaning(decl.query, stored.tables), decl.why
+
+
+@every_world
+@given(data=st.data())
+def test_every_map_equals_its_query_after_a_batch(world, data):
+    """M = [[def(M)]] after every batch, whatever came and went together"""
+    view, stored = drawn(data, world)
+    program = compiled(world, view)
+    engine = Interpreted(program)
+    for _ in range(BATCHES):
+        engine.apply_batch(batch(data, stored))
+        equals_its_query(engine, program, stored)
+
+
+@every_world
+@given(data=st.data())
+def test_every_map_of_a_join_equals_its_query_after_a_batch(world, data):
+    """joins of a table with itself: pairs of different rows of one batch, and of a row with itself"""
+    query = data.draw(joins(world))
+    view = FlatView(query, {}, Record(tuple((key.name, key.type) for key in query.keys)))
+    program = compiled(world, view)
+    engine = Interpreted(program)
+    stored = Stored(world, with_parents(frozenset(n.split(".")[0] for n in inputs(query)), world))
+    for _ in range(BATCHES):
+        engine.apply_batch(batch(data, stored))
+        equals_its_query(engine, program, stored)
+
+
+@every_world
+@given(data=st.data())
+def test_a_batch_keeps_the_maps_of_the_rows(world, data):
+    """what compiles for rows compiles for batches, to the same maps; but for conditions on sums within bounds"""
+    view, _ = drawn(data, world)
+    try:
+        by_rows = compile_views(world.tables, {"v": view})
+    except CannotCompile:
+        with pytest.raises(CannotCompile):
+            compile_batches(world.tables, {"v": view})
+        return
+    try:
+        by_batches = compile_batches(world.tables, {"v": view})
+    except CannotCompile as reason:
+        assert reason.code == "BATCHES"
+        assert any(decl.order == "sums" for decl in by_rows.maps.values())
+        return
+
+    assert stored_queries(by_batches) == stored_queries(by_rows)
+
+
+def stored_queries(program: Program) -> set[Any]:
+    return {canonical(decl.query) for decl in program.maps.values()}
+
+
+@every_world
+@given(data=st.data())
+def test_the_reference_engine_answers_what_the_embedded_one_does(world, data):
+    """law 17 for the two engines that need nothing else"""
+    view, stored = drawn(data, world, 3)
+    try:
+        program = compile_views(world.tables, {"v": view})
+    except CannotCompile:
+        assume(False)
+    local, reference = LocalEngine(program), ReferenceEngine(program)
+    for _ in range(2):
+        changes = batch(data, stored, 2)
+        reference.apply_batch(changes)
+    for name, rows in stored.tables.items():
+        local.load_table(name, rows)
+    for name in program.maps:
+        local.load_map(name, reference.cells(name))
+
+    assert reference.read("v") == local.read("v")
+    if program.views["v"].lookup is not None:
+        assert all(reference.find("v", first) == local.find("v", first) for first in (0, 1, 2))

@@ -1,0 +1,157 @@
+"""Folders of relations: what was appended is there after reopening, whatever happened in between."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pa = pytest.importorskip("pyarrow", reason="a lake keeps Arrow tables: pip install nestling[spark]")
+
+import pyarrow.parquet as pq  # noqa: E402 - after the skip
+
+from nestling.errors import StoreError  # noqa: E402 - after the skip
+from nestling.storage.lake import Lake, Relation  # noqa: E402 - after the skip
+
+KILLS = 8
+
+
+def change(*numbers: int) -> Any:
+    return pa.table({"k0": list(numbers), "m0": [1] * len(numbers)})
+
+
+def everything(lake: Lake) -> dict[str, list[int]]:
+    """All rows of all relations."""
+    found: dict[str, list[int]] = {}
+    for name, relation in lake.manifest.relations.items():
+        for file in relation.files:
+            found.setdefault(name, []).extend(pq.read_table(lake.path / file)["k0"].to_pylist())
+    for _, changes in lake.replay():
+        for name, table in changes.items():
+            found.setdefault(name, []).extend(table["k0"].to_pylist())
+    return found
+
+
+def test_what_was_appended_is_there_again(tmp_path):
+    lake = Lake(tmp_path / "lake")
+    lake.append({"batch": 1}, {"a": change(1, 2), "b": change(3)})
+    lake.append({"batch": 2}, {"a": change(4)})
+    lake.close()
+    again = Lake(tmp_path / "lake")
+
+    assert [note for note, _ in again.replay()] == [{"batch": 1}, {"batch": 2}]
+    assert again.epoch == 2
+    again.close()
+
+
+def test_the_log_moves_to_files(tmp_path):
+    lake = Lake(tmp_path / "lake")
+    lake.append({}, {"a": change(1, 2)})
+    file = lake.write_changes("a", change(1, 2))
+    lake.commit({"a": Relation((), (file,), 0, 2)}, (("view", "v", "text"),), {"batch": 1})
+    lake.append({}, {"a": change(3)})
+    lake.close()
+    again = Lake(tmp_path / "lake")
+
+    assert again.manifest.definitions == (("view", "v", "text"),)
+    assert again.manifest.note == {"batch": 1}
+    assert everything(again) == {"a": [1, 2, 3]}
+    assert again.logged == 1
+    again.close()
+
+
+def test_leftovers_are_removed(tmp_path):
+    lake = Lake(tmp_path / "lake")
+    lake.append({}, {"a": change(1)})
+    lake.write_changes("a", change(9))
+    (lake.path / "log" / "000000000002.changes.tmp").write_bytes(b"half")
+    lake.close()
+    again = Lake(tmp_path / "lake")
+
+    assert everything(again) == {"a": [1]}
+    assert not list((again.path / "data").rglob("*.parquet"))
+    again.close()
+
+
+def test_one_process_has_it(tmp_path):
+    lake = Lake(tmp_path / "lake")
+    with pytest.raises(StoreError):
+        Lake(tmp_path / "lake")
+    lake.close()
+    Lake(tmp_path / "lake").close()
+
+
+@pytest.mark.parametrize("at", [0, 5, 60, -3])
+def test_damage_is_found(tmp_path, at):
+    lake = Lake(tmp_path / "lake")
+    lake.append({}, {"a": change(1, 2)})
+    lake.close()
+    [file] = (tmp_path / "lake" / "log").iterdir()
+    data = bytearray(file.read_bytes())
+    data[at] ^= 1
+    file.write_bytes(data)
+
+    again = Lake(tmp_path / "lake")
+    with pytest.raises(StoreError, match="damaged"):
+        list(again.replay())
+    again.close()
+
+
+def test_a_missing_epoch_is_found(tmp_path):
+    lake = Lake(tmp_path / "lake")
+    for i in range(3):
+        lake.append({}, {"a": change(i)})
+    lake.close()
+    (tmp_path / "lake" / "log" / "000000000002.changes").unlink()
+
+    again = Lake(tmp_path / "lake")
+    with pytest.raises(StoreError, match="epoch 2"):
+        list(again.replay())
+    again.close()
+
+
+WRITER = """
+import sys
+from pathlib import Path
+import pyarrow as pa, pyarrow.parquet as pq
+from nestling.storage.lake import Lake, Relation
+lake = Lake(sys.argv[1])
+rows = [n for r in lake.manifest.relations.get("a", Relation()).files
+        for n in pq.read_table(lake.path / r)["k0"].to_pylist()]
+for _, changes in lake.replay():
+    rows += changes["a"]["k0"].to_pylist()
+while True:
+    table = pa.table({"k0": [lake.epoch], "m0": [1]})
+    lake.append({"batch": lake.epoch}, {"a": table, "b": table})
+    rows.append(lake.epoch - 1)
+    print(lake.epoch, flush=True)
+    if lake.epoch % 7 == 0:
+        whole = pa.table({"k0": rows, "m0": [1] * len(rows)})
+        files = {n: lake.write_changes(n, whole) for n in "ab"}
+        lake.commit({n: Relation((), (f,), 0, len(rows)) for n, f in files.items()}, (), {})
+"""
+
+
+def test_a_killed_writer_loses_nothing(tmp_path):
+    """after kill -9 at any moment: every acknowledged epoch is there, once, in both relations"""
+    path = tmp_path / "lake"
+    for number in range(KILLS):
+        with subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src")},
+        ) as writer:  # fmt: skip
+            assert writer.stdout is not None
+            first = writer.stdout.readline()
+            time.sleep(0.013 * number)
+            writer.send_signal(signal.SIGKILL)
+            acknowledged = int(([first, *writer.stdout.readlines()])[-1])
+        lake = Lake(path)
+        found = everything(lake)
+
+        assert acknowledged <= lake.epoch <= acknowledged + 1
+        assert found["a"] == found["b"] == list(range(lake.epoch))
+        lake.close()
