@@ -82,12 +82,12 @@ def test_a_constraint_in_sql(db):
     assert db.sql("SELECT price FROM orders WHERE id = 1") == [(Decimal(3),)]
 
 
-def test_a_division_by_zero_is_an_error(db):
-    db.view("rate", "SELECT id, 10 / price AS r FROM orders WHERE price IS NOT NULL")
-    db.sql("INSERT INTO orders VALUES (5, 'eve', 0, NULL)")
+def test_a_division_by_zero_is_refused_with_the_change_that_brings_it(db):
+    rate = db.view("rate", "SELECT id, 10 / price AS r FROM orders WHERE price IS NOT NULL")
 
-    with pytest.raises(nl.NestlingError, match="rate cannot be computed"):
-        db.views["rate"].rows()
+    with pytest.raises(nl.ChangeError, match="rate could not be computed"):
+        db.sql("INSERT INTO orders VALUES (5, 'eve', 0, NULL)")
+    assert sorted(row.id for row in rate) == [1, 2]
 
 
 def test_a_view_is_found_again_when_its_file_is_opened(tmp_path):
