@@ -7,19 +7,22 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from nestling.calculus.build import call, const
 from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import Expr, Var
 from nestling.calculus.traverse import relations
-from nestling.calculus.types import Record
+from nestling.calculus.types import INT, Record
 from nestling.calculus.typing import term_type
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.rows import Event, Row
 from nestling.database.state import State
 from nestling.engine import nesting
 from nestling.engine.local.engine import LocalEngine
-from nestling.program.flat import Pointwise, Query, Shape
+from nestling.program.check import check_program
+from nestling.program.flat import Atom, Lift, Monomial, Pointwise, Query, Shape
+from nestling.program.flat import Test as Condition
 from nestling.program.meaning import meaning
-from nestling.program.statements import Find, Plan
+from nestling.program.statements import Find, Plan, TableDecl
 from nestling.program.traverse import inputs, is_safe
 from nestling.transform.lower import FlatView
 from nestling.transform.lower.unify import unify
@@ -311,3 +314,17 @@ def test_a_query_without_a_program_says_so():
         reported += "v" in state.reasons
 
     assert 0 < reported <= 50
+
+
+def test_queries_of_nothing_with_other_keys_are_other_maps():
+    """Two aggregates of nothing, one by a column and one of all, in one product: each has its own map"""
+    a, b, n, m = (Var(name, INT) for name in "abnm")
+    nothing, by_column = Query((), ()), Query((Var("k", INT),), ())
+    lifts = Lift(n, "count", nothing, ()), Lift(m, "count", by_column, (a,))
+    test = Condition(call("<", call("+", n, m), b))
+    watched = Query((a,), (Monomial((a,), (const(1),), (Atom("T", (a, b)), *lifts, test)),))
+
+    program = compile_views({"T": TableDecl("T", (a, b))}, {}, {"log": watched})
+
+    check_program(program)
+    assert {len(decl.columns) for name, decl in program.maps.items() if name != "log"} == {0, 1}

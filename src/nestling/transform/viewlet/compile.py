@@ -134,7 +134,7 @@ class Compiler:
         query, order = in_order(Query(query.keys, reduced, query.width), bool(order_))
         split_ = parts(query)
         # A nested map is added to late in a trigger and a component early, so the two are never one.
-        key = (split_.body, order_, role in NESTED)
+        key = (split_.body, order_, role in NESTED, len(query.keys))
         self.wanted[key] = tuple(dict.fromkeys((*self.wanted.get(key, ()), *split_.measures)))
         for candidate in self.by_identity.get(key, []):
             if set(split_.measures) <= set(candidate.weights):

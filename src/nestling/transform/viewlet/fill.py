@@ -85,7 +85,7 @@ def _filling(program: Program) -> _Filling:
 
 
 def _identity(decl: MapDecl) -> Identity:
-    return parts(decl.query).body, decl.order, decl.role in NESTED
+    return parts(decl.query).body, decl.order, decl.role in NESTED, len(decl.query.keys)
 
 
 def _pass_over(compiler: _Filling, target: str, monomial: Monomial) -> Statement | None:

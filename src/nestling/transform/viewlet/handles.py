@@ -12,8 +12,9 @@ from nestling.calculus.terms import Term
 from nestling.program.flat import Monomial
 from nestling.program.statements import Order
 
-#: What tells a map from every other: its body, its order, and whether it is nested.
-Identity: TypeAlias = tuple[tuple[Monomial, ...], Order, bool]
+#: What tells a map from every other: its body, its order, whether it is nested, and how many keys it has, which a
+#: body of nothing does not say.
+Identity: TypeAlias = tuple[tuple[Monomial, ...], Order, bool, int]
 Weights: TypeAlias = tuple[Term, ...]
 
 
