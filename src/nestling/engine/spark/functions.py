@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from nestling.calculus.types import Scalar
 from nestling.engine.spark.types import sql_type
+from nestling.errors import QueryError
 
 #: Division of decimals has 28 significant digits in Python and a fixed scale in Spark.
 REFUSED = frozenset((name, "decimal") for name in ("/", "//", "%"))
@@ -60,6 +61,10 @@ def call_sql(name: str, args: list[str], types: Sequence[Scalar], result: Scalar
         return _compared(name, args[0], args[1], types)
     if name in ("+", "-", "*", "/", "//", "%"):
         return _arithmetic(name, args[0], args[1], types, result)
+    if name not in _PLAIN:
+        raise QueryError(
+            f"{name} is not done on Spark", hint="compute it in a column, or keep the view embedded"
+        )
     return _PLAIN[name].format(*args)
 
 
