@@ -1,24 +1,18 @@
-"""One translation: the names given out, what is bound around the expression at hand, and where it stands.
-
-An aggregate is a ``fold`` around the bag that uses its value, and a bag with a name is a ``let`` around it.
-Both are collected while an expression is read and put around the nearest bag: the element, the condition or
-the source they were found in. So they see the variables that the expression sees.
-"""
+"""One translation: how each construct is read, what is bound around the expression at hand, and where it stands."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import count
 from typing import Any, TypeAlias, TypeVar
 
-from nestling.calculus.build import fold, let, where
-from nestling.calculus.terms import BagVar, Call, Expr, Relation, Term, Var
-from nestling.calculus.traverse import Names, walk
-from nestling.calculus.types import Bag, Type
-from nestling.calculus.typing import element_type, fold_type
+from nestling.calculus.build import where
+from nestling.calculus.terms import Call, Expr, Term, Var
+from nestling.calculus.traverse import walk
+from nestling.calculus.types import Type
 from nestling.errors import QueryError
+from nestling.frontend.bindings import Bindings
 from nestling.frontend.comprehension.read import Source
 from nestling.frontend.comprehension.refuse import refusal
 from nestling.frontend.comprehension.values import Many, Value
@@ -28,59 +22,19 @@ Construct: TypeAlias = Callable[[Any, "Env"], Value]
 
 #: Functions without a value for some arguments: what calls them is evaluated only where Python would.
 PARTIAL = ("/", "//", "%", "to_int")
-_NAMES = {"count": "n", "sum": "total", "min": "least", "max": "most"}
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """``fold var := aggregate(source)``, or ``let var := source`` where there is no aggregate."""
-
-    var: Var | BagVar
-    source: Expr
-    aggregate: str = ""
-
-    def around(self, body: Expr) -> Expr:
-        if isinstance(self.var, BagVar):
-            return let(self.var, self.source, body)
-        return fold(self.var.name, self.aggregate, self.source, body)
-
-
-class Run:
+class Run(Bindings):
     """What all parts of one translation share."""
 
     def __init__(self, catalog: Mapping[str, Type], constructs: Mapping[type, Construct]) -> None:
-        self.catalog, self.constructs = catalog, constructs
-        # Variables apart from relations as well: the printed form does not tell them apart.
-        self.names = Names(frozenset(catalog))
-        self.sites = count(1)
-        self.pending: list[Binding] = []
+        super().__init__(catalog)
+        self.constructs = constructs
         self.inlined: list[tuple[str, int, int]] = []
-
-    def enclosed(self, build: Callable[[], Expr]) -> Expr:
-        """The bag ``build`` yields, with the bindings it asked for around it."""
-        outer, self.pending = self.pending, []
-        try:
-            body = build()
-            for binding in reversed(self.pending):
-                body = binding.around(body)
-            return body
-        finally:
-            self.pending = outer
 
     def fold(self, aggregate: str, source: Expr) -> Var:
         """A variable for ``aggregate(source)``."""
-        name = self.names.fresh(_NAMES.get(aggregate, aggregate))
-        var = Var(name, fold_type(aggregate, source))
-        self.pending.append(Binding(var, source, aggregate))
-        return var
-
-    def let(self, name: str, source: Expr) -> Expr:
-        """A variable for the bag ``source``, unless it is as short as one."""
-        if isinstance(source, Relation | BagVar):
-            return source
-        var = BagVar(self.names.fresh(name), Bag(element_type(source)))
-        self.pending.append(Binding(var, source))
-        return var
+        return self.folded(aggregate, source)
 
     def lazily(self, test: Term | None, build: Callable[[], T]) -> T:
         """What ``build`` yields, where its bindings have a value only if ``test`` holds."""
@@ -93,9 +47,6 @@ class Run:
                 for binding in late
             ]
         return result
-
-    def site(self) -> int:
-        return next(self.sites)
 
 
 def _may_fail(source: Expr) -> bool:

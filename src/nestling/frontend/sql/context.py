@@ -1,47 +1,25 @@
-"""One translation: the names given out, the columns in scope, and where an expression stands.
-
-An aggregate is a ``fold`` around the bag that uses its value. Folds are collected while an expression is read
-and put around the nearest bag: the row, the condition or the source they were found in. So they see the
-columns that the expression sees.
-"""
+"""One translation: what is bound around the expression at hand, the columns in scope, and where it stands."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import count
 from typing import Any, TypeAlias
 
 from nestling.calculus.aggregates import AGGREGATES
-from nestling.calculus.build import empty, fold, let
+from nestling.calculus.build import empty
 from nestling.calculus.build import where as build_where
-from nestling.calculus.terms import BagVar, Const, Empty, Expr, Relation, Term, Var
-from nestling.calculus.traverse import Names
-from nestling.calculus.types import Bag, Type
+from nestling.calculus.terms import Const, Empty, Expr, Term, Var
+from nestling.calculus.types import Type
 from nestling.calculus.typing import element_type, fold_type
 from nestling.errors import QueryError
+from nestling.frontend.bindings import Bindings
 from nestling.frontend.sql.text import Text
 from nestling.frontend.sql.values import Value
 from nestling.values.bag import EMPTY
 
-_NAMES = {"count": "n", "sum": "total", "min": "least", "max": "most"}
 
-
-@dataclass(frozen=True, slots=True)
-class Binding:
-    """``fold var := aggregate(source)``, or ``let var := source`` where there is no aggregate."""
-
-    var: Var | BagVar
-    source: Expr
-    aggregate: str = ""
-
-    def around(self, body: Expr) -> Expr:
-        if isinstance(self.var, BagVar):
-            return let(self.var, self.source, body)
-        return fold(self.var.name, self.aggregate, self.source, body)
-
-
-class Run:
+class Run(Bindings):
     """What all parts of one translation share."""
 
     def __init__(
@@ -51,22 +29,8 @@ class Run:
         expression: Expression,
         query: Callable[[Any, Env], Rows],
     ) -> None:
-        self.catalog, self.text, self.expression, self.query = catalog, text, expression, query
-        # Variables apart from relations as well: the printed form does not tell them apart.
-        self.names = Names(frozenset(catalog))
-        self.sites = count(1)
-        self.pending: list[Binding] = []
-
-    def enclosed(self, build: Callable[[], Expr]) -> Expr:
-        """The bag ``build`` yields, with the bindings it asked for around it."""
-        outer, self.pending = self.pending, []
-        try:
-            body = build()
-            for binding in reversed(self.pending):
-                body = binding.around(body)
-            return body
-        finally:
-            self.pending = outer
+        super().__init__(catalog)
+        self.text, self.expression, self.query = text, expression, query
 
     def fold(self, aggregate: str, source: Expr) -> Var | Const:
         """A variable for ``aggregate(source)``, the same for the same; of nothing, its value."""
@@ -75,25 +39,12 @@ class Run:
         for binding in self.pending:
             if (binding.aggregate, binding.source) == (aggregate, source) and isinstance(binding.var, Var):
                 return binding.var
-        var = Var(self.names.fresh(_NAMES.get(aggregate, aggregate)), fold_type(aggregate, source))
-        self.pending.append(Binding(var, source, aggregate))
-        return var
-
-    def let(self, name: str, source: Expr) -> Expr:
-        """A variable for the bag ``source``, unless it is as short as one."""
-        if isinstance(source, Relation | BagVar):
-            return source
-        var = BagVar(self.names.fresh(name), Bag(element_type(source)))
-        self.pending.append(Binding(var, source))
-        return var
+        return self.folded(aggregate, source)
 
     def var(self, name: str, source: Expr) -> Var:
         """A loop variable over ``source``, called like ``name`` if that is a plain word."""
         plain = name if name.isidentifier() and name.strip("_") else "x"
         return Var(self.names.fresh(plain), element_type(source))
-
-    def site(self) -> int:
-        return next(self.sites)
 
 
 @dataclass(frozen=True, slots=True)
