@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from nestling.database.accept import known
+from nestling.database.commit import Commit
 from nestling.database.database import Database
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.refresh import Refresh
 from nestling.database.rows import Event
+from nestling.database.spark.arriving import apart
+from nestling.database.spark.commit import SparkCommit
 from nestling.database.spark.state import SparkState
+from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.transaction import SparkTransaction
 from nestling.database.transaction import Transaction
 from nestling.errors import ChangeError, QueryError
@@ -37,9 +41,15 @@ class SparkDatabase(Database):
         except BaseException:
             lake.close()
             raise
-        self._lake = lake
+        self._lake, self.folder = lake, lake.path
         note = self.state.note
         self.version = int(note.get("version", 0))
+        #: Per stream, the query that feeds it and the last micro-batch of it that is stored.
+        self._batches: dict[str, tuple[str, int]] = {
+            name: (query, number) for name, (query, number) in note.get("streams", {}).items()
+        }
+        self._arriving = self._batches
+        self._streams: dict[str, Stream] = {}
         self._surrogates = int(note.get("numbers", 0))
         self._numbers = count(self._surrogates)
 
@@ -66,9 +76,58 @@ class SparkDatabase(Database):
         """Apply a Z-bag per table, or rows or a DataFrame with ``_change_type``, all at once."""
         return super().apply({table: here(rows) for table, rows in changes.items()})
 
+    def stream(
+        self,
+        sources: Mapping[str, Any],
+        checkpoint: str | Path | None = None,
+        *,
+        name: str = "stream",
+        trigger: Mapping[str, Any] | None = None,
+    ) -> Stream:
+        """Apply what comes from streaming DataFrames, one per table, until it is stopped: see ``Stream``.
+
+        Rows come, or say in ``_change_type`` what happened to them. Each micro-batch is applied exactly once, also
+        across restarts with the same ``name`` and ``checkpoint``, which is a folder of the database if none is given.
+        ``trigger`` says when, as Spark's ``trigger``: ``{"processingTime": "10 seconds"}``, ``{"availableNow": True}``.
+        """
+        running = self._streams.get(name)
+        if running is not None:
+            if running.isActive:
+                raise QueryError(
+                    f"a stream {name!r} is running", hint="stop it first, or give this one another name"
+                )
+            running.release()
+        found = self._streams[name] = started(self, sources, name, checkpoint, trigger or {})
+        return found
+
+    def apply_once(self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool]) -> None:
+        """Apply a micro-batch, unless it is there already: rows of several tables side by side; see ``arriving``."""
+        name, query, number = batch
+        with self.state.lock:
+            before, last = self._batches.get(name, (query, -1))
+            if before != query:
+                raise ChangeError(
+                    f"stream {name!r} was fed from another checkpoint, up to batch {last}",
+                    hint="go on with that checkpoint, or give the stream another name",
+                )
+            if number <= last:
+                return
+            self._arriving = {**self._batches, name: (query, number)}
+            try:
+                found = apart(rows, tables)
+                assert found is not None
+                with self.transaction() as change:
+                    change.apply({table: found[table] for table in self.state.tables if table in found})
+                self._batches = self._arriving
+            finally:
+                self._arriving = self._batches
+
     def sync(self, table: str, snapshot: Any) -> Refresh:
         """Make ``table`` hold exactly ``snapshot``; both are brought here to be compared."""
         return super().sync(table, here(snapshot))
+
+    def transaction(self) -> Commit:
+        return SparkCommit(self)
 
     def _begin(self) -> Transaction:
         if self._open is not None:
@@ -84,7 +143,7 @@ class SparkDatabase(Database):
         """Run the batch, and store what it comes to."""
         if not events:
             return
-        note = {"version": self.version + 1, "numbers": self._next_number()}
+        note = {"version": self.version + 1, "numbers": self._next_number(), "streams": self._arriving}
         try:
             self.state.running.apply_batch(self.state.buffer.changes(), note)
         except ArithmeticError as error:
@@ -123,7 +182,9 @@ class SparkDatabase(Database):
         return {name: self.state.stats(name) for name in self.views}
 
     def close(self) -> None:
-        """End the use of the folder."""
+        """End the streams and the use of the folder."""
+        for stream in self._streams.values():
+            stream.stop()
         self._lake.close()
 
 

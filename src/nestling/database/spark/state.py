@@ -6,6 +6,7 @@ What has no program is refused when it is defined: the reference would bring all
 from __future__ import annotations
 
 from collections.abc import Iterable
+from threading import RLock
 from typing import Any
 
 from nestling.database.change import Change
@@ -40,6 +41,8 @@ class SparkState(State):
     def __init__(self, spark: Any, lake: Lake) -> None:
         super().__init__()
         self.spark, self.lake = spark, lake
+        #: Changes and readings are one at a time: streams bring changes from threads of their own.
+        self.lock = RLock()
         for kind, name, text in lake.manifest.definitions:
             if kind == "table":
                 self.tables[name] = read_table(name, text)
@@ -54,7 +57,7 @@ class SparkState(State):
 
     def _started(self, program: Program) -> SparkEngine:
         keys = {name: f"table {name}" for name in program.tables}
-        keys |= {name: map_name(decl) for name, decl in program.maps.items()}
+        keys |= {name: map_name(decl) for name, decl in program.maps.items() if decl.role != "watch"}
         return SparkEngine(program, self.spark, self.lake, keys)
 
     @property
@@ -119,15 +122,15 @@ class SparkState(State):
     # -- reading
 
     def read(self, name: str) -> ZBag:
-        self._check_committed()
-        with computing(name):
+        with self.lock, computing(name):
+            self._check_committed()
             return self.running.read(name)
 
     def find(self, name: str, first: Any) -> ZBag:
-        self._check_committed()
-        plan = self.running.program.views[name]
-        if plan.lookup is not None and not isinstance(first, tuple):
-            with computing(name):
+        with self.lock, computing(name):
+            self._check_committed()
+            plan = self.running.program.views[name]
+            if plan.lookup is not None and not isinstance(first, tuple):
                 return self.running.find(name, first)
         return ZBag((row, n) for row, n in self.read(name).items() if _starts(row, first))
 
@@ -138,8 +141,9 @@ class SparkState(State):
             )
 
     def rows(self, name: str) -> ZBag:
-        self._check_committed()
-        return self.running.nested_table(name, self.tables[name].record)
+        with self.lock:
+            self._check_committed()
+            return self.running.nested_table(name, self.tables[name].record)
 
     def under(self, dictionary: str, label: Label) -> dict[Any, int]:
         return self.buffer.under(dictionary, label)

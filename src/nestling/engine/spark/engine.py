@@ -9,7 +9,7 @@ from nestling.calculus.types import Type
 from nestling.engine.nesting import leaves, nested, shape
 from nestling.engine.protocol import Batch, Row, consolidated, inner_first
 from nestling.engine.spark.batch import arrow, difference, restricted, run_batch
-from nestling.engine.spark.columns import layouts
+from nestling.engine.spark.columns import Layout, layouts
 from nestling.engine.spark.durable import Durable
 from nestling.engine.spark.frames import frame
 from nestling.engine.spark.plans import plan_layout, plan_sql
@@ -34,19 +34,32 @@ class SparkEngine:
     """
 
     def __init__(
-        self, program: Program, spark: Any, lake: Lake | None = None, keys: Mapping[str, str] | None = None
+        self,
+        program: Program,
+        spark: Any,
+        lake: Lake | None = None,
+        keys: Mapping[str, str] | None = None,
+        kept: Mapping[str, Layout] | None = None,
     ) -> None:
+        """``kept``: relations that no statement writes, and ``accept`` may add to."""
         self.program = program
         self.session = own_session(spark)
-        self.layouts = layouts(program)
+        self.layouts = layouts(program) | dict(kept or {})
+        #: Sees what a batch leads to before it is stored, and may refuse it or add to it; ``now`` is it then.
+        self.accept: Callable[[Moment], None] = lambda moment: None
         self.check()
         self.durable = Durable(lake, self.session, self.layouts, keys or {}) if lake is not None else None
         stored = {} if self.durable is None else self.durable.load()
         self.now = self._empty()
         self.now.stored |= stored
-        missing = {name for name in program.maps if name not in stored}
+        missing = {name for name in program.maps if name not in stored} - self.watched
         if self.durable is not None and missing:
             self._build(missing)
+
+    @property
+    def watched(self) -> set[str]:
+        """The maps that hold what one batch changed, and nothing else."""
+        return {name for name, decl in self.program.maps.items() if decl.role == "watch"}
 
     def check(self) -> None:
         """Refuse what Spark does not do: every statement is written once, over empty tables."""
@@ -98,10 +111,21 @@ class SparkEngine:
         except ArithmeticError:
             # A state in between had no value; what the rows come to may have one.
             moment = self._recomputed(changes)
+        self._accepted(moment)
         if self.durable is not None:
             self.durable.append(note or {}, moment)
         self.now.drop_views(moment)
         self.now = moment
+
+    def _accepted(self, moment: Moment) -> None:
+        before, self.now = self.now, moment
+        try:
+            self.accept(moment)
+        except BaseException:
+            moment.drop_views(before)
+            raise
+        finally:
+            self.now = before
 
     def tidy(self) -> None:
         """Move changes from the log to files, and sum files, where enough have gathered."""
@@ -125,8 +149,9 @@ class SparkEngine:
         for name, rows in changes.items():
             moment.add(name, rows)
         scratch = self._computed(moment, set(self.program.maps))
+        before = self._computed(self.now, self.watched) if self.watched else moment
         for name in self.program.maps:
-            new, old = scratch.raw(name), moment.raw(name)
+            new, old = scratch.raw(name), (before if name in self.watched else moment).raw(name)
             layout = self.layouts[name]
             negated = ", ".join([*layout.key_names, *(f"-m{i} AS m{i}" for i in range(len(layout.measures)))])
             moment.add(
@@ -145,6 +170,7 @@ class SparkEngine:
                     name, f"SELECT {', '.join(self.layouts[name].names)} FROM nestling_loaded"
                 )
                 run_batch(moment, self.program.triggers[name], part, self.durable.write)
+        self._accepted(moment)
         self.durable.note = note or {}
         self.now = self.durable.tidy(moment)
 

@@ -129,6 +129,13 @@ class Moment:
             if part.view not in used and not part.paths:
                 self.session.catalog.dropTempView(part.view)
 
+    def take(self, name: str) -> list[Any]:
+        """What was added to a source that holds nothing else; it holds nothing then."""
+        stored = self.stored[name]
+        self.stored[name] = Stored()
+        self.added.pop(name, None)
+        return [*stored.files, *([stored.recent] if stored.recent_rows else [])]
+
     def add(self, name: str, rows: Any) -> None:
         """Add rows to a source: an Arrow table, or rows that are in files already."""
         import pyarrow as pa
