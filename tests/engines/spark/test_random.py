@@ -11,7 +11,6 @@ from nestling.engine.reference import ReferenceEngine
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.refuse import check_program
-from nestling.errors import QueryError
 from nestling.transform.lower.view import CannotLower, FlatView
 from nestling.transform.viewlet.batch import compile_batches
 from nestling.transform.viewlet.compile import CannotCompile
@@ -34,7 +33,7 @@ def compiled(world: World, queries_drawn: list[Any]) -> tuple[dict[str, FlatView
             view = flat_view(query)
             program = compile_batches(world.tables, {"v": view})
             check_program(program, layouts(program))
-        except (CannotLower, CannotCompile, QueryError):
+        except (CannotLower, CannotCompile):
             continue
         if program.maps and len(views) < VIEWS:
             views[f"v{len(views)}"] = view
@@ -57,22 +56,19 @@ def batches(draw: Draw, world: World, among: frozenset[str]) -> list[Batch]:
     return found
 
 
-def test_little_is_refused():
-    """of what compiles for batches, all but the first elements of bags and sums within bounds has an SQL text"""
+def test_nothing_is_refused():
+    """what compiles for batches has an SQL text"""
     world = WORLDS["keyed"]
-    refused = []
+    written = 0
     for query in draws(queries("full", schema=world.schema), 100):
         try:
             program = compile_batches(world.tables, {"v": flat_view(query)})
         except (CannotLower, CannotCompile):
             continue
-        try:
-            check_program(program, layouts(program))
-        except QueryError as error:
-            refused.append(error.what)
+        check_program(program, layouts(program))
+        written += 1
 
-    assert 0 < len(refused) < 25
-    assert {what for what in refused if "sorted" not in what and "bounds" not in what} == set()
+    assert written > 50
 
 
 @pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)

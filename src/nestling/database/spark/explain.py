@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nestling.calculus.types import show_type
-from nestling.engine.spark.statements import is_linear
+from nestling.engine.spark.linear import is_linear
 from nestling.program.batches import is_change
 from nestling.program.show import show_query, show_statement
 from nestling.program.statements import Find, Measure, Propagate, Range, Statement, Trigger

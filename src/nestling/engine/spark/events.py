@@ -5,8 +5,7 @@ Of an ordered map, every group with its aggregate before and after. Only what th
 
 from __future__ import annotations
 
-from nestling.calculus.types import INT, nullable
-from nestling.engine.spark.aggregates import in_order, ordered
+from nestling.engine.spark.aggregates import ordered, ordered_type, taken
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.relations import total, touched, zero
 from nestling.engine.spark.terms import Sql
@@ -17,7 +16,7 @@ def event_layout(layout: Layout, aggregate: str) -> Layout:
     """The columns of what changes."""
     if not aggregate:
         return Layout(layout.keys, (*layout.measures, *layout.measures))
-    type_ = INT if aggregate == "count_distinct" else nullable(in_order(layout))
+    type_ = ordered_type(aggregate, layout)
     return Layout(layout.keys[:-1], (type_, type_))
 
 
@@ -57,8 +56,9 @@ def _cells(layout: Layout, summed: str) -> str:
 
 
 def _groups(layout: Layout, aggregate: str, summed: str) -> str:
-    value, type_ = layout.key_names[-1], in_order(layout)
-    old, new = (ordered(aggregate, value, f"{n}0 > 0", type_).text for n in "on")
-    selected = ", ".join([*layout.key_names[:-1], f"{old} AS m0", f"{new} AS m1"])
-    by = f" GROUP BY {', '.join(layout.key_names[:-1])}" if len(layout.keys) > 1 else ""
-    return f"SELECT * FROM (SELECT {selected} FROM ({summed}){by}) WHERE NOT (m0 <=> m1)"
+    *group, value = layout.key_names
+    old, new = (ordered(aggregate, value, count) for count in ("o0", "n0"))
+    selected = ", ".join([*group, f"{old} AS m0", f"{new} AS m1"])
+    by = f" GROUP BY {', '.join(group)}" if group else ""
+    rows = taken(aggregate, summed, layout, ("o0", "n0"))
+    return f"SELECT * FROM (SELECT {selected} FROM ({rows}){by}) WHERE NOT (m0 <=> m1)"
