@@ -1,7 +1,9 @@
 """Small tables with nulls and duplicates, random changes of them, and the same state in DuckDB."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from math import isnan
@@ -11,19 +13,38 @@ from typing import Any
 import duckdb
 
 import nestling as nl
+from nestling.calculus.evaluate import evaluate
+from nestling.calculus.types import Bag
+from nestling.calculus.typing import element_type
+from nestling.frontend.schema.read import python_value
+from nestling.frontend.sql import translate
 
-#: Columns in Spark's words; where DuckDB has others, both.
-TABLES: dict[str, tuple[str, str, str | None]] = {
-    "r": ("a INT NULL, b INT NULL, c STRING NULL", "a BIGINT, b BIGINT, c VARCHAR", None),
-    "s": ("a INT NULL, d INT NOT NULL, e STRING NULL", "a BIGINT, d BIGINT, e VARCHAR", None),
-    "t": ("k INT NOT NULL, g INT NOT NULL, x INT NULL", "k BIGINT, g BIGINT, x BIGINT", "k"),
-    "m": (
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A table in our words, in DuckDB's, and its key."""
+
+    ours: str
+    duckdb: str
+    key: str | None = None
+
+    @property
+    def spark(self) -> str:
+        """Spark has no word for what may be null: all that does not say otherwise."""
+        return re.sub("(?<!NOT) NULL", "", self.ours)
+
+
+TABLES = {
+    "r": Columns("a INT NULL, b INT NULL, c STRING NULL", "a BIGINT, b BIGINT, c VARCHAR"),
+    "s": Columns("a INT NULL, d INT NOT NULL, e STRING NULL", "a BIGINT, d BIGINT, e VARCHAR"),
+    "t": Columns("k INT NOT NULL, g INT NOT NULL, x INT NULL", "k BIGINT, g BIGINT, x BIGINT", "k"),
+    "m": Columns(
         "id INT NOT NULL, day DATE NULL, seen TIMESTAMP NULL, price DECIMAL(10, 2) NULL, ok BOOLEAN NULL,"
         " f DOUBLE NULL",
         "id BIGINT, day DATE, seen TIMESTAMP, price DECIMAL(18, 2), ok BOOLEAN, f DOUBLE",
-        None,
     ),
-    "o": (
+    "o": Columns(
         "id INT NOT NULL, cust STRING, items ARRAY<STRUCT<pid: INT, qty: INT NULL>>, tags ARRAY<STRING>,"
         " nums ARRAY<INT NULL>, ship STRUCT<city: STRING, fee: INT NULL>",
         "id BIGINT, cust VARCHAR, items STRUCT(pid BIGINT, qty BIGINT)[], tags VARCHAR[], nums BIGINT[],"
@@ -76,9 +97,9 @@ class World:
         self.db, self.duck = nl.Database(), duckdb.connect()
         self.rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in self.names}
         for name in self.names:
-            columns, theirs, key = TABLES[name]
-            self.db.table(name, columns, key=key)
-            self.duck.execute(f"CREATE TABLE {name} ({theirs})")
+            columns = TABLES[name]
+            self.db.table(name, columns.ours, key=columns.key)
+            self.duck.execute(f"CREATE TABLE {name} ({columns.duckdb})")
 
     def change(self, most: int = 5) -> None:
         """One transaction: some rows go, some come, in any table."""
@@ -95,6 +116,12 @@ class World:
                     new.append(row(name, self.rng, {old[0] for old in (*rows, *new)}))
                 change.insert(name, new)
                 rows += new
+
+    def meaning(self, query: str) -> list[tuple[Any, ...]]:
+        """What the reference makes of ``query`` on the rows as they are."""
+        expr = translate(query, self.db.catalog())
+        bag = evaluate(expr, self.db.state.nested_tables())
+        return [tuple(row) for row in python_value(Bag(element_type(expr)), bag)]
 
     def expected(self, query: str) -> Counter[Any]:
         """What DuckDB makes of ``query`` on the rows as they are."""

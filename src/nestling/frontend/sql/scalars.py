@@ -267,7 +267,7 @@ def of_connective(name: str) -> Callable[[Any, Env], Value]:
     return of
 
 
-def of_not(node: Any, env: Env) -> Value:
+def negated(node: Any, env: Env) -> Value:
     """``NOT x``."""
     term = condition(node.this, env)
     return One(
