@@ -16,6 +16,7 @@ from nestling.engine.spark.relations import pruned, sums
 from nestling.engine.spark.session import python_errors
 from nestling.engine.spark.state import Moment, Part, few_values, register
 from nestling.engine.spark.statements import Writer
+from nestling.engine.spark.totals import is_small, totals
 from nestling.program.batches import change_of
 from nestling.program.statements import Action, Add, Propagate, Statement, Trigger, Write
 
@@ -150,12 +151,16 @@ def stage(moment: Moment, statements: Sequence[Statement], sink: Sink | None = N
         }
     targets = list(texts)
     some = [moment.layouts[name] for name in targets]
-    parts = [
-        _tagged(i, some, difference(" UNION ALL ".join(texts[name]), some[i]))
-        for i, name in enumerate(targets)
-    ]
+    large = {statement.target for statement in statements if not is_small(statement, moment.layouts)}
+    parts = []
+    for i, name in enumerate(targets):
+        rows = " UNION ALL ".join(texts[name])
+        parts.append(_tagged(i, some, difference(rows, some[i]) if name in large else rows))
     table = arrow(moment, writer.text(" UNION ALL ".join(parts)))
-    return {name: _untagged(table, i) for i, name in enumerate(targets)}
+    found = {name: _untagged(table, i) for i, name in enumerate(targets)}
+    return {
+        name: rows if name in large else totals(rows, moment.layouts[name]) for name, rows in found.items()
+    }
 
 
 def difference(rows: str, layout: Layout) -> str:
