@@ -36,7 +36,7 @@ class Judge:
         from pyspark.sql.types import StructType
 
         for table, found in rows.items():
-            type_ = StructType.fromDDL(TABLES[table].spark)
+            type_: Any = StructType.fromDDL(TABLES[table].spark)
             schema = to_arrow_schema(type_)
             records = [
                 {field.name: arrow(field.dataType, value) for field, value in zip(type_, row, strict=True)}

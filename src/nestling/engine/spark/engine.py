@@ -11,13 +11,13 @@ from nestling.engine.protocol import Batch, Row, consolidated, inner_first
 from nestling.engine.spark.batch import restricted, run_batch, size
 from nestling.engine.spark.columns import Layout, layouts
 from nestling.engine.spark.durable import Durable
-from nestling.engine.spark.frames import frame
+from nestling.engine.spark.frames import frame, table_frame
 from nestling.engine.spark.plans import plan_layout, plan_sql
 from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.relations import joins_text, nothing, summed
 from nestling.engine.spark.session import TooManyError, own_session, python_errors
 from nestling.engine.spark.stage import Sink, arrow, difference
-from nestling.engine.spark.state import Moment, Stored, register, register_frame
+from nestling.engine.spark.state import Moment, Part, Stored, register, register_frame
 from nestling.engine.spark.statements import Given
 from nestling.engine.spark.types import arrow_table, values
 from nestling.program.meaning import meaning
@@ -134,14 +134,14 @@ class SparkEngine:
         try:
             moment = self._run(changes, self.durable.write)
         except ArithmeticError:
-            moment = self._recomputed(changes)
+            moment = self._recomputed(changes, large=True)
         self._accepted(moment)
         self.durable.note = note or {}
         self._move(self.durable.tidy(moment), moment)
 
     def _move(self, after: Moment, *others: Moment) -> None:
         for moment in (self.now, *others):
-            moment.drop_views(after)
+            moment.drop_views(after, files=True)
         self.now = after
 
     def _accepted(self, moment: Moment) -> None:
@@ -169,9 +169,10 @@ class SparkEngine:
             raise
         return moment
 
-    def _recomputed(self, changes: Mapping[str, Any]) -> Moment:
+    def _recomputed(self, changes: Mapping[str, Any], large: bool = False) -> Moment:
         """The moment after ``changes``, its maps by what they differ from those of the tables as they come to be."""
         moment = self.now.next()
+        sink = self.durable.write if large and self.durable is not None else None
         for name, rows in changes.items():
             moment.add(name, rows)
         scratch = self._computed(moment, set(self.program.maps))
@@ -180,20 +181,20 @@ class SparkEngine:
             new, old = scratch.raw(name), (before if name in self.watched else moment).raw(name)
             layout = self.layouts[name]
             negated = ", ".join([*layout.key_names, *(f"-m{i} AS m{i}" for i in range(len(layout.measures)))])
-            moment.add(
-                name, arrow(moment, difference(f"{new} UNION ALL SELECT {negated} FROM ({old})", layout))
-            )
+            text = difference(f"{new} UNION ALL SELECT {negated} FROM ({old})", layout)
+            moment.add(name, sink(name, text) if sink else arrow(moment, text))
         return moment
 
-    def load(self, changes: Mapping[str, Any], note: Mapping[str, Any] | None = None) -> None:
-        """Add many rows: DataFrames in the columns of the tables, each row once."""
+    def load(self, changes: Mapping[str, Any], note: Mapping[str, Any] | None = None) -> dict[str, int]:
+        """Add many rows: DataFrames in the columns of the tables, each row once. How many rows each had."""
         assert self.durable is not None
-        parts = {}
+        parts: dict[str, Part] = {}
         for name, rows in changes.items():
             rows.createOrReplaceTempView("nestling_loaded")
             columns = ", ".join(self.layouts[name].names)
             parts[name] = self.durable.write(name, f"SELECT {columns} FROM nestling_loaded")
         self._apply_bulk(parts, note)
+        return {name: part.rows for name, part in parts.items() if part.rows}
 
     # -- reading
 
@@ -221,6 +222,10 @@ class SparkEngine:
     def frame(self, view: str) -> Any:
         """A view as a DataFrame, inner bags as arrays."""
         return frame(self.program, self.now, view)
+
+    def table_frame(self, name: str, element: Type) -> Any:
+        """A table as a DataFrame, inner bags as arrays."""
+        return table_frame(self.program, self.now, name, element)
 
     def flat_frame(self, view: str) -> Any:
         """The flat rows of a view as a DataFrame: ``k0, k1, …``, inner bags as labels, and ``m0``, how often."""

@@ -128,10 +128,15 @@ class Moment:
             known = self._views[name] = (table, register(self.session, table))
         return known[1]
 
-    def drop_views(self, kept: Moment) -> None:
-        """This moment is over, or never came to be: forget the views that ``kept`` does not have."""
-        for view in {part.view for part in self._named()} - {part.view for part in kept._named()}:
-            self.session.catalog.dropTempView(view)
+    def drop_views(self, kept: Moment, files: bool = False) -> None:
+        """This moment is over, or never came to be: forget the views that ``kept`` does not have.
+
+        Those of ``files`` only where the moment was stored otherwise: what could not be run may be tried again.
+        """
+        used = {part.view for part in kept._named()}
+        for part in self._named():
+            if part.view not in used and (files or not part.paths):
+                self.session.catalog.dropTempView(part.view)
 
     def _named(self) -> Iterator[Part]:
         yield from (part for _, part in self._views.values())
