@@ -12,6 +12,7 @@ from typing import Any
 from nestling.database.change import Change
 from nestling.database.definitions import ViewDef
 from nestling.database.durable import map_name, read_table, read_view, table_text, view_text
+from nestling.database.spark.arriving import kept
 from nestling.database.spark.buffer import Buffer
 from nestling.database.spark.explain import explain
 from nestling.database.state import UNDEFINED, State, computing
@@ -123,18 +124,18 @@ class SparkState(State):
 
     def read(self, name: str) -> ZBag:
         with self.lock, computing(name):
-            self._check_committed()
+            self.check_committed()
             return self.running.read(name)
 
     def find(self, name: str, first: Any) -> ZBag:
         with self.lock, computing(name):
-            self._check_committed()
+            self.check_committed()
             plan = self.running.program.views[name]
             if plan.lookup is not None and not isinstance(first, tuple):
                 return self.running.find(name, first)
         return ZBag((row, n) for row, n in self.read(name).items() if _starts(row, first))
 
-    def _check_committed(self) -> None:
+    def check_committed(self) -> None:
         if self.buffer.pending:
             raise NestlingError(
                 "a view on Spark is brought up to date when its transaction ends", hint="read it after that"
@@ -142,8 +143,13 @@ class SparkState(State):
 
     def rows(self, name: str) -> ZBag:
         with self.lock:
-            self._check_committed()
+            self.check_committed()
             return self.running.nested_table(name, self.tables[name].record)
+
+    def rows_where(self, name: str, where: Any) -> Any:
+        """The rows of a table for which ``where`` holds, as a DataFrame."""
+        record = self.table(name).record
+        return kept(self.running.table_frame(name, record), record, where)
 
     def under(self, dictionary: str, label: Label) -> dict[Any, int]:
         return self.buffer.under(dictionary, label)

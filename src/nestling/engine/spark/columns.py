@@ -20,8 +20,8 @@ class Layout:
     measures: tuple[Type, ...] = (INT,)
     #: A count of zero means that there is nothing, whatever a sum of floats says.
     positive: bool = True
-    #: Every row is there once.
-    keyed: bool = False
+    #: Columns that say which row of a table is meant.
+    key: tuple[int, ...] = ()
 
     @cached_property
     def columns(self) -> list[tuple[str, Type]]:
@@ -56,7 +56,7 @@ def layouts(program: Program) -> dict[str, Layout]:
 
 
 def table_layout(table: TableDecl) -> Layout:
-    return Layout(tuple(column.type for column in table.columns), keyed=bool(table.key))
+    return Layout(tuple(column.type for column in table.columns), key=table.key)
 
 
 def map_layout(decl: MapDecl) -> Layout:
@@ -87,4 +87,5 @@ def joined_type(types: list[Type]) -> Type:
     if len(scalars) < len(types):
         return first
     name = next((n for n in ("float", "decimal") if any(s.name == n for s in scalars)), scalars[0].name)
-    return Scalar(name, any(s.nullable for s in scalars))
+    sizes = {scalar.size for scalar in scalars}
+    return Scalar(name, any(s.nullable for s in scalars), sizes.pop() if len(sizes) == 1 else ())

@@ -190,7 +190,7 @@ class _Steps(Chain):
         if merged:
             rows = self.merged(rows, layout, step)
         elif not step.counts:
-            self.times.append(f"times of {len(self.writer.ctes)}")
+            self.times.append(f"times of {len(self.times)}")
             counts[self.times[-1]] = Sql("a.m0", INT)
         used = {n: v for n, v in (new | counts).items() if n in later or n in self.times}
         on = " AND ".join(conditions)

@@ -22,7 +22,7 @@ from nestling.calculus.types import INT, LABEL, Record, Scalar, Type
 from nestling.calculus.types import Label as LabelType
 from nestling.engine.spark.functions import call_sql
 from nestling.engine.spark.labels import MICROSECOND
-from nestling.engine.spark.types import sql_type
+from nestling.engine.spark.types import fits_decimal, sql_type
 from nestling.errors import QueryError
 
 #: The record without fields.
@@ -154,7 +154,7 @@ def literal(value: Any, type_: Type = INT) -> str:  # noqa: C901 - one arm per t
                 )
             return f"CAST('{value!r}' AS DOUBLE)"
         case Decimal():
-            if not value.is_finite() or value != round(value, 18) or abs(value) >= 10**19:
+            if not value.is_finite() or not fits_decimal(value):
                 raise QueryError(f"{value} does not fit Spark's DECIMAL(37,18)", hint="use fewer digits")
             return f"CAST('{value:f}' AS DECIMAL(37,18))"
         case str():

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 from functools import cache
 from typing import Any
 
@@ -36,6 +36,9 @@ SQL = {
     "bool": "BOOLEAN", "int": "BIGINT", "float": "DOUBLE", "decimal": "DECIMAL(37,18)", "str": "STRING",
     "bytes": "BINARY", "date": "DATE", "datetime": "TIMESTAMP_NTZ", "timedelta": "BIGINT",
 }  # fmt: skip
+
+#: For all digits of a column, which are more than Python has by itself.
+_WIDE = Context(prec=38)
 
 #: No file has a struct without fields.
 UNIT = "u: BIGINT"
@@ -183,7 +186,7 @@ def _reader(type_: Type) -> Callable[[Any], Any] | None:
         case Scalar("timedelta"):
             return lambda value: timedelta(microseconds=value)
         case Scalar("decimal"):
-            return _plain
+            return plain_decimal
         case LabelType():
             return read_label
         case Record():
@@ -205,8 +208,18 @@ def _record_reader(type_: Record) -> Callable[[Any], Any]:
     return read
 
 
-def _plain(value: Decimal) -> Decimal:
-    """``value`` without the zeros that a fixed scale adds."""
-    short = value.normalize()
+def fits_decimal(value: Decimal) -> bool:
+    """Whether a column holds all digits of ``value``."""
+    places = Context(prec=len(value.as_tuple().digits)).normalize(value).as_tuple().exponent
+    return isinstance(places, int) and places >= -18 and abs(value) < 10**19
+
+
+def plain_decimal(value: Decimal) -> Decimal:
+    """``value`` without the zeros that a fixed scale adds.
+
+    >>> plain_decimal(Decimal("1234567890123.123456789012345670")), plain_decimal(Decimal("100.00"))
+    (Decimal('1234567890123.12345678901234567'), Decimal('100'))
+    """
+    short = _WIDE.normalize(value)
     exponent = short.as_tuple().exponent
-    return short.quantize(Decimal(1)) if isinstance(exponent, int) and exponent > 0 else short
+    return _WIDE.quantize(short, Decimal(1)) if isinstance(exponent, int) and exponent > 0 else short
