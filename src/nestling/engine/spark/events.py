@@ -10,12 +10,15 @@ from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.relations import total, touched, zero
 from nestling.engine.spark.terms import Sql
 from nestling.engine.spark.types import sql_type
+from nestling.program.batches import GROUPS
 
 
 def event_layout(layout: Layout, aggregate: str) -> Layout:
     """The columns of what changes."""
     if not aggregate:
-        return Layout(layout.keys, (*layout.measures, *layout.measures))
+        return Layout(layout.keys, (*layout.measures, *layout.measures), positive=False)
+    if aggregate == GROUPS:
+        return Layout(layout.keys[:-1])
     type_ = ordered_type(aggregate, layout)
     return Layout(layout.keys[:-1], (type_, type_))
 
@@ -24,6 +27,8 @@ def event_sql(layout: Layout, aggregate: str, rows: str, change: str, hint: str)
     """``change`` of what is stored as ``rows``, as an event sees it."""
     width = len(layout.keys) - bool(aggregate)
     keys = layout.key_names
+    if aggregate == GROUPS:
+        return f"SELECT DISTINCT {', '.join([*keys[:-1], '1L AS m0'])} FROM {change}"
     groups = f"(SELECT DISTINCT {', '.join(f'k{i} AS g{i}' for i in range(width))} FROM {change})"
     if width:
         pairs = [(Sql(f"a.k{i}", layout.keys[i]), Sql(f"d.g{i}", layout.keys[i])) for i in range(width)]

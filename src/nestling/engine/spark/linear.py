@@ -14,7 +14,7 @@ from nestling.program.traverse import term_vars
 
 def is_linear(statement: Statement, step: Find | Range) -> bool:
     """Whether rows may stay unsummed: their measures are factors of the amounts, and nothing else."""
-    if is_change(step.source):
+    if is_change(step.source) and isinstance(step, Find):
         return True
     counts = {count.name for count in step.counts}
     others = [term for other in statement.steps if other is not step for term in uses(other)]

@@ -13,7 +13,7 @@ from nestling.engine.spark.events import event_layout
 from nestling.engine.spark.plans import plan_layout
 from nestling.engine.spark.relations import nothing
 from nestling.engine.spark.statements import Given, Writer
-from nestling.program.batches import change_of
+from nestling.program.batches import GROUPS, change_of
 from nestling.program.statements import Program, Propagate
 from nestling.program.steps import plans, trigger_statements
 
@@ -52,7 +52,9 @@ def check_program(program: Program, layouts: Mapping[str, Layout]) -> None:
 
 def _changes(program: Program, layouts: Mapping[str, Layout]) -> dict[str, Layout]:
     found = {change_of(name): layouts[name] for name in program.tables}
-    found |= {change_of(name): event_layout(layouts[name], "") for name in program.maps}
+    for name, decl in program.maps.items():
+        aggregates = ("", GROUPS) if decl.order == "sums" else ("",)
+        found |= {change_of(name, a): event_layout(layouts[name], a) for a in aggregates}
     passed = (a for trigger in program.triggers.values() for a in trigger.actions if isinstance(a, Propagate))
     return found | {
         change_of(action.map, event.aggregate): event_layout(layouts[action.map], event.aggregate)
