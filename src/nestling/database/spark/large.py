@@ -16,9 +16,8 @@ from nestling.database.definitions import TableDef
 from nestling.database.feed import FEED_COLUMNS, SIGNS, z_bag
 from nestling.database.spark.canonical import canonical, value_of, wrong
 from nestling.database.transaction import check_removable, key_taken, no_parent, no_row
-from nestling.engine.spark.batch import difference
 from nestling.engine.spark.frames import table_rows
-from nestling.engine.spark.relations import joins_text, summed
+from nestling.engine.spark.relations import difference, joins_text, summed
 from nestling.engine.spark.state import register_frame
 from nestling.engine.spark.terms import quoted
 from nestling.engine.spark.types import values
