@@ -1,7 +1,7 @@
 """The meaning of the scalar functions that standard SQL has beyond Python's, on values that are not null.
 
 Where Spark raises in ANSI mode (a division by zero, a text that is no number, a decimal too long for its
-type), these raise; integers alone never overflow.
+type), these raise; arithmetic on integers alone never overflows.
 """
 
 from __future__ import annotations
@@ -75,6 +75,27 @@ def exact(value: Any, precision: int, scale: int) -> Decimal:
     if abs(found) >= Decimal(1).scaleb(precision - scale, _WIDE):
         raise ValueError(f"{value} is too long for DECIMAL({precision}, {scale})")
     return found
+
+
+def ratio(left: Any, right: Any, precision: int, scale: int) -> Decimal:
+    """``left / right`` as a ``DECIMAL(precision, scale)``, rounded once.
+
+    >>> ratio(Decimal(2), 3, 8, 6)
+    Decimal('0.666667')
+    """
+    return exact(_WIDE.divide(Decimal(left), Decimal(right)), precision, scale)
+
+
+def bounded(value: Any, bits: int) -> int:
+    """``value``, without its places, as an int of so many bits.
+
+    >>> bounded(-128.9, 8)
+    -128
+    """
+    number = int(value)
+    if (number if number >= 0 else ~number).bit_length() >= bits:
+        raise ValueError(f"{value} is too large for {bits} bits")
+    return number
 
 
 def floor(value: Any) -> Any:

@@ -37,12 +37,7 @@ class Judge:
 
         for table, found in rows.items():
             type_: Any = StructType.fromDDL(TABLES[table].spark)
-            schema = to_arrow_schema(type_)
-            records = [
-                {field.name: arrow(field.dataType, value) for field, value in zip(type_, row, strict=True)}
-                for row in found
-            ]
-            data = pa.Table.from_pylist(records, schema=schema)
+            data = pa.Table.from_pylist([arrow(type_, row) for row in found], schema=to_arrow_schema(type_))
             self.spark.createDataFrame(data, type_).createOrReplaceTempView(table)
 
     def rows(self, query: str) -> Counter[Any]:
