@@ -12,6 +12,7 @@ from nestling.database.database import Database
 from nestling.engine.spark import durable, engine, stage
 from nestling.engine.spark.batch import together
 from nestling.engine.spark.columns import Layout
+from nestling.engine.spark.state import Moment
 from nestling.engine.spark.totals import totals
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -91,12 +92,16 @@ def test_where_a_step_finds_many_spark_sums(spark, shop):
 def test_tables_that_do_not_read_each_other_change_in_one_query(shop, monkeypatch):
     """of several tables each sees those before it as they will be"""
     shop.view("by_region", BY_REGION, language="python")
-    shop.view("kinds", KINDS, language="python")
     program = shop.state.running.program
     both = [program.triggers["customers"], program.triggers["sales"]]
-    queries = []
+    queries: list[str] = []
     arrow = stage.arrow
-    monkeypatch.setattr(stage, "arrow", lambda moment, text: queries.append(text) or arrow(moment, text))
+
+    def counted(moment: Moment, text: str) -> Any:
+        queries.append(text)
+        return arrow(moment, text)
+
+    monkeypatch.setattr(stage, "arrow", counted)
     applied(shop, {"customers": {(20, "r0"): 1}, "sales": {(1000, 20, 5): 1}})
 
     assert together(both) == 2
