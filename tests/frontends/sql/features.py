@@ -313,7 +313,7 @@ feature(
     decimal_choice=("SELECT k, CAST(coalesce(p, q) AS STRING) AS a, CAST(CASE WHEN i > 0 THEN p ELSE 0 END AS STRING) AS b, CAST(nullif(p, q) AS STRING) AS c, greatest(p, q, 1) AS d, if(i > 0, q, w) AS e FROM n", ""),
     decimal_union=("SELECT k, CAST(x AS STRING) AS a FROM (SELECT k, p AS x FROM n UNION ALL SELECT k, q FROM n UNION SELECT k, i FROM n) u", ""),
     decimal_rounding=("SELECT k, round(p, 1) AS a, round(q) AS b, round(p, -1) AS c, floor(p) AS d, ceil(q) AS e, round(w, 2) AS f, abs(p) AS g, -p AS h, CAST(round(p, 1) AS STRING) AS t FROM n", ""),
-    decimal_compare=("SELECT k FROM n WHERE p > q OR w = i OR p = 2.25 OR q < 0.5D"),
+    decimal_compare="SELECT k FROM n WHERE p > q OR w = i OR p = 2.25 OR q < 0.5e0",
     decimal_groups=("SELECT p, count(*) AS n FROM n GROUP BY p"),
     decimal_distinct=("SELECT count(DISTINCT p) AS a, sum(DISTINCT q) AS b, min(w) AS c FROM n"),
     decimal_literals=("SELECT 1.50 AS a, 0.05 / 3 AS b, 1 / 3.0 AS c, CAST(1.50 AS STRING) AS d, 2 * 0.125 AS e, 100000000000 * 0.5 AS f", ""),

@@ -184,7 +184,7 @@ class Folds:
         """The mean of DECIMALs has four places more than they have."""
         total, number = self.env.run.fold("sum", source), self.env.run.fold("count", source)
         size = of_average(element.size)
-        found = call("mean", total, number, *map(const, size))
+        found = call("ratio", total, number, *map(const, size))
         none = call("==", number, const(0))
         if self._never_empty(aggregate):
             return call("if", none, Const(DEFAULTS["decimal"], Scalar("decimal", False, size)), found)

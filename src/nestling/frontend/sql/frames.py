@@ -1,6 +1,6 @@
 """Frames: which rows of its partition a row looks at.
 
-``ROWS`` counts positions from the row, ``RANGE`` goes by the value of the one key of the order. Without a frame, a
+``ROWS`` counts rows from the row, ``RANGE`` goes by the value of the one key of the order. Without a frame, a
 window with an order reaches up to the row and its peers, and one without it over the whole partition.
 """
 
@@ -43,7 +43,7 @@ HERE, FIRST, LAST = Bound(), Bound(unbounded=True), Bound(forward=True, unbounde
 
 @dataclass(frozen=True)
 class Frame:
-    """From ``start`` to ``end``, by positions or by values."""
+    """From ``start`` to ``end``, by places or by values."""
 
     by_rows: bool
     start: Bound
@@ -97,14 +97,14 @@ def framed(window: Window, frame: Frame, body: Any) -> Expr:
     """``body`` for each row of the frame."""
     start, end = frame.start, frame.end
     if frame.by_rows and (start.node is not None or end.node is not None):
-        position = window.position()
+        place = window.number_before()
         tests = [] if start.unbounded else [(">=", start.rows)]
         tests += [] if end.unbounded else [("<=", end.rows)]
 
-        def by_position(other: Term) -> Term:
-            return _all([call(sign, other, call("+", position, const(n))) for sign, n in tests])
+        def by_place(other: Term) -> Term:
+            return _all([call(sign, other, call("+", place, const(n))) for sign, n in tests])
 
-        return window.each_placed(by_position, body)
+        return window.each_placed(by_place, body)
 
     def test(there: Env) -> Term:
         return _all([*_after(window, start, there), *_until(window, end, there)])

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
 
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Expr, Term
-from nestling.calculus.types import Scalar, nullable
+from nestling.calculus.types import NUMERIC, Scalar, nullable
+from nestling.calculus.typing import element_type
 from nestling.frontend.sql.aggregates import Folds, is_aggregate, read_call, without_null
 from nestling.frontend.sql.conditions import YES
 from nestling.frontend.sql.context import Env, where
@@ -44,7 +46,11 @@ def _check_rank(window: Window, name: str) -> None:
 
 def _row_number(window: Window) -> Term:
     window.check_unique("row_number()", "rank()")
-    return window.position()
+    return _rank(window)
+
+
+def _rank(window: Window) -> Term:
+    return call("+", window.number_before(), const(1))
 
 
 def _dense_rank(window: Window) -> Term:
@@ -61,7 +67,7 @@ def _dense_rank(window: Window) -> Term:
 def _percent_rank(window: Window) -> Term:
     """``(rank - 1) / (rows - 1)``; of one row 0."""
     others = call("-", window.size(), const(1))
-    share = call("/", call("-", window.position(), const(1)), others)
+    share = call("/", window.number_before(), others)
     return call("if", call("==", others, const(0)), Const(0.0, Scalar("float")), share)
 
 
@@ -76,7 +82,7 @@ def _ntile(window: Window) -> Term:
     """Parts of equal size, the first of them one larger where that does not come out even."""
     window.check_unique("ntile()", "percent_rank()")
     parts = const(_number(window, window.call.expressions[0], "ntile"))
-    size, place = window.size(), call("-", window.position(), const(1))
+    size, place = window.size(), window.number_before()
     small, larger = call("quotient", size, parts), call("remainder", size, parts)
     big = call("+", small, const(1))
     edge = call("*", larger, big)
@@ -93,7 +99,7 @@ def _number(window: Window, node: Any, name: str) -> int:
 
 
 _RANKS: dict[str, Callable[[Window], Term]] = {
-    "rank": Window.position, "dense_rank": _dense_rank, "row_number": _row_number, "percent_rank": _percent_rank,
+    "rank": _rank, "dense_rank": _dense_rank, "row_number": _row_number, "percent_rank": _percent_rank,
     "cume_dist": _cume_dist, "ntile": _ntile,
 }  # fmt: skip
 
@@ -109,13 +115,12 @@ def _shifted(sign: str) -> Callable[[Window], Value]:
             )
         window.check_unique(f"{name}(…)", "max(…) OVER (…)")
         far = _number(window, args[1], name) if len(args) > 1 else 1
-        wanted = call(sign, window.position(), const(far))
-        found = _at(window, args[0], wanted)
+        test = _at_place(call(sign, window.number_before(), const(far)))
+
+        found = _at(window, args[0], test)
         if len(args) < 3:
             return One(found)
-        there = window.env.run.fold(
-            "count", window.each_placed(lambda n: call("==", n, wanted), lambda _: YES)
-        )
+        there = window.env.run.fold("count", window.each_placed(test, lambda _: YES))
         default = window.here.value(args[2])
         value, other = (
             scalar_of(v, args[2], window.env) for v in alike([One(found), default], args[2], window.env)
@@ -125,35 +130,68 @@ def _shifted(sign: str) -> Callable[[Window], Value]:
     return build
 
 
-def _at(window: Window, node: Any, wanted: Term) -> Term:
-    """The value of ``node`` in the row at the position ``wanted``; null where there is none."""
+def _at_place(wanted: Term) -> Callable[[Term], Term]:
+    # An equation of two counts cannot be looked up, a range of one can.
+    return lambda place: call("and", call(">=", place, wanted), call("<=", place, wanted))
+
+
+def _at(window: Window, node: Any, test: Callable[[Term], Term]) -> Term:
+    """The value of ``node`` in the row whose place passes ``test``; null where there is none."""
 
     def value(there: Env) -> Expr:
         term = scalar(node, there)
         found = singleton(without_null(One(term)), window.env.run.site)
         return where(call("not", call("is_null", term)), found) if is_nullable(term) else found
 
-    # There is at most one such row: the greatest of its values is its value.
-    return window.env.run.fold("max", window.each_placed(lambda n: call("==", n, wanted), value))
+    # There is one such row at most: the sum of its values is its value, and the greatest of them.
+    run, values = window.env.run, window.each_placed(test, value)
+    element = element_type(values)
+    assert isinstance(element, Scalar)
+    if element.name not in NUMERIC:
+        return run.fold("max", values)
+    number, total = run.fold("count", values), run.fold("sum", values)
+    null = Const(None, nullable(element))
+    return call("if", call("==", number, const(0)), null, call("nullable", replace(total, type=element)))
 
 
-def _end(last: bool) -> Callable[[Window], Value]:
-    """``first_value(x)`` and ``last_value(x)`` of the frame."""
-
-    def build(window: Window) -> Value:
-        frame = _frame(window, 1)
-        start, end = _start(window, frame), _stop(window, frame)
-        return One(_inside(window, end if last else start, start, end))
-
-    return build
+def _first_value(window: Window) -> Value:
+    """``first_value(x)`` of the frame."""
+    frame = _frame(window, 1)
+    return _nth(window, frame, 0)
 
 
 def _nth_value(window: Window) -> Value:
     """``nth_value(x, n)`` of the frame."""
     frame = _frame(window, 2)
-    start = _start(window, frame)
-    far = _number(window, window.call.expressions[1], "nth_value")
-    return One(_inside(window, call("+", start, const(far - 1)), start, _stop(window, frame)))
+    return _nth(window, frame, _number(window, window.call.expressions[1], "nth_value") - 1)
+
+
+def _nth(window: Window, frame: Frame, far: int) -> Value:
+    node = window.call.expressions[0]
+    if frame.start.is_row and frame.holds_row and not far:
+        return One(scalar(node, window.here))
+    wanted = call("+", _start(window, frame), const(far)) if not frame.start.unbounded else const(far)
+    found = _at(window, node, _at_place(wanted))
+    if frame.end.unbounded:
+        return One(found)
+    return _inside(window, found, call("<=", wanted, _stop(window, frame)))
+
+
+def _last_value(window: Window) -> Value:
+    """``last_value(x)`` of the frame."""
+    frame, node = _frame(window, 1), window.call.expressions[0]
+    if frame.end.is_row and frame.holds_row:
+        return One(scalar(node, window.here))
+    size = window.size()
+    if frame.end.unbounded:
+        found = _at(window, node, _at_place(call("-", size, const(1))))
+        if frame.start.unbounded:
+            return One(found)
+        return _inside(window, found, call("<", _start(window, frame), size))
+    end, last = _stop(window, frame), call("-", size, const(1))
+    wanted = call("if", call(">", end, last), last, end)
+    found = _at(window, node, _at_place(wanted))
+    return _inside(window, found, call("<=", _start(window, frame), wanted))
 
 
 def _frame(window: Window, arguments: int) -> Frame:
@@ -168,32 +206,26 @@ def _frame(window: Window, arguments: int) -> Frame:
 
 
 def _start(window: Window, frame: Frame) -> Term:
-    """The position of the first row of the frame."""
+    """The place of the first row of the frame."""
     if frame.start.unbounded:
-        return const(1)
-    start = call("+", window.position(), const(frame.start.rows))
-    return call("if", call("<", start, const(1)), const(1), start)
+        return const(0)
+    start = call("+", window.number_before(), const(frame.start.rows))
+    return call("if", call("<", start, const(0)), const(0), start)
 
 
 def _stop(window: Window, frame: Frame) -> Term:
-    """The position of the last row of the frame."""
-    size = window.size()
-    if frame.end.unbounded:
-        return size
-    end = call("+", window.position(), const(frame.end.rows))
-    return call("if", call(">", end, size), size, end)
+    """The place up to which the frame reaches; it may lie behind the last row."""
+    return call("+", window.number_before(), const(frame.end.rows))
 
 
-def _inside(window: Window, wanted: Term, start: Term, end: Term) -> Term:
-    """The value at a position, if that is in the frame."""
-    found = _at(window, window.call.expressions[0], wanted)
-    inside = call("and", call("<=", start, end), call("<=", wanted, end))
-    return call("if", inside, found, Const(None, nullable(scalar_type(found))))
+def _inside(window: Window, found: Term, test: Term) -> Value:
+    """``found``, if it is in the frame."""
+    return One(call("if", test, found, Const(None, nullable(scalar_type(found)))))
 
 
 _PLACES: dict[str, Callable[[Window], Value]] = {
-    "lag": _shifted("-"), "lead": _shifted("+"), "first_value": _end(False), "first": _end(False),
-    "last_value": _end(True), "last": _end(True), "nth_value": _nth_value,
+    "lag": _shifted("-"), "lead": _shifted("+"), "first_value": _first_value, "first": _first_value,
+    "last_value": _last_value, "last": _last_value, "nth_value": _nth_value,
 }  # fmt: skip
 
 

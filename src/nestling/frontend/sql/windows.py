@@ -7,7 +7,7 @@
 
 Rows of equal keys are peers and share their value, so copies of a row need not be told apart. What would tell them
 apart (``row_number``, ``lag``, a frame of ROWS) is accepted where the keys of the window hold a key of the rows: then a
-row has a position, which is a count like ``rank``, and the row before it is the one whose position is one less.
+row has a place, the number of rows before it, and the row before it is the one whose place is one less.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from nestling.calculus.build import FALSE, TRUE, call, conjunction, const, for_
+from nestling.calculus.build import FALSE, TRUE, call, conjunction, for_
 from nestling.calculus.terms import Expr, Field, Term, Var
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.sql.columns import same
@@ -28,7 +28,7 @@ from nestling.frontend.sql.convert import is_nullable, operands, scalar
 from nestling.frontend.sql.joins import held, record_of
 from nestling.frontend.sql.values import One, Row, Value, as_term, fields_of, of_term, singleton
 
-_POSITION = "·n"
+_PLACE = "·n"
 #: What a window function comes to.
 Compute = Callable[["Window"], Value]
 
@@ -98,23 +98,40 @@ def with_windows(
     """What ``rest`` yields for every row, with the values of the window functions known."""
     whole = env.run.enclosed(lambda: rows.source(lambda inner: singleton(rows.record(inner), env.run.site)))
     bag = env.run.let("rows", whole)
+    placed = [env.run.let("placed", _placed(node, bag, rows, env)) for node in found]
     row = env.run.var("w", bag)
 
     def body() -> Expr:
         here = rows.place(row)
-        values = {id(node): compute(Window(node, bag, rows, row, env)) for node in found}
+        seen = [Window(node, bag, rows, row, env, there) for node, there in zip(found, placed, strict=True)]
+        values = {id(window.node): compute(window) for window in seen}
         return env.run.enclosed(lambda: rest(replace(here, settled={**here.settled, **values})))
 
     return for_(row, bag, env.run.enclosed(body))
 
 
-class Window:
-    """One window: its partition and its order, seen from one ``row``."""
+def _placed(node: Any, bag: Expr, rows: Rows, env: Env) -> Expr:
+    """The rows, each with its place behind its columns."""
+    var = env.run.var("u", bag)
+    window = Window(node, bag, rows, var, env, bag)
+    if not window.order:
+        return bag
 
-    def __init__(self, node: Any, bag: Expr, rows: Rows, row: Var, env: Env) -> None:
+    def row() -> Expr:
+        columns = fields_of(of_term(var))
+        assert columns is not None
+        return singleton(Row((*columns, (_PLACE, One(window.number_before())))), env.run.site)
+
+    return for_(var, bag, env.run.enclosed(row))
+
+
+class Window:
+    """One window: its partition and its order, seen from one ``row``; ``placed`` are the rows with their places."""
+
+    def __init__(self, node: Any, bag: Expr, rows: Rows, row: Var, env: Env, placed: Expr) -> None:
         only(node, env, "this", "partition_by", "order", "spec", "over", what="OVER")
         self.node, self.bag, self.rows, self.row, self.env = node, bag, rows, row, env
-        self.here = rows.place(row)
+        self.here, self.placed = rows.place(row), placed
         self.partition = list(node.args.get("partition_by") or ())
         order = node.args.get("order")
         self.order = list(order.expressions) if order is not None else []
@@ -135,8 +152,8 @@ class Window:
         return self._each(self.bag, lambda var: test(self.rows.place(var)), body)
 
     def each_placed(self, test: Callable[[Term], Term], body: Callable[[Env], Expr]) -> Expr:
-        """``body`` for each row of the partition whose position passes ``test``."""
-        return self._each(self._placed(), lambda var: test(Field(var, _POSITION)), body)
+        """``body`` for each row of the partition whose place passes ``test``."""
+        return self._each(self.placed, lambda var: test(Field(var, _PLACE)), body)
 
     def _each(self, bag: Expr, test: Callable[[Var], Term], body: Callable[[Env], Expr]) -> Expr:
         var = self.env.run.var("v", bag)
@@ -147,22 +164,10 @@ class Window:
         found = body(there)
         return for_(var, bag, where(conjunction(tests), found) if tests else found)
 
-    def _placed(self) -> Expr:
-        """The rows, each with its position behind its columns."""
-        var = self.env.run.var("u", self.bag)
-
-        def row() -> Expr:
-            position = Window(self.node, self.bag, self.rows, var, self.env).position()
-            columns = fields_of(of_term(var))
-            assert columns is not None
-            return singleton(Row((*columns, (_POSITION, One(position)))), self.env.run.site)
-
-        return for_(var, self.bag, self.env.run.enclosed(row))
-
-    def position(self) -> Term:
-        """How many rows of the partition are not after this one, where no two are peers."""
+    def number_before(self) -> Term:
+        """How many rows of the partition come before this one: its place, where no two are peers."""
         before = self.each(lambda there: self.before(there, False), lambda there: YES)
-        return call("+", self.env.run.fold("count", before), const(1))
+        return self.env.run.fold("count", before)
 
     def size(self) -> Term:
         """How many rows the partition has."""
