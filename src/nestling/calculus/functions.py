@@ -214,8 +214,6 @@ def _standard() -> tuple[Function, ...]:
         Function("ratio", 4, "two numbers that are no floats, digits and places",
                  _takes("int|decimal", "int|decimal", "int", "int", result="decimal"), standard.ratio,
                  partial=True),
-        Function("mean", 4, "a sum, a count, digits and places",
-                 _takes("decimal", "int", "int", "int"), standard.ratio, partial=True),
         Function("like", 3, "a string, a pattern and its escape sign",
                  _takes("str", "str", "str", result="bool"), standard.like),
         Function("substring", 3, "a string and two ints", _takes("str", "int", "int"), standard.substring),

@@ -78,12 +78,12 @@ def exact(value: Any, precision: int, scale: int) -> Decimal:
 
 
 def ratio(left: Any, right: Any, precision: int, scale: int) -> Decimal:
-    """``left / right`` as a ``DECIMAL(precision, scale)``, rounded once.
+    """``left / right`` to so many places, rounded once; ``precision`` says what it may hold and is not checked.
 
     >>> ratio(Decimal(2), 3, 8, 6)
     Decimal('0.666667')
     """
-    return exact(_WIDE.divide(Decimal(left), Decimal(right)), precision, scale)
+    return _quantized(_WIDE.divide(Decimal(left), Decimal(right)), scale)
 
 
 def bounded(value: Any, bits: int) -> int:
