@@ -26,7 +26,7 @@ from nestling.program.statements import TableDecl
 from nestling.program.traverse import factor_terms, factor_vars, term_vars
 from nestling.transform.cost.statistics import Statistics
 from nestling.transform.lower.bounds import bound_of, one_range
-from nestling.transform.viewlet.signs import is_exact
+from nestling.program.signs import is_exact
 from nestling.transform.viewlet.storing import Storing
 
 Tables = Mapping[str, TableDecl]

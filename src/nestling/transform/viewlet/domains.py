@@ -24,7 +24,7 @@ from nestling.calculus.terms import InL, Term, Var
 from nestling.program.flat import Monomial, Pointwise, Query, Shape
 from nestling.transform.lower import FlatView
 from nestling.transform.lower.view import shape_of
-from nestling.transform.viewlet.signs import is_nonnegative
+from nestling.program.signs import is_nonnegative
 
 
 def restricted(view: FlatView) -> dict[Shape, Query]:
