@@ -131,7 +131,11 @@ FIRES = [
     ("multiplied_constant", "for x in R union sng(1 * x)", "for x in R union sng(x)"),
     ("multiplied_constant", "for x in R union sng(x * 0)", "for x in R union sng(0)"),
     ("constant_call", "sng(1 + 1)", "sng(2)"),
-    ("call_of_choice", "for x in R union sng(1 < if(x < 3, 1, 2))", "for x in R union sng(if(x < 3, false, true))"),
+    (
+        "call_of_choice",
+        "for x in R union sng(1 < if(x < 3, 1, 2))",
+        "for x in R union sng(if(x < 3, false, true))",
+    ),
     ("guard_choice", "for x in R where if(x < 3, true, false) union S", "for x in R where x < 3 union S"),
 ]
 

@@ -219,7 +219,9 @@ def call_of_choice(node: Any) -> Any:
 
 
 def _is_choice(term: Term) -> bool:
-    return isinstance(term, Call) and term.function == "if" and all(isinstance(b, Const) for b in term.args[1:])
+    return (
+        isinstance(term, Call) and term.function == "if" and all(isinstance(b, Const) for b in term.args[1:])
+    )
 
 
 def guard_choice(node: Any) -> Any:

@@ -75,9 +75,10 @@ def _fits(group: list[Action], add: Add) -> bool:
 
 def sources(statement: Statement) -> set[str]:
     """The maps and tables that a statement looks into."""
-    ranges = (step.find for step in local_steps(statement) if isinstance(step, Between))
-    passed = (step.range for step in local_steps(statement) if isinstance(step, Passed))
-    return {*reads(statement), *(step.source for step in (*ranges, *passed))}
+    own = local_steps(statement)
+    between = {step.find.source for step in own if isinstance(step, Between)}
+    passed = {step.range.source for step in own if isinstance(step, Passed)}
+    return {*reads(statement), *between, *passed}
 
 
 def single_changes(trigger: Trigger, stores: dict[str, Store]) -> frozenset[str]:

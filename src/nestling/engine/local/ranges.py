@@ -155,7 +155,9 @@ def _slid(statement: Statement, i: int, both: Both) -> tuple[Any, ...] | None:
 
 def _rewritten(statement: Statement, i: int, both: Both, program: Program) -> tuple[Any, ...] | None:
     for j, find in enumerate(statement.steps):
-        for position in _free(find, program) if j > i and isinstance(find, Find) else ():
+        if j <= i or not isinstance(find, Find):
+            continue
+        for position in _free(find, program):
             steps = _between(statement, i, j, both, find, position)
             if steps is not None:
                 return steps

@@ -16,7 +16,7 @@ from nestling.calculus.build import call, const
 from nestling.calculus.functions import FUNCTIONS
 from nestling.calculus.partial import is_total
 from nestling.calculus.terms import Call, Const, Term, Var
-from nestling.calculus.traverse import map_children, walk
+from nestling.calculus.traverse import map_children
 from nestling.calculus.typing import term_type
 from nestling.program.flat import Atom, Factor, Lift, Monomial, Query, Test
 from nestling.program.signs import is_nonnegative
@@ -70,7 +70,9 @@ class _Nulls:
     def defaulted(self, term: Term) -> Any:
         """``term`` with ``s`` for every ``coalesce(if(n == 0, null, s), 0)``."""
         match term:
-            case Call("coalesce", (Call("if", (test, Const(None), Call("nullable", (value,)))), Const(0) as zero)):
+            case Call(
+                "coalesce", (Call("if", (test, Const(None), Call("nullable", (value,)))), Const(0) as zero)
+            ):
                 match test:
                     case Call("==", (Var(name), Const(0))) if self.adds_up(value, name):
                         # Of numbers the sum has the narrower type: an integer beside a default that is a decimal.
@@ -119,7 +121,7 @@ def _is_implied(factor: Factor, counts: dict[str, Lift], factors: tuple[Factor, 
 
 def _is_among(monomial: Monomial, args: tuple[Term, ...], factors: tuple[Factor, ...]) -> bool:
     """Whether some solution of ``monomial`` with keys ``args`` is part of every solution of ``factors``."""
-    start = _matched(monomial.keys, args, {}, frozenset())
+    start = _matched(monomial.keys, args, {})
     return start is not None and _all_among(list(monomial.factors), start, factors)
 
 
@@ -130,22 +132,18 @@ def _all_among(pending: list[Factor], names: Names, factors: tuple[Factor, ...])
     rest = [f for f in pending if f is not atoms[0]]
     for other in factors:
         if isinstance(other, Atom) and other.name == atoms[0].name:
-            found = _matched(atoms[0].args, other.args, names, frozenset(names))
+            found = _matched(atoms[0].args, other.args, names)
             if found is not None and _all_among(rest, found, factors):
                 return True
     return False
 
 
-def _matched(
-    patterns: tuple[Term, ...], terms: tuple[Term, ...], names: Names, bound: frozenset[str]
-) -> Names | None:
+def _matched(patterns: tuple[Term, ...], terms: tuple[Term, ...], names: Names) -> Names | None:
     """``names`` extended so that ``patterns`` are ``terms``."""
     found = dict(names)
     for pattern, term in zip(patterns, terms, strict=True):
         if isinstance(pattern, Var) and pattern.name not in found:
             found[pattern.name] = term
-        elif not all(node.name in found for node in walk(pattern) if isinstance(node, Var)):
-            return None
-        elif substitute_term(pattern, found) != term:
+        elif not term_vars(pattern) <= found.keys() or substitute_term(pattern, found) != term:
             return None
     return found
