@@ -36,7 +36,7 @@ from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.choose import KNOB
 from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.defer import deferred
-from nestling.transform.viewlet.storing import Storing
+from nestling.transform.viewlet.storing import BY_KEYS, Storing
 from nestling.transform.viewlet.watch import watches
 from nestling.values.bag import EMPTY, ZBag
 from nestling.values.label import Label
@@ -114,13 +114,18 @@ class State:
         What is ``remembered`` of how it was stored stays so.
         """
         self.views[view.name] = view
+        self._define_maps(view, remembered)
         absent = undefined(view.query)
         if not isinstance(absent, Empty):
             self.undefined[view.name] = absent
             with suppress(CannotLower, CannotCompile):
                 guard = lower(shred(normalize(simplify(normalize(absent)))))
-                compile_views(self.declarations(), {guard_of(view.name): guard})
+                compile_views(
+                    self.declarations(), {view.name: guard}, store={view.name: self._guarded_by(view.name)}
+                )
                 self.guards[view.name] = guard
+
+    def _define_maps(self, view: ViewDef, remembered: dict[str, Any] | None) -> None:
         if view.store == "none":
             self.reasons[view.name], self.codes[view.name] = 'store="none": nothing is kept of it', KNOB
             return
@@ -186,7 +191,14 @@ class State:
     def _stored(self) -> dict[str, Storing]:
         """How each view is stored."""
         found = {name: self.decisions[name].storing for name in self.flat}
-        return {name: storing for name, storing in found.items() if storing is not None}
+        guards = {guard_of(name): self._guarded_by(name) for name in self.guards}
+        return {name: storing for name, storing in found.items() if storing is not None} | guards
+
+    def _guarded_by(self, name: str) -> Storing:
+        """How the guard of a view is stored: by the same rule, so that the two share their maps."""
+        decision = self.decisions.get(name)
+        chosen = decision.storing if decision else None
+        return replace(chosen, rows=False, bags=frozenset()) if chosen else BY_KEYS
 
     def engine_of(self, name: str) -> LocalEngine:
         """The engine that answers for a view, up to date."""
