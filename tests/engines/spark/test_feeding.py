@@ -15,12 +15,13 @@ pytestmark = pytest.mark.xdist_group("spark")
 
 SECTIONS = "ARRAY<STRUCT<title: STRING, words: ARRAY<STRING>>>"
 DOCS = f"id INT, author STRING, sections {SECTIONS}"
+AUTHORS = "name STRING, born INT, tags ARRAY<STRING>"
 NOTES = "text STRING, tags ARRAY<STRING>"
 SCALARS = "b BOOLEAN, n BIGINT, x DOUBLE, d DECIMAL(12,2), s STRING, y BINARY, t DATE, m TIMESTAMP_NTZ"
 
 
 def declare(db: Database) -> Database:
-    db.table("authors", {"name": str, "born": int | None}, key="name")
+    db.table("authors", {"name": str, "born": int | None, "tags": [str]}, key="name")
     db.table("docs", DOCS, key="id", references={"author": "authors"})
     db.table("notes", NOTES)
     db.table("log", "line STRING", append_only=True)
@@ -94,8 +95,11 @@ def test_many_rows_are_applied_as_few_are(spark, tmp_path, monkeypatch):
     """two tables at once, one nested two levels deep; an update with both images; a key that is taken"""
     monkeypatch.setattr(arriving, "FEW", 0)
     both = Both(spark, tmp_path / "lake")
-    authors, docs = [("ann", 1970), ("bob", None)], [(1, "ann", [("a", ["x", "y", "x"]), ("b", [])])]
-    both.ours.apply({"docs": both.frame(docs, DOCS), "authors": both.frame(authors, "name STRING, born INT")})
+    authors, docs = (
+        [("ann", 1970, ["t"]), ("bob", None, [])],
+        [(1, "ann", [("a", ["x", "y", "x"]), ("b", [])])],
+    )
+    both.ours.apply({"docs": both.frame(docs, DOCS), "authors": both.frame(authors, AUTHORS)})
     with both.theirs.transaction() as change:
         change.insert("authors", authors)
         change.insert("docs", docs)
@@ -107,12 +111,17 @@ def test_many_rows_are_applied_as_few_are(spark, tmp_path, monkeypatch):
     both.insert("docs", [(2, "bob", [("a", None)])], DOCS)
     both.delete("docs", [(1, "bob", [("a", ["z"])])], DOCS)
     assert both.alike()
+    tags = "name STRING, element STRING"
+    both.apply("authors.tags", [("ann", "u", "insert"), ("ann", "t", "delete"), ("bob", "t", "insert")], tags)
+    both.apply("authors.tags", [("bob", "t", "delete"), ("bob", "t", "delete")], tags)
+    both.apply("authors.tags", [("cy", "t", "insert")], tags)
+    assert both.alike()
     both.ours.close()
 
 
 def test_frames_are_applied_as_rows_are(both):
     """two levels of inner bags; labels by key and by number; updates, equal rows, and what is not there"""
-    both.insert("authors", [("ann", 1970), ("bob", None)], "name STRING, born INT")
+    both.insert("authors", [("ann", 1970, []), ("bob", None, ["t"])], AUTHORS)
     both.insert("docs", [
         (1, "ann", [("a", ["x", "y", "x"]), ("a", ["x", "y", "x"]), ("b", [])]), (2, "bob", []),
     ], DOCS)  # fmt: skip
@@ -128,12 +137,12 @@ def test_frames_are_applied_as_rows_are(both):
     both.insert("docs", [(5, "cy", [])], DOCS)
     both.delete("docs", [(2, "bob", [("a", [])])], DOCS)
     both.delete("notes", [("n", ["u", "t"]), ("n", ["t", "u"]), ("n", ["t", "u"])], NOTES)
-    both.insert("authors", [(None, 1)], "name STRING, born INT")
+    both.insert("authors", [(None, 1, [])], AUTHORS)
     both.insert("authors", [("cy", "1970")], "name STRING, born STRING")
     both.insert("authors", [("cy", 1)], "name STRING, borne INT")
     both.insert("docs", [(7, "ann", [("a", [None])])], DOCS)
     both.insert("docs", [(7, "ann", [("a", None)])], DOCS)
-    both.apply("authors", [("ann", 1970, "upsert")], "name STRING, born INT")
+    both.apply("authors", [("ann", 1970, [], "upsert")], AUTHORS)
     both.insert("log", [("a",)], "line STRING")
     both.delete("log", [("a",)], "line STRING")
     assert both.alike()
@@ -142,7 +151,7 @@ def test_frames_are_applied_as_rows_are(both):
 
 def test_the_difference_to_a_snapshot_is_found(both):
     db = both.ours
-    both.insert("authors", [("ann", 1), ("bob", None)], "name STRING, born INT")
+    both.insert("authors", [("ann", 1, []), ("bob", None, [])], AUTHORS)
     both.insert("docs", [(1, "ann", [("a", ["x"])]), (2, "bob", [])], DOCS)
     both.insert("notes", [("n", ["t"]), ("n", ["t"]), ("m", [])], NOTES)
     snapshot = [(2, "bob", [("a", ["x"])]), (1, "ann", [("a", ["x"])]), (3, "bob", [])]

@@ -20,7 +20,6 @@ from nestling.frontend.schema.read import python_value
 from nestling.frontend.sql import translate
 
 
-
 @dataclass(frozen=True)
 class Columns:
     """A table in our words, in DuckDB's, and its key."""

@@ -130,7 +130,7 @@ def of_not(node: Any, env: Env) -> Value:
     match inner:
         case exp.In() if inner.args.get("query") is not None:
             return One(_Matches(inner, env).never())
-        case (exp.And() | exp.Or()) if any(part.args.get("query") for part in inner.find_all(exp.In)):
+        case exp.And() | exp.Or() if any(part.args.get("query") for part in inner.find_all(exp.In)):
             sides = [condition(exp.Not(this=side), env) for side in (inner.this, inner.expression)]
             return One(call("or" if isinstance(inner, exp.And) else "and", *sides))
         case exp.Not():
