@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 import nestling as nl
+from nestling.database.change import Change
 from nestling.database.database import Database
 from nestling.database.spark import arriving
 from nestling.errors import ChangeError, NestlingError
+from tests.engines.spark.test_watching import told
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -40,7 +42,8 @@ class Both:
 
     def __init__(self, spark: Any, path: Any) -> None:
         self.spark = spark
-        self.ours, self.theirs = declare(nl.Database(spark=spark, path=path)), declare(Database())
+        self.ours: Any = declare(nl.Database(spark=spark, path=path))
+        self.theirs = declare(Database())
 
     def frame(self, rows: list[Any], schema: str) -> Any:
         return self.spark.createDataFrame(rows, schema)
@@ -92,9 +95,13 @@ def both(request, spark, tmp_path, monkeypatch):
 
 
 def test_many_rows_are_applied_as_few_are(spark, tmp_path, monkeypatch):
-    """two tables at once, one nested two levels deep; an update with both images; a key that is taken"""
+    """two tables at once, one nested two levels deep; an update with both images; a key that is taken; all is told"""
     monkeypatch.setattr(arriving, "FEW", 0)
     both = Both(spark, tmp_path / "lake")
+    heard: list[list[Change]] = [[], []]
+    for db, changes in zip((both.ours, both.theirs), heard, strict=True):
+        db.views["words"].subscribe(changes.append)
+    both.ours.keep_changes("words")
     authors, docs = (
         [("ann", 1970, ["t"]), ("bob", None, [])],
         [(1, "ann", [("a", ["x", "y", "x"]), ("b", [])])],
@@ -116,6 +123,9 @@ def test_many_rows_are_applied_as_few_are(spark, tmp_path, monkeypatch):
     both.apply("authors.tags", [("bob", "t", "delete"), ("bob", "t", "delete")], tags)
     both.apply("authors.tags", [("cy", "t", "insert")], tags)
     assert both.alike()
+    assert [told(change) for change in heard[0]] == [told(change) for change in heard[1]]
+    feed = both.ours.view_df("words", changes_since=1).collect()
+    assert sorted(tuple(row)[:3] for row in feed) == [("ann", "delete", 2), ("bob", "insert", 2)]
     both.ours.close()
 
 

@@ -264,6 +264,35 @@ feature(
 )  # fmt: skip
 
 feature(
+    "n",
+    int_division=("SELECT k, i / 2 AS a, i DIV 2 AS b, i % 3 AS c, mod(i, -3) AS d, pmod(i, 3) AS e, l / 3 AS f FROM n", ""),
+    int_casts=("SELECT k, CAST(y AS BIGINT) * 3 AS a, CAST(f AS INT) AS b, CAST(p AS INT) AS c, CAST(z AS INT) AS d FROM n WHERE f < 1e9", ""),
+    int_widths=("SELECT k, CAST(y AS INT) + i AS a, p / CAST(y AS BIGINT) AS b, p / y AS c FROM n WHERE i < 100 AND y <> 0", ""),
+    int_aggregates=("SELECT y, sum(i) AS s, avg(i) AS a, min(l) AS lo, max(l) AS hi, sum(y) AS t FROM n GROUP BY y"),
+    decimal_ratio=("SELECT k, p / q AS a, p / 3 AS b, i / p AS c, 1 / q AS d, q / 0.3 AS e, p / 2.5D AS f, w / q AS g FROM n", ""),
+    decimal_product=("SELECT k, p * q AS a, w * w AS b, w * p AS c, p * 2 AS d, p * i AS e, p * 1.5D AS f, 2.50 * q AS g FROM n", ""),
+    decimal_sums=("SELECT k, p + q AS a, w + w AS b, p - 1 AS c, p + i AS d, w - q AS e, p + l AS f FROM n", ""),
+    decimal_remainder=("SELECT k, p % 3 AS a, p % q AS b, w % p AS c FROM n", ""),
+    decimal_means=("SELECT y, avg(p) AS a, avg(q) AS b, avg(w) AS c, sum(p) AS s, sum(w) AS t, avg(p * q) AS m FROM n GROUP BY y", ""),
+    decimal_mean_of_all=("SELECT avg(p) AS a, avg(q) FILTER (WHERE i > 0) AS b, sum(p) / count(*) AS c, stddev(p) AS d FROM n", ""),
+    decimal_share=("SELECT k, p / avg(p) OVER (PARTITION BY y) AS a, 100 * p / sum(p) OVER () AS b FROM n WHERE p > 0", ""),
+    decimal_text=("SELECT k, CAST(p AS STRING) AS a, CAST(p * q AS STRING) AS b, p || '!' AS c, concat(q, 1) AS d, CAST(p + 1 AS STRING) AS e, CAST(p / q AS STRING) AS f FROM n", ""),
+    decimal_casts=("SELECT k, CAST(p AS DECIMAL(12, 1)) AS a, CAST(f AS DECIMAL(20, 3)) AS b, CAST(z AS DECIMAL(4, 1)) AS c, CAST(i AS DECIMAL(12, 2)) AS d, CAST(w AS DECIMAL(10, 0)) AS e FROM n", ""),
+    decimal_choice=("SELECT k, CAST(coalesce(p, q) AS STRING) AS a, CAST(CASE WHEN i > 0 THEN p ELSE 0 END AS STRING) AS b, CAST(nullif(p, q) AS STRING) AS c, greatest(p, q, 1) AS d, if(i > 0, q, w) AS e FROM n", ""),
+    decimal_union=("SELECT k, CAST(x AS STRING) AS a FROM (SELECT k, p AS x FROM n UNION ALL SELECT k, q FROM n UNION SELECT k, i FROM n) u", ""),
+    decimal_rounding=("SELECT k, round(p, 1) AS a, round(q) AS b, round(p, -1) AS c, floor(p) AS d, ceil(q) AS e, round(w, 2) AS f, abs(p) AS g, -p AS h, CAST(round(p, 1) AS STRING) AS t FROM n", ""),
+    decimal_compare=("SELECT k FROM n WHERE p > q OR w = i OR p = 2.25 OR q < 0.5D"),
+    decimal_groups=("SELECT p, count(*) AS n FROM n GROUP BY p"),
+    decimal_distinct=("SELECT count(DISTINCT p) AS a, sum(DISTINCT q) AS b, min(w) AS c FROM n"),
+    decimal_literals=("SELECT 1.50 AS a, 0.05 / 3 AS b, 1 / 3.0 AS c, CAST(1.50 AS STRING) AS d, 2 * 0.125 AS e, 100000000000 * 0.5 AS f", ""),
+    double_rounding=("SELECT k, round(f) AS a, round(f, 1) AS b, floor(f) AS c, ceil(f) AS d, f / 3 AS e, f % 2 AS g, abs(f) AS h FROM n", ""),
+    double_zero=("SELECT f, count(*) AS n, min(k) AS k FROM n WHERE f = 0 GROUP BY f"),
+    int_rounding=("SELECT k, round(i, -1) AS a, abs(i) AS b FROM n WHERE i < 100", ""),
+    text_numbers=("SELECT k, z = '7' AS a, CAST(z AS INT) + 1 AS b, CAST(z AS DOUBLE) AS c, CAST(i AS STRING) AS d, length(z) AS e FROM n", ""),
+    derived_decimals=("SELECT x / 7 AS a FROM (SELECT y, sum(p) AS x FROM n GROUP BY y) u", ""),
+)  # fmt: skip
+
+feature(
     "o",
     path="SELECT id, ship.city, o.ship.fee FROM o WHERE ship.fee > 0",
     whole_struct="SELECT id, ship FROM o",

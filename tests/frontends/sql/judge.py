@@ -36,13 +36,8 @@ class Judge:
         from pyspark.sql.types import StructType
 
         for table, found in rows.items():
-            type_ = StructType.fromDDL(TABLES[table].spark)
-            schema = to_arrow_schema(type_)
-            records = [
-                {field.name: arrow(field.dataType, value) for field, value in zip(type_, row, strict=True)}
-                for row in found
-            ]
-            data = pa.Table.from_pylist(records, schema=schema)
+            type_: Any = StructType.fromDDL(TABLES[table].spark)
+            data = pa.Table.from_pylist([arrow(type_, row) for row in found], schema=to_arrow_schema(type_))
             self.spark.createDataFrame(data, type_).createOrReplaceTempView(table)
 
     def rows(self, query: str) -> Counter[Any]:

@@ -43,6 +43,13 @@ TABLES = {
         " f DOUBLE NULL",
         "id BIGINT, day DATE, seen TIMESTAMP, price DECIMAL(18, 2), ok BOOLEAN, f DOUBLE",
     ),
+    "n": Columns(
+        "k INT NOT NULL, i INT NULL, y TINYINT NULL, l BIGINT NULL, p DECIMAL(10, 2) NULL, q DECIMAL(5, 3) NULL,"
+        " w DECIMAL(38, 10) NULL, f DOUBLE NULL, z STRING NULL",
+        "k BIGINT, i BIGINT, y TINYINT, l BIGINT, p DECIMAL(10, 2), q DECIMAL(5, 3), w DECIMAL(38, 10), f DOUBLE,"
+        " z VARCHAR",
+        "k",
+    ),
     "o": Columns(
         "id INT NOT NULL, cust STRING, items ARRAY<STRUCT<pid: INT, qty: INT NULL>>, tags ARRAY<STRING>,"
         " nums ARRAY<INT NULL>, ship STRUCT<city: STRING, fee: INT NULL>",
@@ -60,7 +67,7 @@ def row(table: str, rng: Random, taken: set[int]) -> tuple[Any, ...]:
         return None if rng.random() < 0.2 else value
 
     small, word = (lambda: rng.randint(0, 3)), (lambda: rng.choice(["ab", "b", "abc", "Ba", ""]))
-    key = rng.choice([k for k in range(40) if k not in taken]) if table in ("t", "o") else 0
+    key = rng.choice([k for k in range(40) if k not in taken]) if table in ("t", "o", "n") else 0
     match table:
         case "r":
             return maybe(small()), maybe(rng.randint(-2, 3)), maybe(word())
@@ -79,6 +86,18 @@ def row(table: str, rng: Random, taken: set[int]) -> tuple[Any, ...]:
                 maybe(price),
                 maybe(rng.random() < 0.5),
                 maybe(rng.choice([0.5, 1.5, -2.0])),
+            )
+        case "n":
+            return (
+                key,
+                maybe(rng.choice([-7, -3, 0, 2, 25, 2**31 - 1])),
+                maybe(rng.choice([-128, -5, 3, 127])),
+                maybe(rng.choice([-(2**63), -9, 4, 15, 2**62])),
+                maybe(Decimal(rng.choice(["-12.50", "0.05", "2.25", "99999999.99", "3.33"]))),
+                maybe(Decimal(rng.choice(["-1.125", "0.500", "3.000", "99.999"]))),
+                maybe(Decimal(rng.choice(["-2.5", "0.0000000001", "1234567.89", "3"]))),
+                maybe(rng.choice([-2.5, -0.0, 0.1, 2.5, 3.5, 1e10, 123456.789])),
+                maybe(rng.choice(["7", " 12 ", "-3", "007", "+4"])),
             )
         case "o":
             items = [(small(), maybe(small())) for _ in range(rng.randint(0, 3))]

@@ -60,6 +60,8 @@ class SparkState(State):
         self.lock = RLock()
         self.constraints: set[str] = set()
         self.feeds: dict[str, Feed] = {}
+        #: The views whose changes somebody hears of.
+        self.told: set[str] = set()
         #: The version that is about to be stored, and when; and per level what changes with it in a view.
         self.coming = (0, datetime.min)
         self._logs: dict[str, list[Any]] = {}
@@ -96,9 +98,12 @@ class SparkState(State):
         self._logs = {}
         for view, levels in self.watched.items():
             for level in levels:
-                self._logs[level.name] = moment.take(level.name)
-                for rows in self._logs[level.name] if view in self.feeds else ():
+                logged = moment.take(level.name)
+                for rows in logged if view in self.feeds else ():
                     record(self.running, moment, level, rows, self.coming)
+                if view in self.told:
+                    # Rows in files are gone with the next commit.
+                    self._logs[level.name] = [self.running.here(rows) for rows in logged]
         for name in self.constraints:
             if any(moment.stored[source] is not before.stored[source] for source in self._sources(name)):
                 try:
@@ -171,6 +176,7 @@ class SparkState(State):
         super()._forget(name)
         self.constraints.discard(name)
         self.feeds.pop(name, None)
+        self.told.discard(name)
 
     def _install(self, constraint: str = "") -> None:
         """A new engine over what is stored; maps that stay keep their files, new ones are computed in bulk.
@@ -282,27 +288,31 @@ class SparkState(State):
     # -- watching
 
     def watch(self, name: str) -> None:
-        """Log the changes of a view from now on."""
-        if name in self.watched:
-            return
+        """Tell the changes of a view from now on."""
         with self.lock:
-            self.watched[name] = Levels(watches(name, self.flat[name], self.declarations()))
-            try:
-                self._install()
-            except BaseException as reason:
-                del self.watched[name]
-                if isinstance(reason, (CannotCompile, QueryError)):
-                    raise NestlingError(
-                        f"changes of {name} cannot be told: {reason}", hint="read the view after a change"
-                    ) from reason
-                raise
+            self._log(name)
+            self.told.add(name)
 
     def keep_feed(self, name: str, feed: Feed) -> None:
         """Keep what changes in a view, in files."""
         with self.lock:
-            self.watch(name)
+            self._log(name)
             self.feeds[name] = feed
             self._install()
+
+    def _log(self, name: str) -> None:
+        if name in self.watched:
+            return
+        self.watched[name] = Levels(watches(name, self.flat[name], self.declarations()))
+        try:
+            self._install()
+        except BaseException as reason:
+            del self.watched[name]
+            if isinstance(reason, (CannotCompile, QueryError)):
+                raise NestlingError(
+                    f"changes of {name} cannot be told: {reason}", hint="read the view after a change"
+                ) from reason
+            raise
 
     def feed(self, name: str, since: int, path: tuple[str, ...]) -> Any:
         """What changed in a view since a version, at a level, as a DataFrame."""

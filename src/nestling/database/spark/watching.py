@@ -85,8 +85,7 @@ class Logged:
         layout = self.engine.layouts[level.name]
         total: dict[Row, int] = {}
         for rows in tables:
-            found = self.engine.session.table(rows.view).toArrow() if isinstance(rows, Part) else rows
-            for *key, times in values([type_ for _, type_ in layout.columns], found.select(layout.names)):
+            for *key, times in values([type_ for _, type_ in layout.columns], rows.select(layout.names)):
                 total[tuple(key)] = total.get(tuple(key), 0) + times
         return {key: times for key, times in total.items() if times}
 

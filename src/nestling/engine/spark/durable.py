@@ -110,7 +110,7 @@ class Durable:
                 or tuple(p for part in before.files for p in part.paths) != relations[key].files
             ):
                 stored[name] = Stored(self.parts(name, relations[key]))
-        return Moment(self.session, self.layouts, stored)
+        return moment.kept_as(stored)
 
     def flushed(self, name: str, moment: Moment) -> Relation:
         """The files of a source, with what was added since."""

@@ -8,14 +8,15 @@ from typing import Any
 from nestling.calculus.types import Type
 from nestling.engine.nesting import leaves, nested, shape
 from nestling.engine.protocol import Batch, Row, consolidated, inner_first
-from nestling.engine.spark.batch import arrow, difference, restricted, run_batch
+from nestling.engine.spark.batch import restricted, run_batch, size
 from nestling.engine.spark.columns import Layout, layouts
 from nestling.engine.spark.durable import Durable
 from nestling.engine.spark.frames import frame, table_frame
 from nestling.engine.spark.plans import plan_layout, plan_sql
 from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.relations import joins_text, nothing, summed
-from nestling.engine.spark.session import own_session, python_errors
+from nestling.engine.spark.session import TooManyError, own_session, python_errors
+from nestling.engine.spark.stage import Sink, arrow, difference
 from nestling.engine.spark.state import Moment, Part, Stored, register, register_frame
 from nestling.engine.spark.statements import Given
 from nestling.engine.spark.types import arrow_table, values
@@ -25,6 +26,9 @@ from nestling.program.steps import needed
 from nestling.storage.lake import Lake
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
+
+#: A change of more rows than this stays in files, and so does an effect of which one task finds more than ``MOST``.
+BULK, MOST = 100_000, 500_000
 
 
 class SparkEngine:
@@ -67,7 +71,8 @@ class SparkEngine:
 
     def _empty(self) -> Moment:
         """Maps at their meaning on empty tables: what depends on no row is there from the start."""
-        moment = Moment(self.session, self.layouts, {name: Stored() for name in self.layouts})
+        most = None if self.durable is None else MOST
+        moment = Moment(self.session, self.layouts, {name: Stored() for name in self.layouts}, most=most)
         nothing: dict[str, dict[Row, int]] = {name: {} for name in self.program.tables}
         for name, decl in self.program.maps.items():
             cells = {} if decl.role == "watch" else meaning(decl.query, nothing)
@@ -88,7 +93,7 @@ class SparkEngine:
             if moment.stored[name].rows:
                 rows = self.session.sql(summed(moment.raw(name), self.layouts[name]))
                 part = register_frame(rows, moment.stored[name].rows)
-                run_batch(scratch, restricted(self.program.triggers[name], kept), part, sink)
+                run_batch(scratch, [(restricted(self.program.triggers[name], kept), part)], sink)
         return scratch
 
     def discard(self) -> None:
@@ -111,16 +116,38 @@ class SparkEngine:
 
     def apply(self, changes: Mapping[str, Any], note: Mapping[str, Any] | None = None) -> None:
         """The same, of Arrow tables that have each row once; ``note`` is stored with it."""
+        if self.durable is not None and sum(map(size, changes.values())) > BULK:
+            self._apply_bulk(changes, note)
+            return
         try:
             moment = self._run(changes)
         except ArithmeticError:
             # A state in between had no value; what the rows come to may have one.
             moment = self._recomputed(changes)
+        except TooManyError:
+            self._apply_bulk(changes, note)
+            return
         self._accepted(moment)
         if self.durable is not None:
             self.durable.append(note or {}, moment)
         self.now.drop_views(moment)
         self.now = moment
+
+    def _apply_bulk(self, changes: Mapping[str, Any], note: Mapping[str, Any] | None) -> None:
+        """The same where the rows, or what follows from them, are many: what is added is in files at once."""
+        assert self.durable is not None
+        try:
+            moment = self._run(changes, self.durable.write)
+        except ArithmeticError:
+            moment = self._recomputed(changes, large=True)
+        self._accepted(moment)
+        self.durable.note = note or {}
+        self._move(self.durable.tidy(moment), moment)
+
+    def _move(self, after: Moment, *others: Moment) -> None:
+        for moment in (self.now, *others):
+            moment.drop_views(after, files=True)
+        self.now = after
 
     def _accepted(self, moment: Moment) -> None:
         before, self.now = self.now, moment
@@ -134,17 +161,16 @@ class SparkEngine:
 
     def tidy(self) -> bool:
         """Move changes from the log to files, and sum files, where enough have gathered; whether they had."""
-        due = self.durable is not None and self.durable.is_due(self.now)
-        if self.durable is not None and due:
-            self.now = self.durable.tidy(self.now)
-        return due
+        if self.durable is None or not self.durable.is_due(self.now):
+            return False
+        self._move(self.durable.tidy(self.now))
+        return True
 
-    def _run(self, changes: Mapping[str, Any]) -> Moment:
+    def _run(self, changes: Mapping[str, Any], sink: Sink | None = None) -> Moment:
         moment = self.now.next()
+        some = [name for name in inner_first(self.program) if name in changes and size(changes[name])]
         try:
-            for name in inner_first(self.program):
-                if name in changes and changes[name].num_rows:
-                    run_batch(moment, self.program.triggers[name], changes[name])
+            run_batch(moment, [(self.program.triggers[name], changes[name]) for name in some], sink)
         except BaseException:
             moment.drop_views(self.now)
             raise
@@ -174,16 +200,7 @@ class SparkEngine:
             rows.createOrReplaceTempView("nestling_loaded")
             columns = ", ".join(self.layouts[name].names)
             parts[name] = self.durable.write(name, f"SELECT {columns} FROM nestling_loaded")
-        try:
-            moment = self.now.next()
-            for name in inner_first(self.program):
-                if name in parts and parts[name].rows:
-                    run_batch(moment, self.program.triggers[name], parts[name], self.durable.write)
-        except ArithmeticError:
-            moment = self._recomputed(parts, large=True)
-        self._accepted(moment)
-        self.durable.note = note or {}
-        self.now = self.durable.tidy(moment)
+        self._apply_bulk(parts, note)
         return {name: part.rows for name, part in parts.items() if part.rows}
 
     def keep(self, name: str, condition: str) -> None:
@@ -200,6 +217,10 @@ class SparkEngine:
         """The rows of a query, here."""
         with python_errors():
             return self.session.sql(text).toArrow()
+
+    def here(self, rows: Any) -> Any:
+        """Rows of a change as an Arrow table, wherever they are."""
+        return self.arrow(f"SELECT * FROM {rows.view}") if isinstance(rows, Part) else rows
 
     def _entries(self, name: str) -> Iterable[Row]:
         layout = self.layouts[name]
