@@ -227,7 +227,6 @@ class SparkDatabase(Database):
                 else:
                     with self.transaction() as change:
                         change.apply(self._in_order(few))
-                self._batches = self._arriving
             finally:
                 self._arriving = self._batches
 
@@ -263,7 +262,9 @@ class SparkDatabase(Database):
         self._told(tables, seconds)
 
     def _told(self, tables: Mapping[str, int], seconds: Callable[[], float]) -> None:
-        self.version += bool(tables)
+        if tables:
+            # First of all: whatever happens now, the change is stored, and its batch must not come again.
+            self.version, self._batches = self.version + 1, self._arriving
         statements = self.state.batch_statements(tables)
         events = sum(tables.values())
         changes = self._noted() if tables else {}

@@ -141,8 +141,13 @@ class SparkEngine:
         except ArithmeticError:
             moment = self._recomputed(changes, large=True)
         self._accepted(moment)
-        self.durable.note = note or {}
-        self._move(self.durable.tidy(moment), moment)
+        noted, self.durable.note = self.durable.note, note or {}
+        try:
+            after = self.durable.tidy(moment)
+        except BaseException:
+            self.durable.note = noted
+            raise
+        self._move(after, moment)
 
     def _move(self, after: Moment, *others: Moment) -> None:
         for moment in (self.now, *others):
