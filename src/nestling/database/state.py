@@ -355,6 +355,12 @@ class State:
 
         return explain(self, name, format, code)
 
+    def verify(self, name: str, maps: bool) -> None:
+        """Compute a view anew and compare."""
+        from nestling.database.inspect import verify
+
+        verify(self, name, maps)
+
     @contextmanager
     def _computing(self, name: str) -> Iterator[None]:
         """What is read of a view that has no value is not its answer."""

@@ -74,7 +74,7 @@ class Lake:
                 self.commit({}, (), {})
             self.manifest = self._read()
             self.epoch = self.manifest.epoch
-            self._remove_leftovers()
+            self.remove_leftovers()
         except BaseException:
             self._lock.release(remove=False)
             raise
@@ -103,7 +103,8 @@ class Lake:
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(f"the manifest of {self.path.name} is damaged: {error}") from error
 
-    def _remove_leftovers(self) -> None:
+    def remove_leftovers(self) -> None:
+        """Remove the files that no manifest names: those of a crash, and what was computed and not kept."""
         used = {self.path / file for relation in self.manifest.relations.values() for file in relation.files}
         for file in (self.path / "data").rglob("*"):
             if file.is_file() and file not in used:
@@ -176,7 +177,7 @@ class Lake:
         except BaseException:
             self.manifest = before
             raise
-        self._remove_leftovers()
+        self.remove_leftovers()
 
     def remove(self, folder: Path) -> None:
         """Forget files that were never committed."""
