@@ -29,8 +29,7 @@ from nestling.database.spark import arriving
 from nestling.database.spark.canonical import canonical, column, value_of, wrong
 from nestling.database.transaction import check_removable, key_taken, no_key, no_parent, no_row, not_in
 from nestling.engine.spark.frames import table_rows
-from nestling.engine.spark.relations import joins_text, summed
-from nestling.engine.spark.stage import difference
+from nestling.engine.spark.relations import difference, joins_text, summed
 from nestling.engine.spark.state import register_frame
 from nestling.engine.spark.terms import quoted
 from nestling.engine.spark.types import values

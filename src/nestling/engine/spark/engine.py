@@ -14,9 +14,9 @@ from nestling.engine.spark.durable import Durable
 from nestling.engine.spark.frames import frame, table_frame
 from nestling.engine.spark.plans import plan_layout, plan_sql
 from nestling.engine.spark.refuse import check_program
-from nestling.engine.spark.relations import joins_text, nothing, summed
+from nestling.engine.spark.relations import difference, joins_text, nothing, summed
 from nestling.engine.spark.session import TooManyError, own_session, python_errors
-from nestling.engine.spark.stage import Sink, arrow, difference
+from nestling.engine.spark.stage import Sink, arrow
 from nestling.engine.spark.state import Moment, Part, Stored, register, register_frame
 from nestling.engine.spark.statements import Given
 from nestling.engine.spark.types import arrow_table, values
