@@ -7,11 +7,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from nestling.calculus.terms import Expr
 from nestling.database.accept import known
 from nestling.database.database import Database
 from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
 from nestling.database.rows import Event
+from nestling.database.spark.frames import Frames
 from nestling.database.spark.state import SparkState
 from nestling.database.spark.transaction import SparkTransaction
 from nestling.database.transaction import Transaction
@@ -38,6 +41,7 @@ class SparkDatabase(Database):
             lake.close()
             raise
         self._lake = lake
+        self._frames = Frames(self.state, spark, path)
         note = self.state.note
         self.version = int(note.get("version", 0))
         self._surrogates = int(note.get("numbers", 0))
@@ -55,6 +59,11 @@ class SparkDatabase(Database):
     def _forget(self, kind: str, name: str, action: Callable[[], None]) -> None:
         self._outside_transactions()
         action()
+
+    def _translated(self, query: Any, language: str) -> Expr:
+        if is_frame(query):
+            return self._frames.translated(query, self.catalog())
+        return super()._translated(query, language)
 
     # -- changes
 
@@ -105,6 +114,7 @@ class SparkDatabase(Database):
         statements = self.state.batch_statements(tables)
         self.last_refresh = Refresh(self.version, seconds(), len(events), statements, tables, {})
         self.state.running.tidy()
+        self._frames.refresh()
 
     # -- reading
 
@@ -115,8 +125,18 @@ class SparkDatabase(Database):
         """
         if view not in self.state.views:
             raise QueryError(f"there is no view {view!r}", hint=known(self.state.views))
-        running = self.state.running
-        return running.flat_frame(view) if shredded else running.frame(view)
+        return self.state.running.flat_frame(view) if shredded else self._frames.frame(view)
+
+    def table_df(self, table: str) -> Any:
+        """A table as a DataFrame, inner bags as arrays; what is computed from it can be a view."""
+        return self._frames.frame(table)
+
+    def publish(self, *names: str) -> None:
+        """Let ``spark.table(name)`` and ``spark.sql`` find these tables and views, or all, in the user's session.
+
+        They are temporary views there, replaced after every change; so they hide other tables of these names.
+        """
+        self._frames.publish(names or (*self.state.tables, *self.state.views))
 
     def stats(self) -> dict[str, dict[str, Any]]:
         """Per view: rows, stored rows of its maps, statements per batch of each table it follows."""

@@ -11,7 +11,7 @@ from nestling.engine.protocol import Batch, Row, consolidated, inner_first
 from nestling.engine.spark.batch import arrow, difference, restricted, run_batch
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.durable import Durable
-from nestling.engine.spark.frames import frame
+from nestling.engine.spark.frames import frame, table_frame
 from nestling.engine.spark.plans import plan_layout, plan_sql
 from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.relations import joins_text, nothing, summed
@@ -174,6 +174,10 @@ class SparkEngine:
     def frame(self, view: str) -> Any:
         """A view as a DataFrame, inner bags as arrays."""
         return frame(self.program, self.now, view)
+
+    def table_frame(self, name: str, element: Type) -> Any:
+        """A table as a DataFrame, inner bags as arrays."""
+        return table_frame(self.program, self.now, name, element)
 
     def flat_frame(self, view: str) -> Any:
         """The flat rows of a view as a DataFrame: ``k0, k1, …``, inner bags as labels, and ``m0``, how often."""
