@@ -79,7 +79,9 @@ def rates(quick: bool) -> list[Goal]:
         remark = "with a reading" if reading else ""
         factors = (f"{measured:,.0f} ({measured / paper:.1f}×)" for measured in (trigger, calls, batches))
         rows.append([query.name.upper(), *factors, recomputed, f"{paper:,}", remark])
-        goals.append(Goal(f"{query.name.upper()}: events/s by its trigger", trigger, paper, True, remark=remark))
+        goals.append(
+            Goal(f"{query.name.upper()}: events/s by its trigger", trigger, paper, True, remark=remark)
+        )
     source = "tpchgen-cli" if tpch_files.is_there() else "our generator (tpchgen-cli is not on the path)"
     header = ["query", "trigger", "db.insert", "batches", "recomputed", "the paper's", "remark"]
     show(f"Events a second (as a multiple of the paper's); TPC-H rows by {source}", header, rows)
@@ -115,14 +117,23 @@ def growth(quick: bool) -> list[Goal]:
             gc.collect()
         factor = taken[-1] / taken[0]
         rows.append([name.upper(), *(f"{t:.1f}" for t in taken), f"{factor:.2f}×"])
-        goals.append(Goal(f"{name.upper()}: growth with {sizes[-1] // sizes[0]} times the book", factor, GROWTH, unit="×"))
+        goals.append(
+            Goal(
+                f"{name.upper()}: growth with {sizes[-1] // sizes[0]} times the book",
+                factor,
+                GROWTH,
+                unit="×",
+            )
+        )
     header = ["query", *(f"{n:,} live orders" for n in sizes), "growth"]
     show("µs an event (MST and VWAP: and a reading), by live orders on each side", header, rows)
     return goals
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--quick", action="store_true", help="small sizes")
     quick = parser.parse_args().quick
     show_goals([*rates(quick), *growth(quick)])

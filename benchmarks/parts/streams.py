@@ -82,7 +82,7 @@ def by_triggers(query: Query, seconds: float, reading: bool) -> float:
 
 
 def adds_up_on_reading(query: Query) -> bool:
-    """Whether reading the view adds up what its triggers left apart: then an event has its price only with a reading."""
+    """Whether reading the view adds up what its triggers left apart: an event has its price only with a reading."""
     view = query.database().state.engine.program.views["v"]
     steps = (step for plan in plans(view) for statement in plan.statements for step in every_step(statement))
     return any(isinstance(step, Where | Total) for step in steps)

@@ -22,7 +22,7 @@ from nestling.database.durable import Durable, largest_number
 from nestling.database.engines import on_spark
 from nestling.database.feed import z_bag
 from nestling.database.inspect import stats
-from nestling.database.languages import reader
+from nestling.database.languages import is_frame, reader
 from nestling.database.over import inline_views
 from nestling.database.refresh import Refresh
 from nestling.database.rows import Event, Shredder
@@ -236,6 +236,10 @@ class Database:
             return reader(query, language)(query, self.catalog())
         if query is None:
             raise QueryError("a view needs a query", hint='db.view("name", lambda T: [...])')
+        if is_frame(query):
+            raise QueryError(
+                "a DataFrame is a view of a database on Spark", hint='Database(spark=spark, path="…")'
+            )
         expr: Expr = query
         return expr
 
@@ -353,6 +357,12 @@ class Database:
     def find(self, view: str, first: Any) -> ZBag:
         """The rows of a view whose first column is ``first``."""
         return self.state.find(view, first)
+
+    def table_df(self, table: str) -> Any:
+        """A table as a DataFrame, of a database on Spark."""
+        raise QueryError(
+            f"{table} is not on Spark", hint="spark.createDataFrame(table.rows()) makes a DataFrame of it"
+        )
 
     def stats(self) -> dict[str, dict[str, Any]]:
         """Per view: rows, entries and rough bytes of its maps, statements per row of each table it follows."""

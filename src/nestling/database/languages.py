@@ -22,6 +22,11 @@ def reader(query: object, language: str) -> Reader:
     raise QueryError(f"there is no language {language!r}", hint='language="sql" or language="python"')
 
 
+def is_frame(query: object) -> bool:
+    """Whether ``query`` is a DataFrame of Spark."""
+    return type(query).__module__.startswith("pyspark.") and hasattr(query, "sparkSession")
+
+
 def sql() -> Any:
     """The front end of SQL, which needs a library of its own."""
     try:

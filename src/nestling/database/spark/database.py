@@ -10,24 +10,20 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from nestling.calculus.terms import Expr
 from nestling.database.accept import known
 from nestling.database.commit import Commit
 from nestling.database.database import Database
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.elements import inner_bag
 from nestling.database.feed import z_bag
+from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
 from nestling.database.rows import Event
 from nestling.database.spark import arriving
-from nestling.database.spark.arriving import (
-    apart,
-    as_frame,
-    check_batch,
-    few_apart,
-    few_changes,
-    is_frame,
-)
+from nestling.database.spark.arriving import apart, as_frame, check_batch, few_apart, few_changes
 from nestling.database.spark.commit import SparkCommit
+from nestling.database.spark.frames import Frames
 from nestling.database.spark.large import Large
 from nestling.database.spark.state import SparkState
 from nestling.database.spark.stream import Stream, started
@@ -57,6 +53,7 @@ class SparkDatabase(Database):
             lake.close()
             raise
         self._lake, self.folder = lake, lake.path
+        self._frames = Frames(self.state, spark, path)
         note = self.state.note
         self.version = int(note.get("version", 0))
         #: Per stream, the query that feeds it and the last micro-batch of it that is stored.
@@ -86,6 +83,11 @@ class SparkDatabase(Database):
     def _forget(self, kind: str, name: str, action: Callable[[], None]) -> None:
         self._outside_transactions()
         action()
+
+    def _translated(self, query: Any, language: str) -> Expr:
+        if is_frame(query):
+            return self._frames.translated(query, self.catalog())
+        return super()._translated(query, language)
 
     # -- changes
 
@@ -271,6 +273,7 @@ class SparkDatabase(Database):
         self.last_refresh = Refresh(self.version, seconds(), events, statements, tables, changes)
         if self.state.running.tidy():
             self.state.trim(self.version)
+        self._frames.refresh()
         self._tell()
 
     def _discard_logs(self) -> None:
@@ -307,8 +310,18 @@ class SparkDatabase(Database):
         self._known_view(view)
         if changes_since is not None:
             return self.state.feed(view, changes_since, (path,) if isinstance(path, str) else tuple(path))
-        running = self.state.running
-        return running.flat_frame(view) if shredded else running.frame(view)
+        return self.state.running.flat_frame(view) if shredded else self._frames.frame(view)
+
+    def table_df(self, table: str) -> Any:
+        """A table as a DataFrame, inner bags as arrays; what is computed from it can be a view."""
+        return self._frames.frame(table)
+
+    def publish(self, *names: str) -> None:
+        """Let ``spark.table(name)`` and ``spark.sql`` find these tables and views, or all, in the user's session.
+
+        They are temporary views there, replaced after every change; so they hide other tables of these names.
+        """
+        self._frames.publish(names or (*self.state.tables, *self.state.views))
 
     def stats(self) -> dict[str, dict[str, Any]]:
         """Per view: rows, stored rows of its maps, statements per batch of each table it follows."""
