@@ -22,7 +22,7 @@ from nestling.database.durable import Durable, largest_number
 from nestling.database.engines import on_spark
 from nestling.database.feed import z_bag
 from nestling.database.inspect import stats
-from nestling.database.languages import is_frame, reader
+from nestling.database.languages import reader
 from nestling.database.over import inline_views
 from nestling.database.refresh import Refresh
 from nestling.database.rows import Event, Shredder
@@ -232,16 +232,7 @@ class Database:
         return ViewDef(name, over_tables, refresh, store)
 
     def _translated(self, query: Any, language: str) -> Expr:
-        if isinstance(query, str) or callable(query):
-            return reader(query, language)(query, self.catalog())
-        if query is None:
-            raise QueryError("a view needs a query", hint='db.view("name", lambda T: [...])')
-        if is_frame(query):
-            raise QueryError(
-                "a DataFrame is a view of a database on Spark", hint='Database(spark=spark, path="…")'
-            )
-        expr: Expr = query
-        return expr
+        return reader(query, language)(query, self.catalog())
 
     def catalog(self) -> Catalog:
         """What a query may read."""

@@ -13,10 +13,10 @@ from typing import Any
 
 from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import Empty, Expr
-from nestling.calculus.types import Record, Type
 from nestling.database.bulk import filled
 from nestling.database.change import Change
 from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.first import first_leaf, first_type, starts
 from nestling.database.lazy import LazyView, Pending
 from nestling.database.rows import Event, Row, nested
 from nestling.database.storing import Decision, decide
@@ -300,12 +300,12 @@ class State:
     def find(self, name: str, first: Any) -> ZBag:
         """The rows of a view whose first column is ``first``."""
         try:
-            leaf = element_value(_first_type(self.views[name].element), _first(first))
+            leaf = element_value(first_type(self.views[name].element), first_leaf(first))
         except ChangeError:
             return EMPTY  # a value of another type is in no row
         with self._computing(name):
             rows = self._found(name, leaf)
-        return ZBag((row, n) for row, n in rows.items() if _starts(row, first))
+        return ZBag((row, n) for row, n in rows.items() if starts(row, first))
 
     def _found(self, name: str, leaf: Any) -> ZBag:
         if not self._reads_tables(name):
@@ -405,18 +405,3 @@ def computing(name: str) -> Iterator[None]:
 def guard_of(name: str) -> str:
     """What the query that says where a view has no value is called in programs."""
     return f"·undefined {name}"
-
-
-def _first(value: Any) -> Any:
-    return _first(value[0]) if isinstance(value, tuple) and value else value
-
-
-def _first_type(type_: Type) -> Type:
-    return _first_type(type_.types[0]) if isinstance(type_, Record) and type_.fields else type_
-
-
-def _starts(row: Any, first: Any) -> bool:
-    """Whether ``first`` is the row, its first column, or a tuple of its first columns."""
-    if not isinstance(row, tuple) or row == first:
-        return bool(row == first)
-    return bool(row[:1] == (first,) or (isinstance(first, tuple) and row[: len(first)] == first))

@@ -17,6 +17,7 @@ from nestling.database.change import Change
 from nestling.database.constraints import violation
 from nestling.database.definitions import ViewDef
 from nestling.database.durable import map_name, read_table, read_view, table_text, view_text
+from nestling.database.first import starts
 from nestling.database.inspect import wrong_answer
 from nestling.database.spark import arriving
 from nestling.database.spark.arriving import kept
@@ -220,7 +221,7 @@ class SparkState(State):
             plan = self.running.program.views[name]
             if plan.lookup is not None and not isinstance(first, tuple):
                 return self.running.find(name, first)
-        return ZBag((row, n) for row, n in self.read(name).items() if _starts(row, first))
+        return ZBag((row, n) for row, n in self.read(name).items() if starts(row, first))
 
     def check_committed(self) -> None:
         if self.buffer.pending:
@@ -355,9 +356,3 @@ def knob(view: ViewDef) -> Store:
     """The materialisation knob of a view."""
     store: Store = view.store  # type: ignore[assignment]  # "none" is refused before
     return store
-
-
-def _starts(row: Any, first: Any) -> bool:
-    if not isinstance(row, tuple) or row == first:
-        return bool(row == first)
-    return bool(row[:1] == (first,) or (isinstance(first, tuple) and row[: len(first)] == first))
