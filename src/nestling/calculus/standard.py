@@ -14,8 +14,8 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 from typing import Any
 
-#: Wide enough for the product of two of Spark's longest decimals.
-_WIDE = Context(prec=80)
+#: Wide enough for the longest float, and for the product of two of Spark's longest decimals.
+_WIDE = Context(prec=400)
 
 
 def quotient(left: int, right: int) -> int:
@@ -138,10 +138,10 @@ _ONLY_JAVA = re.compile(
 
 
 def java_pattern(pattern: str) -> str:
-    """``pattern`` as Python writes it; a ``ValueError`` where the two may go apart.
+    r"""``pattern`` as Python writes it; a ``ValueError`` where the two may go apart.
 
-    >>> java_pattern("a.b")
-    'a[^\\n\\r\\x85\\u2028\\u2029]b'
+    >>> print(java_pattern("a.b"))
+    a[^\n\r\x85\u2028\u2029]b
     """
     if found := _ONLY_JAVA.search(pattern):
         raise ValueError(f"{found[0]!r} is not supported in a pattern")
