@@ -216,6 +216,8 @@ def _standard() -> tuple[Function, ...]:
                  partial=True),
         Function("like", 3, "a string, a pattern and its escape sign",
                  _takes("str", "str", "str", result="bool"), standard.like),
+        Function("matches", 2, "a string and a pattern", _takes("str", "str", result="bool"), standard.matches,
+                 partial=True),
         Function("substring", 3, "a string and two ints", _takes("str", "int", "int"), standard.substring),
         Function("position", 2, _TEXT, _takes("str", "str", result="int"), standard.position),
         Function("trim", 2, _TEXT, _takes("str", "str"), str.strip),
