@@ -80,12 +80,14 @@ class SparkDatabase(Database):
         self.constraints[name] = definition
 
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
-        self._outside_transactions()
-        action()
+        with self.state.lock:
+            self._outside_transactions()
+            action()
 
     def _forget(self, kind: str, name: str, action: Callable[[], None]) -> None:
-        self._outside_transactions()
-        action()
+        with self.state.lock:
+            self._outside_transactions()
+            action()
 
     # -- changes
 
@@ -132,6 +134,8 @@ class SparkDatabase(Database):
         for table in changes:
             if inner_bag(self.state.tables, table) is None:
                 self.state.table(table)
+        # Rows that are here may be read once only.
+        changes = {name: rows if is_frame(rows) else z_bag(rows) for name, rows in changes.items()}
         with self.state.lock:
             few = few_changes(changes, sign)
             if few is None:
@@ -158,7 +162,7 @@ class SparkDatabase(Database):
                     continue
                 table = self.state.tables[name]
                 if not is_frame(rows):
-                    rows = as_frame(large.session, table.record, z_bag(rows).items())
+                    rows = as_frame(large.session, table.record, rows.items())
                 large.change(table, large.total(large.counted(table, large.arrived(rows), sign)))
             return self._loaded(large)
 
@@ -305,10 +309,11 @@ class SparkDatabase(Database):
         It reads the files as they are now: after a change, ask again.
         """
         self._known_view(view)
-        if changes_since is not None:
-            return self.state.feed(view, changes_since, (path,) if isinstance(path, str) else tuple(path))
-        running = self.state.running
-        return running.flat_frame(view) if shredded else running.frame(view)
+        with self.state.lock:
+            if changes_since is not None:
+                return self.state.feed(view, changes_since, (path,) if isinstance(path, str) else tuple(path))
+            running = self.state.running
+            return running.flat_frame(view) if shredded else running.frame(view)
 
     def stats(self) -> dict[str, dict[str, Any]]:
         """Per view: rows, stored rows of its maps, statements per batch of each table it follows."""
