@@ -77,12 +77,14 @@ class SparkDatabase(Database):
         self.constraints[name] = definition
 
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
-        self._outside_transactions()
-        action()
+        with self.state.lock:
+            self._outside_transactions()
+            action()
 
     def _forget(self, kind: str, name: str, action: Callable[[], None]) -> None:
-        self._outside_transactions()
-        action()
+        with self.state.lock:
+            self._outside_transactions()
+            action()
 
     def _translated(self, query: Any, language: str) -> Expr:
         if is_frame(query):
@@ -134,6 +136,8 @@ class SparkDatabase(Database):
         for table in changes:
             if inner_bag(self.state.tables, table) is None:
                 self.state.table(table)
+        # Rows that are here may be read once only.
+        changes = {name: rows if is_frame(rows) else z_bag(rows) for name, rows in changes.items()}
         with self.state.lock:
             few = few_changes(changes, sign)
             if few is None:
@@ -160,7 +164,7 @@ class SparkDatabase(Database):
                     continue
                 table = self.state.tables[name]
                 if not is_frame(rows):
-                    rows = as_frame(large.session, table.record, z_bag(rows).items())
+                    rows = as_frame(large.session, table.record, rows.items())
                 large.change(table, large.total(large.counted(table, large.arrived(rows), sign)))
             return self._loaded(large)
 
@@ -308,9 +312,10 @@ class SparkDatabase(Database):
         It reads the files as they are now: after a change, ask again.
         """
         self._known_view(view)
-        if changes_since is not None:
-            return self.state.feed(view, changes_since, (path,) if isinstance(path, str) else tuple(path))
-        return self.state.running.flat_frame(view) if shredded else self._frames.frame(view)
+        with self.state.lock:
+            if changes_since is not None:
+                return self.state.feed(view, changes_since, (path,) if isinstance(path, str) else tuple(path))
+            return self.state.running.flat_frame(view) if shredded else self._frames.frame(view)
 
     def table_df(self, table: str) -> Any:
         """A table as a DataFrame, inner bags as arrays; what is computed from it can be a view."""

@@ -205,8 +205,10 @@ class SparkEngine:
             rows.createOrReplaceTempView("nestling_loaded")
             columns = ", ".join(self.layouts[name].names)
             parts[name] = self.durable.write(name, f"SELECT {columns} FROM nestling_loaded")
-        self._apply_bulk(parts, note)
-        return {name: part.rows for name, part in parts.items() if part.rows}
+        rows = {name: part.rows for name, part in parts.items() if part.rows}
+        if rows:
+            self._apply_bulk(parts, note)
+        return rows
 
     def keep(self, name: str, condition: str) -> None:
         """Forget the rows of a relation for which ``condition`` does not hold."""
