@@ -12,7 +12,7 @@ from nestling.database.database import Database
 from nestling.engine.spark import durable, engine, stage
 from nestling.engine.spark.batch import together
 from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.state import Moment
+from nestling.engine.spark.state import Moment, near
 from nestling.engine.spark.totals import totals
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -162,6 +162,18 @@ def test_changes_become_part_of_the_base(shop, monkeypatch):
     assert all(len(relation.changes) <= 1 for relation in relations.values())
     assert names[1:] == [names[1]] * 3
     shop.verify()
+
+
+def test_keys_are_few_or_lie_between_two():
+    """what is asked of files that are sorted by a key; null is asked for by a join alone"""
+    layout = Layout((INT,))
+    assert near(pa.table({"k0": [3, 1, 3]}), layout, 0) == "IN (CAST('3' AS BIGINT), CAST('1' AS BIGINT))"
+    assert (
+        near(pa.table({"k0": range(7, 200)}), layout, 0)
+        == "BETWEEN CAST('7' AS BIGINT) AND CAST('199' AS BIGINT)"
+    )
+    assert near(pa.table({"k0": [1, None]}), layout, 0) is None
+    assert near(pa.table({"k0": [float(i) for i in range(200)]}), Layout((FLOAT,)), 0) is None
 
 
 def test_sums_here_are_those_of_spark():
