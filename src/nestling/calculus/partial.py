@@ -21,6 +21,10 @@ def undefined_where(term: Call) -> Term | None:
             return None
         case Call("/" | "//" | "%" | "quotient", (left, right)):
             return _and_not_null(call("==", right, const(0)), left)
+        case Call("ratio", (left, right, _, _)):
+            return _and_not_null(call("==", right, const(0)), left)
+        case Call("matches", (_, Const())):
+            return None
         case Call("to_int" | "floor" | "ceil", (number,)) if _scalar(number).name == "int":
             return None
         case Call(name, args) if FUNCTIONS[name].partial:

@@ -13,10 +13,10 @@ from typing import Any
 
 from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import Empty, Expr
-from nestling.calculus.types import Record, Type
 from nestling.database.bulk import filled
 from nestling.database.change import Change
 from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.first import first_leaf, first_type, starts
 from nestling.database.lazy import LazyView, Pending
 from nestling.database.rows import Event, Row, nested
 from nestling.database.storing import Decision, decide
@@ -73,6 +73,13 @@ class State:
     def declarations(self) -> dict[str, TableDecl]:
         """The flat tables of all tables."""
         return {name: decl for table in self.tables.values() for name, decl in table.declarations.items()}
+
+    def table(self, name: str) -> TableDef:
+        """The table that a change names."""
+        if name not in self.tables:
+            known = ", ".join(self.tables) or "none yet"
+            raise ChangeError(f"there is no table {name!r}", hint=f"tables: {known}")
+        return self.tables[name]
 
     def add_table(self, table: TableDef) -> None:
         self.tables[table.name] = table
@@ -293,12 +300,12 @@ class State:
     def find(self, name: str, first: Any) -> ZBag:
         """The rows of a view whose first column is ``first``."""
         try:
-            leaf = element_value(_first_type(self.views[name].element), _first(first))
+            leaf = element_value(first_type(self.views[name].element), first_leaf(first))
         except ChangeError:
             return EMPTY  # a value of another type is in no row
         with self._computing(name):
             rows = self._found(name, leaf)
-        return ZBag((row, n) for row, n in rows.items() if _starts(row, first))
+        return ZBag((row, n) for row, n in rows.items() if starts(row, first))
 
     def _found(self, name: str, leaf: Any) -> ZBag:
         if not self._reads_tables(name):
@@ -348,6 +355,12 @@ class State:
 
         return explain(self, name, format, code)
 
+    def verify(self, name: str, maps: bool) -> None:
+        """Compute a view anew and compare."""
+        from nestling.database.inspect import verify
+
+        verify(self, name, maps)
+
     @contextmanager
     def _computing(self, name: str) -> Iterator[None]:
         """What is read of a view that has no value is not its answer."""
@@ -392,18 +405,3 @@ def computing(name: str) -> Iterator[None]:
 def guard_of(name: str) -> str:
     """What the query that says where a view has no value is called in programs."""
     return f"·undefined {name}"
-
-
-def _first(value: Any) -> Any:
-    return _first(value[0]) if isinstance(value, tuple) and value else value
-
-
-def _first_type(type_: Type) -> Type:
-    return _first_type(type_.types[0]) if isinstance(type_, Record) and type_.fields else type_
-
-
-def _starts(row: Any, first: Any) -> bool:
-    """Whether ``first`` is the row, its first column, or a tuple of its first columns."""
-    if not isinstance(row, tuple) or row == first:
-        return bool(row == first)
-    return bool(row[:1] == (first,) or (isinstance(first, tuple) and row[: len(first)] == first))

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
-from nestling.calculus.types import Path
+from nestling.calculus.types import Path, Type, bag_levels
 from nestling.database.deep import Address, bag_at, changed, element_of
 from nestling.database.definitions import TableDef
+from nestling.database.elements import elements, inner_bag
 from nestling.database.rows import Event, Row, Shredder, nested
 from nestling.database.state import UNDEFINED, State
 from nestling.errors import ChangeError
@@ -93,14 +94,25 @@ class Transaction:
 
     @_all_or_nothing
     def apply(self, changes: Mapping[str, Mapping[Any, int] | ZBag]) -> None:
-        """Add a Z-bag per table: what is deleted goes first, so that a key may be given again."""
+        """Add a Z-bag per table: what is deleted goes first, so that a key may be given again.
+
+        Under the name of an inner bag, elements of it: see ``elements``.
+        """
         for table, change in changes.items():
+            if (bag := inner_bag(self.state.tables, table)) is not None:
+                self._apply_elements(*bag, change)
+                continue
             definition = self._table(table)
             pairs = ((row_value(definition.record, row), times) for row, times in change.items())
             total = ZBag(pairs)
             for row, times in total.negative().items():
                 self._delete(definition, row, times)
             self._insert_all(definition, list(total.positive().items()))
+
+    def _apply_elements(self, table: TableDef, level: Path, changes: Any) -> None:
+        for key, address, value, times in elements(table, level, changes):
+            change = self.insert_into if times > 0 else self.delete_from
+            change(table.name, key, address, [value] * abs(times))
 
     @_all_or_nothing
     def insert_into(self, table: str, key: Any, path: Address, elements: Iterable[object]) -> None:
@@ -139,10 +151,15 @@ class Transaction:
             self._run([Event(name, (label, *old), -1), Event(name, (label, *new), 1)])
 
     def _element(self, name: str, label: Label, wanted: Any, element: Any) -> Row:
+        if not any(bag_levels(element)):
+            plain = tuple(_leaves((wanted,)))
+            if self.state.engine.count(name, (label, *plain)) > 0:
+                return plain
+            raise not_in(name, element, wanted, label.environment)
         for row in self.state.under(name, label):
             if nested(iter(row), element, self.state) == wanted:
                 return row
-        raise ChangeError(f"{python_value(element, wanted)} is not in {name} of {_shown(label.environment)}")
+        raise not_in(name, element, wanted, label.environment)
 
     def rollback(self, done: int = 0) -> None:
         """Undo what was applied after the first ``done`` events."""
@@ -156,10 +173,7 @@ class Transaction:
                 self._restore()
 
     def _table(self, name: str) -> TableDef:
-        if name not in self.state.tables:
-            known = ", ".join(self.state.tables) or "none yet"
-            raise ChangeError(f"there is no table {name!r}", hint=f"tables: {known}")
-        return self.state.tables[name]
+        return self.state.table(name)
 
     def _insert(self, table: TableDef, value: Row, times: int) -> None:
         self._check_new(table, value, times, set())
@@ -184,10 +198,7 @@ class Transaction:
         if table.key:
             key = tuple(value[i] for i in table.key_positions)
             if times > 1 or key in keys or self.state.by_key(table, key) is not None:
-                raise ChangeError(
-                    f"{table.name} already has a row with key {_shown(key)}",
-                    hint="delete it first, or use update",
-                )
+                raise key_taken(table, key)
             self._check_references(table, value, keys)
             keys.add(key)
         else:
@@ -199,14 +210,7 @@ class Transaction:
             if parent == table.name and key in keys:
                 continue
             if self.state.by_key(self.state.tables[parent], key) is None:
-                raise ChangeError(
-                    f"{', '.join(names)} of {table.name} is {_shown(key)}, but {parent} has no such row",
-                    hint=f"insert it into {parent} first",
-                )
-
-    def _check_removable(self, table: TableDef) -> None:
-        if table.append_only:
-            raise ChangeError(f"{table.name} is append-only", hint="its rows neither go nor change")
+                raise no_parent(table, names, parent, key)
 
     def _delete(self, table: TableDef, value: Row, times: int) -> None:
         for flat, available in self._copies(table, value):
@@ -215,11 +219,7 @@ class Transaction:
             times -= taken
             if not times:
                 return
-        raise ChangeError(
-            f"{table.name} has no row {python_value(table.record, value)}"
-            + ("" if times == 1 else f" {times} more times"),
-            hint="nothing was deleted",
-        )
+        raise no_row(table, value, times)
 
     def _copies(self, table: TableDef, value: Row) -> list[tuple[Row, int]]:
         """The stored flat rows that stand for ``value``; several where equal rows have bags of their own."""
@@ -239,7 +239,7 @@ class Transaction:
         ]
 
     def _remove(self, table: TableDef, flat: Row, times: int) -> None:
-        self._check_removable(table)
+        check_removable(table)
         stays = self.state.engine.count(table.name, flat) > times
         if stays:
             self._run([Event(table.name, flat, -times)])
@@ -255,15 +255,13 @@ class Transaction:
         except ChangeError:
             flat = None  # a value of another type is the key of no row
         if flat is None or len(parts) != len(table.key_types):
-            raise ChangeError(
-                f"{table.name} has no row with key {_shown(parts)}", hint=f"its key is {', '.join(table.key)}"
-            )
+            raise no_key(table, parts)
         return flat
 
     def _bag(self, table: str, key: Any, path: Address) -> tuple[TableDef, Path, Label]:
         """The inner bag of one row that is to be changed."""
         definition = self._table(table)
-        self._check_removable(definition)
+        check_removable(definition)
         return definition, *bag_at(self.state, definition, self._row_of(definition, key), path)
 
     def _run(self, events: Iterable[Event]) -> None:
@@ -309,6 +307,42 @@ class Transaction:
         self.state.rebuild()
         for event in self.events:
             self.state.engine.apply(*event)
+
+
+def check_removable(table: TableDef) -> None:
+    """Refuse to take rows from a table that only grows."""
+    if table.append_only:
+        raise ChangeError(f"{table.name} is append-only", hint="its rows neither go nor change")
+
+
+def key_taken(table: TableDef, key: Row) -> ChangeError:
+    return ChangeError(
+        f"{table.name} already has a row with key {_shown(key)}", hint="delete it first, or use update"
+    )
+
+
+def no_key(table: TableDef, key: Row) -> ChangeError:
+    return ChangeError(
+        f"{table.name} has no row with key {_shown(key)}", hint=f"its key is {', '.join(table.key)}"
+    )
+
+
+def not_in(name: str, element: Type, wanted: Any, key: Row) -> ChangeError:
+    """``wanted`` is no element of the inner bag ``name`` of the row with this key."""
+    return ChangeError(f"{python_value(element, wanted)} is not in {name} of {_shown(key)}")
+
+
+def no_parent(table: TableDef, names: Sequence[str], parent: str, key: Row) -> ChangeError:
+    return ChangeError(
+        f"{', '.join(names)} of {table.name} is {_shown(key)}, but {parent} has no such row",
+        hint=f"insert it into {parent} first",
+    )
+
+
+def no_row(table: TableDef, value: Row, times: int) -> ChangeError:
+    """``value`` would have to be there ``times`` more times."""
+    shown = f"{table.name} has no row {python_value(table.record, value)}"
+    return ChangeError(shown + ("" if times == 1 else f" {times} more times"), hint="nothing was deleted")
 
 
 def _shown(key: tuple[Any, ...]) -> str:

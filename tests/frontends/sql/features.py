@@ -1,14 +1,29 @@
-"""SQL by feature: each query in Spark's words and, where DuckDB has others, in DuckDB's."""
+"""SQL by feature: each query in Spark's words, and in others where DuckDB or Spark has others."""
 
-#: name → tables, query, DuckDB's query where it differs
-FEATURES: dict[str, tuple[str, str, str]] = {}
+from dataclasses import dataclass
 
 
-def feature(tables: str, **queries: str | tuple[str, str]) -> None:
+@dataclass(frozen=True)
+class Feature:
+    """A query, and what it is called elsewhere. Where DuckDB has no such thing, or means another, its text is empty."""
+
+    tables: tuple[str, ...]
+    query: str
+    duckdb: str
+    spark: str
+
+
+FEATURES: dict[str, Feature] = {}
+
+
+def feature(tables: str, **queries: str | tuple[str, str] | tuple[str, str, str]) -> None:
+    """Features over ``tables``: the query; with DuckDB's; with DuckDB's and Spark's."""
     for name, query in queries.items():
-        ours, theirs = query if isinstance(query, tuple) else (query, query)
+        texts = (query,) if isinstance(query, str) else query
         assert name not in FEATURES
-        FEATURES[name] = (tables, ours, theirs)
+        duckdb = texts[1] if len(texts) > 1 else texts[0]
+        spark = texts[2] if len(texts) > 2 else texts[0]
+        FEATURES[name] = Feature(tuple(tables.split()), texts[0], duckdb, spark)
 
 
 feature(
@@ -44,6 +59,14 @@ feature(
                   "SELECT left(c, 2), trim(c || ' '), c || 'x' || c, instr(c, 'b') FROM r"),
     casts=("SELECT CAST(a AS STRING) AS s, CAST(b AS DOUBLE) AS f, CAST(a AS DECIMAL(10, 2)) AS d FROM r",
            "SELECT CAST(a AS VARCHAR), CAST(b AS DOUBLE), CAST(a AS DECIMAL(10, 2)) FROM r"),
+    try_casts=("SELECT TRY_CAST(c AS INT) AS i, TRY_CAST(c AS DATE) AS d, TRY_CAST(a * 100 AS TINYINT) AS t, TRY_CAST(c AS DECIMAL(3, 1)) AS x FROM r",
+               "SELECT TRY_CAST(c AS INTEGER), TRY_CAST(c AS DATE), TRY_CAST(a * 100 AS TINYINT), TRY_CAST(c AS DECIMAL(3, 1)) FROM r"),
+    rlike=("SELECT c, c RLIKE 'b+' AS x, c RLIKE '^a.$' AS y, c NOT RLIKE '[A-Z]' AS z, regexp_like(c, 'a|B') AS w FROM r",
+           "SELECT c, regexp_matches(c, 'b+'), regexp_matches(c, '^a.$'), NOT regexp_matches(c, '[A-Z]'), regexp_matches(c, 'a|B') FROM r"),
+    replace_nothing=("SELECT replace(c, '', 'x') AS x, replace(c, 'b') AS y, replace('abab', c, '-') AS z FROM r",
+                     "SELECT c, replace(c, 'b', ''), CASE WHEN c = '' THEN 'abab' ELSE replace('abab', c, '-') END FROM r"),
+    substring_edges=("SELECT substring(c, 0, 2) AS a, substring(c, -2) AS b, substring(c, -5, 4) AS d, left(c, -1) AS e, right(c, 9) AS f, substring(c, 2, -1) AS g, instr(c, '') AS h FROM r", ""),
+    texts_compared="SELECT c < 'b' AS x, c >= 'a' AS y, c || NULL AS z FROM r",
     distinct="SELECT DISTINCT a, c FROM r",
     group="SELECT a, count(*) AS n, sum(b) AS s FROM r GROUP BY a",
     group_many="SELECT a, c, count(b) AS n, min(b) AS lo, max(b) AS hi, avg(b) AS m FROM r GROUP BY a, c",
@@ -77,6 +100,10 @@ feature(
             "SELECT a, c, sum(b) FROM r GROUP BY ROLLUP (a, c) HAVING count(*) > 0"),
     cube=("SELECT a, c, count(*) AS n FROM r GROUP BY CUBE (a, c)",
           "SELECT a, c, count(*) FROM r GROUP BY CUBE (a, c) HAVING count(*) > 0"),
+    grouping=("SELECT a, c, grouping(a) AS x, grouping_id(a, c) AS y, grouping_id() AS z, count(*) AS n FROM r GROUP BY CUBE (a, c)",
+              "SELECT a, c, grouping(a), grouping(a, c), grouping(a, c), count(*) FROM r GROUP BY CUBE (a, c) HAVING count(*) > 0"),
+    grouping_having=("SELECT a, c, sum(b) AS s FROM r GROUP BY ROLLUP (a, c) HAVING grouping(c) = 1",
+                     "SELECT a, c, sum(b) FROM r GROUP BY ROLLUP (a, c) HAVING grouping(c) = 1 AND count(*) > 0"),
     grouping_sets=("SELECT a, c, count(*) AS n FROM r GROUP BY GROUPING SETS ((a), (c), (a, c))",
                    "SELECT a, c, count(*) FROM r GROUP BY GROUPING SETS ((a), (c), (a, c))"),
     derived="SELECT x, n FROM (SELECT a AS x, count(*) AS n FROM r GROUP BY a) q WHERE n > 1",
@@ -122,16 +149,33 @@ feature(
     exists_or="SELECT a FROM r WHERE b = 1 OR EXISTS (SELECT 1 FROM s WHERE s.a = r.a)",
     exists_uncorrelated="SELECT a FROM r WHERE EXISTS (SELECT 1 FROM s WHERE d = 3)",
     in_query="SELECT a, b FROM r WHERE a IN (SELECT a FROM s)",
-    in_query_value="SELECT a, a IN (SELECT a FROM s) AS x, a NOT IN (SELECT d FROM s) AS y FROM r",
+    # DuckDB has three values here, Spark two.
+    in_query_value=("SELECT a, a IN (SELECT a FROM s) AS x, a NOT IN (SELECT d FROM s) AS y FROM r",
+                    "SELECT a, coalesce(a IN (SELECT a FROM s), false), coalesce(a NOT IN (SELECT d FROM s), false) FROM r"),
+    not_in_query_value=("SELECT a, NOT (a IN (SELECT a FROM s)) AS x, (a IN (SELECT a FROM s)) IS NULL AS y FROM r",
+                        "SELECT a, coalesce(a NOT IN (SELECT a FROM s), false), false FROM r"),
+    in_not_or="SELECT a, b FROM r WHERE NOT (a IN (SELECT a FROM s) OR b = 1)",
+    in_not_and="SELECT a, b FROM r WHERE NOT (a IN (SELECT a FROM s WHERE d > 1) AND NOT (b NOT IN (SELECT d FROM s)))",
+    in_or=("SELECT a, b FROM r WHERE b = 1 OR a NOT IN (SELECT a FROM s WHERE d > 1)",
+           "SELECT a, b FROM r WHERE coalesce(b = 1, false) OR coalesce(a NOT IN (SELECT a FROM s WHERE d > 1), false)"),
     not_in="SELECT a, b FROM r WHERE a NOT IN (SELECT a FROM s WHERE s.d > 1)",
     not_in_never_null="SELECT a, b FROM r WHERE b NOT IN (SELECT d FROM s)",
     not_in_correlated="SELECT a, b FROM r WHERE a NOT IN (SELECT s.a FROM s WHERE s.d = r.b)",
     in_pairs="SELECT a, b FROM r WHERE (a, b) IN (SELECT a, d FROM s)",
     not_in_pairs="SELECT a, b FROM r WHERE (a, b) NOT IN (SELECT a, d FROM s)",
-    any_equal="SELECT a FROM r WHERE a = ANY (SELECT d FROM s)",
-    any_less="SELECT a, b < ANY (SELECT d FROM s) AS x FROM r",
-    all_greater="SELECT a, b FROM r WHERE b >= ALL (SELECT a FROM s)",
-    all_differ="SELECT a, b <> ALL (SELECT a FROM s) AS x FROM r",
+    any_equal=("SELECT a FROM r WHERE a = ANY (SELECT d FROM s)",
+            "SELECT a FROM r WHERE a = ANY (SELECT d FROM s)",
+            "SELECT a FROM r WHERE a IN (SELECT d FROM s)"),
+    any_less=("SELECT a, b < ANY (SELECT d FROM s) AS x FROM r",
+            "SELECT a, b < ANY (SELECT d FROM s) AS x FROM r",
+            "SELECT a, coalesce(b < (SELECT max(d) FROM s), CASE WHEN (SELECT count(*) FROM s) = 0 THEN false END) AS x FROM r"),
+    all_greater=("SELECT a, b FROM r WHERE b >= ALL (SELECT a FROM s)",
+            "SELECT a, b FROM r WHERE b >= ALL (SELECT a FROM s)",
+            "SELECT a, b FROM r WHERE NOT EXISTS (SELECT 1 FROM s WHERE coalesce(r.b < s.a, true))"),
+    all_differ=("SELECT a, b <> ALL (SELECT a FROM s) AS x FROM r",
+            "SELECT a, b <> ALL (SELECT a FROM s) AS x FROM r",
+            "SELECT a, CASE WHEN EXISTS (SELECT 1 FROM s WHERE s.a = r.b) THEN false"
+                " WHEN EXISTS (SELECT 1 FROM s WHERE s.a IS NULL OR r.b IS NULL) THEN NULL ELSE true END AS x FROM r"),
     scalar_query="SELECT a, (SELECT max(d) FROM s) AS m FROM r",
     scalar_correlated="SELECT a, (SELECT sum(d) FROM s WHERE s.a = r.a) AS m FROM r",
     scalar_count="SELECT a, (SELECT count(*) FROM s WHERE s.a = r.a) AS n FROM r",
@@ -142,7 +186,9 @@ feature(
     query_in_having="SELECT a, sum(b) AS t FROM r GROUP BY a HAVING sum(b) > (SELECT min(d) FROM s)",
     query_in_having_correlated="SELECT a, count(*) AS n FROM r GROUP BY a HAVING count(*) >= (SELECT count(*) FROM s WHERE s.a = r.a)",
     exists_in_having="SELECT a, count(*) AS n FROM r GROUP BY a HAVING EXISTS (SELECT 1 FROM s WHERE s.a = r.a)",
-    query_over_groups="SELECT r.a, (SELECT sum(s.d) FROM s WHERE s.a = r.a) AS t FROM r GROUP BY r.a",
+    query_over_groups=("SELECT r.a, (SELECT sum(s.d) FROM s WHERE s.a = r.a) AS t FROM r GROUP BY r.a",
+            "SELECT r.a, (SELECT sum(s.d) FROM s WHERE s.a = r.a) AS t FROM r GROUP BY r.a",
+            "SELECT q.a, (SELECT sum(s.d) FROM s WHERE s.a = q.a) AS t FROM (SELECT DISTINCT a FROM r) q"),
     nested_queries="SELECT a FROM r WHERE a IN (SELECT a FROM s WHERE d > (SELECT min(d) FROM s u WHERE u.a = s.a))",
     union_all="SELECT a, b FROM r UNION ALL SELECT a, d FROM s",
     union_distinct="SELECT a FROM r UNION SELECT d FROM s",
@@ -197,6 +243,34 @@ feature(
     window_filter="SELECT k, count(*) FILTER (WHERE x > 0) OVER (PARTITION BY g) AS n FROM t",
     window_top_per_group="SELECT g, k FROM (SELECT g, k, row_number() OVER (PARTITION BY g ORDER BY k) AS n FROM t) q WHERE n <= 2",
     window_over_join="SELECT t.k, u.k AS uk, count(*) OVER (PARTITION BY t.k) AS n FROM t JOIN t u ON t.g = u.g",
+    top_after="SELECT k, x FROM t ORDER BY k LIMIT 3 OFFSET 2",
+    top_after_descending=("SELECT k, x FROM t ORDER BY x DESC, k LIMIT 2 OFFSET 1", "SELECT k, x FROM t ORDER BY x DESC NULLS LAST, k LIMIT 2 OFFSET 1"),
+    all_after="SELECT k FROM t ORDER BY k OFFSET 3",
+    window_lag=("SELECT k, lag(x) OVER (PARTITION BY g ORDER BY k) AS a, lead(x, 2) OVER (ORDER BY k DESC) AS b FROM t"),
+    window_lag_default="SELECT k, lag(k, 1, -1) OVER (PARTITION BY g ORDER BY k) AS a, lead(x, 1, k) OVER (ORDER BY k) AS b FROM t",
+    window_lag_keys=("SELECT k, lag(k) OVER (ORDER BY x, k) AS a, lead(x) OVER (ORDER BY x DESC, k) AS b FROM t",
+                     "SELECT k, lag(k) OVER (ORDER BY x NULLS FIRST, k), lead(x) OVER (ORDER BY x DESC NULLS LAST, k) FROM t"),
+    window_rows="SELECT k, sum(x) OVER (PARTITION BY g ORDER BY k ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS s FROM t",
+    window_rows_before="SELECT k, sum(x) OVER (ORDER BY k ROWS BETWEEN 3 PRECEDING AND 1 PRECEDING) AS s, count(*) OVER (ORDER BY k ROWS 2 PRECEDING) AS n FROM t",
+    window_rows_after="SELECT k, max(x) OVER (ORDER BY k ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS m, avg(k) OVER (ORDER BY k ROWS BETWEEN CURRENT ROW AND 2 FOLLOWING) AS a FROM t",
+    window_rows_rest="SELECT k, sum(k) OVER (PARTITION BY g ORDER BY k ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS s FROM t",
+    window_range=("SELECT k, sum(x) OVER (PARTITION BY g ORDER BY k RANGE BETWEEN 5 PRECEDING AND 2 FOLLOWING) AS s FROM t"),
+    window_range_nulls=("SELECT k, count(*) OVER (ORDER BY x RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) AS n, sum(k) OVER (ORDER BY x DESC RANGE BETWEEN 1 FOLLOWING AND 3 FOLLOWING) AS s FROM t",
+                        "SELECT k, count(*) OVER (ORDER BY x NULLS FIRST RANGE BETWEEN 1 PRECEDING AND CURRENT ROW), sum(k) OVER (ORDER BY x DESC NULLS LAST RANGE BETWEEN 1 FOLLOWING AND 3 FOLLOWING) FROM t"),
+    window_range_open=("SELECT k, count(x) OVER (ORDER BY x RANGE BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING) AS n, min(k) OVER (ORDER BY x RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS m FROM t",
+                       "SELECT k, count(x) OVER (ORDER BY x NULLS FIRST RANGE BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING), min(k) OVER (ORDER BY x NULLS FIRST RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) FROM t"),
+    window_peers_only="SELECT k, sum(k) OVER (ORDER BY g RANGE BETWEEN CURRENT ROW AND CURRENT ROW) AS s FROM t",
+    window_first_value="SELECT k, first_value(x) OVER (PARTITION BY g ORDER BY k) AS a, last_value(x) OVER (PARTITION BY g ORDER BY k ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS b FROM t",
+    window_last_value="SELECT k, last_value(x) OVER (ORDER BY k) AS a, first_value(k) OVER (ORDER BY k ROWS BETWEEN 1 PRECEDING AND 2 FOLLOWING) AS b, last_value(k) OVER (ORDER BY k ROWS BETWEEN 1 FOLLOWING AND 2 FOLLOWING) AS c FROM t",
+    window_nth_value=("SELECT k, nth_value(x, 2) OVER (PARTITION BY g ORDER BY k) AS a, nth_value(k, 2) OVER (ORDER BY k ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) AS b FROM t"),
+    window_shares=("SELECT k, percent_rank() OVER (PARTITION BY g ORDER BY x) AS a, cume_dist() OVER (ORDER BY x) AS b FROM t",
+                   "SELECT k, percent_rank() OVER (PARTITION BY g ORDER BY x NULLS FIRST), cume_dist() OVER (ORDER BY x NULLS FIRST) FROM t"),
+    window_ntile="SELECT k, ntile(3) OVER (ORDER BY k) AS a, ntile(2) OVER (PARTITION BY g ORDER BY k DESC) AS b FROM t",
+    window_over_groups="SELECT g, sum(k) AS s, sum(sum(k)) OVER () AS t, rank() OVER (ORDER BY count(*), g) AS p FROM t GROUP BY g",
+    window_over_groups_running="SELECT g, sum(count(*)) OVER (ORDER BY g) AS s, lag(count(*)) OVER (ORDER BY g) AS l, row_number() OVER (ORDER BY sum(k) DESC, g) AS n FROM t GROUP BY g HAVING count(*) > 0",
+    window_over_sets=("SELECT g, x, sum(count(*)) OVER (PARTITION BY grouping(x)) AS s FROM t GROUP BY ROLLUP (g, x)",
+                      "SELECT g, x, sum(count(*)) OVER (PARTITION BY grouping(x)) FROM t GROUP BY ROLLUP (g, x) HAVING count(*) > 0"),
+    window_of_join="SELECT t.k, u.k AS uk, row_number() OVER (PARTITION BY t.g ORDER BY t.k, u.k DESC) AS n FROM t JOIN t u ON t.g = u.g",
     keyed_value="SELECT k, (SELECT x FROM t u WHERE u.k = t.g) AS y FROM t",
     running_sum=("SELECT k, (SELECT sum(x) FROM t u WHERE u.k <= t.k) AS y FROM t",
                  "SELECT k, sum(x) OVER (ORDER BY k) FROM t"),
@@ -225,8 +299,45 @@ feature(
     booleans="SELECT id FROM m WHERE ok",
     boolean_values="SELECT NOT ok AS n, ok AND price > 0 AS x, ok = (id = 1) AS e FROM m",
     boolean_group="SELECT ok, count(*) AS n FROM m GROUP BY ok",
+    text_to_date=("SELECT CAST('2024-2-9' AS DATE) AS a, CAST('2024' AS DATE) AS b, CAST('2024-02-09T1:2' AS TIMESTAMP) AS c,"
+                  " CAST('2024-02-09 10:11:12.1234567' AS TIMESTAMP) AS d, TRY_CAST('20240209' AS DATE) AS e, id FROM m", ""),
+    text_to_double=("SELECT CAST('inf' AS DOUBLE) AS a, CAST('-Infinity' AS DOUBLE) AS b, TRY_CAST('1_0' AS DOUBLE) AS d, id FROM m", ""),
+    moments_text=("SELECT CAST(seen AS STRING) AS s, hour(seen) AS h, date_format AS f FROM (SELECT seen, second(seen) AS date_format FROM m) q",
+                  "SELECT strftime(seen, '%Y-%m-%d %H:%M:%S'), hour(seen), second(seen) FROM m"),
+    range_of_days=("SELECT id, count(*) OVER (ORDER BY day RANGE BETWEEN INTERVAL '31' DAY PRECEDING AND CURRENT ROW) AS n FROM m",
+                   "SELECT id, count(*) OVER (ORDER BY day NULLS FIRST RANGE BETWEEN INTERVAL '31' DAY PRECEDING AND CURRENT ROW) FROM m"),
     to_text=("SELECT CAST(day AS STRING) AS d, CAST(ok AS STRING) AS b, CAST(price AS STRING) AS p FROM m",
              "SELECT CAST(day AS VARCHAR), CAST(ok AS VARCHAR), CAST(price AS VARCHAR) FROM m"),
+)  # fmt: skip
+
+feature(
+    "n",
+    int_division=("SELECT k, i / 2 AS a, i DIV 2 AS b, i % 3 AS c, mod(i, -3) AS d, pmod(i, 3) AS e, l / 3 AS f FROM n", ""),
+    int_casts=("SELECT k, CAST(y AS BIGINT) * 3 AS a, CAST(f AS INT) AS b, CAST(p AS INT) AS c, CAST(z AS INT) AS d FROM n WHERE f < 1e9", ""),
+    int_widths=("SELECT k, CAST(y AS INT) + i AS a, p / CAST(y AS BIGINT) AS b, p / y AS c FROM n WHERE i < 100 AND y <> 0", ""),
+    int_aggregates=("SELECT y, sum(i) AS s, avg(i) AS a, min(l) AS lo, max(l) AS hi, sum(y) AS t FROM n GROUP BY y"),
+    decimal_ratio=("SELECT k, p / q AS a, p / 3 AS b, i / p AS c, 1 / q AS d, q / 0.3 AS e, p / 2.5D AS f, w / q AS g FROM n", ""),
+    decimal_product=("SELECT k, p * q AS a, w * w AS b, w * p AS c, p * 2 AS d, p * i AS e, p * 1.5D AS f, 2.50 * q AS g FROM n", ""),
+    decimal_sums=("SELECT k, p + q AS a, w + w AS b, p - 1 AS c, p + i AS d, w - q AS e, p + l AS f FROM n", ""),
+    decimal_remainder=("SELECT k, p % 3 AS a, p % q AS b, w % p AS c FROM n", ""),
+    decimal_means=("SELECT y, avg(p) AS a, avg(q) AS b, avg(w) AS c, sum(p) AS s, sum(w) AS t, avg(p * q) AS m FROM n GROUP BY y", ""),
+    decimal_mean_of_all=("SELECT avg(p) AS a, avg(q) FILTER (WHERE i > 0) AS b FROM n", ""),
+    decimal_spread=("SELECT stddev(p) AS d, sum(p) / count(p) AS c FROM n HAVING count(p) > 0", ""),
+    decimal_share=("SELECT k, p / avg(p) OVER (PARTITION BY y) AS a, 100 * p / sum(p) OVER () AS b FROM n WHERE p > 0", ""),
+    decimal_text=("SELECT k, CAST(p AS STRING) AS a, CAST(p * q AS STRING) AS b, p || '!' AS c, concat(q, 1) AS d, CAST(p + 1 AS STRING) AS e, CAST(p / q AS STRING) AS f FROM n", ""),
+    decimal_casts=("SELECT k, CAST(p AS DECIMAL(12, 1)) AS a, CAST(f AS DECIMAL(20, 3)) AS b, CAST(z AS DECIMAL(4, 1)) AS c, CAST(i AS DECIMAL(12, 2)) AS d, CAST(w AS DECIMAL(10, 0)) AS e FROM n", ""),
+    decimal_choice=("SELECT k, CAST(coalesce(p, q) AS STRING) AS a, CAST(CASE WHEN i > 0 THEN p ELSE 0 END AS STRING) AS b, CAST(nullif(p, q) AS STRING) AS c, greatest(p, q, 1) AS d, if(i > 0, q, w) AS e FROM n", ""),
+    decimal_union=("SELECT k, CAST(x AS STRING) AS a FROM (SELECT k, p AS x FROM n UNION ALL SELECT k, q FROM n UNION SELECT k, i FROM n) u", ""),
+    decimal_rounding=("SELECT k, round(p, 1) AS a, round(q) AS b, round(p, -1) AS c, floor(p) AS d, ceil(q) AS e, round(w, 2) AS f, abs(p) AS g, -p AS h, CAST(round(p, 1) AS STRING) AS t FROM n", ""),
+    decimal_compare="SELECT k FROM n WHERE p > q OR w = i OR p = 2.25 OR q < 0.5e0",
+    decimal_groups=("SELECT p, count(*) AS n FROM n GROUP BY p"),
+    decimal_distinct=("SELECT count(DISTINCT p) AS a, sum(DISTINCT q) AS b, min(w) AS c FROM n"),
+    decimal_literals=("SELECT 1.50 AS a, 0.05 / 3 AS b, 1 / 3.0 AS c, CAST(1.50 AS STRING) AS d, 2 * 0.125 AS e, 100000000000 * 0.5 AS f", ""),
+    double_rounding=("SELECT k, round(f) AS a, round(f, 1) AS b, floor(f) AS c, ceil(f) AS d, f / 3 AS e, f % 2 AS g, abs(f) AS h FROM n", ""),
+    double_zero=("SELECT f, count(*) AS n, min(k) AS k FROM n WHERE f = 0 GROUP BY f"),
+    int_rounding=("SELECT k, round(i, -1) AS a, abs(i) AS b FROM n WHERE i < 100", ""),
+    text_numbers=("SELECT k, z = '7' AS a, CAST(z AS INT) + 1 AS b, CAST(z AS DOUBLE) AS c, CAST(i AS STRING) AS d, length(z) AS e FROM n", ""),
+    derived_decimals=("SELECT x / 7 AS a FROM (SELECT y, sum(p) AS x FROM n GROUP BY y) u", ""),
 )  # fmt: skip
 
 feature(
@@ -249,12 +360,15 @@ feature(
     group_by_field=("SELECT i.pid, sum(i.qty) AS q, count(*) AS n FROM o LATERAL VIEW explode(items) t AS i GROUP BY i.pid",
                     "SELECT i.pid, sum(i.qty), count(*) FROM o, unnest(items) AS t(i) GROUP BY i.pid"),
     group_by_struct="SELECT ship, count(*) AS n FROM o GROUP BY ship",
-    group_by_path="SELECT ship.city, (SELECT count(*) FROM o p WHERE p.ship.city = o.ship.city) AS n FROM o GROUP BY ship.city",
+    group_by_path=("SELECT ship.city, (SELECT count(*) FROM o p WHERE p.ship.city = o.ship.city) AS n FROM o GROUP BY ship.city",
+            "SELECT ship.city, (SELECT count(*) FROM o p WHERE p.ship.city = o.ship.city) AS n FROM o GROUP BY ship.city",
+            "SELECT c AS city, (SELECT count(*) FROM o p WHERE p.ship.city = q.c) AS n FROM (SELECT DISTINCT ship.city AS c FROM o) q"),
     explode_twice=("SELECT id, i.pid, tag FROM o LATERAL VIEW explode(items) t AS i LATERAL VIEW explode(tags) u AS tag",
                    "SELECT id, i.pid, tag FROM o, unnest(items) AS t(i), unnest(tags) AS u(tag)"),
     lateral_explode=("SELECT id, c FROM o, LATERAL explode(o.tags) AS e(c)", "SELECT id, c FROM o, unnest(o.tags) AS e(c)"),
     explode_join=("SELECT o.id, p.cust FROM o LATERAL VIEW explode(items) t AS i JOIN o p ON p.id = i.pid",
-                  "SELECT o.id, p.cust FROM o CROSS JOIN unnest(o.items) AS t(i) JOIN o p ON p.id = i.pid"),
+            "SELECT o.id, p.cust FROM o CROSS JOIN unnest(o.items) AS t(i) JOIN o p ON p.id = i.pid",
+            "SELECT q.id, p.cust FROM (SELECT id, i FROM o LATERAL VIEW explode(items) t AS i) q JOIN o p ON p.id = q.i.pid"),
     collect_list=("SELECT cust, collect_list(id) AS ids FROM o GROUP BY cust", "SELECT cust, list(id) FROM o GROUP BY cust"),
     collect_nulls=("SELECT cust, collect_list(ship.fee) AS fees, collect_set(ship.city) AS c FROM o GROUP BY cust",
                    "SELECT cust, coalesce(list(ship.fee) FILTER (WHERE ship.fee IS NOT NULL), []), list(DISTINCT ship.city)"
@@ -263,9 +377,11 @@ feature(
                      "SELECT cust, list({'id': id, 'c': ship.city}) FROM o GROUP BY cust"),
     collect_all=("SELECT collect_list(id) AS ids FROM o", "SELECT coalesce(list(id), []) FROM o"),
     array_query=("SELECT o.id, array(SELECT p.id FROM o p WHERE p.cust = o.cust) AS same FROM o",
-                 "SELECT o.id, array(SELECT p.id FROM o p WHERE p.cust = o.cust) FROM o"),
+            "SELECT o.id, array(SELECT p.id FROM o p WHERE p.cust = o.cust) FROM o",
+            "SELECT o.id, (SELECT collect_list(p.id) FROM o p WHERE p.cust = o.cust) AS same FROM o"),
     array_query_structs=("SELECT o.id, array(SELECT named_struct('i', p.id, 'c', p.ship.city) FROM o p WHERE p.cust = o.cust) AS s FROM o",
-                         "SELECT o.id, array(SELECT {'i': p.id, 'c': p.ship.city} FROM o p WHERE p.cust = o.cust) FROM o"),
+            "SELECT o.id, array(SELECT {'i': p.id, 'c': p.ship.city} FROM o p WHERE p.cust = o.cust) FROM o",
+            "SELECT o.id, (SELECT collect_list(named_struct('i', p.id, 'c', p.ship.city)) FROM o p WHERE p.cust = o.cust) AS s FROM o"),
     named_struct=("SELECT named_struct('x', id, 'y', cust) AS s FROM o", "SELECT {'x': id, 'y': cust} FROM o"),
     array_literal=("SELECT array(id, 1, 2) AS a FROM o", "SELECT [id, 1, 2] FROM o"),
     transform=("SELECT id, transform(nums, x -> x * 2) AS a FROM o", "SELECT id, list_transform(nums, lambda x: x * 2) FROM o"),
@@ -282,8 +398,6 @@ feature(
     array_extremes=("SELECT id, array_min(nums) AS lo, array_max(nums) AS hi FROM o", "SELECT id, list_min(nums), list_max(nums) FROM o"),
     array_concat=("SELECT id, concat(tags, tags) AS a, array_distinct(tags) AS d FROM o",
                   "SELECT id, tags || tags, list_distinct(tags) FROM o"),
-    query_over_array=("SELECT id, (SELECT sum(qty) FROM explode(items) AS t(i)) AS q FROM o", ""),
     nested_two_levels=("SELECT cust, collect_list(struct(id, items)) AS orders FROM o GROUP BY cust",
                        "SELECT cust, list({'id': id, 'items': items}) FROM o GROUP BY cust"),
 )  # fmt: skip
-del FEATURES["query_over_array"]

@@ -7,7 +7,7 @@ that has rows, whose argument is never null, nothing is missing and the type say
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from sqlglot import exp
 
 from nestling.calculus.build import FALSE, TRUE, call, const, countwise, for_
+from nestling.calculus.sizes import of_average
 from nestling.calculus.terms import Const, Expr, Field, Term, Var
 from nestling.calculus.types import NUMERIC, Scalar, Type, is_base, nullable
 from nestling.calculus.typing import element_type, term_type
@@ -44,12 +45,12 @@ REFUSED = {
     "max_by": "join with (SELECT max(…) …)",
     "min_by": "join with (SELECT min(…) …)",
     "approx_count_distinct": "write count(DISTINCT …), which is exact",
-    "grouping": "write one query for each grouping set, joined by UNION ALL",
-    "grouping_id": "write one query for each grouping set, joined by UNION ALL",
     "listagg": "write collect_list(…)",
     "string_agg": "write collect_list(…)",
     "mode": "it is not maintained yet",
 }
+#: Not aggregates, but read where these are: of a group.
+GROUPING = ("grouping", "grouping_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Aggregate:
 
 def is_aggregate(node: Any) -> bool:
     """Whether ``node`` calls an aggregate, also one that is refused."""
-    return isinstance(node, exp.Anonymous) and node.name.lower() in (*NAMES, *REFUSED)
+    return isinstance(node, exp.Anonymous) and node.name.lower() in (*NAMES, *REFUSED, *GROUPING)
 
 
 def calls(node: Any) -> list[Any]:
@@ -97,6 +98,8 @@ def _window_parts(node: Any) -> list[Any]:
 def read_call(node: Any, env: Env) -> Aggregate:
     """The aggregate that ``node`` calls, its argument read in ``env``, the place of a single row."""
     name = node.name.lower()
+    if name in GROUPING:
+        raise env.error(node, f"{name} is known in a group only", "use it in the select list or in HAVING")
     if name in REFUSED:
         raise env.error(node, f"{name} is not supported", REFUSED[name])
     filter_ = None
@@ -171,8 +174,21 @@ class Folds:
             return total if self._never_empty(aggregate) else self._or_null(total, source)
         if name in ("var_samp", "stdev_samp"):
             return self._sample(name, source)
+        element = element_type(source)
+        if name == "avg" and isinstance(element, Scalar) and element.name == "decimal" and element.size:
+            return self._mean(source, element, aggregate)
         found = run.fold(name, source)
         return self._present(found) if self._never_empty(aggregate) else found
+
+    def _mean(self, source: Expr, element: Scalar, aggregate: Aggregate) -> Term:
+        """The mean of DECIMALs has four places more than they have."""
+        total, number = self.env.run.fold("sum", source), self.env.run.fold("count", source)
+        size = of_average(element.size)
+        found = call("ratio", total, number, *map(const, size))
+        none = call("==", number, const(0))
+        if self._never_empty(aggregate):
+            return call("if", none, Const(DEFAULTS["decimal"], Scalar("decimal", False, size)), found)
+        return call("if", none, Const(None, Scalar("decimal", True, size)), call("nullable", found))
 
     def _never_empty(self, aggregate: Aggregate) -> bool:
         assert aggregate.value is not None
@@ -186,7 +202,7 @@ class Folds:
     def _present(self, term: Term) -> Term:
         """``term``, which is not null in a group that has rows."""
         type_ = scalar_type(term)
-        return call("coalesce", term, Const(DEFAULTS[type_.name], Scalar(type_.name)))
+        return call("coalesce", term, Const(DEFAULTS[type_.name], replace(type_, nullable=False)))
 
     def _count(self, argument: str, filter_: str, aggregate: Aggregate) -> Term:
         assert aggregate.value is not None
@@ -274,5 +290,5 @@ def without_null(value: Value) -> Value:
     """``value`` with a type that says what the test before it has found: it is not null."""
     if isinstance(value, One) and _may_be_null(type_ := term_type(value.term)):
         assert isinstance(type_, Scalar)
-        return One(call("coalesce", value.term, Const(DEFAULTS[type_.name], Scalar(type_.name))))
+        return One(call("coalesce", value.term, Const(DEFAULTS[type_.name], replace(type_, nullable=False))))
     return value
