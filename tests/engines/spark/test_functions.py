@@ -48,6 +48,7 @@ CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
     "to_bits": [(8,), (16,), (32,), (64,)],
     "ratio": [(14, 6), (38, 20), (5, 2)],
     "mean": [(14, 6), (3, 2)],
+    "matches": [("a[^\\n]",), ("^[a-c]+$",), ("[0-9]{2}",)],
     "truncate": [(unit,) for unit in ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "era")],
     "like": [
         ("%", "!"), ("", "!"), ("_b%", ""), ("x!%!__", "!"), ("%\\_y", "\\"), ("é_é", "!"), ("%a%b%", "%"[:0]),

@@ -92,12 +92,17 @@ def test_random_programs(spark, world):
         assert engine.read(name) == reference.read(name)
 
 
-def test_the_order_book(spark):
+@pytest.mark.parametrize(
+    "names",
+    [("band", "best_of_each"), pytest.param(("mst", "vwap", "of_a_broker"), marks=pytest.mark.soak)],
+    ids="-".join,
+)
+def test_the_order_book(spark, names):
     """sums within bounds that maps depend on, the first of each side: all stored, so that every change is passed on"""
     db = nl.Database()
     for table, schema in orderbook.SCHEMA.items():
         db.table(table, schema, key="id")
-    for name in ("mst", "vwap", "band", "best_of_each", "of_a_broker"):
+    for name in names:
         db.view(name, BOOK[name])
     views = {name: flat_view(view.query) for name, view in db.state.views.items()}
     program = compile_batches(db.state.declarations(), views, store=dict.fromkeys(views, "full"))

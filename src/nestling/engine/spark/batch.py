@@ -17,7 +17,7 @@ from nestling.engine.spark.events import event_layout, event_sql
 from nestling.engine.spark.linear import is_linear
 from nestling.engine.spark.relations import pruned
 from nestling.engine.spark.stage import Added, Sink, Stage, arrow
-from nestling.engine.spark.state import Moment, Part, few_values, register
+from nestling.engine.spark.state import Moment, Part, near, register
 from nestling.program.batches import GROUPS, change_of
 from nestling.program.statements import (
     Action,
@@ -135,7 +135,7 @@ def events(
     rows = " UNION ALL ".join(f"SELECT {', '.join(layout.names)} FROM {part.view}" for part in parts)
     stored = moment.raw(action.map)
     if sink is None and len(changes) == 1 and len(layout.keys) > (action.events[0][0].aggregate != ""):
-        stored = pruned(stored, "k0", few_values(changes[0], layout, 0))
+        stored = pruned(stored, "k0", near(changes[0], layout, 0))
     statements = [add.statement for _, adds in action.events for add in adds]
     aggregates = {event.aggregate for event, _ in action.events}
     if any(change_of(action.map, GROUPS) in reads(statement) for statement in statements):

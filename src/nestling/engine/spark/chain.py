@@ -91,14 +91,16 @@ class Chain:
         origin = self.current or "(SELECT 1 AS one)"
         self.select(later, new, f"FROM {origin} c LEFT JOIN ({found}) a ON {on or 'true'}")
 
-    def asked(self, columns: Mapping[str, Term]) -> str:
-        """The distinct values of terms, by name; perhaps some more than the rows so far have."""
+    def asked(self, columns: Mapping[str, Term], distinct: bool = True) -> str:
+        """The values of terms, by name; perhaps some more than the rows so far have."""
         texts = ", ".join(f"{self.sql(term).text} AS {name}" for name, term in columns.items())
         rows = self.base if self.base and term_vars(*columns.values()) <= self.based else self.current
-        return self.writer.cte(f"SELECT DISTINCT {texts}{f' FROM {rows}' if rows else ''}")
+        kept = "DISTINCT " if distinct else ""
+        return self.writer.cte(f"SELECT {kept}{texts}{f' FROM {rows}' if rows else ''}")
 
     def groups(self, args: Sequence[Term]) -> str:
-        return self.asked({f"g{i}": arg for i, arg in enumerate(args)})
+        """The values of ``args`` for a semi-join, to which it is no harm that some come several times."""
+        return self.asked({f"g{i}": arg for i, arg in enumerate(args)}, distinct=False)
 
     def probes(self, args: Sequence[Term], bounds: Sequence[Bound]) -> str:
         limits = {f"b{i}": bound.term for i, bound in enumerate(bounds)}
@@ -110,4 +112,4 @@ class Chain:
         origin = self.origins.get(first.name) if isinstance(first, Var) else None
         if origin is None or is_change(source):
             return rows
-        return pruned(rows, "k0", self.sources.few(*origin))
+        return pruned(rows, "k0", self.sources.near(*origin))

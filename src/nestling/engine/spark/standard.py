@@ -35,8 +35,8 @@ PLACES = 18
 
 _INT = "^[+-]?[0-9]+$"
 _NUMBER = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
-_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_TIME = "([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?"
+_DAY = "[0-9]{4}(-[0-9]{1,2}(-[0-9]{1,2}([T ]%s)?)?)?"
+_TIME = "[0-9]{1,2}:[0-9]{1,2}(:[0-9]{1,2}([.][0-9]+)?)?"
 _TRUE, _FALSE = ("'t', 'true', 'y', 'yes', '1'", "'f', 'false', 'n', 'no', '0'")
 
 
@@ -83,6 +83,7 @@ def small(number: str) -> str:
 
 _TOTAL = {
     "sqrt": "sqrt({0})",
+    "matches": "({0} RLIKE {1})",
     "position": "CAST(instr({0}, {1}) AS BIGINT)",
     "trim": "trim(BOTH {1} FROM {0})",
     "trim_left": "trim(LEADING {1} FROM {0})",
@@ -215,22 +216,11 @@ def _to_decimal(use: Use) -> Where:
     )
 
 
-_BITS = {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}
-
-
-def _to_bits(use: Use) -> Where:
-    bits = use.constant(1, "the number of bits")
-    if bits not in _BITS:
-        raise QueryError(f"Spark has no int of {bits} bits", hint="use 8, 16, 32 or 64")
-    cast = f"CAST({use.args[0]} AS {_BITS[bits]})"
-    return Where(f"try_cast({use.args[0]} AS {_BITS[bits]}) IS NOT NULL", f"CAST({cast} AS BIGINT)")
-
-
 def _ratio(use: Use) -> Where:
     """To the places asked for, or the 18 that a column has; of numbers with a size as Spark divides these."""
     left, right = use.args[:2]
     precision, scale = use.constant(2, "the number of digits"), use.constant(3, "the number of places")
-    kept = f"DECIMAL({min(37, precision - scale + min(scale, PLACES))},{min(scale, PLACES)})"
+    kept = f"DECIMAL({19 + min(scale, PLACES)},{min(scale, PLACES)})"
     sizes = [decimal_size(type_) for type_ in use.types[:2]]
     if all(sizes) and of_quotient(*sizes) == (precision, scale):
         one, other = (
@@ -242,11 +232,7 @@ def _ratio(use: Use) -> Where:
         quotient = decimals.over_int(f"CAST({left} AS {decimals.DECIMAL})", right)
     else:
         quotient = decimals.over(*(f"CAST({arg} AS {decimals.DECIMAL})" for arg in use.args[:2]))
-    fits = f"try_cast({quotient} AS {kept}) IS NOT NULL"
-    return Where(
-        f"CASE WHEN {right} = 0 THEN false ELSE {fits} END",
-        f"CAST(CAST({quotient} AS {kept}) AS {decimals.DECIMAL})",
-    )
+    return Where(f"{right} <> 0", f"CAST(CAST({quotient} AS {kept}) AS {decimals.DECIMAL})")
 
 
 def _read_decimal(use: Use) -> Where:
@@ -310,14 +296,27 @@ def _truncate(use: Use) -> Where:
     return Where("true", f"CAST(date_trunc('{unit}', {use.args[0]}) AS TIMESTAMP_NTZ)")
 
 
+_BITS = {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}
+
+
+def _to_bits(use: Use) -> Where:
+    bits = use.constant(1, "the number of bits")
+    if bits not in _BITS:
+        raise QueryError(f"Spark has no int of {bits} bits", hint=f"one of {', '.join(map(str, _BITS))}")
+    number = use.args[0]
+    return Where(
+        f"try_cast({number} AS {_BITS[bits]}) IS NOT NULL", f"CAST(CAST({number} AS {_BITS[bits]}) AS BIGINT)"
+    )
+
+
 PARTIAL: dict[str, Callable[[Use], Where]] = {
     "quotient": _quotient, "remainder": _remainder, "to_int": _to_int, "floor": _whole, "ceil": _whole,
-    "to_bits": _to_bits, "ratio": _ratio, "mean": _ratio,
+    "ratio": _ratio, "mean": _ratio,
     "to_decimal": _to_decimal, "read_decimal": _read_decimal, "read_int": _reads(_INT, "BIGINT"),
-    "read_float": _reads(_NUMBER, "DOUBLE"), "read_bool": _read_bool,
-    "read_date": _reads_moment(_DAY, "DATE"),
-    "read_datetime": _reads_moment(f"{_DAY}([ T]{_TIME})?", "TIMESTAMP_NTZ"),
-    "add_days": _add_days, "add_months": _add_months, "truncate": _truncate,
+    "read_float": _reads(f"(?i)^[+-]?inf(inity)?$|{_NUMBER}", "DOUBLE"), "read_bool": _read_bool,
+    "read_date": _reads_moment(_DAY % ".*", "DATE"),
+    "read_datetime": _reads_moment(_DAY % _TIME, "TIMESTAMP_NTZ"),
+    "to_bits": _to_bits, "add_days": _add_days, "add_months": _add_months, "truncate": _truncate,
 }  # fmt: skip
 
 
