@@ -104,7 +104,7 @@ def test_spark_struct():
     item = spark_struct(("pid", spark("IntegerType"), False), ("qty", spark("LongType"), True))
     schema = spark_struct(
         ("id", spark("LongType"), False),
-        ("price", spark("DecimalType"), True),
+        ("price", spark("DecimalType", precision=10, scale=2), True),
         ("at", spark("TimestampType"), True),
         ("items", spark("ArrayType", elementType=item, containsNull=True), True),
         ("tags", spark("ArrayType", elementType=spark("StringType"), containsNull=False), False),

@@ -1,7 +1,7 @@
 """The meaning of the scalar functions that standard SQL has beyond Python's, on values that are not null.
 
 Where Spark raises in ANSI mode (a division by zero, a text that is no number, a decimal too long for its
-type), these raise; integers alone never overflow.
+type), these raise; arithmetic on integers alone never overflows.
 """
 
 from __future__ import annotations
@@ -14,8 +14,13 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 from typing import Any
 
-#: Wide enough for the product of two of Spark's longest decimals.
-_WIDE = Context(prec=80)
+#: Wide enough for the longest float, and for the product of two of Spark's longest decimals.
+_WIDE = Context(prec=400)
+
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_MOMENT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?)?"
+)
 
 
 def quotient(left: int, right: int) -> int:
@@ -70,6 +75,27 @@ def exact(value: Any, precision: int, scale: int) -> Decimal:
     if abs(found) >= Decimal(1).scaleb(precision - scale, _WIDE):
         raise ValueError(f"{value} is too long for DECIMAL({precision}, {scale})")
     return found
+
+
+def ratio(left: Any, right: Any, precision: int, scale: int) -> Decimal:
+    """``left / right`` as a ``DECIMAL(precision, scale)``, rounded once.
+
+    >>> ratio(Decimal(2), 3, 8, 6)
+    Decimal('0.666667')
+    """
+    return exact(_WIDE.divide(Decimal(left), Decimal(right)), precision, scale)
+
+
+def bounded(value: Any, bits: int) -> int:
+    """``value``, without its places, as an int of so many bits.
+
+    >>> bounded(-128.9, 8)
+    -128
+    """
+    number = int(value)
+    if (number if number >= 0 else ~number).bit_length() >= bits:
+        raise ValueError(f"{value} is too large for {bits} bits")
+    return number
 
 
 def floor(value: Any) -> Any:
@@ -212,16 +238,23 @@ def digits(text: str) -> str:
 
 
 def read_date(text: str) -> date:
-    """The day that ``text`` spells: ``2024-05-17``."""
-    return date.fromisoformat(text.strip())
+    """The day that ``text`` spells: ``2024-05-17``, and in no other way."""
+    return date.fromisoformat(_spelled(_DAY, text))
 
 
 def read_datetime(text: str) -> datetime:
-    """The moment that ``text`` spells: ``2024-05-17 08:30:00``, without a time zone."""
-    found = datetime.fromisoformat(text.strip())
-    if found.tzinfo is not None:
-        raise ValueError(f"{text!r} has a time zone")
-    return found
+    """The moment that ``text`` spells: ``2024-05-17 08:30:00.5``, without a time zone; the time may be left out."""
+    day, _, at = _spelled(_MOMENT, text).replace("T", " ").partition(" ")
+    whole, _, fraction = at.partition(".")
+    found = datetime.fromisoformat(f"{day} {whole or '00:00'}")
+    return found.replace(microsecond=int(fraction.ljust(6, "0"))) if fraction else found
+
+
+def _spelled(pattern: re.Pattern[str], text: str) -> str:
+    """``text`` without spaces around it, if it is written so. What else Python reads changes with its version."""
+    if not pattern.fullmatch(text.strip()):
+        raise ValueError(f"{text!r} is not a day or moment")
+    return text.strip()
 
 
 def read_bool(text: str) -> bool:

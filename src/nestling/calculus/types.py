@@ -11,7 +11,7 @@ dictionary) or *opaque* (it is one value in its parent). The level of a bag says
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, assert_never
 
 Type: TypeAlias = "Scalar | Record | Bag | Label | Dict"
@@ -23,10 +23,14 @@ NUMERIC = ("int", "float", "decimal")
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A type of the database domain; ``nullable`` admits ``None``."""
+    """A type of the database domain; ``nullable`` admits ``None``.
+
+    ``size`` is how much a number was declared to hold, and no part of the type; see ``sizes``.
+    """
 
     name: str
     nullable: bool = False
+    size: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

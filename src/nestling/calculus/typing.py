@@ -7,6 +7,7 @@ that checks while it builds can attach the place.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from difflib import get_close_matches
@@ -16,6 +17,7 @@ from nestling.calculus.aggregates import AGGREGATES
 from nestling.calculus.countwise import OPERATORS
 from nestling.calculus.functions import FUNCTIONS
 from nestling.calculus.show import brief
+from nestling.calculus.sizes import call_size, of_total, widest
 from nestling.calculus.terms import (
     BagVar,
     Call,
@@ -100,11 +102,11 @@ def element_type(expr: Expr) -> Type:  # noqa: C901 - one arm per node
         case Product(factors):
             return Record(tuple((name, element_type(factor)) for name, factor in factors))
         case Union(terms):
-            return element_type(terms[0])
+            return widest([element_type(term) for term in terms])
         case Flatten(body):
             return _inner(body)
         case CountWise(_, args):
-            return element_type(args[-1])
+            return widest([element_type(arg) for arg in args])
         case First(_, source):
             return element_type(source)
         case Lookup(dictionary, _):
@@ -196,6 +198,8 @@ def fold_type(aggregate: str, source: Expr) -> Scalar:
             f"{aggregate} does not take elements of type {show_type(element)}",
             hint="aggregate one scalar per element, nulls left out: for x in … union sng(x.field)",
         )
+    if aggregate == "sum" and isinstance(element, Scalar):
+        return replace(result, size=of_total(element))
     return result
 
 
@@ -244,7 +248,8 @@ def _call(name: str, args: tuple[Term, ...]) -> Type:
     if result is None:
         got = " and ".join(show_type(type_) for type_ in types)
         raise QueryError(f"{name} takes {function.takes}, not {got}", hint="convert one side first")
-    return result
+    size = call_size(name, types, args)
+    return replace(result, size=size) if size != result.size else result
 
 
 def _count(number: int, noun: str) -> str:

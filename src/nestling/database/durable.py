@@ -217,8 +217,9 @@ def _loaded(text: str, name: str) -> dict[str, Any]:
 
 def _type_json(type_: Type) -> Any:
     match type_:
-        case Scalar(name, null):
-            return f"{name}?" if null else name
+        case Scalar(name, null, size):
+            sized = f"{name}({','.join(map(str, size))})" if size else name
+            return f"{sized}?" if null else sized
         case Record(fields):
             return {"record": [[name, _type_json(field)] for name, field in fields]}
         case Bag(element):
@@ -229,7 +230,8 @@ def _type_json(type_: Type) -> Any:
 def _json_type(stored: Any) -> Type:
     match stored:
         case str():
-            return Scalar(stored.rstrip("?"), stored.endswith("?"))
+            name, _, size = stored.rstrip("?)").partition("(")
+            return Scalar(name, stored.endswith("?"), tuple(map(int, size.split(","))) if size else ())
         case {"record": fields}:
             return Record(tuple((name, _json_type(field)) for name, field in fields))
         case {"bag": element}:

@@ -74,6 +74,13 @@ class State:
         """The flat tables of all tables."""
         return {name: decl for table in self.tables.values() for name, decl in table.declarations.items()}
 
+    def table(self, name: str) -> TableDef:
+        """The table that a change names."""
+        if name not in self.tables:
+            known = ", ".join(self.tables) or "none yet"
+            raise ChangeError(f"there is no table {name!r}", hint=f"tables: {known}")
+        return self.tables[name]
+
     def add_table(self, table: TableDef) -> None:
         self.tables[table.name] = table
         self._install()

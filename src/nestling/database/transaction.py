@@ -156,10 +156,7 @@ class Transaction:
                 self._restore()
 
     def _table(self, name: str) -> TableDef:
-        if name not in self.state.tables:
-            known = ", ".join(self.state.tables) or "none yet"
-            raise ChangeError(f"there is no table {name!r}", hint=f"tables: {known}")
-        return self.state.tables[name]
+        return self.state.table(name)
 
     def _insert(self, table: TableDef, value: Row, times: int) -> None:
         self._check_new(table, value, times, set())
@@ -184,10 +181,7 @@ class Transaction:
         if table.key:
             key = tuple(value[i] for i in table.key_positions)
             if times > 1 or key in keys or self.state.by_key(table, key) is not None:
-                raise ChangeError(
-                    f"{table.name} already has a row with key {_shown(key)}",
-                    hint="delete it first, or use update",
-                )
+                raise key_taken(table, key)
             self._check_references(table, value, keys)
             keys.add(key)
         else:
@@ -199,14 +193,7 @@ class Transaction:
             if parent == table.name and key in keys:
                 continue
             if self.state.by_key(self.state.tables[parent], key) is None:
-                raise ChangeError(
-                    f"{', '.join(names)} of {table.name} is {_shown(key)}, but {parent} has no such row",
-                    hint=f"insert it into {parent} first",
-                )
-
-    def _check_removable(self, table: TableDef) -> None:
-        if table.append_only:
-            raise ChangeError(f"{table.name} is append-only", hint="its rows neither go nor change")
+                raise no_parent(table, names, parent, key)
 
     def _delete(self, table: TableDef, value: Row, times: int) -> None:
         for flat, available in self._copies(table, value):
@@ -215,11 +202,7 @@ class Transaction:
             times -= taken
             if not times:
                 return
-        raise ChangeError(
-            f"{table.name} has no row {python_value(table.record, value)}"
-            + ("" if times == 1 else f" {times} more times"),
-            hint="nothing was deleted",
-        )
+        raise no_row(table, value, times)
 
     def _copies(self, table: TableDef, value: Row) -> list[tuple[Row, int]]:
         """The stored flat rows that stand for ``value``; several where equal rows have bags of their own."""
@@ -239,7 +222,7 @@ class Transaction:
         ]
 
     def _remove(self, table: TableDef, flat: Row, times: int) -> None:
-        self._check_removable(table)
+        check_removable(table)
         stays = self.state.engine.count(table.name, flat) > times
         if stays:
             self._run([Event(table.name, flat, -times)])
@@ -263,7 +246,7 @@ class Transaction:
     def _bag(self, table: str, key: Any, path: Address) -> tuple[TableDef, Path, Label]:
         """The inner bag of one row that is to be changed."""
         definition = self._table(table)
-        self._check_removable(definition)
+        check_removable(definition)
         return definition, *bag_at(self.state, definition, self._row_of(definition, key), path)
 
     def _run(self, events: Iterable[Event]) -> None:
@@ -309,6 +292,31 @@ class Transaction:
         self.state.rebuild()
         for event in self.events:
             self.state.engine.apply(*event)
+
+
+def check_removable(table: TableDef) -> None:
+    """Refuse to take rows from a table that only grows."""
+    if table.append_only:
+        raise ChangeError(f"{table.name} is append-only", hint="its rows neither go nor change")
+
+
+def key_taken(table: TableDef, key: Row) -> ChangeError:
+    return ChangeError(
+        f"{table.name} already has a row with key {_shown(key)}", hint="delete it first, or use update"
+    )
+
+
+def no_parent(table: TableDef, names: Sequence[str], parent: str, key: Row) -> ChangeError:
+    return ChangeError(
+        f"{', '.join(names)} of {table.name} is {_shown(key)}, but {parent} has no such row",
+        hint=f"insert it into {parent} first",
+    )
+
+
+def no_row(table: TableDef, value: Row, times: int) -> ChangeError:
+    """``value`` would have to be there ``times`` more times."""
+    shown = f"{table.name} has no row {python_value(table.record, value)}"
+    return ChangeError(shown + ("" if times == 1 else f" {times} more times"), hint="nothing was deleted")
 
 
 def _shown(key: tuple[Any, ...]) -> str:

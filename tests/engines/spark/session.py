@@ -1,6 +1,8 @@
 """One Spark session for all tests: two cores, no frills, a compiler that does not wait to be warm."""
 
+import os
 import shutil
+import sys
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -29,6 +31,7 @@ def missing() -> str:
 def session() -> Any:
     from pyspark.sql import SparkSession
 
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # functions of rows run beside Spark
     builder = SparkSession.builder.master("local[2]")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)

@@ -1,14 +1,29 @@
-"""SQL by feature: each query in Spark's words and, where DuckDB has others, in DuckDB's."""
+"""SQL by feature: each query in Spark's words, and in others where DuckDB or Spark has others."""
 
-#: name → tables, query, DuckDB's query where it differs
-FEATURES: dict[str, tuple[str, str, str]] = {}
+from dataclasses import dataclass
 
 
-def feature(tables: str, **queries: str | tuple[str, str]) -> None:
+@dataclass(frozen=True)
+class Feature:
+    """A query, and what it is called elsewhere. Where DuckDB has no such thing, or means another, its text is empty."""
+
+    tables: tuple[str, ...]
+    query: str
+    duckdb: str
+    spark: str
+
+
+FEATURES: dict[str, Feature] = {}
+
+
+def feature(tables: str, **queries: str | tuple[str, str] | tuple[str, str, str]) -> None:
+    """Features over ``tables``: the query; with DuckDB's; with DuckDB's and Spark's."""
     for name, query in queries.items():
-        ours, theirs = query if isinstance(query, tuple) else (query, query)
+        texts = (query,) if isinstance(query, str) else query
         assert name not in FEATURES
-        FEATURES[name] = (tables, ours, theirs)
+        duckdb = texts[1] if len(texts) > 1 else texts[0]
+        spark = texts[2] if len(texts) > 2 else texts[0]
+        FEATURES[name] = Feature(tuple(tables.split()), texts[0], duckdb, spark)
 
 
 feature(
@@ -122,16 +137,33 @@ feature(
     exists_or="SELECT a FROM r WHERE b = 1 OR EXISTS (SELECT 1 FROM s WHERE s.a = r.a)",
     exists_uncorrelated="SELECT a FROM r WHERE EXISTS (SELECT 1 FROM s WHERE d = 3)",
     in_query="SELECT a, b FROM r WHERE a IN (SELECT a FROM s)",
-    in_query_value="SELECT a, a IN (SELECT a FROM s) AS x, a NOT IN (SELECT d FROM s) AS y FROM r",
+    # DuckDB has three values here, Spark two.
+    in_query_value=("SELECT a, a IN (SELECT a FROM s) AS x, a NOT IN (SELECT d FROM s) AS y FROM r",
+                    "SELECT a, coalesce(a IN (SELECT a FROM s), false), coalesce(a NOT IN (SELECT d FROM s), false) FROM r"),
+    not_in_query_value=("SELECT a, NOT (a IN (SELECT a FROM s)) AS x, (a IN (SELECT a FROM s)) IS NULL AS y FROM r",
+                        "SELECT a, coalesce(a NOT IN (SELECT a FROM s), false), false FROM r"),
+    in_not_or="SELECT a, b FROM r WHERE NOT (a IN (SELECT a FROM s) OR b = 1)",
+    in_not_and="SELECT a, b FROM r WHERE NOT (a IN (SELECT a FROM s WHERE d > 1) AND NOT (b NOT IN (SELECT d FROM s)))",
+    in_or=("SELECT a, b FROM r WHERE b = 1 OR a NOT IN (SELECT a FROM s WHERE d > 1)",
+           "SELECT a, b FROM r WHERE coalesce(b = 1, false) OR coalesce(a NOT IN (SELECT a FROM s WHERE d > 1), false)"),
     not_in="SELECT a, b FROM r WHERE a NOT IN (SELECT a FROM s WHERE s.d > 1)",
     not_in_never_null="SELECT a, b FROM r WHERE b NOT IN (SELECT d FROM s)",
     not_in_correlated="SELECT a, b FROM r WHERE a NOT IN (SELECT s.a FROM s WHERE s.d = r.b)",
     in_pairs="SELECT a, b FROM r WHERE (a, b) IN (SELECT a, d FROM s)",
     not_in_pairs="SELECT a, b FROM r WHERE (a, b) NOT IN (SELECT a, d FROM s)",
-    any_equal="SELECT a FROM r WHERE a = ANY (SELECT d FROM s)",
-    any_less="SELECT a, b < ANY (SELECT d FROM s) AS x FROM r",
-    all_greater="SELECT a, b FROM r WHERE b >= ALL (SELECT a FROM s)",
-    all_differ="SELECT a, b <> ALL (SELECT a FROM s) AS x FROM r",
+    any_equal=("SELECT a FROM r WHERE a = ANY (SELECT d FROM s)",
+            "SELECT a FROM r WHERE a = ANY (SELECT d FROM s)",
+            "SELECT a FROM r WHERE a IN (SELECT d FROM s)"),
+    any_less=("SELECT a, b < ANY (SELECT d FROM s) AS x FROM r",
+            "SELECT a, b < ANY (SELECT d FROM s) AS x FROM r",
+            "SELECT a, coalesce(b < (SELECT max(d) FROM s), CASE WHEN (SELECT count(*) FROM s) = 0 THEN false END) AS x FROM r"),
+    all_greater=("SELECT a, b FROM r WHERE b >= ALL (SELECT a FROM s)",
+            "SELECT a, b FROM r WHERE b >= ALL (SELECT a FROM s)",
+            "SELECT a, b FROM r WHERE NOT EXISTS (SELECT 1 FROM s WHERE coalesce(r.b < s.a, true))"),
+    all_differ=("SELECT a, b <> ALL (SELECT a FROM s) AS x FROM r",
+            "SELECT a, b <> ALL (SELECT a FROM s) AS x FROM r",
+            "SELECT a, CASE WHEN EXISTS (SELECT 1 FROM s WHERE s.a = r.b) THEN false"
+                " WHEN EXISTS (SELECT 1 FROM s WHERE s.a IS NULL OR r.b IS NULL) THEN NULL ELSE true END AS x FROM r"),
     scalar_query="SELECT a, (SELECT max(d) FROM s) AS m FROM r",
     scalar_correlated="SELECT a, (SELECT sum(d) FROM s WHERE s.a = r.a) AS m FROM r",
     scalar_count="SELECT a, (SELECT count(*) FROM s WHERE s.a = r.a) AS n FROM r",
@@ -142,7 +174,9 @@ feature(
     query_in_having="SELECT a, sum(b) AS t FROM r GROUP BY a HAVING sum(b) > (SELECT min(d) FROM s)",
     query_in_having_correlated="SELECT a, count(*) AS n FROM r GROUP BY a HAVING count(*) >= (SELECT count(*) FROM s WHERE s.a = r.a)",
     exists_in_having="SELECT a, count(*) AS n FROM r GROUP BY a HAVING EXISTS (SELECT 1 FROM s WHERE s.a = r.a)",
-    query_over_groups="SELECT r.a, (SELECT sum(s.d) FROM s WHERE s.a = r.a) AS t FROM r GROUP BY r.a",
+    query_over_groups=("SELECT r.a, (SELECT sum(s.d) FROM s WHERE s.a = r.a) AS t FROM r GROUP BY r.a",
+            "SELECT r.a, (SELECT sum(s.d) FROM s WHERE s.a = r.a) AS t FROM r GROUP BY r.a",
+            "SELECT q.a, (SELECT sum(s.d) FROM s WHERE s.a = q.a) AS t FROM (SELECT DISTINCT a FROM r) q"),
     nested_queries="SELECT a FROM r WHERE a IN (SELECT a FROM s WHERE d > (SELECT min(d) FROM s u WHERE u.a = s.a))",
     union_all="SELECT a, b FROM r UNION ALL SELECT a, d FROM s",
     union_distinct="SELECT a FROM r UNION SELECT d FROM s",
@@ -230,6 +264,35 @@ feature(
 )  # fmt: skip
 
 feature(
+    "n",
+    int_division=("SELECT k, i / 2 AS a, i DIV 2 AS b, i % 3 AS c, mod(i, -3) AS d, pmod(i, 3) AS e, l / 3 AS f FROM n", ""),
+    int_casts=("SELECT k, CAST(y AS BIGINT) * 3 AS a, CAST(f AS INT) AS b, CAST(p AS INT) AS c, CAST(z AS INT) AS d FROM n WHERE f < 1e9", ""),
+    int_widths=("SELECT k, CAST(y AS INT) + i AS a, p / CAST(y AS BIGINT) AS b, p / y AS c FROM n WHERE i < 100 AND y <> 0", ""),
+    int_aggregates=("SELECT y, sum(i) AS s, avg(i) AS a, min(l) AS lo, max(l) AS hi, sum(y) AS t FROM n GROUP BY y"),
+    decimal_ratio=("SELECT k, p / q AS a, p / 3 AS b, i / p AS c, 1 / q AS d, q / 0.3 AS e, p / 2.5D AS f, w / q AS g FROM n", ""),
+    decimal_product=("SELECT k, p * q AS a, w * w AS b, w * p AS c, p * 2 AS d, p * i AS e, p * 1.5D AS f, 2.50 * q AS g FROM n", ""),
+    decimal_sums=("SELECT k, p + q AS a, w + w AS b, p - 1 AS c, p + i AS d, w - q AS e, p + l AS f FROM n", ""),
+    decimal_remainder=("SELECT k, p % 3 AS a, p % q AS b, w % p AS c FROM n", ""),
+    decimal_means=("SELECT y, avg(p) AS a, avg(q) AS b, avg(w) AS c, sum(p) AS s, sum(w) AS t, avg(p * q) AS m FROM n GROUP BY y", ""),
+    decimal_mean_of_all=("SELECT avg(p) AS a, avg(q) FILTER (WHERE i > 0) AS b, sum(p) / count(*) AS c, stddev(p) AS d FROM n", ""),
+    decimal_share=("SELECT k, p / avg(p) OVER (PARTITION BY y) AS a, 100 * p / sum(p) OVER () AS b FROM n WHERE p > 0", ""),
+    decimal_text=("SELECT k, CAST(p AS STRING) AS a, CAST(p * q AS STRING) AS b, p || '!' AS c, concat(q, 1) AS d, CAST(p + 1 AS STRING) AS e, CAST(p / q AS STRING) AS f FROM n", ""),
+    decimal_casts=("SELECT k, CAST(p AS DECIMAL(12, 1)) AS a, CAST(f AS DECIMAL(20, 3)) AS b, CAST(z AS DECIMAL(4, 1)) AS c, CAST(i AS DECIMAL(12, 2)) AS d, CAST(w AS DECIMAL(10, 0)) AS e FROM n", ""),
+    decimal_choice=("SELECT k, CAST(coalesce(p, q) AS STRING) AS a, CAST(CASE WHEN i > 0 THEN p ELSE 0 END AS STRING) AS b, CAST(nullif(p, q) AS STRING) AS c, greatest(p, q, 1) AS d, if(i > 0, q, w) AS e FROM n", ""),
+    decimal_union=("SELECT k, CAST(x AS STRING) AS a FROM (SELECT k, p AS x FROM n UNION ALL SELECT k, q FROM n UNION SELECT k, i FROM n) u", ""),
+    decimal_rounding=("SELECT k, round(p, 1) AS a, round(q) AS b, round(p, -1) AS c, floor(p) AS d, ceil(q) AS e, round(w, 2) AS f, abs(p) AS g, -p AS h, CAST(round(p, 1) AS STRING) AS t FROM n", ""),
+    decimal_compare=("SELECT k FROM n WHERE p > q OR w = i OR p = 2.25 OR q < 0.5D"),
+    decimal_groups=("SELECT p, count(*) AS n FROM n GROUP BY p"),
+    decimal_distinct=("SELECT count(DISTINCT p) AS a, sum(DISTINCT q) AS b, min(w) AS c FROM n"),
+    decimal_literals=("SELECT 1.50 AS a, 0.05 / 3 AS b, 1 / 3.0 AS c, CAST(1.50 AS STRING) AS d, 2 * 0.125 AS e, 100000000000 * 0.5 AS f", ""),
+    double_rounding=("SELECT k, round(f) AS a, round(f, 1) AS b, floor(f) AS c, ceil(f) AS d, f / 3 AS e, f % 2 AS g, abs(f) AS h FROM n", ""),
+    double_zero=("SELECT f, count(*) AS n, min(k) AS k FROM n WHERE f = 0 GROUP BY f"),
+    int_rounding=("SELECT k, round(i, -1) AS a, abs(i) AS b FROM n WHERE i < 100", ""),
+    text_numbers=("SELECT k, z = '7' AS a, CAST(z AS INT) + 1 AS b, CAST(z AS DOUBLE) AS c, CAST(i AS STRING) AS d, length(z) AS e FROM n", ""),
+    derived_decimals=("SELECT x / 7 AS a FROM (SELECT y, sum(p) AS x FROM n GROUP BY y) u", ""),
+)  # fmt: skip
+
+feature(
     "o",
     path="SELECT id, ship.city, o.ship.fee FROM o WHERE ship.fee > 0",
     whole_struct="SELECT id, ship FROM o",
@@ -249,12 +312,15 @@ feature(
     group_by_field=("SELECT i.pid, sum(i.qty) AS q, count(*) AS n FROM o LATERAL VIEW explode(items) t AS i GROUP BY i.pid",
                     "SELECT i.pid, sum(i.qty), count(*) FROM o, unnest(items) AS t(i) GROUP BY i.pid"),
     group_by_struct="SELECT ship, count(*) AS n FROM o GROUP BY ship",
-    group_by_path="SELECT ship.city, (SELECT count(*) FROM o p WHERE p.ship.city = o.ship.city) AS n FROM o GROUP BY ship.city",
+    group_by_path=("SELECT ship.city, (SELECT count(*) FROM o p WHERE p.ship.city = o.ship.city) AS n FROM o GROUP BY ship.city",
+            "SELECT ship.city, (SELECT count(*) FROM o p WHERE p.ship.city = o.ship.city) AS n FROM o GROUP BY ship.city",
+            "SELECT c AS city, (SELECT count(*) FROM o p WHERE p.ship.city = q.c) AS n FROM (SELECT DISTINCT ship.city AS c FROM o) q"),
     explode_twice=("SELECT id, i.pid, tag FROM o LATERAL VIEW explode(items) t AS i LATERAL VIEW explode(tags) u AS tag",
                    "SELECT id, i.pid, tag FROM o, unnest(items) AS t(i), unnest(tags) AS u(tag)"),
     lateral_explode=("SELECT id, c FROM o, LATERAL explode(o.tags) AS e(c)", "SELECT id, c FROM o, unnest(o.tags) AS e(c)"),
     explode_join=("SELECT o.id, p.cust FROM o LATERAL VIEW explode(items) t AS i JOIN o p ON p.id = i.pid",
-                  "SELECT o.id, p.cust FROM o CROSS JOIN unnest(o.items) AS t(i) JOIN o p ON p.id = i.pid"),
+            "SELECT o.id, p.cust FROM o CROSS JOIN unnest(o.items) AS t(i) JOIN o p ON p.id = i.pid",
+            "SELECT q.id, p.cust FROM (SELECT id, i FROM o LATERAL VIEW explode(items) t AS i) q JOIN o p ON p.id = q.i.pid"),
     collect_list=("SELECT cust, collect_list(id) AS ids FROM o GROUP BY cust", "SELECT cust, list(id) FROM o GROUP BY cust"),
     collect_nulls=("SELECT cust, collect_list(ship.fee) AS fees, collect_set(ship.city) AS c FROM o GROUP BY cust",
                    "SELECT cust, coalesce(list(ship.fee) FILTER (WHERE ship.fee IS NOT NULL), []), list(DISTINCT ship.city)"
@@ -263,9 +329,11 @@ feature(
                      "SELECT cust, list({'id': id, 'c': ship.city}) FROM o GROUP BY cust"),
     collect_all=("SELECT collect_list(id) AS ids FROM o", "SELECT coalesce(list(id), []) FROM o"),
     array_query=("SELECT o.id, array(SELECT p.id FROM o p WHERE p.cust = o.cust) AS same FROM o",
-                 "SELECT o.id, array(SELECT p.id FROM o p WHERE p.cust = o.cust) FROM o"),
+            "SELECT o.id, array(SELECT p.id FROM o p WHERE p.cust = o.cust) FROM o",
+            "SELECT o.id, (SELECT collect_list(p.id) FROM o p WHERE p.cust = o.cust) AS same FROM o"),
     array_query_structs=("SELECT o.id, array(SELECT named_struct('i', p.id, 'c', p.ship.city) FROM o p WHERE p.cust = o.cust) AS s FROM o",
-                         "SELECT o.id, array(SELECT {'i': p.id, 'c': p.ship.city} FROM o p WHERE p.cust = o.cust) FROM o"),
+            "SELECT o.id, array(SELECT {'i': p.id, 'c': p.ship.city} FROM o p WHERE p.cust = o.cust) FROM o",
+            "SELECT o.id, (SELECT collect_list(named_struct('i', p.id, 'c', p.ship.city)) FROM o p WHERE p.cust = o.cust) AS s FROM o"),
     named_struct=("SELECT named_struct('x', id, 'y', cust) AS s FROM o", "SELECT {'x': id, 'y': cust} FROM o"),
     array_literal=("SELECT array(id, 1, 2) AS a FROM o", "SELECT [id, 1, 2] FROM o"),
     transform=("SELECT id, transform(nums, x -> x * 2) AS a FROM o", "SELECT id, list_transform(nums, lambda x: x * 2) FROM o"),
@@ -282,8 +350,6 @@ feature(
     array_extremes=("SELECT id, array_min(nums) AS lo, array_max(nums) AS hi FROM o", "SELECT id, list_min(nums), list_max(nums) FROM o"),
     array_concat=("SELECT id, concat(tags, tags) AS a, array_distinct(tags) AS d FROM o",
                   "SELECT id, tags || tags, list_distinct(tags) FROM o"),
-    query_over_array=("SELECT id, (SELECT sum(qty) FROM explode(items) AS t(i)) AS q FROM o", ""),
     nested_two_levels=("SELECT cust, collect_list(struct(id, items)) AS orders FROM o GROUP BY cust",
                        "SELECT cust, list({'id': id, 'items': items}) FROM o GROUP BY cust"),
 )  # fmt: skip
-del FEATURES["query_over_array"]

@@ -10,12 +10,13 @@ STATES = 6
 
 @pytest.mark.parametrize("name", FEATURES)
 def test_a_view_is_what_duckdb_computes(name):
-    tables, query, theirs = FEATURES[name]
-    world = World(tables.split(), name)
-    view = world.db.view("v", query)
+    feature = FEATURES[name]
+    world = World(feature.tables, name)
+    view = world.db.view("v", feature.query)
 
     for _ in range(STATES):
-        assert answer(view) == world.expected(theirs)
+        if feature.duckdb:
+            assert answer(view) == world.expected(feature.duckdb)
         view.verify()
         world.change()
 

@@ -1,7 +1,9 @@
 """Small tables with nulls and duplicates, random changes of them, and the same state in DuckDB."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from math import isnan
@@ -11,19 +13,44 @@ from typing import Any
 import duckdb
 
 import nestling as nl
+from nestling.calculus.evaluate import evaluate
+from nestling.calculus.types import Bag
+from nestling.calculus.typing import element_type
+from nestling.frontend.schema.read import python_value
+from nestling.frontend.sql import translate
 
-#: Columns in Spark's words; where DuckDB has others, both.
-TABLES: dict[str, tuple[str, str, str | None]] = {
-    "r": ("a INT NULL, b INT NULL, c STRING NULL", "a BIGINT, b BIGINT, c VARCHAR", None),
-    "s": ("a INT NULL, d INT NOT NULL, e STRING NULL", "a BIGINT, d BIGINT, e VARCHAR", None),
-    "t": ("k INT NOT NULL, g INT NOT NULL, x INT NULL", "k BIGINT, g BIGINT, x BIGINT", "k"),
-    "m": (
+
+@dataclass(frozen=True)
+class Columns:
+    """A table in our words, in DuckDB's, and its key."""
+
+    ours: str
+    duckdb: str
+    key: str | None = None
+
+    @property
+    def spark(self) -> str:
+        """Spark has no word for what may be null: all that does not say otherwise."""
+        return re.sub("(?<!NOT) NULL", "", self.ours)
+
+
+TABLES = {
+    "r": Columns("a INT NULL, b INT NULL, c STRING NULL", "a BIGINT, b BIGINT, c VARCHAR"),
+    "s": Columns("a INT NULL, d INT NOT NULL, e STRING NULL", "a BIGINT, d BIGINT, e VARCHAR"),
+    "t": Columns("k INT NOT NULL, g INT NOT NULL, x INT NULL", "k BIGINT, g BIGINT, x BIGINT", "k"),
+    "m": Columns(
         "id INT NOT NULL, day DATE NULL, seen TIMESTAMP NULL, price DECIMAL(10, 2) NULL, ok BOOLEAN NULL,"
         " f DOUBLE NULL",
         "id BIGINT, day DATE, seen TIMESTAMP, price DECIMAL(18, 2), ok BOOLEAN, f DOUBLE",
-        None,
     ),
-    "o": (
+    "n": Columns(
+        "k INT NOT NULL, i INT NULL, y TINYINT NULL, l BIGINT NULL, p DECIMAL(10, 2) NULL, q DECIMAL(5, 3) NULL,"
+        " w DECIMAL(38, 10) NULL, f DOUBLE NULL, z STRING NULL",
+        "k BIGINT, i BIGINT, y TINYINT, l BIGINT, p DECIMAL(10, 2), q DECIMAL(5, 3), w DECIMAL(38, 10), f DOUBLE,"
+        " z VARCHAR",
+        "k",
+    ),
+    "o": Columns(
         "id INT NOT NULL, cust STRING, items ARRAY<STRUCT<pid: INT, qty: INT NULL>>, tags ARRAY<STRING>,"
         " nums ARRAY<INT NULL>, ship STRUCT<city: STRING, fee: INT NULL>",
         "id BIGINT, cust VARCHAR, items STRUCT(pid BIGINT, qty BIGINT)[], tags VARCHAR[], nums BIGINT[],"
@@ -40,7 +67,7 @@ def row(table: str, rng: Random, taken: set[int]) -> tuple[Any, ...]:
         return None if rng.random() < 0.2 else value
 
     small, word = (lambda: rng.randint(0, 3)), (lambda: rng.choice(["ab", "b", "abc", "Ba", ""]))
-    key = rng.choice([k for k in range(40) if k not in taken]) if table in ("t", "o") else 0
+    key = rng.choice([k for k in range(40) if k not in taken]) if table in ("t", "o", "n") else 0
     match table:
         case "r":
             return maybe(small()), maybe(rng.randint(-2, 3)), maybe(word())
@@ -60,6 +87,18 @@ def row(table: str, rng: Random, taken: set[int]) -> tuple[Any, ...]:
                 maybe(rng.random() < 0.5),
                 maybe(rng.choice([0.5, 1.5, -2.0])),
             )
+        case "n":
+            return (
+                key,
+                maybe(rng.choice([-7, -3, 0, 2, 25, 2**31 - 1])),
+                maybe(rng.choice([-128, -5, 3, 127])),
+                maybe(rng.choice([-(2**63), -9, 4, 15, 2**62])),
+                maybe(Decimal(rng.choice(["-12.50", "0.05", "2.25", "99999999.99", "3.33"]))),
+                maybe(Decimal(rng.choice(["-1.125", "0.500", "3.000", "99.999"]))),
+                maybe(Decimal(rng.choice(["-2.5", "0.0000000001", "1234567.89", "3"]))),
+                maybe(rng.choice([-2.5, -0.0, 0.1, 2.5, 3.5, 1e10, 123456.789])),
+                maybe(rng.choice(["7", " 12 ", "-3", "007", "+4"])),
+            )
         case "o":
             items = [(small(), maybe(small())) for _ in range(rng.randint(0, 3))]
             tags = [word() for _ in range(rng.randint(0, 3))]
@@ -76,9 +115,9 @@ class World:
         self.db, self.duck = nl.Database(), duckdb.connect()
         self.rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in self.names}
         for name in self.names:
-            columns, theirs, key = TABLES[name]
-            self.db.table(name, columns, key=key)
-            self.duck.execute(f"CREATE TABLE {name} ({theirs})")
+            columns = TABLES[name]
+            self.db.table(name, columns.ours, key=columns.key)
+            self.duck.execute(f"CREATE TABLE {name} ({columns.duckdb})")
 
     def change(self, most: int = 5) -> None:
         """One transaction: some rows go, some come, in any table."""
@@ -95,6 +134,12 @@ class World:
                     new.append(row(name, self.rng, {old[0] for old in (*rows, *new)}))
                 change.insert(name, new)
                 rows += new
+
+    def meaning(self, query: str) -> list[tuple[Any, ...]]:
+        """What the reference makes of ``query`` on the rows as they are."""
+        expr = translate(query, self.db.catalog())
+        bag = evaluate(expr, self.db.state.nested_tables())
+        return [tuple(row) for row in python_value(Bag(element_type(expr)), bag)]
 
     def expected(self, query: str) -> Counter[Any]:
         """What DuckDB makes of ``query`` on the rows as they are."""

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from nestling.calculus.terms import Expr
 from nestling.database.accept import known
+from nestling.database.commit import Commit
 from nestling.database.database import Database
 from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.feed import z_bag
 from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
 from nestling.database.rows import Event
+from nestling.database.spark import arriving
+from nestling.database.spark.arriving import (
+    apart,
+    as_frame,
+    check_batch,
+    few_apart,
+    few_changes,
+)
+from nestling.database.spark.commit import SparkCommit
 from nestling.database.spark.frames import Frames
+from nestling.database.spark.large import Large
 from nestling.database.spark.state import SparkState
+from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.transaction import SparkTransaction
 from nestling.database.transaction import Transaction
 from nestling.errors import ChangeError, QueryError
@@ -40,10 +55,16 @@ class SparkDatabase(Database):
         except BaseException:
             lake.close()
             raise
-        self._lake = lake
+        self._lake, self.folder = lake, lake.path
         self._frames = Frames(self.state, spark, path)
         note = self.state.note
         self.version = int(note.get("version", 0))
+        #: Per stream, the query that feeds it and the last micro-batch of it that is stored.
+        self._batches: dict[str, tuple[str, int]] = {
+            name: (query, number) for name, (query, number) in note.get("streams", {}).items()
+        }
+        self._arriving = self._batches
+        self._streams: dict[str, Stream] = {}
         self._surrogates = int(note.get("numbers", 0))
         self._numbers = count(self._surrogates)
 
@@ -68,16 +89,135 @@ class SparkDatabase(Database):
     # -- changes
 
     def insert(self, table: str, rows: Any) -> Refresh:
-        """Add rows: dicts, tuples, dataclasses, or a DataFrame, which is brought here: a change is small."""
-        return super().insert(table, here(rows))
+        """Add rows: dicts, tuples, dataclasses, or a DataFrame."""
+        return self._applied({table: rows}) if is_frame(rows) else super().insert(table, rows)
+
+    def delete(self, table: str, rows: Any = (), *, where: Any = None, key: Any = None) -> Refresh:
+        """Remove rows: those given, also as a DataFrame; those for which ``where`` holds, which is a function of a
+        row or a condition of Spark; or the one with this ``key``."""
+        if where is None and not is_frame(rows):
+            return super().delete(table, rows, key=key)
+        if key is not None or (where is not None and (is_frame(rows) or rows)):
+            raise ChangeError("rows, where and key are ways to say what goes", hint="give one of them")
+        with self.state.lock:
+            return self._applied({table: rows if where is None else self.state.rows_where(table, where)}, -1)
 
     def apply(self, changes: Mapping[str, Any]) -> Refresh:
         """Apply a Z-bag per table, or rows or a DataFrame with ``_change_type``, all at once."""
-        return super().apply({table: here(rows) for table, rows in changes.items()})
+        return self._applied(changes)
 
     def sync(self, table: str, snapshot: Any) -> Refresh:
-        """Make ``table`` hold exactly ``snapshot``; both are brought here to be compared."""
-        return super().sync(table, here(snapshot))
+        """Make ``table`` hold exactly ``snapshot``: Spark finds the difference, and it is applied."""
+        definition = self.state.tables.get(table)
+        if definition is None:
+            raise QueryError(f"there is no table {table!r}", hint=known(self.state.tables))
+        if not is_frame(snapshot):
+            pairs = ((row, 1) for row in snapshot)
+            snapshot = as_frame(self.state.running.session, definition.record, pairs).drop("_change_type")
+        check_batch(snapshot)
+        with self._large() as large:
+            wanted = large.counted(definition, large.arrived(snapshot), 1)
+            difference = large.differing(definition, wanted)
+            few = large.few(definition, difference, arriving.FEW)
+            if few is None:
+                large.change(definition, difference)
+                return self._loaded(large)
+            with self.transaction() as change:
+                change.apply({table: few})
+            return self.last_refresh
+
+    def _applied(self, changes: Mapping[str, Any], sign: int = 1) -> Refresh:
+        """Apply rows and DataFrames as one batch: few as a transaction, many by Spark."""
+        for table in changes:
+            self.state.table(table)
+        with self.state.lock:
+            few = few_changes(changes, sign)
+            if few is None:
+                return self._apply_large(changes, sign)
+            with self.transaction() as change:
+                change.apply({table: few[table] for table in self.state.tables if table in few})
+            return self.last_refresh
+
+    def _apply_large(self, changes: Mapping[str, Any], sign: int = 1) -> Refresh:
+        with self._large() as large:
+            for name, table in self.state.tables.items():
+                if name in changes:
+                    rows = changes[name]
+                    if not is_frame(rows):
+                        rows = as_frame(large.session, table.record, z_bag(rows).items())
+                    large.change(table, large.total(large.counted(table, large.arrived(rows), sign)))
+            return self._loaded(large)
+
+    @contextmanager
+    def _large(self) -> Iterator[Large]:
+        """A large change, in a transaction of its own."""
+        with self.state.lock:
+            if self._open is not None:
+                raise ChangeError("a transaction is already open", hint="apply DataFrames outside it")
+            large = Large(self.state, self.version + 1)
+            self._began = perf_counter()
+            try:
+                yield large
+            finally:
+                large.forget()
+
+    def _loaded(self, large: Large) -> Refresh:
+        with _computable():
+            tables = self.state.running.load(large.frames(), self._note())
+        began = self._began
+        self._told(tables, lambda: perf_counter() - began)
+        return self.last_refresh
+
+    def stream(
+        self,
+        sources: Mapping[str, Any],
+        checkpoint: str | Path | None = None,
+        *,
+        name: str = "stream",
+        trigger: Mapping[str, Any] | None = None,
+    ) -> Stream:
+        """Apply what comes from streaming DataFrames, one per table, until it is stopped: see ``Stream``.
+
+        Rows come, or say in ``_change_type`` what happened to them. Each micro-batch is applied exactly once, also
+        across restarts with the same ``name`` and ``checkpoint``, which is a folder of the database if none is given.
+        ``trigger`` says when, as Spark's ``trigger``: ``{"processingTime": "10 seconds"}``, ``{"availableNow": True}``.
+        """
+        running = self._streams.get(name)
+        if running is not None:
+            if running.isActive:
+                raise QueryError(
+                    f"a stream {name!r} is running", hint="stop it first, or give this one another name"
+                )
+            running.release()
+        found = self._streams[name] = started(self, sources, name, checkpoint, trigger or {})
+        return found
+
+    def apply_once(self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool]) -> None:
+        """Apply a micro-batch, unless it is there already: rows of several tables side by side; see ``arriving``."""
+        name, query, number = batch
+        with self.state.lock:
+            before, last = self._batches.get(name, (query, -1))
+            if before != query:
+                raise ChangeError(
+                    f"stream {name!r} was fed from another checkpoint, up to batch {last}",
+                    hint="go on with that checkpoint, or give the stream another name",
+                )
+            if number <= last:
+                return
+            self._arriving = {**self._batches, name: (query, number)}
+            try:
+                few = few_apart(rows, tables)
+                if few is None:
+                    self._apply_large(apart(rows, tables))
+                else:
+                    with self.transaction() as change:
+                        change.apply({table: few[table] for table in self.state.tables if table in few})
+                self._batches = self._arriving
+            finally:
+                self._arriving = self._batches
+
+    def transaction(self) -> Commit:
+        return SparkCommit(self)
 
     def _begin(self) -> Transaction:
         if self._open is not None:
@@ -91,28 +231,26 @@ class SparkDatabase(Database):
 
     def _store(self, events: list[Event]) -> None:
         """Run the batch, and store what it comes to."""
-        if not events:
-            return
-        note = {"version": self.version + 1, "numbers": self._next_number()}
-        try:
-            self.state.running.apply_batch(self.state.buffer.changes(), note)
-        except ArithmeticError as error:
-            raise ChangeError(
-                f"a view cannot be computed: {error}",
-                hint="exclude the value in the view, or do not insert it",
-            ) from error
+        if events:
+            with _computable():
+                self.state.running.apply_batch(self.state.buffer.changes(), self._note())
 
-    def _next_number(self) -> int:
+    def _note(self) -> dict[str, Any]:
+        """What is stored with a change."""
         self._surrogates = next(self._numbers)
-        return self._surrogates + 1
+        return {"version": self.version + 1, "numbers": self._surrogates + 1, "streams": self._arriving}
 
     def _publish(self, events: list[Event], seconds: Callable[[], float]) -> None:
-        self.version += bool(events)
         tables: dict[str, int] = {}
         for event in events:
             tables[event.table] = tables.get(event.table, 0) + 1
+        self._told(tables, seconds)
+
+    def _told(self, tables: Mapping[str, int], seconds: Callable[[], float]) -> None:
+        self.version += bool(tables)
         statements = self.state.batch_statements(tables)
-        self.last_refresh = Refresh(self.version, seconds(), len(events), statements, tables, {})
+        events = sum(tables.values())
+        self.last_refresh = Refresh(self.version, seconds(), events, statements, tables, {})
         self.state.running.tidy()
         self._frames.refresh()
 
@@ -143,10 +281,19 @@ class SparkDatabase(Database):
         return {name: self.state.stats(name) for name in self.views}
 
     def close(self) -> None:
-        """End the use of the folder."""
+        """End the streams and the use of the folder."""
+        for stream in self._streams.values():
+            stream.stop()
         self._lake.close()
 
 
-def here(rows: Any) -> Any:
-    """The rows of a DataFrame; other rows are here already."""
-    return [row.asDict() for row in rows.collect()] if hasattr(rows, "toLocalIterator") else rows
+@contextmanager
+def _computable() -> Iterator[None]:
+    """What no view can be computed from is refused."""
+    try:
+        yield
+    except ArithmeticError as error:
+        raise ChangeError(
+            f"a view cannot be computed: {error}",
+            hint="exclude the value in the view, or do not insert it",
+        ) from error

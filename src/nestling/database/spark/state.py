@@ -6,11 +6,13 @@ What has no program is refused when it is defined: the reference would bring all
 from __future__ import annotations
 
 from collections.abc import Iterable
+from threading import RLock
 from typing import Any
 
 from nestling.database.change import Change
 from nestling.database.definitions import ViewDef
 from nestling.database.durable import map_name, read_table, read_view, table_text, view_text
+from nestling.database.spark.arriving import kept
 from nestling.database.spark.buffer import Buffer
 from nestling.database.spark.explain import explain
 from nestling.database.state import UNDEFINED, State, computing
@@ -40,6 +42,8 @@ class SparkState(State):
     def __init__(self, spark: Any, lake: Lake) -> None:
         super().__init__()
         self.spark, self.lake = spark, lake
+        #: Changes and readings are one at a time: streams bring changes from threads of their own.
+        self.lock = RLock()
         for kind, name, text in lake.manifest.definitions:
             if kind == "table":
                 self.tables[name] = read_table(name, text)
@@ -54,7 +58,7 @@ class SparkState(State):
 
     def _started(self, program: Program) -> SparkEngine:
         keys = {name: f"table {name}" for name in program.tables}
-        keys |= {name: map_name(decl) for name, decl in program.maps.items()}
+        keys |= {name: map_name(decl) for name, decl in program.maps.items() if decl.role != "watch"}
         return SparkEngine(program, self.spark, self.lake, keys)
 
     @property
@@ -119,27 +123,33 @@ class SparkState(State):
     # -- reading
 
     def read(self, name: str) -> ZBag:
-        self._check_committed()
-        with computing(name):
+        with self.lock, computing(name):
+            self.check_committed()
             return self.running.read(name)
 
     def find(self, name: str, first: Any) -> ZBag:
-        self._check_committed()
-        plan = self.running.program.views[name]
-        if plan.lookup is not None and not isinstance(first, tuple):
-            with computing(name):
+        with self.lock, computing(name):
+            self.check_committed()
+            plan = self.running.program.views[name]
+            if plan.lookup is not None and not isinstance(first, tuple):
                 return self.running.find(name, first)
         return ZBag((row, n) for row, n in self.read(name).items() if _starts(row, first))
 
-    def _check_committed(self) -> None:
+    def check_committed(self) -> None:
         if self.buffer.pending:
             raise NestlingError(
                 "a view on Spark is brought up to date when its transaction ends", hint="read it after that"
             )
 
     def rows(self, name: str) -> ZBag:
-        self._check_committed()
-        return self.running.nested_table(name, self.tables[name].record)
+        with self.lock:
+            self.check_committed()
+            return self.running.nested_table(name, self.tables[name].record)
+
+    def rows_where(self, name: str, where: Any) -> Any:
+        """The rows of a table for which ``where`` holds, as a DataFrame."""
+        record = self.table(name).record
+        return kept(self.running.table_frame(name, record), record, where)
 
     def under(self, dictionary: str, label: Label) -> dict[Any, int]:
         return self.buffer.under(dictionary, label)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nestling.database.definitions import TableDef
 from nestling.database.rows import Event, Row
+from nestling.database.spark import arriving
+from nestling.database.spark.arriving import few_rows
 from nestling.database.spark.buffer import Buffer, labels_in
 from nestling.database.transaction import Transaction
+from nestling.errors import ChangeError
 from nestling.frontend.schema import row_value
 from nestling.values.bag import ZBag
 
@@ -36,13 +39,25 @@ class SparkTransaction(Transaction):
         table: str,
         rows: Iterable[object] = (),
         *,
-        where: Callable[[Any], bool] | None = None,
+        where: Any = None,
         key: Any = None,
     ) -> None:
         definition = self._table(table)
         values = [row_value(definition.record, row) for row in rows]
+        if where is not None:
+            values += self._rows_where(definition, where)
         self._look_at(definition, values, deep=True)
-        super().delete(table, values, where=where, key=key)
+        super().delete(table, values, key=key)
+
+    def _rows_where(self, table: TableDef, where: Any) -> list[Row]:
+        self.state.check_committed()
+        rows = few_rows(self.state.rows_where(table.name, where))
+        if rows is None:
+            raise ChangeError(
+                f"more than {arriving.FEW} rows of {table.name} go in a transaction",
+                hint="delete them outside it",
+            )
+        return [row_value(table.record, row) for row in rows]
 
     def apply(self, changes: Mapping[str, Mapping[Any, int] | ZBag]) -> None:
         for table, change in changes.items():

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 
 from nestling.calculus.types import FLOAT, INT, Scalar, nullable
 from nestling.engine.spark.columns import Layout
+from nestling.engine.spark.decimals import fitted, over_int
 from nestling.engine.spark.terms import Sql
 from nestling.errors import QueryError
 from nestling.program.flat import ORDERED
+
+DECIMAL = Scalar("decimal")
 
 
 def read_cell(aggregate: str, cell: Sequence[Sql]) -> Sql:
@@ -20,31 +23,48 @@ def read_cell(aggregate: str, cell: Sequence[Sql]) -> Sql:
         case "sum":
             return last
         case "avg":
-            _refuse(aggregate, last, ("int", "float"))
-            return Sql(
-                f"CASE WHEN {count} <> 0 THEN CAST({last.text} AS DOUBLE) / {count} END", nullable(FLOAT)
-            )
+            return _mean(count, last)
         case "var" | "stdev":
             return _spread(aggregate, cell)
     return cell[0]
 
 
+def _mean(count: str, total: Sql) -> Sql:
+    if total.type == DECIMAL:
+        return Sql(f"CASE WHEN {count} <> 0 THEN {over_int(total.text, count)} END", nullable(DECIMAL))
+    return Sql(f"CASE WHEN {count} <> 0 THEN CAST({total.text} AS DOUBLE) / {count} END", nullable(FLOAT))
+
+
 def _spread(aggregate: str, cell: Sequence[Sql]) -> Sql:
-    """(n·Σx² − (Σx)²) / n², the difference exact."""
-    _refuse(aggregate, cell[-1], ("int",))
-    n, s, q = (f"CAST({part.text} AS DECIMAL(19,0))" for part in cell)
-    spread = f"CAST({n} * {q} - {s} * {s} AS DOUBLE) / (CAST({n} AS DOUBLE) * CAST({n} AS DOUBLE))"
+    """(n·Σx² − (Σx)²) / n², the difference exact; of floats, to the last digit of the products."""
+    n, s, q = (part.text for part in cell)
+    if any(part.type == FLOAT for part in cell):
+        n, s, q = (f"CAST({text} AS DOUBLE)" for text in (n, s, q))
+        # Each product with what rounding it has lost: the two are close, and their difference is what remains.
+        products, lost = f"{n} * {q} - {s} * {s}", f"({_lost(n, q)}) - ({_lost(s, s)})"
+        difference = f"greatest(0D, ({products}) + ({lost}))"
+    elif any(part.type == DECIMAL for part in cell):
+        n, s, q = fitted(n, "DECIMAL(10,0)"), fitted(s, "DECIMAL(18,6)"), fitted(q, "DECIMAL(26,12)")
+        difference = f"CAST({n} * {q} - {s} * {s} AS DOUBLE)"
+    else:
+        n, s, q = (f"CAST({text} AS DECIMAL(19,0))" for text in (n, s, q))
+        difference = f"CAST({n} * {q} - {s} * {s} AS DOUBLE)"
+    spread = f"{difference} / (CAST({n} AS DOUBLE) * CAST({n} AS DOUBLE))"
     value = f"sqrt({spread})" if aggregate == "stdev" else spread
     return Sql(f"CASE WHEN {cell[0].text} <> 0 THEN {value} END", nullable(FLOAT))
 
 
-def _refuse(aggregate: str, value: Sql, allowed: Sequence[str]) -> None:
-    name = value.type.name if isinstance(value.type, Scalar) else "label"
-    if name not in allowed:
-        raise QueryError(
-            f"{aggregate} of {name} is not done on Spark as Python does it",
-            hint=f"it takes {' or '.join(allowed)}: convert the value, or keep the view embedded",
-        )
+def _lost(left: str, right: str) -> str:
+    """What a product of floats lacks to be exact (Dekker): the products of their halves have room for all digits."""
+    (a, b), (c, d) = _halves(left), _halves(right)
+    return f"(({a} * {c} - {left} * {right}) + {a} * {d} + {b} * {c}) + {b} * {d}"
+
+
+def _halves(number: str) -> tuple[str, str]:
+    """The leading and the trailing digits of a float."""
+    wide = f"(134217729D * {number})"
+    high = f"({wide} - ({wide} - {number}))"
+    return high, f"({number} - {high})"
 
 
 def in_order(layout: Layout) -> Scalar:

@@ -1,41 +1,90 @@
-"""One batch of one table: its trigger, stage by stage.
+"""One batch: the triggers of the tables it changes, stage by stage.
 
-First all statements on the rows, which read everything as it was, in one query. Then the rows are written. Then every
-nested map that changes, inner ones first: what its keys were and are, and in one query all that follows from it.
+Tables change one after the other. First all statements on the rows, which read everything as it was. Then the rows are
+written. Then every nested map that changes, inner ones first: what its keys were and are, and all that follows from it.
+Statements on the rows of several tables are one query, as far as none of them reads a map that one before it writes:
+rows of tables are known beforehand, changes of maps are not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.events import event_layout, event_sql
-from nestling.engine.spark.relations import pruned, sums
-from nestling.engine.spark.session import python_errors
+from nestling.engine.spark.relations import pruned
+from nestling.engine.spark.stage import Added, Sink, Stage, arrow
 from nestling.engine.spark.state import Moment, Part, few_values, register
-from nestling.engine.spark.statements import Writer
+from nestling.engine.spark.statements import is_linear
 from nestling.program.batches import change_of
-from nestling.program.statements import Action, Add, Propagate, Statement, Trigger, Write
+from nestling.program.statements import (
+    Action,
+    Add,
+    Assign,
+    Both,
+    Check,
+    Combine,
+    Find,
+    Propagate,
+    Statement,
+    Trigger,
+    Write,
+)
+from nestling.program.steps import reads, trigger_statements
 
 HINT = "/*+ BROADCAST(d) */ "
 
-#: Takes the name of a target and the query of what is added to it: an Arrow table, or rows that are in files then.
-Sink = Callable[[str, str], Any]
+#: A trigger, and the rows of its table that come and go: an Arrow table, or rows in files.
+Change = tuple[Trigger, Any]
 
 
-def run_batch(moment: Moment, trigger: Trigger, rows: Any, sink: Sink | None = None) -> None:
-    """Add ``rows`` to the trigger's table, and to every map what follows.
+def run_batch(moment: Moment, changes: Sequence[Change], sink: Sink | None = None) -> None:
+    """Add rows to the triggers' tables, in this order, and to every map what follows.
 
     With a ``sink`` the change is not small: nothing of it is sent to all executors, and nothing comes here.
     """
-    layout = moment.layouts[trigger.table]
-    source = change_of(trigger.table)
-    seen(moment, source, layout, rows)
-    adds = [action for action in trigger.actions if isinstance(action, Add)]
-    added = stage(moment, [add.statement for add in adds], sink)
-    later = {add.statement.target for add in adds if add.later}
+    done = 0
+    while done < len(changes):
+        group = changes[done : done + (1 if sink else together([trigger for trigger, _ in changes[done:]]))]
+        for trigger, rows in group:
+            seen(moment, change_of(trigger.table), moment.layouts[trigger.table], rows)
+        for (trigger, rows), added in zip(group, first_stage(moment, group, sink), strict=True):
+            settle(moment, trigger, rows, added, sink)
+        done += len(group)
+
+
+def together(triggers: Sequence[Trigger]) -> int:
+    """How many of the first triggers may start in one query: none reads a map that one before it writes."""
+    written: set[str] = set()
+    for number, trigger in enumerate(triggers):
+        adds = [action.statement for action in trigger.actions if isinstance(action, Add)]
+        if number and not written.isdisjoint(source for statement in adds for source in reads(statement)):
+            return number
+        written |= {statement.target for statement in trigger_statements(trigger)}
+    return len(triggers)
+
+
+def first_stage(moment: Moment, group: Sequence[Change], sink: Sink | None) -> list[Added]:
+    """What the statements on rows add, each table seeing those before it as they will be."""
+    stage, before = Stage(moment, sink), moment.next()
+    before.changes, before.tables = dict(moment.changes), moment.tables
+    try:
+        for number, (trigger, rows) in enumerate(group):
+            adds = [action.statement for action in trigger.actions if isinstance(action, Add)]
+            stage.run(adds, before if number else moment)
+            if number + 1 < len(group):
+                before.add(trigger.table, rows)
+        return stage.found()
+    finally:
+        before.changes.clear()
+        before.drop_views(moment)
+
+
+def settle(moment: Moment, trigger: Trigger, rows: Any, added: Added, sink: Sink | None) -> None:
+    """Add to a table and to maps what was found, and pass on what changes in maps."""
+    later = {a.statement.target for a in trigger.actions if isinstance(a, Add) and a.later}
     collected = {name: [table] for name, table in added.items() if name in later}
     for action in trigger.actions:
         if isinstance(action, Write):
@@ -43,7 +92,7 @@ def run_batch(moment: Moment, trigger: Trigger, rows: Any, sink: Sink | None = N
     for name, table in added.items():
         if name not in later:
             moment.add(name, table)
-    forget(moment, source, rows)
+    forget(moment, change_of(trigger.table), rows)
     for action in trigger.actions:
         if isinstance(action, Propagate):
             propagate(moment, action, collected, sink)
@@ -54,25 +103,16 @@ def propagate(moment: Moment, action: Propagate, collected: dict[str, list[Any]]
     changes = collected.pop(action.map, [])
     if not sum(map(size, changes)):
         return
-    layout = moment.layouts[action.map]
     parts = [view_of(moment, change) for change in changes]
-    # Several maps may have changed this one; an event sums what they did to a key.
-    rows = " UNION ALL ".join(f"SELECT {', '.join(layout.names)} FROM {part.view}" for part in parts)
-    change = f"({rows})"
-    stored = moment.raw(action.map)
-    if sink is None and len(changes) == 1 and len(layout.keys) > (action.events[0][0].aggregate != ""):
-        stored = pruned(stored, "k0", few_values(changes[0], layout, 0))
-    sources = []
-    for aggregate in sorted({event.aggregate for event, _ in action.events}):
-        text = event_sql(layout, aggregate, stored, change, "" if sink else HINT)
-        source = change_of(action.map, aggregate)
-        found = sink(source, text) if sink else arrow(moment, text)
-        seen(moment, source, event_layout(layout, aggregate), found)
-        sources.append((source, found))
     adds = [add for _, adds in action.events for add in adds]
-    added = stage(moment, [add.statement for add in adds], sink)
+    sources = []
+    for source, layout, found in events(moment, action, changes, parts, sink):
+        seen(moment, source, layout, found)
+        sources.append((source, found))
+    stage = Stage(moment, sink)
+    stage.run([add.statement for add in adds])
     later = {add.statement.target for add in adds if add.later}
-    for name, table in added.items():
+    for name, table in stage.found()[0].items():
         if name in later:
             collected.setdefault(name, []).append(table)
         else:
@@ -84,6 +124,43 @@ def propagate(moment: Moment, action: Propagate, collected: dict[str, list[Any]]
     for part, rows_of in zip(parts, changes, strict=True):
         if part is not rows_of:
             moment.session.catalog.dropTempView(part.view)
+
+
+def events(
+    moment: Moment, action: Propagate, changes: Sequence[Any], parts: Sequence[Part], sink: Sink | None
+) -> Iterator[tuple[str, Layout, Any]]:
+    """What the keys of a map were and are, by aggregate: rows, or the query of them."""
+    layout = moment.layouts[action.map]
+    # Several maps may have changed this one; an event sums what they did to a key.
+    rows = " UNION ALL ".join(f"SELECT {', '.join(layout.names)} FROM {part.view}" for part in parts)
+    stored = moment.raw(action.map)
+    if sink is None and len(changes) == 1 and len(layout.keys) > (action.events[0][0].aggregate != ""):
+        stored = pruned(stored, "k0", few_values(changes[0], layout, 0))
+    statements = [add.statement for _, adds in action.events for add in adds]
+    for aggregate in sorted({event.aggregate for event, _ in action.events}):
+        text = event_sql(layout, aggregate, stored, f"({rows})", "" if sink else HINT)
+        source = change_of(action.map, aggregate)
+        if sink is not None:
+            found = sink(source, text)
+        elif is_read_once(source, statements):
+            found = Part(f"({text})", 1)
+        else:
+            found = arrow(moment, text)
+        yield source, event_layout(layout, aggregate), found
+
+
+def is_read_once(source: str, statements: Sequence[Statement]) -> bool:
+    """Whether one statement starts from ``source``, and goes through what it found once."""
+    readers = [statement for statement in statements if source in reads(statement)]
+    if len(readers) != 1:
+        return False
+    finds = [step for step in readers[0].steps if isinstance(step, Find)]
+    others = [step for step in readers[0].steps if not isinstance(step, Find)]
+    return (
+        [step.source for step in finds].count(source) == 1
+        and all(is_linear(readers[0], step) for step in finds)
+        and all(isinstance(step, Check | Assign | Combine | Both) for step in others)
+    )
 
 
 def restricted(trigger: Trigger, maps: Set[str]) -> Trigger:
@@ -126,62 +203,3 @@ def forget(moment: Moment, source: str, rows: Any) -> None:
     moment.tables.pop(source, None)
     if part is not rows:
         moment.session.catalog.dropTempView(part.view)
-
-
-def arrow(moment: Moment, text: str) -> Any:
-    with python_errors():
-        return moment.session.sql(text).toArrow()
-
-
-def stage(moment: Moment, statements: Sequence[Statement], sink: Sink | None = None) -> dict[str, Any]:
-    """What ``statements`` add, by target, summed by key: one query, or one per target with a ``sink``."""
-    writer = Writer(moment, broadcast=sink is None)
-    texts: dict[str, list[str]] = {}
-    for statement in statements:
-        if not writer.finds_nothing(statement):
-            target = moment.layouts[statement.target]
-            texts.setdefault(statement.target, []).append(writer.statement(statement, target))
-    if not texts:
-        return {}
-    if sink is not None:
-        return {
-            name: sink(name, writer.text(difference(" UNION ALL ".join(rows), moment.layouts[name])))
-            for name, rows in texts.items()
-        }
-    targets = list(texts)
-    some = [moment.layouts[name] for name in targets]
-    parts = [
-        _tagged(i, some, difference(" UNION ALL ".join(texts[name]), some[i]))
-        for i, name in enumerate(targets)
-    ]
-    table = arrow(moment, writer.text(" UNION ALL ".join(parts)))
-    return {name: _untagged(table, i) for i, name in enumerate(targets)}
-
-
-def difference(rows: str, layout: Layout) -> str:
-    """``rows`` summed by key, those that change something."""
-    some = " OR ".join(f"m{i} <> 0" for i in range(len(layout.measures)))
-    return f"SELECT * FROM ({sums(rows, layout)}) WHERE {some}"
-
-
-def _tagged(tag: int, layouts: Sequence[Layout], rows: str) -> str:
-    """Rows of one target beside those of others: a struct per target, and which it is."""
-    columns = []
-    for i, layout in enumerate(layouts):
-        if i == tag:
-            fields = ", ".join(f"'{name}', {name}" for name in layout.names)
-            columns.append(f"named_struct({fields}) AS s{i}")
-        else:
-            fields = ", ".join(f"{name}: {type_}" for name, type_ in layout.sql)
-            columns.append(f"CAST(NULL AS STRUCT<{fields}>) AS s{i}")
-    return f"SELECT {tag} AS t, {', '.join(columns)} FROM ({rows})"
-
-
-def _untagged(table: Any, tag: int) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    mine = table.filter(pc.equal(table["t"], tag)).column(f"s{tag}").combine_chunks()
-    if isinstance(mine, pa.ChunkedArray):
-        mine = pa.concat_arrays(mine.chunks) if mine.num_chunks else pa.array([], mine.type)
-    return pa.Table.from_arrays(mine.flatten(), names=[field.name for field in mine.type])

@@ -20,8 +20,8 @@ class Layout:
     measures: tuple[Scalar, ...] = (INT,)
     #: A count of zero means that there is nothing, whatever a sum of floats says.
     positive: bool = True
-    #: Every row is there once.
-    keyed: bool = False
+    #: Columns that say which row of a table is meant.
+    key: tuple[int, ...] = ()
 
     @cached_property
     def columns(self) -> list[tuple[str, Type]]:
@@ -56,7 +56,7 @@ def layouts(program: Program) -> dict[str, Layout]:
 
 
 def table_layout(table: TableDecl) -> Layout:
-    return Layout(tuple(column.type for column in table.columns), keyed=bool(table.key))
+    return Layout(tuple(column.type for column in table.columns), key=table.key)
 
 
 def map_layout(decl: MapDecl) -> Layout:

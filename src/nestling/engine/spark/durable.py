@@ -8,8 +8,9 @@ key, so that a look-up reads few row groups.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import count
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.relations import summed
@@ -32,7 +33,6 @@ class Durable:
         self, lake: Lake, session: Any, layouts: Mapping[str, Layout], keys: Mapping[str, str]
     ) -> None:
         self.lake, self.session, self.layouts, self.keys = lake, session, layouts, keys
-        self._numbers = count()
         #: What was stored with the last change.
         self.note: Mapping[str, Any] = lake.manifest.note
 
@@ -73,12 +73,14 @@ class Durable:
         self.lake.append(note, changes)
         self.note = note
 
+    def passing(self, name: str) -> str:
+        """A folder for rows that are needed until the next commit."""
+        return str(self.lake.folder(f"passing {name}") / _fresh())
+
     def write(self, name: str, text: str) -> Part:
         """The rows of a query as files, sorted by key: what a big change adds to ``name``."""
-        folder = (
-            self.lake.folder(self.keys.get(name, f"passing {name}"))
-            / f"rows-{self.lake.epoch}-{next(self._numbers)}"
-        )
+        stays = name in self.keys
+        folder = self.lake.folder(self.keys[name]) / _fresh() if stays else Path(self.passing(name))
         with python_errors():
             frame = self.session.sql(text)
             if name in self.layouts and self.layouts[name].keys:
@@ -108,7 +110,7 @@ class Durable:
                 or tuple(p for part in before.files for p in part.paths) != relations[key].files
             ):
                 stored[name] = Stored(self.parts(name, relations[key]))
-        return Moment(self.session, self.layouts, stored)
+        return moment.kept_as(stored)
 
     def flushed(self, name: str, moment: Moment) -> Relation:
         """The files of a source, with what was added since."""
@@ -131,6 +133,11 @@ class Durable:
         """One base for all there is, sorted by key."""
         part = self.write(name, summed(moment.raw(name), self.layouts[name]))
         return Relation(part.paths, (), part.rows, 0)
+
+
+def _fresh() -> str:
+    """A name that no folder had: epochs and engines come and go, and files that are read stay as they are."""
+    return f"rows-{uuid4().hex}"
 
 
 def _rows(path: str) -> int:

@@ -8,15 +8,16 @@ from typing import Any
 from nestling.calculus.types import Type
 from nestling.engine.nesting import leaves, nested, shape
 from nestling.engine.protocol import Batch, Row, consolidated, inner_first
-from nestling.engine.spark.batch import arrow, difference, restricted, run_batch
-from nestling.engine.spark.columns import layouts
+from nestling.engine.spark.batch import restricted, run_batch, size
+from nestling.engine.spark.columns import Layout, layouts
 from nestling.engine.spark.durable import Durable
 from nestling.engine.spark.frames import frame, table_frame
 from nestling.engine.spark.plans import plan_layout, plan_sql
 from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.relations import joins_text, nothing, summed
-from nestling.engine.spark.session import own_session, python_errors
-from nestling.engine.spark.state import Moment, Stored, register, register_frame
+from nestling.engine.spark.session import TooManyError, own_session, python_errors
+from nestling.engine.spark.stage import Sink, arrow, difference
+from nestling.engine.spark.state import Moment, Part, Stored, register, register_frame
 from nestling.engine.spark.statements import Given
 from nestling.engine.spark.types import arrow_table, values
 from nestling.program.meaning import meaning
@@ -26,6 +27,9 @@ from nestling.storage.lake import Lake
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
 
+#: A change of more rows than this stays in files, and so does an effect of which one task finds more than ``MOST``.
+BULK, MOST = 100_000, 500_000
+
 
 class SparkEngine:
     """Runs a program for batches over relations of its own.
@@ -34,19 +38,32 @@ class SparkEngine:
     """
 
     def __init__(
-        self, program: Program, spark: Any, lake: Lake | None = None, keys: Mapping[str, str] | None = None
+        self,
+        program: Program,
+        spark: Any,
+        lake: Lake | None = None,
+        keys: Mapping[str, str] | None = None,
+        kept: Mapping[str, Layout] | None = None,
     ) -> None:
+        """``kept``: relations that no statement writes, and ``accept`` may add to."""
         self.program = program
         self.session = own_session(spark)
-        self.layouts = layouts(program)
+        self.layouts = layouts(program) | dict(kept or {})
+        #: Sees what a batch leads to before it is stored, and may refuse it or add to it; ``now`` is it then.
+        self.accept: Callable[[Moment], None] = lambda moment: None
         self.check()
         self.durable = Durable(lake, self.session, self.layouts, keys or {}) if lake is not None else None
         stored = {} if self.durable is None else self.durable.load()
         self.now = self._empty()
         self.now.stored |= stored
-        missing = {name for name in program.maps if name not in stored}
+        missing = {name for name in program.maps if name not in stored} - self.watched
         if self.durable is not None and missing:
             self._build(missing)
+
+    @property
+    def watched(self) -> set[str]:
+        """The maps that hold what one batch changed, and nothing else."""
+        return {name for name, decl in self.program.maps.items() if decl.role == "watch"}
 
     def check(self) -> None:
         """Refuse what Spark does not do: every statement is written once, over empty tables."""
@@ -54,7 +71,8 @@ class SparkEngine:
 
     def _empty(self) -> Moment:
         """Maps at their meaning on empty tables: what depends on no row is there from the start."""
-        moment = Moment(self.session, self.layouts, {name: Stored() for name in self.layouts})
+        most = None if self.durable is None else MOST
+        moment = Moment(self.session, self.layouts, {name: Stored() for name in self.layouts}, most=most)
         nothing: dict[str, dict[Row, int]] = {name: {} for name in self.program.tables}
         for name, decl in self.program.maps.items():
             cells = {} if decl.role == "watch" else meaning(decl.query, nothing)
@@ -75,7 +93,7 @@ class SparkEngine:
             if moment.stored[name].rows:
                 rows = self.session.sql(summed(moment.raw(name), self.layouts[name]))
                 part = register_frame(rows, moment.stored[name].rows)
-                run_batch(scratch, restricted(self.program.triggers[name], kept), part, sink)
+                run_batch(scratch, [(restricted(self.program.triggers[name], kept), part)], sink)
         return scratch
 
     def _table(self, name: str, rows: Iterable[Row]) -> Any:
@@ -93,60 +111,90 @@ class SparkEngine:
 
     def apply(self, changes: Mapping[str, Any], note: Mapping[str, Any] | None = None) -> None:
         """The same, of Arrow tables that have each row once; ``note`` is stored with it."""
+        if self.durable is not None and sum(map(size, changes.values())) > BULK:
+            self._apply_bulk(changes, note)
+            return
         try:
             moment = self._run(changes)
         except ArithmeticError:
             # A state in between had no value; what the rows come to may have one.
             moment = self._recomputed(changes)
+        except TooManyError:
+            self._apply_bulk(changes, note)
+            return
+        self._accepted(moment)
         if self.durable is not None:
             self.durable.append(note or {}, moment)
         self.now.drop_views(moment)
         self.now = moment
 
+    def _apply_bulk(self, changes: Mapping[str, Any], note: Mapping[str, Any] | None) -> None:
+        """The same where the rows, or what follows from them, are many: what is added is in files at once."""
+        assert self.durable is not None
+        try:
+            moment = self._run(changes, self.durable.write)
+        except ArithmeticError:
+            moment = self._recomputed(changes, large=True)
+        self._accepted(moment)
+        self.durable.note = note or {}
+        self._move(self.durable.tidy(moment), moment)
+
+    def _move(self, after: Moment, *others: Moment) -> None:
+        for moment in (self.now, *others):
+            moment.drop_views(after, files=True)
+        self.now = after
+
+    def _accepted(self, moment: Moment) -> None:
+        before, self.now = self.now, moment
+        try:
+            self.accept(moment)
+        except BaseException:
+            moment.drop_views(before)
+            raise
+        finally:
+            self.now = before
+
     def tidy(self) -> None:
         """Move changes from the log to files, and sum files, where enough have gathered."""
         if self.durable is not None and self.durable.is_due(self.now):
-            self.now = self.durable.tidy(self.now)
+            self._move(self.durable.tidy(self.now))
 
-    def _run(self, changes: Mapping[str, Any]) -> Moment:
+    def _run(self, changes: Mapping[str, Any], sink: Sink | None = None) -> Moment:
         moment = self.now.next()
+        some = [name for name in inner_first(self.program) if name in changes and size(changes[name])]
         try:
-            for name in inner_first(self.program):
-                if name in changes and changes[name].num_rows:
-                    run_batch(moment, self.program.triggers[name], changes[name])
+            run_batch(moment, [(self.program.triggers[name], changes[name]) for name in some], sink)
         except BaseException:
             moment.drop_views(self.now)
             raise
         return moment
 
-    def _recomputed(self, changes: Mapping[str, Any]) -> Moment:
+    def _recomputed(self, changes: Mapping[str, Any], large: bool = False) -> Moment:
         """The moment after ``changes``, its maps by what they differ from those of the tables as they come to be."""
         moment = self.now.next()
+        sink = self.durable.write if large and self.durable is not None else None
         for name, rows in changes.items():
             moment.add(name, rows)
         scratch = self._computed(moment, set(self.program.maps))
+        before = self._computed(self.now, self.watched) if self.watched else moment
         for name in self.program.maps:
-            new, old = scratch.raw(name), moment.raw(name)
+            new, old = scratch.raw(name), (before if name in self.watched else moment).raw(name)
             layout = self.layouts[name]
             negated = ", ".join([*layout.key_names, *(f"-m{i} AS m{i}" for i in range(len(layout.measures)))])
-            moment.add(
-                name, arrow(moment, difference(f"{new} UNION ALL SELECT {negated} FROM ({old})", layout))
-            )
+            text = difference(f"{new} UNION ALL SELECT {negated} FROM ({old})", layout)
+            moment.add(name, sink(name, text) if sink else arrow(moment, text))
         return moment
 
-    def load(self, changes: Mapping[str, Any], note: Mapping[str, Any] | None = None) -> None:
-        """Add many rows: DataFrames in the columns of the tables, each row once."""
+    def load(self, changes: Mapping[str, Any], note: Mapping[str, Any] | None = None) -> dict[str, int]:
+        """Add many rows: DataFrames in the columns of the tables, each row once. How many rows each had."""
         assert self.durable is not None
-        moment = self.now.next()
-        for name in inner_first(self.program):
-            if name in changes:
-                changes[name].createOrReplaceTempView("nestling_loaded")
-                part = self.durable.write(
-                    name, f"SELECT {', '.join(self.layouts[name].names)} FROM nestling_loaded"
-                )
-                run_batch(moment, self.program.triggers[name], part, self.durable.write)
-        self.durable.note = note or {}
-        self.now = self.durable.tidy(moment)
+        parts: dict[str, Part] = {}
+        for name, rows in changes.items():
+            rows.createOrReplaceTempView("nestling_loaded")
+            columns = ", ".join(self.layouts[name].names)
+            parts[name] = self.durable.write(name, f"SELECT {columns} FROM nestling_loaded")
+        self._apply_bulk(parts, note)
+        return {name: part.rows for name, part in parts.items() if part.rows}
 
     # -- reading
 

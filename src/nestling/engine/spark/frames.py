@@ -42,12 +42,27 @@ def frame(program: Program, moment: Moment, view: str) -> Any:
     return moment.session.sql(text)
 
 
-def table_frame(program: Program, moment: Moment, table: str, element: Type) -> Any:
-    """The rows of a table, as often as they occur, their inner bags in them."""
+def table_frame(program: Program, moment: Moment, name: str, element: Type) -> Any:
+    """The rows of a table, as often as they occur."""
+    layout = moment.layouts[name]
+    text = table_rows(program, moment, name, element, summed(moment.raw(name), layout))
+    copies = f"LATERAL VIEW explode(array_repeat(0, {COPIES})) AS copy"
+    return moment.session.sql(f"SELECT v.* FROM ({text}) {copies}")
+
+
+def table_rows(program: Program, moment: Moment, name: str, element: Type, rows: str) -> str:
+    """Some rows of a table: ``o0, o1, …`` their columns, ``v`` the nested value, ``n`` how often."""
     writer = Writer(moment, broadcast=False)
-    rows = _Frame(program, moment, "", writer).dictionary(table, element, 0)
-    text = writer.text(f"SELECT v.* FROM {rows} LATERAL VIEW explode(array_repeat(0, {COPIES})) AS copy")
-    return moment.session.sql(text)
+    layout = moment.layouts[name]
+    width = len(layout.keys)
+    again = [f"k{i} AS k{width + i}" for i in range(width)]
+    twice = writer.cte(f"SELECT {', '.join([*layout.key_names, *again, 'm0'])} FROM ({rows})")
+
+    def labels(position: int) -> dict[Shape | None, list[str]]:
+        return {None: [f"SELECT k{width + position} AS k0, 1L AS m0 FROM {twice}"]}
+
+    nested = _Frame(program, moment, "", writer).nested(twice, layout, width, element, labels)
+    return writer.text(f"SELECT * FROM {nested}")
 
 
 class _Frame:
@@ -133,15 +148,15 @@ class _Frame:
                 found.append(self.collected(f"{rows} r JOIN {named} d ON d.l = r.o0", "d.l"))
         return " UNION ALL ".join(found)
 
-    def dictionary(self, name: str, element: Type, width: int = 1) -> str:
-        """The elements of an inner bag of a table, nested, behind their labels; of a table, its rows."""
+    def dictionary(self, name: str, element: Type) -> str:
+        """The elements of an inner bag of a table, nested, behind their labels."""
         layout = self.moment.layouts[name]
         rows = self.writer.cte(summed(self.moment.raw(name), layout))
 
         def labels(position: int) -> dict[Shape | None, list[str]]:
-            return {None: [f"SELECT k{width + position} AS k0, 1L AS m0 FROM {rows}"]}
+            return {None: [f"SELECT k{1 + position} AS k0, 1L AS m0 FROM {rows}"]}
 
-        return self.nested(rows, layout, width, element, labels)
+        return self.nested(rows, layout, 1, element, labels)
 
     def collected(self, source: str, label: str) -> str:
         bag = f"flatten(collect_list(array_repeat(v, {COPIES})))"

@@ -7,35 +7,27 @@ whole days.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from nestling.calculus.terms import Term
 from nestling.calculus.types import Scalar
+from nestling.engine.spark import decimals
+from nestling.engine.spark.standard import DAYS, MOMENTS, Use, standard_sql, strip
 from nestling.engine.spark.types import sql_type
 from nestling.errors import QueryError
 
-#: Division of decimals has 28 significant digits in Python and a fixed scale in Spark.
-REFUSED = frozenset((name, "decimal") for name in ("/", "//", "%"))
-
-#: What ``str.strip`` takes away.
-WHITE = "".join(
-    f"\\u{code:04x}"
-    for code in (
-        *range(0x9, 0xE), *range(0x1C, 0x21), 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029,
-        0x202F, 0x205F, 0x3000,
-    )
-)  # fmt: skip
 DAY = 86_400_000_000
 
 _PLAIN = {
     "not": "(NOT {0})", "is_null": "({0} IS NULL)", "coalesce": "coalesce({0}, {1})", "nullable": "{0}",
-    "lower": "lower({0})", "upper": "upper({0})", "strip": f"trim(BOTH '{WHITE}' FROM {{0}})",
+    "lower": "lower({0})", "upper": "upper({0})", "strip": strip("{0}"),
     "length": "CAST(length({0}) AS BIGINT)", "contains": "contains({0}, {1})",
     "starts_with": "startswith({0}, {1})", "ends_with": "endswith({0}, {1})",
     "hour": "CAST(hour({0}) AS BIGINT)", "minute": "CAST(minute({0}) AS BIGINT)",
     "second": "CAST(second({0}) AS BIGINT)", "year": "CAST(year({0}) AS BIGINT)",
     "month": "CAST(month({0}) AS BIGINT)", "day": "CAST(day({0}) AS BIGINT)",
     "weekday": "CAST(weekday({0}) AS BIGINT)", "to_date": "CAST({0} AS DATE)",
-    "to_float": "CAST({0} AS DOUBLE)", "to_int": "CAST({0} AS BIGINT)", "neg": "(-({0}))", "abs": "abs({0})",
+    "to_float": "CAST({0} AS DOUBLE)", "neg": "(-({0}))", "abs": "abs({0})",
     "replace": (
         "CASE WHEN {1} = '' THEN concat({2}, array_join(transform(filter(split({0}, ''), c -> c <> ''),"
         " c -> concat(c, {2})), '')) ELSE replace({0}, {1}, {2}) END"
@@ -45,7 +37,13 @@ _PLAIN = {
 _COMPARED = ("==", "!=", "=", "<", "<=", ">", ">=")
 
 
-def call_sql(name: str, args: list[str], types: Sequence[Scalar], result: Scalar, lazy: bool) -> str:
+#: Beyond this many characters an argument that a text repeats is computed first, and named.
+LONG = 80
+
+
+def call_sql(
+    name: str, args: list[str], types: Sequence[Scalar], result: Scalar, terms: Sequence[Term], lazy: bool
+) -> str:
     """``name`` of ``args`` of these types; ``lazy``: the second is looked at only if the first leaves it open."""
     if name in ("and", "or"):
         return _logical(name, args, lazy)
@@ -55,17 +53,40 @@ def call_sql(name: str, args: list[str], types: Sequence[Scalar], result: Scalar
         return f"CASE WHEN {test} THEN {branches[0]} ELSE {branches[1]} END"
     if name == "coalesce":
         args = [_as(arg, type_, result) for arg, type_ in zip(args, types, strict=True)]
+    return _named(lambda *marks: _written(name, list(marks), types, result, terms), args)
+
+
+def _named(body: Callable[..., str], args: Sequence[str]) -> str:
+    """``body`` of ``args``; a long one that it repeats is computed first."""
+    marks = [f"\0{i}\0" for i in range(len(args))]
+    text = body(*marks)
+    first = [i for i, arg in enumerate(args) if len(arg) > LONG and text.count(marks[i]) > 1]
+    for i, arg in enumerate(args):
+        text = text.replace(marks[i], f"t.a{i}" if i in first else arg)
+    if not first:
+        return text
+    fields = ", ".join(f"'a{i}', {args[i]}" for i in first)
+    return f"element_at(transform(array(named_struct({fields})), t -> {text}), 1)"
+
+
+def _written(
+    name: str, args: list[str], types: Sequence[Scalar], result: Scalar, terms: Sequence[Term]
+) -> str:
+    """A function whose text repeats its arguments."""
     if name == "to_str":
         return _to_str(args[0], types[0])
     if name in _COMPARED:
         return _compared(name, args[0], args[1], types)
     if name in ("+", "-", "*", "/", "//", "%"):
         return _arithmetic(name, args[0], args[1], types, result)
-    if name not in _PLAIN:
+    if name in _PLAIN:
+        return _PLAIN[name].format(*args)
+    found = standard_sql(Use(name, args, types, terms))
+    if found is None:
         raise QueryError(
             f"{name} is not done on Spark", hint="compute it in a column, or keep the view embedded"
         )
-    return _PLAIN[name].format(*args)
+    return found
 
 
 def _logical(name: str, args: list[str], lazy: bool) -> str:
@@ -100,7 +121,13 @@ def _compared(name: str, left: str, right: str, types: Sequence[Scalar]) -> str:
         operator = "<=>"
     text = f"({left} {operator} {right})"
     if "float" in (a.name, b.name):
-        numbers = " AND ".join(f"NOT isnan({t})" for t, s in ((left, a), (right, b)) if s.name == "float")
+        # A null beside it makes the answer null, a NaN alone makes it false.
+        sides = ((left, a, right, b), (right, b, left, a))
+        numbers = " AND ".join(
+            f"(NOT isnan({t}) OR {other} IS NULL)" if o.nullable else f"NOT isnan({t})"
+            for t, s, other, o in sides
+            if s.name == "float"
+        )
         text = f"({text} AND {numbers})"
     if total and (a.nullable or b.nullable) and operator == "=":
         text = f"coalesce({text}, false)"
@@ -144,23 +171,24 @@ def _float_floor(name: str, left: str, right: str) -> str:
 
 
 def _decimal(name: str, left: str, right: str, a: Scalar, b: Scalar) -> str:
-    """Exact, or an error: a product is computed from factors that leave room for all of its digits."""
+    if name == "*":
+        if a.name == "int":
+            left, right, a, b = right, left, b, a
+        return decimals.times(left, right, b.name == "int")
+    if name == "/" and b.name == "int":
+        return decimals.over_int(left, right)
+    left, right = _as(left, a, Scalar("decimal")), _as(right, b, Scalar("decimal"))
     if name in ("+", "-"):
-        sides = [_as(left, a, Scalar("decimal")), _as(right, b, Scalar("decimal"))]
-        return f"CAST(({sides[0]} {name} {sides[1]}) AS DECIMAL(37,18))"
-    if a.name == "int":
-        left, right, a, b = right, left, b, a
-    one, other = (
-        ("DECIMAL(27,12)", "DECIMAL(10,0)") if b.name == "int" else ("DECIMAL(19,9)", "DECIMAL(18,9)")
+        return decimals.plus(name, left, right)
+    if name == "/":
+        return decimals.over(left, right)
+    if name == "//":
+        return decimals.whole_over(left, right)
+    holds, value = decimals.remainder(left, right)
+    some = f"{left} IS NULL OR {right} IS NULL OR {right} = 0"
+    return (
+        f"CASE WHEN {some} OR {holds} THEN {value} ELSE raise_error('a quotient of more than 28 digits') END"
     )
-    factors = f"{_exactly(left, one)} * {_exactly(right, other)}"
-    return f"CAST(({factors}) AS DECIMAL(37,18))"
-
-
-def _exactly(text: str, narrow: str) -> str:
-    small = f"CAST({text} AS {narrow})"
-    wrong = f"raise_error('a product of decimals needs more digits than {narrow}')"
-    return f"CASE WHEN {small} = {text} THEN {small} WHEN {text} IS NULL THEN NULL ELSE CAST({wrong} AS {narrow}) END"
 
 
 def _moved(name: str, left: str, right: str, a: Scalar, b: Scalar) -> str:
@@ -176,11 +204,11 @@ def _moved(name: str, left: str, right: str, a: Scalar, b: Scalar) -> str:
         # Python takes the whole days of a span, rounded down, and then their sign.
         days = f"(({right}) div {DAY}L - {_rounded(right, f'{DAY}L')})"
         moved = f"date_add({left}, CAST({days if name == '+' else f'-{days}'} AS INT))"
-        low, high = "DATE'0001-01-01'", "DATE'9999-12-31'"
+        range_ = DAYS
     else:
         moved = f"CAST(timestamp_micros(unix_micros(CAST({left} AS TIMESTAMP)) + {span}) AS TIMESTAMP_NTZ)"
-        low, high = "TIMESTAMP_NTZ'0001-01-01 00:00:00'", "TIMESTAMP_NTZ'9999-12-31 23:59:59.999999'"
+        range_ = MOMENTS
     return (
-        f"CASE WHEN {moved} BETWEEN {low} AND {high} THEN {moved} WHEN {moved} IS NULL THEN NULL"
+        f"CASE WHEN {moved} BETWEEN {range_} THEN {moved} WHEN {moved} IS NULL THEN NULL"
         f" ELSE raise_error('date value out of range') END"
     )

@@ -52,6 +52,21 @@ def sums(rows: str, layout: Layout) -> str:
     return f"SELECT {selected} FROM ({rows}) {by}"
 
 
+#: What a query says that finds more than it may.
+TOO_MANY = "more rows than may come to the driver"
+
+
+def at_most(most: int | None, rows: str) -> str:
+    """``rows``; the task that finds more than ``most`` of them stops the query."""
+    if most is None:
+        return rows
+    number = f"monotonically_increasing_id() & {2**33 - 1}L"  # of a row within its task
+    return (
+        f"SELECT * FROM ({rows}) WHERE CASE WHEN ({number}) < {most}L THEN true"
+        f" ELSE CAST(raise_error('{TOO_MANY}') AS BOOLEAN) END"
+    )
+
+
 def touched(rows: str, groups: str, on: Sequence[tuple[Sql, Sql]], hint: str) -> str:
     """The rows that agree with some of ``groups``; the first of each pair is a column ``a.k…``, the second ``d.g…``."""
     condition = " AND ".join(joins(left, right) for left, right in on)

@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from nestling.engine.spark.relations import TOO_MANY
+
 #: What our SQL relies on, or is made for. Batches are small: plans are not adapted while they run.
 SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.parquet.pushdown.inFilterThreshold": "20000",
+    # A set is an object that code refers to; values in the code itself would have it compiled anew for every batch.
+    "spark.sql.optimizer.inSetConversionThreshold": "0",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
 }
@@ -33,6 +37,10 @@ def own_session(spark: Any) -> Any:
     return session
 
 
+class TooManyError(Exception):
+    """A query found more rows than may come here."""
+
+
 @contextmanager
 def python_errors() -> Iterator[None]:
     """A term without a value is an ``ArithmeticError``, as in Python."""
@@ -42,6 +50,8 @@ def python_errors() -> Iterator[None]:
         yield
     except PySparkException as error:
         condition = (error.getCondition() or "").partition(".")[0]
+        if TOO_MANY in str(error):
+            raise TooManyError from error
         if condition in UNDEFINED:
             raise ArithmeticError(first_line(str(error))) from error
         raise

@@ -6,7 +6,7 @@ it has been computed and stored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -85,11 +85,18 @@ class Moment:
     changes: dict[str, tuple[Layout, Part]] = field(default_factory=dict)
     added: dict[str, list[Any]] = field(default_factory=dict)
     tables: dict[str, Any] = field(default_factory=dict)
+    #: How many rows of a statement's effect one task may send here; more go to files. ``None``: there are none.
+    most: int | None = None
     _views: dict[str, tuple[Any, Part]] = field(default_factory=dict)
 
     def next(self) -> Moment:
         """The same, to be added to."""
-        return Moment(self.session, self.layouts, dict(self.stored), _views=dict(self._views))
+        return Moment(self.session, self.layouts, dict(self.stored), most=self.most, _views=dict(self._views))
+
+    def kept_as(self, stored: dict[str, Stored]) -> Moment:
+        """The same, in other files."""
+        views = {n: known for n, known in self._views.items() if stored[n].recent is known[0]}
+        return Moment(self.session, self.layouts, stored, most=self.most, _views=views)
 
     def layout(self, name: str) -> Layout:
         return self.changes[name][0] if name in self.changes else self.layouts[name]
@@ -121,13 +128,27 @@ class Moment:
             known = self._views[name] = (table, register(self.session, table))
         return known[1]
 
-    def drop_views(self, kept: Moment) -> None:
-        """This moment is over, or never came to be: forget the views that ``kept`` does not have."""
-        used = {part.view for _, part in kept._views.values()}
-        own = [part for _, part in self._views.values()] + [part for _, part in self.changes.values()]
-        for part in own:
-            if part.view not in used and not part.paths:
+    def drop_views(self, kept: Moment, files: bool = False) -> None:
+        """This moment is over, or never came to be: forget the views that ``kept`` does not have.
+
+        Those of ``files`` only where the moment was stored otherwise: what could not be run may be tried again.
+        """
+        used = {part.view for part in kept._named()}
+        for part in self._named():
+            if part.view not in used and (files or not part.paths):
                 self.session.catalog.dropTempView(part.view)
+
+    def _named(self) -> Iterator[Part]:
+        yield from (part for _, part in self._views.values())
+        yield from (part for _, part in self.changes.values())
+        yield from (part for stored in self.stored.values() for part in stored.files)
+
+    def take(self, name: str) -> list[Any]:
+        """What was added to a source that holds nothing else; it holds nothing then."""
+        stored = self.stored[name]
+        self.stored[name] = Stored()
+        self.added.pop(name, None)
+        return [*stored.files, *([stored.recent] if stored.recent_rows else [])]
 
     def add(self, name: str, rows: Any) -> None:
         """Add rows to a source: an Arrow table, or rows that are in files already."""

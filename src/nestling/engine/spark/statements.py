@@ -53,15 +53,14 @@ class Writer:
 
     sources: Sources
     broadcast: bool = True
-    ctes: list[str] = field(default_factory=list)
+    ctes: dict[str, str] = field(default_factory=dict)
 
     def hint(self, *aliases: str) -> str:
         return f"/*+ BROADCAST({', '.join(aliases)}) */ " if self.broadcast else ""
 
     def cte(self, text: str) -> str:
-        name = f"c{len(self.ctes)}"
-        self.ctes.append(f"{name} AS ({text})")
-        return name
+        """The name of a query; one that was named before keeps its name."""
+        return self.ctes.setdefault(text, f"c{len(self.ctes)}")
 
     def finds_nothing(self, statement: Statement) -> bool:
         """Whether it looks through something that has no rows."""
@@ -74,7 +73,8 @@ class Writer:
 
     def text(self, body: str) -> str:
         """``body`` with all that it names."""
-        return f"WITH {', '.join(self.ctes)} {body}" if self.ctes else body
+        named = ", ".join(f"{name} AS ({text})" for text, name in self.ctes.items())
+        return f"WITH {named} {body}" if named else body
 
 
 class _Chain:
@@ -223,7 +223,7 @@ class _Chain:
         if merged:
             rows = self.merged(rows, layout, step)
         elif not step.counts:
-            self.times.append(f"times of {len(self.writer.ctes)}")
+            self.times.append(f"times of {len(self.times)}")
             counts[self.times[-1]] = Sql("a.m0", INT)
         used = {n: v for n, v in (new | counts).items() if n in later or n in self.times}
         on = " AND ".join(conditions)

@@ -20,13 +20,10 @@ from nestling.calculus.terms import Call, Const, Field, InL, Term, Tuple, Var
 from nestling.calculus.traverse import walk
 from nestling.calculus.types import INT, LABEL, Scalar, Type
 from nestling.calculus.types import Label as LabelType
-from nestling.engine.spark.functions import REFUSED, call_sql
+from nestling.engine.spark.functions import call_sql
 from nestling.engine.spark.labels import MICROSECOND
 from nestling.engine.spark.types import sql_type
 from nestling.errors import QueryError
-
-#: Functions that have no value for some arguments: they are looked at only where what stands before them holds.
-PARTIAL = ("/", "//", "%", "to_int")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +42,8 @@ Scope = Mapping[str, Sql]
 
 
 def is_partial(*terms: Term) -> bool:
-    """Whether some term may have no value."""
-    return any(isinstance(n, Call) and n.function in PARTIAL for term in terms for n in walk(term))
+    """Whether some term may have no value: it is looked at only where what stands before it holds."""
+    return any(isinstance(n, Call) and FUNCTIONS[n.function].partial for term in terms for n in walk(term))
 
 
 def sql(term: Term, scope: Scope) -> Sql:
@@ -74,14 +71,11 @@ def _call(name: str, args: list[Sql], terms: tuple[Term, ...]) -> Sql:
         raise QueryError(f"{name} of labels", hint="compare the bags' elements")
     types = [arg.type for arg in args if isinstance(arg.type, Scalar)]
     result = FUNCTIONS[name].result(types)
-    if result is None or (name, types[0].name) in REFUSED or (name, types[-1].name) in REFUSED:
+    if result is None:
         shown = ", ".join(type_.name for type_ in types)
-        raise QueryError(
-            f"{name} of {shown} is not done on Spark as Python does it",
-            hint="use floats or ints there, or keep the view embedded",
-        )
+        raise QueryError(f"{name} of {shown} is not done on Spark", hint="keep the view embedded")
     lazy = name in ("and", "or") and is_partial(terms[1])
-    return Sql(call_sql(name, [arg.text for arg in args], types, result, lazy), result)
+    return Sql(call_sql(name, [arg.text for arg in args], types, result, terms, lazy), result)
 
 
 def equal(left: Sql, right: Sql) -> str:

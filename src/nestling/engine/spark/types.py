@@ -123,13 +123,13 @@ def _reader(type_: Type) -> Callable[[Any], Any] | None:
         case Scalar("timedelta"):
             return lambda value: timedelta(microseconds=value)
         case Scalar("decimal"):
-            return _plain
+            return plain_decimal
         case LabelType():
             return read_label
     return None
 
 
-def _plain(value: Decimal) -> Decimal:
+def plain_decimal(value: Decimal) -> Decimal:
     """``value`` without the zeros that a fixed scale adds."""
     short = value.normalize()
     exponent = short.as_tuple().exponent

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from nestling.calculus.sizes import MOST
 from nestling.calculus.types import Bag, Record, Scalar, Type, nullable
 from nestling.errors import QueryError, Span
 
@@ -21,7 +22,21 @@ _WORDS = {
     "datetime": "TIMESTAMP TIMESTAMP_NTZ TIMESTAMP_LTZ",
     "timedelta": "INTERVAL",
 }
-SPARK_SCALARS = {word: Scalar(name) for name, words in _WORDS.items() for word in words.split()}
+_BITS = {
+    "TINYINT": 8,
+    "BYTE": 8,
+    "SMALLINT": 16,
+    "SHORT": 16,
+    "INT": 32,
+    "INTEGER": 32,
+    "BIGINT": 64,
+    "LONG": 64,
+}
+SPARK_SCALARS = {
+    word: Scalar(name, size=(_BITS[word],) if word in _BITS else ())
+    for name, words in _WORDS.items()
+    for word in words.split()
+}
 _UNITS = {"DAY", "HOUR", "MINUTE", "SECOND"}
 _TOKEN = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^\W\d]\w*)|(\d+)|'((?:[^'\\]|\\.)*)'|(.))", re.DOTALL)
 
@@ -130,19 +145,32 @@ class _Parser:
                 self.expect(">", ">")
                 return record
             case _ if name in SPARK_SCALARS:
-                self.arguments(name)
+                numbers = self.arguments(name)
+                if SPARK_SCALARS[name].name == "decimal":
+                    return self.decimal(numbers, token)
                 return SPARK_SCALARS[name]
         raise self.unknown(token, name)
 
-    def arguments(self, name: str) -> None:
-        """Precision, scale and width, which are not kept, and the units of an interval."""
+    def arguments(self, name: str) -> list[int]:
+        """Precision and scale, a width, which is not kept, and the units of an interval."""
+        numbers: list[int] = []
         if name == "INTERVAL":
             while self.here.is_word("TO", *_UNITS):
                 self.next()
         elif self.accept("("):
-            while self.next().kind == "number" and self.accept(","):
-                pass
+            while self.here.kind == "number":
+                numbers.append(int(self.next().text))
+                if not self.accept(","):
+                    break
             self.expect(")", ")")
+        return numbers
+
+    def decimal(self, numbers: list[int], token: Token) -> Scalar:
+        """``DECIMAL(p, s)``; without them it has 10 digits and no places, as Spark's has."""
+        digits, places = (*numbers, *(10, 0)[len(numbers) :])
+        if not 0 <= places <= digits <= MOST or not digits:
+            raise self.error(f"there is no DECIMAL({digits}, {places})", "digits are 38 at most", token)
+        return Scalar("decimal", size=(digits, places))
 
     def unknown(self, token: Token, name: str) -> QueryError:
         if name == "MAP":

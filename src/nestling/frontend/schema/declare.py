@@ -9,7 +9,8 @@ nullable, unlike in Spark, so that ``sum(qty)`` needs no test for null; ``NOT NU
 changes nothing. ``StructType`` and ``Schema`` carry a flag for every field, and it is followed. A bag or a
 record is never null: the flag of such a field is not looked at, and a row without it is refused.
 
-Precision, scale and width are not kept: an int has any size, a decimal any digits.
+What a DDL string, a ``StructType`` or a ``Schema`` says about the bits of an int and the digits and places of a decimal
+is kept, and a row that does not fit is refused. Python's ``int`` and ``Decimal`` have any size.
 """
 
 from __future__ import annotations

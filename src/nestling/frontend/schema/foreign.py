@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from nestling.calculus.sizes import MOST
 from nestling.calculus.types import Bag, Record, Scalar, Type, nullable
 from nestling.errors import QueryError
 
@@ -19,7 +20,12 @@ _SPARK = {
     "datetime": "TimestampType TimestampNTZType",
     "timedelta": "DayTimeIntervalType",
 }
-_SPARK_SCALARS = {word: Scalar(name) for name, words in _SPARK.items() for word in words.split()}
+_BITS = {"ByteType": 8, "ShortType": 16, "IntegerType": 32, "LongType": 64}
+_SPARK_SCALARS = {
+    word: Scalar(name, size=(_BITS[word],) if word in _BITS else ())
+    for name, words in _SPARK.items()
+    for word in words.split()
+}
 
 #: The beginning of what pyarrow prints for a type, by the type here.
 _ARROW = (
@@ -66,7 +72,10 @@ def _spark_type(type_: Any, null: bool, where: str) -> Type:
     if name == "ArrayType":
         return Bag(_spark_type(type_.elementType, type_.containsNull, where))
     if name in _SPARK_SCALARS:
-        return nullable(_SPARK_SCALARS[name]) if null else _SPARK_SCALARS[name]
+        scalar = _SPARK_SCALARS[name]
+        if name == "DecimalType":
+            scalar = Scalar("decimal", size=(type_.precision, type_.scale))
+        return nullable(scalar) if null else scalar
     raise _foreign(where, name, name == "MapType")
 
 
@@ -87,8 +96,17 @@ def _arrow_type(type_: Any, null: bool, where: str) -> Type:
         return _arrow_type(type_.value_type, null, where)
     for pattern, scalar in _ARROW:
         if name != "MapType" and re.match(pattern, str(type_)):
-            return Scalar(scalar, bool(null))
+            return Scalar(scalar, bool(null), _arrow_size(scalar, str(type_)))
     raise _foreign(where, str(type_), name == "MapType")
+
+
+def _arrow_size(name: str, text: str) -> tuple[int, ...]:
+    """The bits of ``int32``, the digits and places of ``decimal128(10, 2)``; what Spark does not have has no size."""
+    numbers = [int(number) for number in re.findall(r"\d+", text)]
+    if name == "int" and not text.startswith("u"):
+        return (numbers[0],)
+    size = tuple(numbers[1:])
+    return size if name == "decimal" and 0 <= size[1] <= size[0] <= MOST else ()
 
 
 def _foreign(where: str, shown: str, is_map: bool) -> QueryError:

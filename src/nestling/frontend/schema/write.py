@@ -17,7 +17,7 @@ import math
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import fields, is_dataclass
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 from difflib import get_close_matches
 from typing import Any
 
@@ -33,6 +33,7 @@ _CLASSES: dict[str, type] = {
 #: The types whose instances, if of no subclass, are all plain values.
 _PLAIN = {name: _CLASSES[name] for name in ("bool", "int", "str", "bytes", "date", "timedelta")}
 _MISSING = object()
+_WIDE = Context(prec=2_000)  # a decimal of any length can be compared with what a column holds
 
 
 def row_value(record: Record, row: object) -> tuple[Any, ...]:
@@ -134,7 +135,7 @@ def _bag(element: Type, value: object, where: str) -> ZBag:
 
 def _scalar(type_: Scalar, value: object, where: str) -> Any:
     if type(value) is _PLAIN.get(type_.name):
-        return value
+        return _fitting(type_, value, where) if type_.size else value
     if type(value).__module__ == "numpy" and hasattr(value, "item"):
         value = value.item()
     if value is None:
@@ -146,7 +147,26 @@ def _scalar(type_: Scalar, value: object, where: str) -> Any:
         raise ChangeError(
             f"column {where!r} takes {show_type(type_)}, not {_shown(value)}", hint=_hint(type_, value)
         )
-    return plain
+    return _fitting(type_, plain, where) if type_.size else plain
+
+
+def _fitting(type_: Scalar, value: Any, where: str) -> Any:
+    """``value``, if the column holds as much; a decimal has all places of its column."""
+    if type_.name == "int":
+        (bits,) = type_.size
+        if -(1 << bits - 1) <= value < 1 << bits - 1:
+            return value
+        raise ChangeError(
+            f"column {where!r} holds {bits} bits, too few for {value}", hint="declare a wider one"
+        )
+    digits, places = type_.size
+    found = value.quantize(Decimal(1).scaleb(-places), context=_WIDE) if value.is_finite() else value
+    if found == value and value.copy_abs() < Decimal(1).scaleb(digits - places):
+        return found
+    raise ChangeError(
+        f"column {where!r} is a DECIMAL({digits}, {places}), which does not hold {value}",
+        hint="round it, or declare a wider one",
+    )
 
 
 def _plain(name: str, value: Any) -> Any:

@@ -7,7 +7,7 @@ that has rows, whose argument is never null, nothing is missing and the type say
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from sqlglot import exp
 
 from nestling.calculus.build import FALSE, TRUE, call, const, countwise, for_
+from nestling.calculus.sizes import of_average
 from nestling.calculus.terms import Const, Expr, Field, Term, Var
 from nestling.calculus.types import NUMERIC, Scalar, Type, is_base, nullable
 from nestling.calculus.typing import element_type, term_type
@@ -171,8 +172,21 @@ class Folds:
             return total if self._never_empty(aggregate) else self._or_null(total, source)
         if name in ("var_samp", "stdev_samp"):
             return self._sample(name, source)
+        element = element_type(source)
+        if name == "avg" and isinstance(element, Scalar) and element.name == "decimal" and element.size:
+            return self._mean(source, element, aggregate)
         found = run.fold(name, source)
         return self._present(found) if self._never_empty(aggregate) else found
+
+    def _mean(self, source: Expr, element: Scalar, aggregate: Aggregate) -> Term:
+        """The mean of DECIMALs has four places more than they have."""
+        total, number = self.env.run.fold("sum", source), self.env.run.fold("count", source)
+        size = of_average(element.size)
+        found = call("mean", total, number, *map(const, size))
+        none = call("==", number, const(0))
+        if self._never_empty(aggregate):
+            return call("if", none, Const(DEFAULTS["decimal"], Scalar("decimal", False, size)), found)
+        return call("if", none, Const(None, Scalar("decimal", True, size)), call("nullable", found))
 
     def _never_empty(self, aggregate: Aggregate) -> bool:
         assert aggregate.value is not None
@@ -186,7 +200,7 @@ class Folds:
     def _present(self, term: Term) -> Term:
         """``term``, which is not null in a group that has rows."""
         type_ = scalar_type(term)
-        return call("coalesce", term, Const(DEFAULTS[type_.name], Scalar(type_.name)))
+        return call("coalesce", term, Const(DEFAULTS[type_.name], replace(type_, nullable=False)))
 
     def _count(self, argument: str, filter_: str, aggregate: Aggregate) -> Term:
         assert aggregate.value is not None
@@ -274,5 +288,5 @@ def without_null(value: Value) -> Value:
     """``value`` with a type that says what the test before it has found: it is not null."""
     if isinstance(value, One) and _may_be_null(type_ := term_type(value.term)):
         assert isinstance(type_, Scalar)
-        return One(call("coalesce", value.term, Const(DEFAULTS[type_.name], Scalar(type_.name))))
+        return One(call("coalesce", value.term, Const(DEFAULTS[type_.name], replace(type_, nullable=False))))
     return value

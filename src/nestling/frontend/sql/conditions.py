@@ -1,8 +1,9 @@
 """Conditions as guards of a bag, and those that ask a query: EXISTS, IN, ANY, ALL.
 
 A guard takes null for false by itself. A conjunct that asks whether a query has a row guards what follows by that
-query; every other one is a term. As a term, ``x IN (query)`` has three values, for which three counts are kept:
-the rows that match, the rows that are null, and, where ``x`` may be null, all rows.
+query; every other one is a term. As a term, ``x op ANY (query)`` has three values, for which three counts are kept:
+the rows that match, the rows that are null, and, where ``x`` may be null, all rows. ``x IN (query)`` and ``x NOT IN
+(query)`` are never null, as they are not in Spark: what is not known is false.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from nestling.calculus.types import UNIT, Record, Scalar
 from nestling.calculus.typing import element_type
 from nestling.frontend.sql.context import Env, only, where
 from nestling.frontend.sql.convert import NULL_BOOL, condition, is_nullable
-from nestling.frontend.sql.scalars import compared
+from nestling.frontend.sql.scalars import compared, negated
 from nestling.frontend.sql.values import Null, One, Row, Value, fields_of, of_term, shown
 
 Rest: TypeAlias = Callable[[Env], Expr]
@@ -117,10 +118,24 @@ def _exists(node: Any, env: Env) -> Expr:
 def of_in(node: Any, env: Env) -> Value:
     """``x IN (a, b, …)`` or ``x IN (query)``."""
     if node.args.get("query") is not None:
-        return One(_Matches(node, env).value())
+        return One(_Matches(node, env).found())
     only(node, env, "this", "expressions")
     value = env.value(node.this)
     return One(_any_of([compared("=", value, env.value(part), part, env) for part in node.expressions]))
+
+
+def of_not(node: Any, env: Env) -> Value:
+    """``NOT x``, and ``x NOT IN (query)``; over AND and OR it goes inwards, to where a query is asked."""
+    inner = _bare(node.this)
+    match inner:
+        case exp.In() if inner.args.get("query") is not None:
+            return One(_Matches(inner, env).never())
+        case exp.And() | exp.Or() if any(part.args.get("query") for part in inner.find_all(exp.In)):
+            sides = [condition(exp.Not(this=side), env) for side in (inner.this, inner.expression)]
+            return One(call("or" if isinstance(inner, exp.And) else "and", *sides))
+        case exp.Not():
+            return One(condition(inner.this, env))
+    return negated(node, env)
 
 
 def _any_of(tests: list[Term]) -> Term:
@@ -192,9 +207,13 @@ class _Matches:
     def _some(self, test: Callable[[Var], Term]) -> Term:
         return call("!=", self.env.run.fold("count", self._where(test)), const(0))
 
+    def found(self) -> Term:
+        """Whether some row is known to match."""
+        return call("!=", self.env.run.fold("count", self.true), const(0))
+
     def value(self) -> Term:
         """Whether some row matches: true, false or null."""
-        true = call("!=", self.env.run.fold("count", self.true), const(0))
+        true = self.found()
         unknown = self._unknown()
         if not unknown:
             return true

@@ -7,12 +7,14 @@ that is written out becomes what the other side is. Nothing else is converted wi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from nestling.calculus import standard
 from nestling.calculus.build import call, for_
 from nestling.calculus.functions import FUNCTIONS
+from nestling.calculus.sizes import decimal_size, widest
 from nestling.calculus.terms import Const, Expr, Term
 from nestling.calculus.types import BOOL, Bag, Record, Scalar, Type, nullable
 from nestling.calculus.typing import element_type, term_type
@@ -117,7 +119,7 @@ def joined(left: Type, right: Type) -> Type | None:
 def _joined_scalars(left: Scalar, right: Scalar) -> Scalar | None:
     null, names = left.nullable or right.nullable, {left.name, right.name}
     if len(names) == 1:
-        return Scalar(left.name, null)
+        return replace(cast(Scalar, widest([left, right])), nullable=null)
     if names <= _WIDTH.keys():
         return Scalar(max(names, key=_WIDTH.__getitem__), null)
     return Scalar("datetime", null) if names == {"date", "datetime"} else None
@@ -215,7 +217,7 @@ def _renamed(term: Term, name: str, node: Any, env: Env) -> Term:
     if name == "float" and own in _WIDTH:
         return call("to_float", term)
     if name == "decimal" and own == "int":
-        return call("+", term, Const(Decimal(0), Scalar("decimal")))
+        return call("+", term, Const(Decimal(0), Scalar("decimal", size=(1, 0))))
     if name == "datetime" and own == "date":
         return call("to_datetime", term)
     what = f"a {spark_type(scalar_type(term))} is no {spark_type(Scalar(name))}"
@@ -232,6 +234,8 @@ def _constant(term: Const, name: str, node: Any, env: Env) -> Term:
         except (ValueError, ArithmeticError, KeyError):
             raise env.error(node, f"{value!r} is no {spark_type(type_)}", "write it as one") from None
     make: dict[str, Any] = {"float": float, "decimal": Decimal, "datetime": standard.midnight}
+    if name == "decimal":
+        type_ = replace(type_, size=decimal_size(term.type))
     return Const(make[name](value), type_)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
 
+from nestling.calculus.sizes import MOST
 from nestling.calculus.types import Bag, Record, Scalar, Type, nullable
 from nestling.frontend.sql.context import Env, only
 
@@ -15,6 +17,7 @@ _SCALARS = {
     "DATE": "date", "TIMESTAMP": "datetime", "TIMESTAMPTZ": "datetime", "TIMESTAMPLTZ": "datetime",
     "TIMESTAMPNTZ": "datetime", "INTERVAL": "timedelta",
 }  # fmt: skip
+BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 
 
 def declared(schema: Any, env: Env) -> tuple[Record, tuple[str, ...]]:
@@ -48,7 +51,7 @@ def _constraints(node: Any) -> list[Any]:
 
 
 def _solid(type_: Type) -> Type:
-    return Scalar(type_.name) if isinstance(type_, Scalar) else type_
+    return replace(type_, nullable=False) if isinstance(type_, Scalar) else type_
 
 
 def _column(node: Any, env: Env) -> Type:
@@ -83,4 +86,20 @@ def _type(node: Any, at: Any, env: Env) -> Type:
             else "a type is BIGINT, DOUBLE, STRING, DATE, …"
         )
         raise env.error(at, f"the type of {at.name} is not supported", hint)
-    return nullable(Scalar(_SCALARS[name]))
+    return nullable(Scalar(_SCALARS[name], size=_size(name, node, at, env)))
+
+
+def _size(name: str, node: Any, at: Any, env: Env) -> tuple[int, ...]:
+    """How much a number holds; a DECIMAL that does not say so has 10 digits and no places."""
+    if name in BITS:
+        return (BITS[name],)
+    return decimal_of(node, at, env) if name == "DECIMAL" else ()
+
+
+def decimal_of(node: Any, at: Any, env: Env) -> tuple[int, ...]:
+    """The digits and places of ``DECIMAL(p, s)``."""
+    given = [int(part.this.this) for part in node.expressions or () if isinstance(part, exp.DataTypeParam)]
+    digits, places = (*given, *(10, 0)[len(given) :])
+    if not 0 <= places <= digits <= MOST or not digits:
+        raise env.error(at, f"there is no DECIMAL({digits}, {places})", f"digits are {MOST} at most")
+    return digits, places

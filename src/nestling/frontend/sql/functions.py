@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlglot import exp
-
 from nestling.calculus.build import call, const
 from nestling.calculus.functions import FUNCTIONS, apply_function
 from nestling.calculus.terms import Const, Term
@@ -22,8 +20,9 @@ from nestling.frontend.sql.convert import (
     scalar_type,
     widened,
 )
+from nestling.frontend.sql.declare import BITS, decimal_of
 from nestling.frontend.sql.nested import ARRAYS, added
-from nestling.frontend.sql.scalars import chosen, compared
+from nestling.frontend.sql.scalars import as_text, chosen, compared
 from nestling.frontend.sql.values import Many, Null, One, Value, shown, spark_type
 
 Builder = Callable[[list[Value], Any, Env], Value]
@@ -53,7 +52,8 @@ _CASTS = {
     "TIMESTAMPTZ": "datetime", "TIMESTAMPLTZ": "datetime", "TIMESTAMPNTZ": "datetime", "DATETIME": "datetime",
 }  # fmt: skip
 _CAST_FUNCTIONS = {
-    "int": "int", "bigint": "int", "double": "float", "string": "str", "boolean": "bool", "date": "date",
+    "tinyint": "int", "smallint": "int", "int": "int", "bigint": "int",
+    "double": "float", "string": "str", "boolean": "bool", "date": "date",
     "timestamp": "datetime", "to_date": "date", "to_timestamp": "datetime",
 }  # fmt: skip
 
@@ -71,7 +71,9 @@ def of_function(node: Any, env: Env) -> Value:
         return part_of(_PARTS[name], _arguments(values, 1, node, env)[0], node, env)
     if name in _CAST_FUNCTIONS:
         (value,) = _arguments(values, 1, node, env)
-        return cast(value, _CAST_FUNCTIONS[name], (), node, env)
+        return cast(
+            value, _CAST_FUNCTIONS[name], (BITS[name.upper()],) if name.upper() in BITS else (), node, env
+        )
     if name in _PLAIN:
         function, number = _PLAIN[name]
         return _plain(function, _arguments(values, number, node, env), node, env)
@@ -159,11 +161,10 @@ def of_cast(node: Any, env: Env) -> Value:
             node, "TRY_CAST is not supported", "write CAST; a text that cannot be read is an error"
         )
     to = node.args["to"]
-    name = _CASTS.get(to.this.name if hasattr(to.this, "name") else str(to.this))
-    params = tuple(
-        int(part.this.this) for part in to.expressions or () if isinstance(part, exp.DataTypeParam)
-    )
-    if name is None or (params and name != "decimal"):
+    word = to.this.name if hasattr(to.this, "name") else str(to.this)
+    name = _CASTS.get(word)
+    params = (BITS[word],) if word in BITS else decimal_of(to, node, env) if name == "decimal" else ()
+    if name is None or (name != "decimal" and to.expressions):
         hint = (
             "write DOUBLE"
             if to.this.name == "FLOAT"
@@ -179,11 +180,9 @@ def cast(value: Value, to: str, params: tuple[int, ...], node: Any, env: Env) ->
         return One(Const(None, Scalar(to, True)))
     term = scalar_of(value, node, env)
     own = scalar_type(term).name
-    digits = [const(n) for n in (params or (10, 0))]
-    if to == "decimal":
-        digits = digits if len(digits) == 2 else [*digits, const(0)]
+    digits = [const(n) for n in params]
     steps: dict[tuple[str, str], Callable[[], Term]] = {
-        ("str", "int"): lambda: call("read_int", term),
+        ("str", "int"): lambda: call("to_bits", _settled(call("read_int", term), node, env), *digits),
         ("str", "float"): lambda: call("read_float", term),
         ("str", "decimal"): lambda: call("read_decimal", term, *digits),
         ("str", "bool"): lambda: call("read_bool", term),
@@ -195,19 +194,24 @@ def cast(value: Value, to: str, params: tuple[int, ...], node: Any, env: Env) ->
         ("datetime", "date"): lambda: call("to_date", term),
         **{(name, "decimal"): lambda: call("to_decimal", term, *digits) for name in NUMERIC},
         **{(name, "float"): lambda: call("to_float", term) for name in ("int", "decimal")},
-        **{(name, "int"): lambda: call("to_int", term) for name in ("float", "decimal")},
+        **{(name, "int"): lambda: call("to_bits", term, *digits) for name in NUMERIC},
         **{
-            (name, "str"): lambda: call("to_text", term)
+            (name, "str"): lambda: as_text(term, node, env, "CAST")
             for name in ("bool", "int", "decimal", "date", "datetime")
         },
     }
-    if own == to and to != "decimal":
+    if own == to and (to not in ("decimal", "int") or _holds(params, scalar_type(term))):
         return value
     if (own, to) not in steps:
         raise env.error(
             node, f"a {shown(value)} is not cast to {spark_type(Scalar(to))} here", "convert it in two steps"
         )
     return One(_settled(steps[own, to](), node, env))
+
+
+def _holds(params: tuple[int, ...], type_: Scalar) -> bool:
+    """Whether a number of ``type_`` is one of this size; an int of any size is a BIGINT."""
+    return params == (type_.size or (64,) if type_.name == "int" else type_.size)
 
 
 def _settled(term: Term, node: Any, env: Env) -> Term:
@@ -282,7 +286,7 @@ def _concat(values: list[Value], node: Any, env: Env) -> Value:
     terms = [scalar_of(value, node, env) for value in values]
     found: Term = const("")
     for i, term in enumerate(terms):
-        text = term if scalar_type(term).name == "str" else applied("to_text", [term], node, env, "concat")
+        text = as_text(term, node, env, "concat")
         found = text if i == 0 else call("+", found, text)
     return One(found)
 

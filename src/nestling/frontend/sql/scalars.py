@@ -10,6 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from nestling.calculus.build import FALSE, TRUE, call, conjunction, const
+from nestling.calculus.sizes import MOST, decimal_size, is_exact, of_product, of_quotient, of_sum
 from nestling.calculus.standard import like
 from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import Scalar
@@ -29,7 +30,7 @@ from nestling.frontend.sql.convert import (
 )
 from nestling.frontend.sql.values import Many, Null, One, Row, Value, fields_of, shown
 
-DECIMAL, FLOAT = Scalar("decimal"), Scalar("float")
+FLOAT = Scalar("float")
 _UNITS = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
 _MONTHS = {"year": 12, "quarter": 3, "month": 1}
 
@@ -41,7 +42,17 @@ def of_literal(node: Any, env: Env) -> Value:
         return One(const(text))
     if "e" in text.lower():
         return One(Const(float(text), FLOAT))
-    return One(Const(Decimal(text), DECIMAL) if "." in text else const(int(text)))
+    bits = 32 if "." not in text and int(text) < 1 << 31 else 64
+    if "." not in text and int(text) < 1 << 63:
+        return One(Const(int(text), Scalar("int", size=(bits,))))
+    return One(written_decimal(Decimal(text)))
+
+
+def written_decimal(number: Decimal) -> Const:
+    """A DECIMAL that is written out: it has the digits that are written."""
+    places = max(0, -int(number.as_tuple().exponent))
+    digits = max(len(number.as_tuple().digits), places, 1)
+    return Const(number, Scalar("decimal", size=(digits, places) if digits <= MOST else ()))
 
 
 def of_raw_string(node: Any, env: Env) -> Value:
@@ -104,7 +115,30 @@ def arithmetic(operator: str, left: Value, right: Value, node: Any, env: Env) ->
             raise env.error(
                 node, f"{operator} takes numbers, not strings", "write a CAST; join strings with ||"
             )
+        if "decimal" in names and set(names) <= {"int", "decimal"}:
+            return One(exact_arithmetic(operator, *(_written(term) for term in terms)))
     return One(applied(operator, operands([left, right], node, env), node, env))
+
+
+def _written(term: Term) -> Term:
+    """A whole number that is written out, as a DECIMAL of its digits."""
+    if isinstance(term, Const) and isinstance(term.value, int):
+        return written_decimal(Decimal(term.value))
+    return term
+
+
+def exact_arithmetic(operator: str, left: Term, right: Term) -> Term:
+    """Arithmetic on DECIMALs: rounded, and refused where it is too long, as their digits and places have it."""
+    sizes = [decimal_size(scalar_type(term)) for term in (left, right)]
+    if not all(sizes):
+        return call(operator, left, right)
+    if operator == "/":
+        return call("ratio", left, right, *map(const, of_quotient(*sizes)))
+    found = call(operator, left, right)
+    if operator == "remainder" or is_exact(operator, *sizes):
+        return found
+    size = of_product(*sizes) if operator == "*" else of_sum(*sizes)
+    return call("to_decimal", found, *map(const, size))
 
 
 def of_divide(node: Any, env: Env) -> Value:
@@ -133,8 +167,17 @@ def of_concatenation(node: Any, env: Env) -> Value:
 def _text(value: Value, node: Any, env: Env) -> Term:
     if isinstance(value, Null):
         return Const(None, Scalar("str", True))
-    term = scalar_of(value, node, env)
-    return term if scalar_type(term).name == "str" else applied("to_text", [term], node, env, "||")
+    return as_text(scalar_of(value, node, env), node, env, "||")
+
+
+def as_text(term: Term, node: Any, env: Env, name: str) -> Term:
+    """``term`` as SQL writes it; a DECIMAL with all its places."""
+    type_ = scalar_type(term)
+    if type_.name == "str":
+        return term
+    if type_.name == "decimal" and type_.size:
+        term = call("round", term, const(type_.size[1]))
+    return applied("to_text", [term], node, env, name)
 
 
 def interval_of(node: Any, env: Env) -> int | timedelta | None:
@@ -267,7 +310,7 @@ def of_connective(name: str) -> Callable[[Any, Env], Value]:
     return of
 
 
-def of_not(node: Any, env: Env) -> Value:
+def negated(node: Any, env: Env) -> Value:
     """``NOT x``."""
     term = condition(node.this, env)
     return One(

@@ -66,7 +66,7 @@ EXPRESSIONS: dict[Any, Callable[[Any, Env], Value]] = {
     exp.Mul: scalars.of_arithmetic("*"),
     exp.NEQ: conditions.of_comparison,
     exp.Neg: scalars.of_neg,
-    exp.Not: scalars.of_not,
+    exp.Not: conditions.of_not,
     exp.Null: scalars.of_null,
     exp.NullSafeEQ: scalars.of_null_safe,
     exp.NullSafeNEQ: scalars.of_null_safe_differ,

@@ -1,0 +1,97 @@
+"""Changes that come as DataFrames: few rows are brought here, many stay where they are.
+
+``_change_type`` says what happened to a row, in the words of Spark's change feed; without it every row comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from nestling.calculus.types import Record
+from nestling.database.export import to_arrow
+from nestling.database.feed import Pairs, z_bag
+from nestling.database.languages import is_frame
+from nestling.database.spark.canonical import column
+from nestling.errors import ChangeError
+from nestling.frontend.schema import python_value, row_value
+
+#: Up to this many rows are checked and shredded here, with Arrow; more are checked and shredded by Spark.
+FEW = 10_000
+
+
+def few_rows(frame: Any) -> list[dict[str, Any]] | None:
+    """The rows of a DataFrame, if they are few."""
+    check_batch(frame)
+    table = frame.limit(FEW + 1).toArrow()
+    return None if table.num_rows > FEW else table.to_pylist()
+
+
+def check_batch(frame: Any) -> None:
+    """Refuse a DataFrame that never ends."""
+    if frame.isStreaming:
+        raise ChangeError("a streaming DataFrame is no change", hint="db.stream({table: frame})")
+
+
+def is_feed(columns: Any) -> bool:
+    """Whether rows say what happened to them."""
+    return "_change_type" in columns
+
+
+def signed(rows: list[dict[str, Any]], feed: bool, sign: int = 1) -> Any:
+    """Rows with how often each comes: as they say, or ``sign``."""
+    return z_bag(rows) if feed else Pairs((row, sign) for row in rows)
+
+
+def few_changes(changes: Mapping[str, Any], sign: int) -> dict[str, Any] | None:
+    """Changes of several tables as Z-bags, if they are few; what is no DataFrame is here already."""
+    found = {}
+    for table, change in changes.items():
+        if not is_frame(change):
+            found[table] = z_bag(change)
+            continue
+        rows = few_rows(change)
+        if rows is None:
+            return None
+        found[table] = signed(rows, is_feed(change.columns), sign)
+    return found
+
+
+def few_apart(frame: Any, tables: Mapping[str, bool]) -> dict[str, Any] | None:
+    """Rows of several tables, each a struct in a column of its own, by table, if they are few."""
+    rows = few_rows(frame)
+    if rows is None:
+        return None
+    return {
+        table: signed([row[table] for row in rows if row[table] is not None], feed)
+        for table, feed in tables.items()
+    }
+
+
+def apart(frame: Any, tables: Iterable[str]) -> dict[str, Any]:
+    """The same as DataFrames."""
+    return {
+        table: frame.where(f"{column(table)} IS NOT NULL").select(f"{column(table)}.*") for table in tables
+    }
+
+
+def as_frame(session: Any, record: Record, rows: Iterable[tuple[Any, int]]) -> Any:
+    """Rows that are here, with how often each comes, as a DataFrame with ``_change_type``."""
+    values = [(python_value(record, row_value(record, row)), times) for row, times in rows]
+    repeated = [(row, times > 0) for row, times in values for _ in range(abs(times))]
+    table = to_arrow(record, [row for row, _ in repeated])
+    kinds = [["insert" if comes else "delete" for _, comes in repeated]]
+    return session.createDataFrame(table.append_column("_change_type", kinds))
+
+
+def kept(frame: Any, record: Record, where: Any) -> Any:
+    """The rows of a table for which ``where`` holds: a condition of Spark, or a function of a row as embedded."""
+    if not callable(where) or hasattr(where, "_jc"):
+        return frame.where(where)
+
+    def batches(tables: Iterable[Any]) -> Iterator[Any]:
+        for batch in tables:
+            rows = (python_value(record, row_value(record, row)) for row in batch.to_pylist())
+            yield batch.filter([bool(where(row)) for row in rows])
+
+    return frame.mapInArrow(batches, frame.schema)

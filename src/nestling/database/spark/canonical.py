@@ -1,0 +1,125 @@
+"""Rows of DataFrames as values of the calculus, in SQL: which rows are none, and one form for equal ones.
+
+In that form a record is a struct of ``c0, c1, …``, and a bag an array in order: equal values are equal columns,
+and Spark can group and join by them.
+
+Law: ``wrong`` holds for a row iff ``row_value`` refuses it, or a number in it does not fit Spark; otherwise
+``value_of(canonical(row))`` is ``row_value(row)``.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from nestling.calculus.types import Bag, Record, Scalar, Type
+from nestling.engine.spark.types import plain_decimal, sql_type
+from nestling.errors import QueryError
+from nestling.values.bag import ZBag
+
+_INTS = ("ByteType", "ShortType", "IntegerType", "LongType")
+#: The types of Spark whose values are taken for those of a scalar, as ``row_value`` takes them.
+_TAKEN = {
+    "bool": ("BooleanType",), "int": _INTS, "float": (*_INTS, "FloatType", "DoubleType"),
+    "decimal": (*_INTS, "DecimalType"), "str": ("StringType", "VarcharType", "CharType"), "bytes": ("BinaryType",),
+    "date": ("DateType",), "datetime": ("TimestampType", "TimestampNTZType"), "timedelta": ("DayTimeIntervalType",),
+}  # fmt: skip
+
+
+def column(name: str) -> str:
+    """The name of a column, whatever is in it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _element(at: str) -> str:
+    """A name for the elements of the array ``at``, other than those around it."""
+    root = at.partition(".")[0]
+    return f"{root}x" if not root.strip("x") else "x"
+
+
+# -- what is refused
+
+
+def wrong(record: Record, struct: Any, at: str = "") -> str:
+    """Whether the columns of ``struct``, or the fields of the struct ``at``, are no ``record``."""
+    given = {field.name: field.dataType for field in struct.fields}
+    tests = ["true"] if given.keys() - set(record.names) else []
+    for name, type_ in record.fields:
+        where = f"{at}.{column(name)}" if at else column(name)
+        if name in given:
+            tests += _wrong(type_, given[name], where)
+        elif not isinstance(type_, Scalar) or not type_.nullable:
+            tests.append("true")
+    return " OR ".join(tests) or "false"
+
+
+def _wrong(type_: Type, given: Any, at: str) -> list[str]:
+    kind = type(given).__name__
+    match type_:
+        case Scalar(name, null):
+            missing = [] if null else [f"{at} IS NULL"]
+            if kind in _TAKEN[name]:
+                return [*missing, *_does_not_fit(name, kind, at)]
+            return [*missing, f"{at} IS NOT NULL"]
+        case Record():
+            return [f"{at} IS NULL OR ({wrong(type_, given, at)})"] if kind == "StructType" else ["true"]
+        case Bag(element):
+            if kind != "ArrayType":
+                return ["true"]
+            inner = _element(at)
+            tests = _wrong(element, given.elementType, inner)
+            inside = f" OR exists({at}, {inner} -> {' OR '.join(tests)})" if tests else ""
+            return [f"{at} IS NULL{inside}"]
+    raise QueryError(f"a row has no {type_}")
+
+
+def _does_not_fit(name: str, kind: str, at: str) -> list[str]:
+    if name != "decimal" or kind != "DecimalType":
+        return []
+    kept = f"try_cast({at} AS {sql_type(Scalar(name))})"
+    return [f"({at} IS NOT NULL AND NOT coalesce({kept} = {at}, false))"]
+
+
+# -- one form for equal values
+
+
+def canonical(type_: Type, at: str, given: Any = None) -> str:
+    """The value at ``at``; fields that ``given`` leaves out are null."""
+    match type_:
+        case Scalar("timedelta"):
+            return f"unix_micros(TIMESTAMP'1970-01-01 00:00:00' + {at})"
+        case Scalar("float"):
+            return f"(CAST({at} AS DOUBLE) + 0.0D)"  # there is one zero
+        case Scalar():
+            return f"CAST({at} AS {sql_type(type_)})"
+        case Record(fields):
+            known = None if given is None else {field.name: field.dataType for field in given.fields}
+            parts = [f"'c{i}', {_field(field, name, at, known)}" for i, (name, field) in enumerate(fields)]
+            return f"named_struct({', '.join(parts)})"
+        case Bag(element):
+            inner = _element(at)
+            value = canonical(element, inner, None if given is None else given.elementType)
+            return f"sort_array(transform({at}, {inner} -> {value}))"
+    raise QueryError(f"a row has no {type_}")
+
+
+def _field(type_: Type, name: str, at: str, known: dict[str, Any] | None) -> str:
+    if known is not None and name not in known:
+        return f"CAST(NULL AS {sql_type(type_)})"
+    return canonical(
+        type_, f"{at}.{column(name)}" if at else column(name), None if known is None else known[name]
+    )
+
+
+def value_of(type_: Type, found: Any) -> Any:
+    """A value in that form, as Arrow brings it here."""
+    match type_:
+        case Record(fields):
+            return tuple(value_of(field, found[f"c{i}"]) for i, (_, field) in enumerate(fields))
+        case Bag(element):
+            return ZBag((value_of(element, inner), 1) for inner in found)
+        case Scalar("timedelta") if found is not None:
+            return timedelta(microseconds=found)
+        case Scalar("decimal") if found is not None:
+            return plain_decimal(found)
+    return found

@@ -1,0 +1,38 @@
+"""The frame around a transaction on Spark."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from nestling.database.commit import Commit
+from nestling.database.transaction import Transaction
+
+if TYPE_CHECKING:
+    from nestling.database.spark.database import SparkDatabase
+
+
+class SparkCommit(Commit):
+    """One at a time: the batches of a stream come from a thread of its own."""
+
+    __slots__ = ("_lock",)
+
+    def __init__(self, database: SparkDatabase) -> None:
+        super().__init__(database)
+        self._lock = database.state.lock
+
+    def __enter__(self) -> Transaction:
+        self._lock.acquire()
+        try:
+            return super().__enter__()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            super().__exit__(kind, error, trace)
+        finally:
+            self._lock.release()

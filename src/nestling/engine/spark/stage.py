@@ -1,0 +1,120 @@
+"""Statements of one stage: what each adds to its target, all found by one query.
+
+With a sink the change is not small: every target is a query of its own then, and what it finds stays in files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nestling.engine.spark.columns import Layout
+from nestling.engine.spark.relations import at_most, sums
+from nestling.engine.spark.session import python_errors
+from nestling.engine.spark.state import Moment
+from nestling.engine.spark.statements import Writer
+from nestling.engine.spark.totals import is_small, totals
+from nestling.program.statements import Statement
+
+#: Takes the name of a target and the query of what is added to it: an Arrow table, or rows that are in files then.
+Sink = Callable[[str, str], Any]
+
+#: What statements add, by target.
+Added = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Target:
+    """What one run of statements adds to one map."""
+
+    run: int
+    name: str
+    texts: list[str]
+    large: bool
+
+
+class Stage:
+    """One query in the making. A run is statements that see one moment, and add apart from other runs."""
+
+    def __init__(self, moment: Moment, sink: Sink | None = None) -> None:
+        self.moment, self.sink = moment, sink
+        self.ctes: dict[str, str] = {}
+        self.targets: list[_Target] = []
+        self.runs = 0
+
+    def run(self, statements: Sequence[Statement], moment: Moment | None = None) -> None:
+        """Write ``statements`` as queries over ``moment`` as it is now."""
+        writer = Writer(moment or self.moment, self.sink is None, self.ctes)
+        layouts = self.moment.layouts
+        texts: dict[str, list[str]] = {}
+        large = set()
+        for statement in statements:
+            if not writer.finds_nothing(statement):
+                text = writer.statement(statement, layouts[statement.target])
+                texts.setdefault(statement.target, []).append(text)
+                if not is_small(statement, layouts):
+                    large.add(statement.target)
+        self.targets += [_Target(self.runs, name, found, name in large) for name, found in texts.items()]
+        self.runs += 1
+
+    def found(self) -> list[Added]:
+        """What every run adds, by target, summed by key."""
+        found: list[Added] = [{} for _ in range(self.runs)]
+        if self.sink is None and self.targets:
+            table = arrow(
+                self.moment, self._text(" UNION ALL ".join(map(self._tagged, range(len(self.targets)))))
+            )
+            for tag, target in enumerate(self.targets):
+                rows = untagged(table, tag)
+                layout = self.moment.layouts[target.name]
+                found[target.run][target.name] = rows if target.large else totals(rows, layout)
+        elif self.sink is not None:
+            for target in self.targets:
+                layout = self.moment.layouts[target.name]
+                text = self._text(difference(" UNION ALL ".join(target.texts), layout))
+                found[target.run][target.name] = self.sink(target.name, text)
+        return found
+
+    def _text(self, body: str) -> str:
+        return Writer(self.moment, ctes=self.ctes).text(body)
+
+    def _tagged(self, tag: int) -> str:
+        """Rows of one target beside those of others: a struct per target, and which it is."""
+        layouts = [self.moment.layouts[target.name] for target in self.targets]
+        columns = []
+        for i, layout in enumerate(layouts):
+            if i == tag:
+                fields = ", ".join(f"'{name}', {name}" for name in layout.names)
+                columns.append(f"named_struct({fields}) AS s{i}")
+            else:
+                fields = ", ".join(f"{name}: {type_}" for name, type_ in layout.sql)
+                columns.append(f"CAST(NULL AS STRUCT<{fields}>) AS s{i}")
+        target = self.targets[tag]
+        rows = " UNION ALL ".join(target.texts)
+        if target.large:
+            rows = at_most(self.moment.most, difference(rows, layouts[tag]))
+        return f"SELECT {tag} AS t, {', '.join(columns)} FROM ({rows})"
+
+
+def arrow(moment: Moment, text: str) -> Any:
+    """The rows of a query, here."""
+    with python_errors():
+        return moment.session.sql(text).toArrow()
+
+
+def difference(rows: str, layout: Layout) -> str:
+    """``rows`` summed by key, those that change something."""
+    some = " OR ".join(f"m{i} <> 0" for i in range(len(layout.measures)))
+    return f"SELECT * FROM ({sums(rows, layout)}) WHERE {some}"
+
+
+def untagged(table: Any, tag: int) -> Any:
+    """The rows of one target."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    mine = table.filter(pc.equal(table["t"], tag)).column(f"s{tag}").combine_chunks()
+    if isinstance(mine, pa.ChunkedArray):
+        mine = pa.concat_arrays(mine.chunks) if mine.num_chunks else pa.array([], mine.type)
+    return pa.Table.from_arrays(mine.flatten(), names=[field.name for field in mine.type])

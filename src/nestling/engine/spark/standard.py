@@ -1,0 +1,304 @@
+"""The scalar functions that standard SQL has beyond Python's, as Spark SQL with the meaning of ``calculus.standard``.
+
+A function that has no value for some arguments is written as two texts: where it has one, and which. ``f`` raises
+elsewhere, and ``no_f`` says so without raising.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nestling.calculus.terms import Call, Const, Term
+from nestling.calculus.types import Scalar
+from nestling.engine.spark.decimals import remainder
+from nestling.engine.spark.types import SQL
+from nestling.errors import QueryError
+
+#: What ``str.strip`` takes away.
+WHITE = "".join(
+    f"\\u{code:04x}"
+    for code in (
+        *range(0x9, 0xE), *range(0x1C, 0x21), 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029,
+        0x202F, 0x205F, 0x3000,
+    )
+)  # fmt: skip
+
+#: The days and moments that Python has.
+DAYS = "DATE'0001-01-01' AND DATE'9999-12-31'"
+MOMENTS = "TIMESTAMP_NTZ'0001-01-01 00:00:00' AND TIMESTAMP_NTZ'9999-12-31 23:59:59.999999'"
+INFINITY = "CAST('Infinity' AS DOUBLE)"
+#: Places that a column of decimals has.
+PLACES = 18
+
+_INT = "^[+-]?[0-9]+$"
+_NUMBER = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
+_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIME = "([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?"
+_TRUE, _FALSE = ("'t', 'true', 'y', 'yes', '1'", "'f', 'false', 'n', 'no', '0'")
+
+
+@dataclass(frozen=True)
+class Use:
+    """One call: its arguments as SQL, their types, and as terms, for what must be a constant."""
+
+    name: str
+    args: list[str]
+    types: Sequence[Scalar]
+    terms: Sequence[Term]
+
+    def constant(self, position: int, what: str) -> Any:
+        match self.terms[position]:
+            case Const(value) if value is not None:
+                return value
+        raise QueryError(
+            f"{what} of {self.name} is computed, and on Spark it is written out",
+            hint="write a constant there, or keep the view embedded",
+        )
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where a call has a value, given that no argument is null; and its value there."""
+
+    holds: str
+    value: str
+
+
+def strip(text: str) -> str:
+    """``text`` without white space around it."""
+    return f"trim(BOTH '{WHITE}' FROM {text})"
+
+
+def small(number: str) -> str:
+    """A BIGINT as an INT; beyond that, the nearest."""
+    most = 2**31 - 1
+    near = f"CASE WHEN {number} > {most} THEN {most} WHEN {number} < -{most} THEN -{most} ELSE {number} END"
+    return f"CAST({near} AS INT)"
+
+
+# -- functions that always have a value
+
+_TOTAL = {
+    "sqrt": "sqrt({0})",
+    "position": "CAST(instr({0}, {1}) AS BIGINT)",
+    "trim": "trim(BOTH {1} FROM {0})",
+    "trim_left": "trim(LEADING {1} FROM {0})",
+    "trim_right": "trim(TRAILING {1} FROM {0})",
+    "days_between": "CAST(datediff({0}, {1}) AS BIGINT)",
+    "quarter": "CAST(quarter({0}) AS BIGINT)",
+    "day_of_week": "CAST(dayofweek({0}) AS BIGINT)",
+    "day_of_year": "CAST(dayofyear({0}) AS BIGINT)",
+    "to_datetime": "CAST({0} AS TIMESTAMP_NTZ)",
+}  # fmt: skip
+
+
+def _round(use: Use) -> str:
+    places = use.constant(1, "the number of places")
+    kind = use.types[0].name
+    if kind == "int" and places >= 0:
+        return use.args[0]
+    if not -38 <= places <= 38:
+        raise QueryError(f"round to {places} places is not done on Spark", hint="use fewer places")
+    return f"CAST(round({use.args[0]}, {places}) AS {SQL[kind]})"
+
+
+def _like(use: Use) -> str:
+    escape = use.constant(2, "the escape sign")
+    if not escape:
+        # Spark always has one; a sign that no text uses does nothing.
+        escape = "\uffff"
+    return f"({use.args[0]} LIKE {use.args[1]} ESCAPE '\\u{ord(escape):04x}')"
+
+
+def _substring(use: Use) -> str:
+    text, start, length = use.args
+    return f"substring({text}, {small(start)}, {small(length)})"
+
+
+def _to_text(use: Use) -> str:
+    (text,) = use.args
+    match use.types[0].name:
+        case "decimal":
+            return f"CAST(CAST({text} AS DECIMAL(38,{_places(use.terms[0])})) AS STRING)"
+        case "date":
+            return f"date_format({text}, 'yyyy-MM-dd')"
+    return f"CAST({text} AS STRING)"
+
+
+def _places(term: Term) -> int:
+    """How many places a decimal is written with: a column of decimals does not say, a cast does."""
+    match term:
+        case Call("to_decimal" | "read_decimal", (_, _, Const(int(places)))) | Call(
+            "round", (_, Const(int(places)))
+        ) if places >= 0:
+            return places
+    raise QueryError(
+        "a decimal as text has as many places as it came with, and Spark keeps all with the same",
+        hint="say how many: CAST(CAST(x AS DECIMAL(10, 2)) AS STRING)",
+    )
+
+
+_WRITTEN: dict[str, Callable[[Use], str]] = {
+    "round": _round, "like": _like, "substring": _substring, "to_text": _to_text,
+}  # fmt: skip
+
+
+# -- functions that may have none
+
+
+def _quotient(use: Use) -> Where:
+    left, right = use.args
+    return Where(f"{right} <> 0", f"({left}) div ({right})")
+
+
+def _remainder(use: Use) -> Where:
+    kinds = {type_.name for type_ in use.types}
+    left, right = use.args
+    if "float" in kinds:
+        left, right = (f"CAST({arg} AS DOUBLE)" for arg in use.args)
+        number = f"(isnan({left}) OR isnan({right}))"
+        return Where(
+            f"({number} OR ({right} <> 0D AND abs({left}) <> {INFINITY}))",
+            f"CASE WHEN {number} THEN CAST('NaN' AS DOUBLE) ELSE {left} % {right} END",
+        )
+    if "decimal" in kinds:
+        return Where(*remainder(*(f"CAST({arg} AS DECIMAL(37,18))" for arg in use.args)))
+    return Where(f"{right} <> 0", f"({left}) % ({right})")
+
+
+def _finite(use: Use) -> str:
+    (number,) = use.args
+    return (
+        f"(NOT isnan({number}) AND abs({number}) <> {INFINITY})" if use.types[0].name == "float" else "true"
+    )
+
+
+def _to_int(use: Use) -> Where:
+    return Where(_finite(use), f"CAST({use.args[0]} AS BIGINT)")
+
+
+def _whole(use: Use) -> Where:
+    (number,) = use.args
+    match use.types[0].name:
+        case "int":
+            return Where("true", number)
+        case "decimal":
+            return Where("true", f"CAST({use.name.removeprefix('no_')}({number}) AS DECIMAL(37,18))")
+    # A cast says where 64 bits do not suffice; Spark's own floor takes the nearest number that has them.
+    cut = f"CAST({number} AS BIGINT)"
+    off = f"CAST({cut} AS DOUBLE) {'>' if use.name.endswith('floor') else '<'} {number}"
+    step = "-" if use.name.endswith("floor") else "+"
+    return Where(_finite(use), f"({cut} {step} CASE WHEN {off} THEN 1L ELSE 0L END)")
+
+
+def _decimal_type(use: Use) -> str:
+    precision = use.constant(1, "the number of digits")
+    scale = use.constant(2, "the number of places")
+    if scale > PLACES or not 0 <= scale <= precision <= 38:
+        raise QueryError(
+            f"DECIMAL({precision}, {scale}) is more than Spark keeps here",
+            hint=f"at most {PLACES} places",
+        )
+    return f"DECIMAL({precision},{scale})"
+
+
+def _to_decimal(use: Use) -> Where:
+    type_ = _decimal_type(use)
+    (number, *_) = use.args
+    return Where(
+        f"try_cast({number} AS {type_}) IS NOT NULL", f"CAST(CAST({number} AS {type_}) AS DECIMAL(37,18))"
+    )
+
+
+def _read_decimal(use: Use) -> Where:
+    type_, text = _decimal_type(use), strip(use.args[0])
+    return Where(
+        f"({text} RLIKE '{_NUMBER}' AND try_cast({text} AS {type_}) IS NOT NULL)",
+        f"CAST(CAST({text} AS {type_}) AS DECIMAL(37,18))",
+    )
+
+
+def _reads(pattern: str, type_: str) -> Callable[[Use], Where]:
+    def read(use: Use) -> Where:
+        text = strip(use.args[0])
+        return Where(f"{text} RLIKE '{pattern}'", f"CAST({text} AS {type_})")
+
+    return read
+
+
+def _reads_moment(pattern: str, type_: str) -> Callable[[Use], Where]:
+    def read(use: Use) -> Where:
+        text = strip(use.args[0])
+        spelled = f"{text} RLIKE '^{pattern}$' AND NOT startswith({text}, '0000')"
+        return Where(f"({spelled} AND try_cast({text} AS {type_}) IS NOT NULL)", f"CAST({text} AS {type_})")
+
+    return read
+
+
+def _read_bool(use: Use) -> Where:
+    word = f"lower({strip(use.args[0])})"
+    return Where(f"{word} IN ({_TRUE}, {_FALSE})", f"{word} IN ({_TRUE})")
+
+
+def _add_days(use: Use) -> Where:
+    day, number = use.args
+    moved = f"date_add({day}, {small(number)})"
+    # Beyond these, 32 bits come round again.
+    return Where(f"({number} BETWEEN -4000000L AND 4000000L AND {moved} BETWEEN {DAYS})", moved)
+
+
+def _add_months(use: Use) -> Where:
+    moment, number = use.args
+    if use.types[0].name == "date":
+        moved, range_ = f"add_months({moment}, {small(number)})", DAYS
+    else:
+        moved, range_ = f"({moment} + make_ym_interval(0, {small(number)}))", MOMENTS
+    return Where(
+        f"CASE WHEN {number} BETWEEN -120000L AND 120000L THEN {moved} BETWEEN {range_} ELSE false END", moved
+    )
+
+
+_UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
+
+
+def _truncate(use: Use) -> Where:
+    unit = use.constant(1, "the unit")
+    if unit not in _UNITS:
+        return Where("false", use.args[0])
+    if use.types[0].name == "date":
+        whole = _UNITS.index(unit) >= _UNITS.index("day")
+        return Where("true", use.args[0] if whole else f"trunc({use.args[0]}, '{unit}')")
+    return Where("true", f"CAST(date_trunc('{unit}', {use.args[0]}) AS TIMESTAMP_NTZ)")
+
+
+PARTIAL: dict[str, Callable[[Use], Where]] = {
+    "quotient": _quotient, "remainder": _remainder, "to_int": _to_int, "floor": _whole, "ceil": _whole,
+    "to_decimal": _to_decimal, "read_decimal": _read_decimal, "read_int": _reads(_INT, "BIGINT"),
+    "read_float": _reads(_NUMBER, "DOUBLE"), "read_bool": _read_bool,
+    "read_date": _reads_moment(_DAY, "DATE"),
+    "read_datetime": _reads_moment(f"{_DAY}([ T]{_TIME})?", "TIMESTAMP_NTZ"),
+    "add_days": _add_days, "add_months": _add_months, "truncate": _truncate,
+}  # fmt: skip
+
+
+def standard_sql(use: Use) -> str | None:
+    """The call as SQL; ``None`` where it is none of these."""
+    name = use.name
+    if name in _TOTAL:
+        return _TOTAL[name].format(*use.args)
+    if name in _WRITTEN:
+        return _WRITTEN[name](use)
+    partial = PARTIAL.get(name.removeprefix("no_"))
+    if partial is None:
+        return None
+    found = partial(use)
+    some = [arg for arg, type_ in zip(use.args, use.types, strict=True) if type_.nullable]
+    if name.startswith("no_"):
+        there = [f"({arg}) IS NOT NULL" for arg in some]
+        return f"({' AND '.join([*there, f'NOT ({found.holds})'])})"
+    if found.holds == "true":
+        return f"({found.value})"
+    absent = f"WHEN {' OR '.join(f'({arg}) IS NULL' for arg in some)} THEN NULL " if some else ""
+    return f"CASE {absent}WHEN {found.holds} THEN {found.value} ELSE raise_error('{name} has no value') END"

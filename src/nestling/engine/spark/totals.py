@@ -1,0 +1,98 @@
+"""Sums of few rows, here: a shuffle of them would take longer than all else that a batch does.
+
+A statement whose steps find at most one entry each adds no more rows than the change has. These are not summed by
+Spark but when they have come. Where a step may find many, Spark sums first, and what comes is as many rows as the
+statement changes keys.
+
+Law: the sums are those of Spark, to the last digit of floats; one that has no 64 bits raises there and here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from nestling.calculus.types import Scalar
+from nestling.engine.spark.columns import Layout
+from nestling.program.batches import is_change
+from nestling.program.statements import Assign, Both, Check, Combine, Find, Measure, Statement
+
+#: Sums of absolute values below this are exact in 64 bits, however they are added up.
+SAFE = 2.0**62
+LEAST, GREATEST = -(2**63), 2**63 - 1
+
+
+def is_small(statement: Statement, layouts: Mapping[str, Layout]) -> bool:
+    """Whether ``statement`` adds no more rows than a few for every row of the change it starts from."""
+    if not _sums_here(layouts[statement.target]):
+        return False
+    for number, step in enumerate(statement.steps):
+        match step:
+            case Find(source) if is_change(source):
+                if number:
+                    return False  # pairs of changed rows
+            case Find():
+                if not _finds_one(step, layouts[step.source]):
+                    return False
+            case Check() | Assign() | Measure() | Combine() | Both():
+                pass
+            case _:
+                return False
+    return True
+
+
+def _finds_one(step: Find, layout: Layout) -> bool:
+    return set(layout.key or range(len(layout.keys))) <= set(step.known)
+
+
+def _sums_here(layout: Layout) -> bool:
+    """Whether Arrow groups and adds as Spark does: floats have two zeros, decimals more digits."""
+    keys = all(not isinstance(type_, Scalar) or type_.name != "float" for type_ in layout.keys)
+    return keys and all(measure.name in ("int", "float") for measure in layout.measures)
+
+
+def totals(rows: Any, layout: Layout) -> Any:
+    """``rows`` summed by key, those that change something."""
+    import pyarrow.compute as pc
+
+    if not rows.num_rows:
+        return rows
+    measures = layout.names[len(layout.keys) :]
+    if any(
+        m.name == "int" and _is_large(rows.column(n)) for n, m in zip(measures, layout.measures, strict=True)
+    ):
+        return _exactly(rows, layout)
+    grouped = rows.group_by(layout.key_names, use_threads=False).aggregate(
+        [(name, "sum") for name in measures]
+    )
+    grouped = grouped.select([*layout.key_names, *(f"{name}_sum" for name in measures)])
+    some = None
+    for name in measures:
+        changed = pc.not_equal(grouped.column(f"{name}_sum"), 0)
+        some = changed if some is None else pc.or_(some, changed)
+    return grouped.rename_columns(layout.names).filter(some)
+
+
+def _is_large(column: Any) -> bool:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return bool(pc.sum(pc.abs(column.cast(pa.float64(), safe=False))).as_py() >= SAFE)
+
+
+def _exactly(rows: Any, layout: Layout) -> Any:
+    """The same by Python's ints, which have no end."""
+    import pyarrow as pa
+
+    width = len(layout.keys)
+    found: dict[tuple[Any, ...], list[Any]] = {}
+    for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
+        cell = found.setdefault(row[:width], [0] * len(layout.measures))
+        for i, amount in enumerate(row[width:]):
+            cell[i] += amount
+    if any(isinstance(v, int) and not LEAST <= v <= GREATEST for cell in found.values() for v in cell):
+        raise ArithmeticError("a sum has more than 64 bits")
+    kept = [(*key, *cell) for key, cell in found.items() if any(cell)]
+    columns = list(zip(*kept, strict=True)) or [()] * len(rows.schema)
+    arrays = [pa.array(c, field.type) for c, field in zip(columns, rows.schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=rows.schema)

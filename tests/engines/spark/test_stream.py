@@ -1,0 +1,109 @@
+"""Streams: every micro-batch is applied once, across stops and restarts; a bad one stops it and changes nothing."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nestling as nl
+from nestling.errors import ChangeError, QueryError
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+MOVIES = "name STRING, gen STRING"
+ORDERS = "id BIGINT, movie STRING, seats ARRAY<STRUCT<row: BIGINT, n: BIGINT>>, _change_type STRING"
+
+
+def arrive(folder: Path, name: str, rows: list[dict[str, Any]]) -> None:
+    """A file that a stream has not seen, there at once."""
+    folder.mkdir(exist_ok=True)
+    hidden = folder / f".{name}"
+    hidden.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    hidden.rename(folder / f"{name}.json")
+
+
+def source(spark: Any, folder: Path, schema: str) -> Any:
+    folder.mkdir(exist_ok=True)
+    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).json(str(folder))
+
+
+def opened(spark: Any, path: Path) -> Any:
+    db = nl.Database(spark=spark, path=path / "lake")
+    db.table("M", {"name": str, "gen": str}, key="name")
+    db.table("orders", "id INT, movie STRING, seats ARRAY<STRUCT<row: INT, n: INT>>", key="id",
+             references={"movie": "M"})  # fmt: skip
+    db.view("seats", "[(m.gen, sum(s.n for o in orders if o.movie == m.name for s in o.seats)) for m in M]",
+            language="python")  # fmt: skip
+    return db
+
+
+def test_batches_are_applied_once_across_restarts(spark, tmp_path):
+    """two tables, one a change feed; stopped, reopened, and the last batch run again as after a crash"""
+    db = opened(spark, tmp_path)
+    sources = {
+        "orders": source(spark, tmp_path / "orders", ORDERS),
+        "M": source(spark, tmp_path / "movies", MOVIES),
+    }
+    arrive(tmp_path / "movies", "1", [{"name": "Rush", "gen": "Action"}, {"name": "Ali", "gen": "Drama"}])
+    arrive(tmp_path / "orders", "1", [
+        {"id": 1, "movie": "Rush", "seats": [{"row": 1, "n": 2}, {"row": 2, "n": 1}], "_change_type": "insert"},
+    ])  # fmt: skip
+    stream = db.stream(sources)
+    stream.processAllAvailable()
+    assert db.version == 1
+    assert stream.isActive
+    assert stream.exception() is None
+    assert sorted(db.views["seats"]) == [("Action", 3), ("Drama", 0)]
+    with pytest.raises(QueryError, match="is running"):
+        db.stream(sources)
+    with pytest.raises(QueryError, match="in use by this process"):
+        db.stream(sources, name="other", checkpoint=tmp_path / "lake" / "streams" / "stream")
+    stream.stop()
+    assert not stream.isActive
+    arrive(tmp_path / "orders", "2", [
+        {"id": 1, "movie": "Rush", "seats": [{"row": 2, "n": 1}, {"row": 1, "n": 2}],
+         "_change_type": "update_preimage"},
+        {"id": 1, "movie": "Ali", "seats": [{"row": 1, "n": 2}], "_change_type": "update_postimage"},
+    ])  # fmt: skip
+    stream = db.stream(sources)
+    stream.processAllAvailable()
+    answer = [("Action", 0), ("Drama", 2)]
+    assert sorted(db.views["seats"]) == answer
+    db.close()
+
+    # As if Spark had not heard of the last batch.
+    (tmp_path / "lake" / "streams" / "stream" / "commits" / "1").unlink()
+    (tmp_path / "lake" / "streams" / "stream" / "commits" / ".1.crc").unlink()
+    db = opened(spark, tmp_path)
+    stream = db.stream(sources)
+    stream.processAllAvailable()
+    assert db.version == 2
+    assert sorted(db.views["seats"]) == answer
+    db.close()
+
+
+def test_what_is_refused_stops_the_stream(spark, tmp_path):
+    """and changes nothing; a checkpoint that is not the stream's own is refused too"""
+    db = opened(spark, tmp_path)
+    movies = {"M": source(spark, tmp_path / "movies", MOVIES)}
+    arrive(tmp_path / "movies", "1", [{"name": "Rush", "gen": "Action"}])
+    stream = db.stream(movies, trigger={"availableNow": True})
+    assert stream.awaitTermination()
+    arrive(tmp_path / "movies", "2", [{"name": "Ali", "gen": "Drama"}, {"name": "Rush", "gen": "Drama"}])
+    stream = db.stream(movies)
+    with pytest.raises(ChangeError, match="M already has a row with key 'Rush'"):
+        stream.processAllAvailable()
+    assert isinstance(stream.exception(), ChangeError)
+    assert not stream.isActive
+    assert db.version == 1
+    assert list(db.table("M")) == [("Rush", "Action")]
+
+    stream = db.stream(movies, checkpoint=tmp_path / "elsewhere")
+    with pytest.raises(ChangeError, match="another checkpoint"):
+        stream.processAllAvailable()
+    with pytest.raises(QueryError, match="no streaming DataFrame"):
+        db.stream({"M": spark.createDataFrame([("a", "b")], MOVIES)})
+    with pytest.raises(QueryError, match="no table 'N'"):
+        db.stream({"N": movies["M"]})
+    db.close()
