@@ -21,8 +21,10 @@ def undefined_where(term: Call) -> Term | None:
             return None
         case Call("/" | "//" | "%" | "quotient", (left, right)):
             return _and_not_null(call("==", right, const(0)), left)
-        case Call("mean" | "ratio", (left, right, _, _)) if term.function == "mean" or _has_room(term):
+        case Call("ratio", (left, right, _, _)):
             return _and_not_null(call("==", right, const(0)), left)
+        case Call("matches", (_, Const())):
+            return None
         case Call("to_int" | "floor" | "ceil", (number,)) if _scalar(number).name == "int":
             return None
         case Call(name, args) if FUNCTIONS[name].partial:
@@ -41,18 +43,6 @@ def is_total(term: Term) -> bool:
         case Call() if undefined_where(term) is not None:
             return False
     return all(map(is_total, children(term)))
-
-
-def _has_room(term: Call) -> bool:
-    """Whether no quotient of such decimals is too long: the dividend is sized, and so is the divisor, or an int."""
-    left, right = (_scalar(arg) for arg in term.args[:2])
-    *_, digits, places = term.args
-    if left.name != "decimal" or not left.size or not (right.name == "int" or right.size):
-        return False
-    assert isinstance(digits, Const) and isinstance(places, Const)
-    below = 0 if right.name == "int" else right.size[1]
-    room = digits.value - places.value >= left.size[0] - left.size[1] + below
-    return bool(room and places.value > left.size[1] - below)
 
 
 def _and_not_null(test: Term, term: Term) -> Term:

@@ -2,7 +2,7 @@
 
 A size is declared with a column or a cast and followed through the functions. It is no part of a type: the calculus
 computes with whole numbers and with decimals as they are, and what rounds or refuses is a function that says so
-(``to_bits``, ``to_decimal``, ``ratio``, ``mean``). A front end asks for sizes to know which of them to write.
+(``to_bits``, ``to_decimal``, ``ratio``). A front end asks for sizes to know which of them to write.
 
 Law: where a number is sized, the places of its value are at most those of its size.
 """
@@ -98,6 +98,19 @@ def is_exact(operator: str, left: Size, right: Size) -> bool:
     return max(left[0] - left[1], right[0] - right[1]) + places + 1 <= MOST
 
 
+def has_room(left: Scalar, right: Scalar) -> bool:
+    """Whether no quotient of such numbers is too long for its size.
+
+    The size of an int says nothing here: arithmetic on ints does not stay within it.
+    """
+    if left.name != "decimal" or not left.size or (right.name == "decimal" and not right.size):
+        return False
+    places = right.size[1] if right.name == "decimal" else 0
+    size = of_quotient(left.size, decimal_size(right))
+    whole = left.size[0] - left.size[1] + places
+    return size[0] - size[1] >= whole and size[1] > left.size[1] - places
+
+
 def call_size(function: str, types: Sequence[Scalar], args: Sequence[Any]) -> Size:
     """The size of the value of a call of ``args``, terms of these types."""
     if function not in _RULES or (function not in _CASTS and not any(type_.size for type_ in types)):
@@ -164,10 +177,10 @@ _RULES: dict[str, Rule] = {
     "+": _arithmetic(of_sum), "-": _arithmetic(of_sum), "*": _arithmetic(of_product),
     "remainder": _arithmetic(of_remainder), "coalesce": _either(slice(0, 2)), "if": _either(slice(1, 3)),
     "nullable": _first, "neg": _first, "abs": _first, "floor": _whole, "ceil": _whole, "round": _rounded,
-    "to_decimal": _cast, "read_decimal": _cast, "ratio": _cast, "mean": _cast,
+    "to_decimal": _cast, "read_decimal": _cast, "ratio": _cast,
     "to_bits": lambda types, args: (args[1],) if isinstance(args[1], int) else (),
 }  # fmt: skip
-_CASTS = ("to_decimal", "read_decimal", "ratio", "mean", "to_bits")
+_CASTS = ("to_decimal", "read_decimal", "ratio", "to_bits")
 
 
 def widest(types: Sequence[Type]) -> Type:

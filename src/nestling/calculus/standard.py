@@ -17,11 +17,6 @@ from typing import Any
 #: Wide enough for the longest float, and for the product of two of Spark's longest decimals.
 _WIDE = Context(prec=400)
 
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_MOMENT = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?)?"
-)
-
 
 def quotient(left: int, right: int) -> int:
     """Division towards zero, where Python's goes down.
@@ -78,12 +73,12 @@ def exact(value: Any, precision: int, scale: int) -> Decimal:
 
 
 def ratio(left: Any, right: Any, precision: int, scale: int) -> Decimal:
-    """``left / right`` as a ``DECIMAL(precision, scale)``, rounded once.
+    """``left / right`` to so many places, rounded once; ``precision`` says what it may hold and is not checked.
 
     >>> ratio(Decimal(2), 3, 8, 6)
     Decimal('0.666667')
     """
-    return exact(_WIDE.divide(Decimal(left), Decimal(right)), precision, scale)
+    return _quantized(_WIDE.divide(Decimal(left), Decimal(right)), scale)
 
 
 def bounded(value: Any, bits: int) -> int:
@@ -134,6 +129,42 @@ def _pattern(pattern: str, escape: str) -> re.Pattern[str]:
         else:
             parts.append({"%": ".*", "_": "."}.get(sign, re.escape(sign)))
     return re.compile("".join(parts), re.DOTALL)
+
+
+#: What Java's patterns have and Python's have not, or have in another meaning.
+_ONLY_JAVA = re.compile(
+    r"\\[pPQEhHRXGzZkNuxcO0-9]|&&|\(\?<[A-Za-z]|\(\?[a-zA-Z-]+[:)]|\[[^\]]*\[|\(\?P|\(\?#|\(\?\("
+)
+
+
+def java_pattern(pattern: str) -> str:
+    r"""``pattern`` as Python writes it; a ``ValueError`` where the two may go apart.
+
+    >>> print(java_pattern("a.b"))
+    a[^\n\r\x85\u2028\u2029]b
+    """
+    if found := _ONLY_JAVA.search(pattern):
+        raise ValueError(f"{found[0]!r} is not supported in a pattern")
+    parts = re.findall(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", pattern, re.DOTALL)
+    found_parts = [r"[^\n\r\x85\u2028\u2029]" if part == "." else part for part in parts]
+    try:
+        re.compile("".join(found_parts), re.ASCII)
+    except re.error as error:
+        raise ValueError(f"{pattern!r} is no pattern: {error}") from None
+    return "".join(found_parts)
+
+
+def matches(text: str, pattern: str) -> bool:
+    """Whether ``pattern``, one of ``java_pattern``, is found somewhere in ``text``."""
+    try:
+        return _compiled(pattern).search(text) is not None
+    except re.error as error:
+        raise ValueError(f"{pattern!r} is no pattern: {error}") from None
+
+
+@lru_cache(1024)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII)
 
 
 def substring(text: str, start: int, length: int) -> str:
@@ -221,8 +252,9 @@ def read_int(text: str) -> int:
 
 
 def read_float(text: str) -> float:
-    """The number that ``text`` spells."""
-    return float(digits(text))
+    """The number that ``text`` spells; it may be infinite."""
+    word = text.strip().lower()
+    return float(word if re.fullmatch(r"[+-]?inf(inity)?", word) else digits(text))
 
 
 def read_decimal(text: str, precision: int, scale: int) -> Decimal:
@@ -237,24 +269,37 @@ def digits(text: str) -> str:
     return text.strip()
 
 
+_DAY = r"([0-9]{4})(?:-([0-9]{1,2})(?:-([0-9]{1,2})"
+
+
 def read_date(text: str) -> date:
-    """The day that ``text`` spells: ``2024-05-17``, and in no other way."""
-    return date.fromisoformat(_spelled(_DAY, text))
+    """The day that ``text`` spells: ``2024-05-17``; a year or month stands for its first day.
+
+    >>> read_date("2024-5-7"), read_date("2024")
+    (datetime.date(2024, 5, 7), datetime.date(2024, 1, 1))
+    """
+    found = re.fullmatch(_DAY + r"(?:[T ].*)?)?)?", text.strip(), re.DOTALL)
+    if found is None:
+        raise ValueError(f"{text!r} is not a date")
+    return date(*(int(part or 1) for part in found.groups()))
 
 
 def read_datetime(text: str) -> datetime:
-    """The moment that ``text`` spells: ``2024-05-17 08:30:00.5``, without a time zone; the time may be left out."""
-    day, _, at = _spelled(_MOMENT, text).replace("T", " ").partition(" ")
-    whole, _, fraction = at.partition(".")
-    found = datetime.fromisoformat(f"{day} {whole or '00:00'}")
-    return found.replace(microsecond=int(fraction.ljust(6, "0"))) if fraction else found
+    """The moment that ``text`` spells: ``2024-05-17 08:30:00``, without a time zone.
 
-
-def _spelled(pattern: re.Pattern[str], text: str) -> str:
-    """``text`` without spaces around it, if it is written so. What else Python reads changes with its version."""
-    if not pattern.fullmatch(text.strip()):
-        raise ValueError(f"{text!r} is not a day or moment")
-    return text.strip()
+    >>> read_datetime("2024-05-17T8:30"), read_datetime("2024-05-17 08:30:00.25").microsecond
+    (datetime.datetime(2024, 5, 17, 8, 30), 250000)
+    """
+    clock = r"(?:[T ]([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2})(?:\.([0-9]+))?)?)?"
+    found = re.fullmatch(_DAY + clock + ")?)?", text.strip())
+    if found is None:
+        raise ValueError(f"{text!r} is not a moment without a time zone")
+    year, month, day, hour, minute, second, parts = found.groups()
+    micros = int((parts or "0").ljust(6, "0")[:6])
+    first = datetime(int(year), int(month or 1), int(day or 1))
+    return first.replace(
+        hour=int(hour or 0), minute=int(minute or 0), second=int(second or 0), microsecond=micros
+    )
 
 
 def read_bool(text: str) -> bool:

@@ -174,6 +174,8 @@ def _excluded(absent: Term, known: Known) -> bool:
 
 
 def _never_with(part: Term, known: Known) -> bool:
+    if call("not", part) in known:
+        return True
     match part:
         case Call("==", (divisor, Const(0))):
             return any(_is_not_zero(test, divisor) for test in known)

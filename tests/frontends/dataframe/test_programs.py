@@ -65,7 +65,7 @@ def test_every_feature_of_sql_by_way_of_its_plan(name, states):
 
     for tables, state in states:
         try:
-            frame = tables.sql(FEATURES[name].spark or FEATURES[name].query)
+            frame = tables.sql(FEATURES[name].spark)
         except AnalysisException as error:
             pytest.skip(f"Spark does not have it: {error.getCondition()}")
         try:

@@ -44,11 +44,11 @@ def signed(rows: list[dict[str, Any]], feed: bool, sign: int = 1) -> Any:
 
 
 def few_changes(changes: Mapping[str, Any], sign: int) -> dict[str, Any] | None:
-    """Changes of several tables as Z-bags, if they are few; what is no DataFrame is here already."""
+    """Changes of several tables as Z-bags, if they are few; what is no DataFrame is one already."""
     found = {}
     for table, change in changes.items():
         if not is_frame(change):
-            found[table] = z_bag(change)
+            found[table] = change
             continue
         rows = few_rows(change)
         if rows is None:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from nestling.calculus.terms import Term, Tuple, Var
-from nestling.engine.local.ranges import Between, Flip, Shift
+from nestling.engine.local.ranges import Between, Flip, Passed, Shift, Span
 from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store
-from nestling.engine.local.terms import Scope, is_nullable, python, truth, tuple_of
+from nestling.engine.local.terms import Scope, is_float, is_nullable, python, truth, tuple_of
 from nestling.program.flat import Bound, first_of
 from nestling.program.statements import (
     Assign,
@@ -45,7 +45,7 @@ class Loops:
             later = used_at_end | term_vars(*(t for s in steps[i + 1 :] for t in needs(s)))
             self.step(step, later)
 
-    def step(self, step: Step | Shift | Flip | Between, later: frozenset[str]) -> None:  # noqa: C901 - one arm per step
+    def step(self, step: Step | Shift | Flip | Between | Passed | Span, later: frozenset[str]) -> None:  # noqa: C901 - one arm per step
         match step:
             case Shift():
                 self.shift(step)
@@ -53,6 +53,11 @@ class Loops:
                 self.flip(step)
             case Between():
                 self.between(step, later)
+            case Passed():
+                self.passed(step)
+            case Span(source, position, column, included):
+                index = self.stores[source].index((position,))
+                self.out.open(f"for {self.text(column)} in {index}.between(low, high, {included}):")
             case Find():
                 store = self.stores[step.source]
                 (self.in_keyed if store.key else self.in_table if store.is_table else self.in_map)(
@@ -263,12 +268,23 @@ class Loops:
         for cells, name in ((both.new, "bound_new"), (both.old, "bound_old")):
             self.out.line(f"{var} = {read_cell(both.aggregate, [self.text(term) for term in cells])}")
             self.out.line(f"{name} = {self.text(step.bound)}")
+            if is_float(step.bound):
+                with self.out.block(f"if {name} != {name}:"):
+                    self.out.line(f"{name} = {'BELOW' if step.operator in ('<', '<=') else 'ABOVE'}")
         up, down = (1, -1) if step.operator in ("<", "<=") else (-1, 1)
         self.out.open("if bound_new != bound_old:")
         with self.out.block("if bound_new > bound_old:"):
             self.out.line(f"{sign}, low, high = {up}, bound_old, bound_new")
         with self.out.block("else:"):
             self.out.line(f"{sign}, low, high = {down}, bound_new, bound_old")
+
+    def passed(self, step: Passed) -> None:
+        store, names = self.stores[step.range.source], [self.scope.name(count) for count in step.range.counts]
+        self.out.line(f"ordered = {store.python}.get({self.key(step.range.args)})")
+        self.out.open("if ordered is not None:")
+        upper = step.upper_included
+        self.out.line(f"{', '.join(names)}, = ordered.between(low, high, {not upper}, {upper})")
+        self.out.open(f"if {' or '.join(names)}:")
 
     def between(self, step: Between, later: frozenset[str]) -> None:
         find, store = step.find, self.stores[step.find.source]
@@ -289,7 +305,7 @@ def _row(names: list[str]) -> str:
     return "_" if all(name == "_" for name in names) else tuple_of(names)
 
 
-def needs(step: Step | Shift | Flip | Between) -> tuple[Term, ...]:
+def needs(step: Step | Shift | Flip | Between | Passed | Span) -> tuple[Term, ...]:
     """The terms whose variables are bound before ``step``."""
     match step:
         case Flip(both, test):
@@ -298,6 +314,10 @@ def needs(step: Step | Shift | Flip | Between) -> tuple[Term, ...]:
             return (*both.new, *both.old, bound)
         case Between(find):
             return uses(find)
+        case Passed(range_):
+            return range_.args
+        case Span():
+            return ()
         case _:
             return uses(step)
 

@@ -52,6 +52,12 @@ def sums(rows: str, layout: Layout) -> str:
     return f"SELECT {selected} FROM ({rows}) {by}"
 
 
+def difference(rows: str, layout: Layout) -> str:
+    """``rows`` summed by key, those that change something."""
+    some = " OR ".join(f"m{i} <> 0" for i in range(len(layout.measures)))
+    return f"SELECT * FROM ({sums(rows, layout)}) WHERE {some}"
+
+
 #: What a query says that finds more than it may.
 TOO_MANY = "more rows than may come to the driver"
 

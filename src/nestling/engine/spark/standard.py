@@ -34,8 +34,8 @@ PLACES = 18
 
 _INT = "^[+-]?[0-9]+$"
 _NUMBER = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
-_DAY = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_TIME = "([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,6})?)?"
+_DAY = "[0-9]{4}(-[0-9]{1,2}(-[0-9]{1,2}([T ]%s)?)?)?"
+_TIME = "[0-9]{1,2}:[0-9]{1,2}(:[0-9]{1,2}([.][0-9]+)?)?"
 _TRUE, _FALSE = ("'t', 'true', 'y', 'yes', '1'", "'f', 'false', 'n', 'no', '0'")
 
 
@@ -273,13 +273,26 @@ def _truncate(use: Use) -> Where:
     return Where("true", f"CAST(date_trunc('{unit}', {use.args[0]}) AS TIMESTAMP_NTZ)")
 
 
+_BITS = {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}
+
+
+def _to_bits(use: Use) -> Where:
+    bits = use.constant(1, "the number of bits")
+    if bits not in _BITS:
+        raise QueryError(f"Spark has no int of {bits} bits", hint=f"one of {', '.join(map(str, _BITS))}")
+    number = use.args[0]
+    return Where(
+        f"try_cast({number} AS {_BITS[bits]}) IS NOT NULL", f"CAST(CAST({number} AS {_BITS[bits]}) AS BIGINT)"
+    )
+
+
 PARTIAL: dict[str, Callable[[Use], Where]] = {
     "quotient": _quotient, "remainder": _remainder, "to_int": _to_int, "floor": _whole, "ceil": _whole,
     "to_decimal": _to_decimal, "read_decimal": _read_decimal, "read_int": _reads(_INT, "BIGINT"),
-    "read_float": _reads(_NUMBER, "DOUBLE"), "read_bool": _read_bool,
-    "read_date": _reads_moment(_DAY, "DATE"),
-    "read_datetime": _reads_moment(f"{_DAY}([ T]{_TIME})?", "TIMESTAMP_NTZ"),
-    "add_days": _add_days, "add_months": _add_months, "truncate": _truncate,
+    "read_float": _reads(f"(?i)^[+-]?inf(inity)?$|{_NUMBER}", "DOUBLE"), "read_bool": _read_bool,
+    "read_date": _reads_moment(_DAY % ".*", "DATE"),
+    "read_datetime": _reads_moment(_DAY % _TIME, "TIMESTAMP_NTZ"),
+    "to_bits": _to_bits, "add_days": _add_days, "add_months": _add_months, "truncate": _truncate,
 }  # fmt: skip
 
 

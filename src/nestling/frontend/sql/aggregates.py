@@ -45,12 +45,12 @@ REFUSED = {
     "max_by": "join with (SELECT max(…) …)",
     "min_by": "join with (SELECT min(…) …)",
     "approx_count_distinct": "write count(DISTINCT …), which is exact",
-    "grouping": "write one query for each grouping set, joined by UNION ALL",
-    "grouping_id": "write one query for each grouping set, joined by UNION ALL",
     "listagg": "write collect_list(…)",
     "string_agg": "write collect_list(…)",
     "mode": "it is not maintained yet",
 }
+#: Not aggregates, but read where these are: of a group.
+GROUPING = ("grouping", "grouping_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Aggregate:
 
 def is_aggregate(node: Any) -> bool:
     """Whether ``node`` calls an aggregate, also one that is refused."""
-    return isinstance(node, exp.Anonymous) and node.name.lower() in (*NAMES, *REFUSED)
+    return isinstance(node, exp.Anonymous) and node.name.lower() in (*NAMES, *REFUSED, *GROUPING)
 
 
 def calls(node: Any) -> list[Any]:
@@ -98,6 +98,8 @@ def _window_parts(node: Any) -> list[Any]:
 def read_call(node: Any, env: Env) -> Aggregate:
     """The aggregate that ``node`` calls, its argument read in ``env``, the place of a single row."""
     name = node.name.lower()
+    if name in GROUPING:
+        raise env.error(node, f"{name} is known in a group only", "use it in the select list or in HAVING")
     if name in REFUSED:
         raise env.error(node, f"{name} is not supported", REFUSED[name])
     filter_ = None
@@ -182,7 +184,7 @@ class Folds:
         """The mean of DECIMALs has four places more than they have."""
         total, number = self.env.run.fold("sum", source), self.env.run.fold("count", source)
         size = of_average(element.size)
-        found = call("mean", total, number, *map(const, size))
+        found = call("ratio", total, number, *map(const, size))
         none = call("==", number, const(0))
         if self._never_empty(aggregate):
             return call("if", none, Const(DEFAULTS["decimal"], Scalar("decimal", False, size)), found)

@@ -1,14 +1,15 @@
-"""Functions of scalars by the names Spark gives them, and casts."""
+"""Functions of scalars by the names Spark gives them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from nestling.calculus import standard
 from nestling.calculus.build import call, const
-from nestling.calculus.functions import FUNCTIONS, apply_function
 from nestling.calculus.terms import Const, Term
-from nestling.calculus.types import NUMERIC, Scalar
+from nestling.calculus.types import Scalar
+from nestling.frontend.sql.casts import CAST_FUNCTIONS, cast, cast_function
 from nestling.frontend.sql.context import Env, only
 from nestling.frontend.sql.convert import (
     applied,
@@ -20,10 +21,9 @@ from nestling.frontend.sql.convert import (
     scalar_type,
     widened,
 )
-from nestling.frontend.sql.declare import BITS, decimal_of
 from nestling.frontend.sql.nested import ARRAYS, added
 from nestling.frontend.sql.scalars import as_text, chosen, compared
-from nestling.frontend.sql.values import Many, Null, One, Value, shown, spark_type
+from nestling.frontend.sql.values import Many, Null, One, Value
 
 Builder = Callable[[list[Value], Any, Env], Value]
 
@@ -31,7 +31,7 @@ Builder = Callable[[list[Value], Any, Env], Value]
 _PLAIN: dict[str, tuple[str, int]] = {
     "abs": ("abs", 1), "negative": ("neg", 1), "floor": ("floor", 1), "ceil": ("ceil", 1), "ceiling": ("ceil", 1),
     "lower": ("lower", 1), "lcase": ("lower", 1), "upper": ("upper", 1), "ucase": ("upper", 1),
-    "length": ("length", 1), "char_length": ("length", 1), "len": ("length", 1), "replace": ("replace", 3),
+    "length": ("length", 1), "char_length": ("length", 1), "len": ("length", 1),
     "startswith": ("starts_with", 2), "endswith": ("ends_with", 2), "contains": ("contains", 2),
     "instr": ("position", 2), "add_months": ("add_months", 2), "sqrt": ("sqrt", 1), "date_add": ("add_days", 2),
     "dateadd": ("add_days", 2), "datediff": ("days_between", 2), "date_diff": ("days_between", 2),
@@ -46,16 +46,6 @@ _WANTED = {
     "add_months": "date", "date_add": "date", "dateadd": "date", "datediff": "date", "date_diff": "date",
     "sqrt": "float", "date_sub": "date",
 }  # fmt: skip
-_CASTS = {
-    "TINYINT": "int", "SMALLINT": "int", "INT": "int", "BIGINT": "int", "DOUBLE": "float", "DECIMAL": "decimal",
-    "TEXT": "str", "VARCHAR": "str", "CHAR": "str", "BOOLEAN": "bool", "DATE": "date", "TIMESTAMP": "datetime",
-    "TIMESTAMPTZ": "datetime", "TIMESTAMPLTZ": "datetime", "TIMESTAMPNTZ": "datetime", "DATETIME": "datetime",
-}  # fmt: skip
-_CAST_FUNCTIONS = {
-    "tinyint": "int", "smallint": "int", "int": "int", "bigint": "int",
-    "double": "float", "string": "str", "boolean": "bool", "date": "date",
-    "timestamp": "datetime", "to_date": "date", "to_timestamp": "datetime",
-}  # fmt: skip
 
 
 def of_function(node: Any, env: Env) -> Value:
@@ -69,15 +59,32 @@ def of_function(node: Any, env: Env) -> Value:
         return _BUILDERS[name](values, node, env)
     if name in _PARTS:
         return part_of(_PARTS[name], _arguments(values, 1, node, env)[0], node, env)
-    if name in _CAST_FUNCTIONS:
-        (value,) = _arguments(values, 1, node, env)
-        return cast(
-            value, _CAST_FUNCTIONS[name], (BITS[name.upper()],) if name.upper() in BITS else (), node, env
-        )
+    if name in CAST_FUNCTIONS:
+        return cast_function(name, _arguments(values, 1, node, env)[0], node, env)
     if name in _PLAIN:
         function, number = _PLAIN[name]
         return _plain(function, _arguments(values, number, node, env), node, env)
     raise env.error(node, f"the function {node.name} is not supported", _hint(name))
+
+
+def of_rlike(node: Any, env: Env) -> Value:
+    """``x RLIKE pattern``: the pattern is found somewhere in ``x``."""
+    only(node, env, "this", "expression")
+    return _rlike([env.value(node.this), env.value(node.expression)], node, env)
+
+
+def _rlike(values: list[Value], node: Any, env: Env) -> Value:
+    text, pattern = _arguments(values, 2, node, env)
+    if isinstance(text, Null):
+        return One(Const(None, Scalar("bool", True)))
+    if not isinstance(pattern, One) or not is_text(pattern):
+        raise env.error(node, "RLIKE takes a pattern that is written out", "write it as a string")
+    assert isinstance(pattern.term, Const)
+    try:
+        found = standard.java_pattern(pattern.term.value)
+    except ValueError as error:
+        raise env.error(node, str(error), "write it with classes, groups and quantifiers") from None
+    return One(applied("matches", [scalar_of(text, node, env), const(found)], node, env, "RLIKE"))
 
 
 def _hint(name: str) -> str:
@@ -127,6 +134,8 @@ def of_extract(node: Any, env: Env) -> Value:
     """``EXTRACT(part FROM moment)``."""
     only(node, env, "this", "expression")
     name = str(node.this.this).lower()
+    if name == "second":
+        raise env.error(node, "EXTRACT(SECOND …) has places", "write second(…) for the whole ones")
     if name not in _PARTS:
         raise env.error(
             node, f"EXTRACT({name.upper()} …) is not supported", f"one of {', '.join(_PARTS)}".upper()
@@ -151,88 +160,6 @@ def of_trim(node: Any, env: Env) -> Value:
     signs = node.args.get("expression")
     values = [env.value(node.this), env.value(signs) if signs is not None else One(const(" "))]
     return _plain(function[(node.args.get("position") or "").upper()], values, node, env)
-
-
-def of_cast(node: Any, env: Env) -> Value:
-    """``CAST(x AS type)``, ``x :: type``, ``DATE '…'``."""
-    only(node, env, "this", "to", "safe", "_type", what="CAST")
-    if node.args.get("safe"):
-        raise env.error(
-            node, "TRY_CAST is not supported", "write CAST; a text that cannot be read is an error"
-        )
-    to = node.args["to"]
-    word = to.this.name if hasattr(to.this, "name") else str(to.this)
-    name = _CASTS.get(word)
-    params = (BITS[word],) if word in BITS else decimal_of(to, node, env) if name == "decimal" else ()
-    if name is None or (name != "decimal" and to.expressions):
-        hint = (
-            "write DOUBLE"
-            if to.this.name == "FLOAT"
-            else "one of BIGINT, DOUBLE, DECIMAL(p, s), STRING, DATE …"
-        )
-        raise env.error(node, f"a cast to {to.sql(dialect='spark')} is not supported", hint)
-    return cast(env.value(node.this), name, params, node, env)
-
-
-def cast(value: Value, to: str, params: tuple[int, ...], node: Any, env: Env) -> Value:
-    """``value`` as a scalar of type ``to``; what cannot be read is an error, as in Spark's ANSI mode."""
-    if isinstance(value, Null):
-        return One(Const(None, Scalar(to, True)))
-    term = scalar_of(value, node, env)
-    own = scalar_type(term).name
-    digits = [const(n) for n in params]
-    steps: dict[tuple[str, str], Callable[[], Term]] = {
-        ("str", "int"): lambda: call("to_bits", _settled(call("read_int", term), node, env), *digits),
-        ("str", "float"): lambda: call("read_float", term),
-        ("str", "decimal"): lambda: call("read_decimal", term, *digits),
-        ("str", "bool"): lambda: call("read_bool", term),
-        ("str", "date"): lambda: call("read_date", term),
-        ("str", "datetime"): lambda: call("read_datetime", term),
-        ("bool", "int"): lambda: _of_bool(term),
-        ("int", "bool"): lambda: _differs_from_zero(term),
-        ("date", "datetime"): lambda: call("to_datetime", term),
-        ("datetime", "date"): lambda: call("to_date", term),
-        **{(name, "decimal"): lambda: call("to_decimal", term, *digits) for name in NUMERIC},
-        **{(name, "float"): lambda: call("to_float", term) for name in ("int", "decimal")},
-        **{(name, "int"): lambda: call("to_bits", term, *digits) for name in NUMERIC},
-        **{
-            (name, "str"): lambda: as_text(term, node, env, "CAST")
-            for name in ("bool", "int", "decimal", "date", "datetime")
-        },
-    }
-    if own == to and (to not in ("decimal", "int") or _holds(params, scalar_type(term))):
-        return value
-    if (own, to) not in steps:
-        raise env.error(
-            node, f"a {shown(value)} is not cast to {spark_type(Scalar(to))} here", "convert it in two steps"
-        )
-    return One(_settled(steps[own, to](), node, env))
-
-
-def _holds(params: tuple[int, ...], type_: Scalar) -> bool:
-    """Whether a number of ``type_`` is one of this size; an int of any size is a BIGINT."""
-    return params == (type_.size or (64,) if type_.name == "int" else type_.size)
-
-
-def _settled(term: Term, node: Any, env: Env) -> Term:
-    """A cast of what is written out, done once; one that cannot be is refused here."""
-    if isinstance(term, Const) or not all(isinstance(arg, Const) for arg in getattr(term, "args", ())):
-        return term
-    values = [arg.value for arg in term.args]  # type: ignore[union-attr]
-    try:
-        return Const(apply_function(FUNCTIONS[term.function], values), scalar_type(term))  # type: ignore[union-attr]
-    except (ValueError, ArithmeticError) as error:
-        raise env.error(node, f"this cast cannot be done: {error}", "write a value of the type") from None
-
-
-def _of_bool(term: Term) -> Term:
-    null = Scalar("int", is_nullable(term))
-    found = call("if", term, Const(1, null), Const(0, null))
-    return call("if", call("is_null", term), Const(None, null), found) if is_nullable(term) else found
-
-
-def _differs_from_zero(term: Term) -> Term:
-    return call("not", call("=", term, const(0))) if is_nullable(term) else call("!=", term, const(0))
 
 
 # -- functions that look at nulls, or take any number of arguments
@@ -335,6 +262,19 @@ def _trim(function: str) -> Builder:
     return build
 
 
+def _replace(values: list[Value], node: Any, env: Env) -> Value:
+    """``replace(text, part, other)``; nothing is not found anywhere."""
+    values = [*values, One(const(""))][:3] if len(values) == 2 else values
+    text, part, other = _arguments(values, 3, node, env)
+    if any(isinstance(value, Null) for value in values):
+        return Null()
+    found = _plain("replace", [text, part, other], node, env)
+    wanted = scalar_of(part, node, env)
+    if isinstance(wanted, Const) and wanted.value:
+        return found
+    return chosen([call("==", wanted, const(""))], [text, found], node, env)
+
+
 def _date_sub(values: list[Value], node: Any, env: Env) -> Value:
     day, number = _arguments(values, 2, node, env)
     if isinstance(day, Null) or isinstance(number, Null):
@@ -399,5 +339,6 @@ _BUILDERS: dict[str, Builder] = {
     "iff": _if, "greatest": _extreme(">"), "least": _extreme("<"), "concat": _concat, "round": _round,
     "pmod": _pmod, "mod": _mod, "left": _side(False), "right": _side(True), "ltrim": _trim("trim_left"),
     "rtrim": _trim("trim_right"), "btrim": _trim("trim"), "date_sub": _date_sub, "date_trunc": _truncated(True),
-    "trunc": _truncated(False), "isnull": _isnull(False), "isnotnull": _isnull(True),
+    "trunc": _truncated(False), "replace": _replace, "isnull": _isnull(False), "isnotnull": _isnull(True),
+    "regexp_like": _rlike, "regexp": _rlike, "rlike": _rlike,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""ORDER BY … LIMIT k: the first k rows of an order, as a bag.
+"""ORDER BY … LIMIT k OFFSET n: the first k rows of an order after n others, as a bag.
 
 Either alone is refused: a bag has no order, and any k rows are not a view. Among rows of equal keys SQL may take any;
 the lesser rows are taken, or the greater where the first key descends. A key against the direction of the first is
@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from nestling.calculus.build import call, first, for_
+from nestling.calculus.build import call, first, for_, negate, union
 from nestling.calculus.terms import Const, Expr, Field, Term
 from nestling.calculus.types import Record, Scalar
 from nestling.calculus.typing import element_type
@@ -37,26 +37,34 @@ class Key:
 
 def is_ordered(node: Any, env: Env) -> bool:
     """Whether ``node`` takes the first rows of an order; half of that is refused."""
-    order, limit = node.args.get("order"), node.args.get("limit")
-    if node.args.get("offset") is not None:
-        raise env.error(
-            node.args["offset"], "OFFSET is not supported", "take the first rows: ORDER BY … LIMIT k"
-        )
+    order, offset = node.args.get("order"), node.args.get("offset")
+    limit = node.args.get("limit") or offset
     if order is not None and limit is None:
         hint = "drop it and sort what you read, or take the first rows: ORDER BY … LIMIT k"
         raise env.error(order, "a view has no order: ORDER BY alone says nothing", hint)
     if limit is not None and order is None:
-        raise env.error(limit, "LIMIT alone takes any rows", "say which: ORDER BY … LIMIT k")
+        word = "OFFSET" if limit is offset else "LIMIT"
+        raise env.error(limit, f"{word} alone takes any rows", f"say which: ORDER BY … {word} k")
     return order is not None
 
 
-def limit_of(node: Any, env: Env) -> int:
-    """The number of rows that LIMIT takes."""
-    limit = node.args["limit"]
-    only(limit, env, "expression", what="LIMIT")
-    if not isinstance(limit.expression, exp.Literal) or not str(limit.expression.this).isdigit():
-        raise env.error(limit, "LIMIT takes a number", "write LIMIT 10")
-    return int(limit.expression.this)
+def limit_of(node: Any, env: Env) -> int | None:
+    """The number of rows that LIMIT takes; ``None`` where it takes all."""
+    return _number(node.args.get("limit"), "LIMIT", env)
+
+
+def offset_of(node: Any, env: Env) -> int:
+    """The number of rows that OFFSET leaves out."""
+    return _number(node.args.get("offset"), "OFFSET", env) or 0
+
+
+def _number(node: Any, what: str, env: Env) -> int | None:
+    if node is None:
+        return None
+    only(node, env, "expression", what=what)
+    if not isinstance(node.expression, exp.Literal) or not str(node.expression.this).isdigit():
+        raise env.error(node, f"{what} takes a number", f"write {what} 10")
+    return int(node.expression.this)
 
 
 def keys_of(node: Any, names: Sequence[str], env: Env) -> list[Key]:
@@ -77,8 +85,9 @@ def _key(node: Any, names: Sequence[str], env: Env) -> Key:
     return Key(part, column, bool(node.args.get("desc")), bool(node.args.get("nulls_first")))
 
 
-def first_rows(rows: Rows, keys: Sequence[Key], limit: int, env: Env) -> Rows:
-    """The first rows of ``rows``, whose records end with the values of the keys that are no columns."""
+def first_rows(rows: Rows, keys: Sequence[Key], node: Any, env: Env) -> Rows:
+    """Those of ``rows`` that LIMIT and OFFSET of ``node`` take; their records end with the keys that are no columns."""
+    limit, offset = limit_of(node, env), offset_of(node, env)
     type_ = element_type(rows.expr)
     assert isinstance(type_, Record)
     own, hidden = type_.names[: len(rows.names)], iter(type_.names[len(rows.names) :])
@@ -91,7 +100,9 @@ def first_rows(rows: Rows, keys: Sequence[Key], limit: int, env: Env) -> Rows:
         fields += [(f"·{i}_{j}", One(part)) for j, part in enumerate(parts)]
     row = Row(tuple((name, of_term(Field(var, name))) for name in own))
     keyed = for_(var, rows.expr, singleton(Row((*fields, ("row", row))), env.run.site))
-    taken = first(limit, keyed, greatest)
+    taken = first(limit + offset, keyed, greatest) if limit is not None else keyed
+    if offset:
+        taken = union(element_type(keyed), taken, negate(first(offset, keyed, greatest)))
     found = env.run.var("row", taken)
     expr: Expr = for_(found, taken, singleton(of_term(Field(found, "row")), env.run.site))
     return Rows(expr, rows.names)

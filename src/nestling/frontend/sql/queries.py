@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from nestling.frontend.sql.context import Common, Env, Rows, only
-from nestling.frontend.sql.ordering import first_rows, is_ordered, keys_of, limit_of
+from nestling.frontend.sql.ordering import first_rows, is_ordered, keys_of
 from nestling.frontend.sql.select import column_names, of_select
 from nestling.frontend.sql.sets import of_set_operation, of_values
 
@@ -40,7 +40,7 @@ def _of_select(node: Any, env: Env) -> Rows:
     others = [key.node for key in keys if key.column is None]
     if others and node.args.get("distinct") is not None:
         raise env.error(others[0], "distinct rows are ordered by their columns", "add it to the select list")
-    return first_rows(of_select(node, env, others), keys, limit_of(node, env), env)
+    return first_rows(of_select(node, env, others), keys, node, env)
 
 
 def _first_of(node: Any, rows: Rows, env: Env) -> Rows:
@@ -53,7 +53,7 @@ def _first_of(node: Any, rows: Rows, env: Env) -> Rows:
             raise env.error(
                 key.node, "these rows are ordered by their columns", "name a column, or its place"
             )
-    return first_rows(rows, keys, limit_of(node, env), env)
+    return first_rows(rows, keys, node, env)
 
 
 def _with_common(node: Any, env: Env) -> Env:

@@ -15,9 +15,9 @@ from nestling.frontend.sql.aggregates import calls, is_aggregate, read_call, wit
 from nestling.frontend.sql.columns import same
 from nestling.frontend.sql.context import Env, Rows, where
 from nestling.frontend.sql.convert import condition, is_nullable, scalar_of, stored
+from nestling.frontend.sql.groups import group_place, grouped_source
 from nestling.frontend.sql.ordering import limit_of
 from nestling.frontend.sql.scalars import chosen
-from nestling.frontend.sql.select import group_place, grouped_source
 from nestling.frontend.sql.values import Null, One, Value, fields_of, of_term, singleton, type_of
 
 
@@ -56,7 +56,7 @@ def _of_one_group(node: Any, env: Env) -> Value:
     """An aggregate of everything: its folds stand around the row that uses the value."""
     source, grouping, _ = grouped_source(node, env)
     rows = env.run.let("rows", source)
-    place = group_place(node, env, grouping, rows, False, ())
+    place = group_place(node, env, grouping, rows)
     item = node.expressions[0]
     item = item.this if isinstance(item, exp.Alias) else item
     value = stored(place.value(item), item, env)
@@ -102,7 +102,8 @@ def _only_value(rows: Rows, node: Any, env: Env) -> Term:
 
 def _has_one_row_at_most(node: Any, env: Env) -> bool:
     """Whether the query reads one row at most: no table, or one by a whole key."""
-    if node.args.get("limit") is not None and limit_of(node, env) <= 1:
+    limit = limit_of(node, env)
+    if limit is not None and limit <= 1:
         return True
     if not isinstance(node, exp.Select) or any(node.args.get(key) for key in ("joins", "laterals", "with_")):
         return False

@@ -22,10 +22,11 @@ from nestling.errors import QueryError
 from nestling.frontend.sql import conditions, nested, scalars
 from nestling.frontend.sql.aggregates import is_aggregate
 from nestling.frontend.sql.apart import apart
+from nestling.frontend.sql.casts import of_cast
 from nestling.frontend.sql.columns import of_column, of_dot, of_identifier
 from nestling.frontend.sql.context import Env, Rows, Run
 from nestling.frontend.sql.early import early
-from nestling.frontend.sql.functions import of_cast, of_extract, of_function, of_substring, of_trim
+from nestling.frontend.sql.functions import of_extract, of_function, of_rlike, of_substring, of_trim
 from nestling.frontend.sql.queries import of_query
 from nestling.frontend.sql.subqueries import of_subquery
 from nestling.frontend.sql.text import Text
@@ -72,6 +73,7 @@ EXPRESSIONS: dict[Any, Callable[[Any, Env], Value]] = {
     exp.NullSafeNEQ: scalars.of_null_safe_differ,
     exp.Or: scalars.of_connective("or"),
     exp.Paren: scalars.of_paren,
+    exp.RegexpLike: of_rlike,
     exp.RawString: scalars.of_raw_string,
     exp.Sub: scalars.of_arithmetic("-"),
     exp.Subquery: of_subquery,
@@ -84,7 +86,6 @@ _REFUSED = {
     exp.Concat: ("strings side by side", "join them with ||; write a quote in a string as \\'"),
     exp.Window: ("a window function", "aggregate in a subquery that compares the rows before"),
     exp.Star: ("* in this place", "name the column"),
-    exp.RegexpLike: ("RLIKE", "write LIKE"),
     exp.Alias: ("a name in this place", "name the items of the select list"),
     exp.IgnoreNulls: ("IGNORE NULLS", "filter with FILTER (WHERE … IS NOT NULL)"),
     exp.WithinGroup: ("WITHIN GROUP", "write min(…) or max(…)"),

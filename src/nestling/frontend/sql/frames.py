@@ -1,0 +1,155 @@
+"""Frames: which rows of its partition a row looks at.
+
+``ROWS`` counts rows from the row, ``RANGE`` goes by the value of the one key of the order. Without a frame, a
+window with an order reaches up to the row and its peers, and one without it over the whole partition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from nestling.calculus.build import TRUE, call, const
+from nestling.calculus.terms import Const, Expr, Term
+from nestling.frontend.sql.context import Env, only
+from nestling.frontend.sql.convert import scalar, scalar_of
+from nestling.frontend.sql.scalars import arithmetic, interval_of, moved
+from nestling.frontend.sql.values import One
+from nestling.frontend.sql.windows import Window, first_of
+
+
+@dataclass(frozen=True)
+class Bound:
+    """An end of a frame: the row itself, the end of the partition, or so far before or after the row."""
+
+    node: Any = None  # how far: a number or an interval
+    forward: bool = False
+    unbounded: bool = False
+
+    @property
+    def is_row(self) -> bool:
+        return self.node is None and not self.unbounded
+
+    @property
+    def rows(self) -> int:
+        """How many rows after the row."""
+        return (1 if self.forward else -1) * int(self.node.this) if self.node is not None else 0
+
+
+HERE, FIRST, LAST = Bound(), Bound(unbounded=True), Bound(forward=True, unbounded=True)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """From ``start`` to ``end``, by places or by values."""
+
+    by_rows: bool
+    start: Bound
+    end: Bound
+
+    @property
+    def holds_row(self) -> bool:
+        """Whether a row is always in its own frame."""
+        ahead = self.start.node is not None and self.start.forward
+        behind = self.end.node is not None and not self.end.forward
+        return not ahead and not behind
+
+
+def frame_of(window: Window) -> Frame:
+    """The frame that ``window`` says, or the one it has without saying."""
+    spec, env = window.node.args.get("spec"), window.env
+    if spec is None:
+        return Frame(False, FIRST, HERE if window.order else LAST)
+    only(spec, env, "kind", "start", "start_side", "end", "end_side", what="a frame")
+    by_rows = str(spec.args.get("kind")).upper() == "ROWS"
+    start = _bound(spec.args.get("start"), spec.args.get("start_side"), by_rows, window)
+    end = _bound(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"), by_rows, window)
+    frame = Frame(by_rows, start, end)
+    whole = start.unbounded and end.unbounded
+    if start == LAST or end == FIRST:
+        raise env.error(window.node, "this frame is empty", "it goes from PRECEDING to FOLLOWING")
+    if not window.order and not whole:
+        raise env.error(window.node, "a frame needs an order", "write OVER (… ORDER BY … ROWS …)")
+    if by_rows and not whole:
+        window.check_unique("a frame of ROWS", "RANGE")
+    if not by_rows and (start.node is not None or end.node is not None) and len(window.order) != 1:
+        raise env.error(window.node, "RANGE goes by one key", "order by one column, or write ROWS")
+    return frame
+
+
+def _bound(end: Any, side: Any, by_rows: bool, window: Window) -> Bound:
+    forward = str(side or "").upper() == "FOLLOWING"
+    word = str(end).upper() if isinstance(end, str) else ""
+    if word == "UNBOUNDED":
+        return LAST if forward else FIRST
+    if word == "CURRENT ROW":
+        return HERE
+    if by_rows and not (isinstance(end, exp.Literal) and str(end.this).isdigit()):
+        raise window.env.error(window.node, "ROWS takes a number", "write ROWS BETWEEN 2 PRECEDING AND …")
+    if by_rows and not int(end.this):
+        return HERE
+    return Bound(end, forward)
+
+
+def framed(window: Window, frame: Frame, body: Any) -> Expr:
+    """``body`` for each row of the frame."""
+    start, end = frame.start, frame.end
+    if frame.by_rows and (start.node is not None or end.node is not None):
+        place = window.number_before()
+        tests = [] if start.unbounded else [(">=", start.rows)]
+        tests += [] if end.unbounded else [("<=", end.rows)]
+
+        def by_place(other: Term) -> Term:
+            return _all([call(sign, other, call("+", place, const(n))) for sign, n in tests])
+
+        return window.each_placed(by_place, body)
+
+    def test(there: Env) -> Term:
+        return _all([*_after(window, start, there), *_until(window, end, there)])
+
+    return window.each(test, body)
+
+
+def _all(tests: list[Term]) -> Term:
+    found = tests[0] if tests else TRUE
+    for test in tests[1:]:
+        found = call("and", found, test)
+    return found
+
+
+def _after(window: Window, start: Bound, there: Env) -> list[Term]:
+    """That a row is not before the start."""
+    if start.unbounded:
+        return []
+    if start.is_row:
+        return [call("not", window.before(there, False))]
+    (part,) = window.order
+    return [call("not", first_of(part, scalar(part.this, there), _moved(window, start), False))]
+
+
+def _until(window: Window, end: Bound, there: Env) -> list[Term]:
+    """That a row is not after the end."""
+    if end.unbounded:
+        return []
+    if end.is_row:
+        return [window.before(there, True)]
+    (part,) = window.order
+    return [call("not", first_of(part, _moved(window, end), scalar(part.this, there), False))]
+
+
+def _moved(window: Window, bound: Bound) -> Term:
+    """The key of the row, moved by what the frame says; a descending order runs the other way."""
+    (part,) = window.order
+    env, ours = window.env, scalar(part.this, window.here)
+    sign = "+" if bound.forward != bool(part.args.get("desc")) else "-"
+    span = interval_of(bound.node, env)
+    if span is not None:
+        return moved(ours, span, sign, bound.node, env)
+    far = env.value(bound.node)
+    if not isinstance(far, One) or not isinstance(far.term, Const):
+        raise env.error(
+            window.node, "RANGE takes a number or an INTERVAL", "write RANGE BETWEEN 2 PRECEDING AND …"
+        )
+    return scalar_of(arithmetic(sign, One(ours), far, window.node, env), window.node, env)

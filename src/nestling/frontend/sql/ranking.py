@@ -1,0 +1,244 @@
+"""The functions of windows: ranks, rows at a position, and aggregates over a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from sqlglot import exp
+
+from nestling.calculus.build import call, const
+from nestling.calculus.terms import Const, Expr, Term
+from nestling.calculus.types import NUMERIC, Scalar, nullable
+from nestling.calculus.typing import element_type
+from nestling.frontend.sql.aggregates import Folds, is_aggregate, read_call, without_null
+from nestling.frontend.sql.conditions import YES
+from nestling.frontend.sql.context import Env, where
+from nestling.frontend.sql.convert import alike, is_nullable, scalar, scalar_of, scalar_type
+from nestling.frontend.sql.frames import Frame, frame_of, framed
+from nestling.frontend.sql.tables import row_of
+from nestling.frontend.sql.values import One, Value, singleton
+from nestling.frontend.sql.windows import Window
+
+
+def value_of(window: Window) -> Value:
+    """What the window function comes to for the row at hand."""
+    name = window.call.name.lower() if isinstance(window.call, exp.Anonymous) else ""
+    if name in _RANKS:
+        _check_rank(window, name)
+        return One(_RANKS[name](window))
+    if name in _PLACES:
+        return _PLACES[name](window)
+    if is_aggregate(window.call):
+        return _aggregate(window)
+    hint = f"{', '.join((*_RANKS, *_PLACES))} and aggregates are"
+    raise window.env.error(
+        window.node, f"the window function {name or window.call.key} is not supported", hint
+    )
+
+
+def _check_rank(window: Window, name: str) -> None:
+    wanted = 1 if name == "ntile" else 0
+    if not window.order or window.node.args.get("spec") is not None or len(window.call.expressions) != wanted:
+        raise window.env.error(window.node, f"{name}() needs OVER (… ORDER BY …)", "say what comes first")
+
+
+def _row_number(window: Window) -> Term:
+    window.check_unique("row_number()", "rank()")
+    return _rank(window)
+
+
+def _rank(window: Window) -> Term:
+    return call("+", window.number_before(), const(1))
+
+
+def _dense_rank(window: Window) -> Term:
+    run = window.env.run
+
+    def keys(there: Env) -> Expr:
+        parts = [(f"k{i}", there.value(part.this)) for i, part in enumerate(window.order)]
+        return singleton(row_of(parts), run.site)
+
+    before = window.each(lambda there: window.before(there, False), keys)
+    return call("+", run.fold("count_distinct", before), const(1))
+
+
+def _percent_rank(window: Window) -> Term:
+    """``(rank - 1) / (rows - 1)``; of one row 0."""
+    others = call("-", window.size(), const(1))
+    share = call("/", window.number_before(), others)
+    return call("if", call("==", others, const(0)), Const(0.0, Scalar("float")), share)
+
+
+def _cume_dist(window: Window) -> Term:
+    until = window.each(lambda there: window.before(there, True), lambda there: YES)
+    size = window.size()
+    share = call("/", window.env.run.fold("count", until), size)
+    return call("if", call("==", size, const(0)), Const(0.0, Scalar("float")), share)
+
+
+def _ntile(window: Window) -> Term:
+    """Parts of equal size, the first of them one larger where that does not come out even."""
+    window.check_unique("ntile()", "percent_rank()")
+    parts = const(_number(window, window.call.expressions[0], "ntile"))
+    size, place = window.size(), window.number_before()
+    small, larger = call("quotient", size, parts), call("remainder", size, parts)
+    big = call("+", small, const(1))
+    edge = call("*", larger, big)
+    early = call("quotient", place, big)
+    late = call("+", larger, call("quotient", call("-", place, edge), small))
+    found = call("if", call("==", small, const(0)), place, call("if", call("<", place, edge), early, late))
+    return call("+", found, const(1))
+
+
+def _number(window: Window, node: Any, name: str) -> int:
+    if not isinstance(node, exp.Literal) or not str(node.this).isdigit() or not int(node.this):
+        raise window.env.error(window.node, f"{name} takes a number", f"write {name}(…, 2)")
+    return int(node.this)
+
+
+_RANKS: dict[str, Callable[[Window], Term]] = {
+    "rank": _rank, "dense_rank": _dense_rank, "row_number": _row_number, "percent_rank": _percent_rank,
+    "cume_dist": _cume_dist, "ntile": _ntile,
+}  # fmt: skip
+
+
+def _shifted(sign: str) -> Callable[[Window], Value]:
+    """``lag(x, n, default)`` and ``lead(x, n, default)``: the value so many rows before or after."""
+
+    def build(window: Window) -> Value:
+        name, args = window.call.name.lower(), window.call.expressions
+        if not window.order or window.node.args.get("spec") is not None or not 1 <= len(args) <= 3:
+            raise window.env.error(
+                window.node, f"{name}(…) needs OVER (… ORDER BY …)", "say what comes first"
+            )
+        window.check_unique(f"{name}(…)", "max(…) OVER (…)")
+        far = _number(window, args[1], name) if len(args) > 1 else 1
+        test = _at_place(call(sign, window.number_before(), const(far)))
+
+        found = _at(window, args[0], test)
+        if len(args) < 3:
+            return One(found)
+        there = window.env.run.fold("count", window.each_placed(test, lambda _: YES))
+        default = window.here.value(args[2])
+        value, other = (
+            scalar_of(v, args[2], window.env) for v in alike([One(found), default], args[2], window.env)
+        )
+        return One(call("if", call("==", there, const(0)), other, value))
+
+    return build
+
+
+def _at_place(wanted: Term) -> Callable[[Term], Term]:
+    # An equation of two counts cannot be looked up, a range of one can.
+    return lambda place: call("and", call(">=", place, wanted), call("<=", place, wanted))
+
+
+def _at(window: Window, node: Any, test: Callable[[Term], Term]) -> Term:
+    """The value of ``node`` in the row whose place passes ``test``; null where there is none."""
+
+    def value(there: Env) -> Expr:
+        term = scalar(node, there)
+        found = singleton(without_null(One(term)), window.env.run.site)
+        return where(call("not", call("is_null", term)), found) if is_nullable(term) else found
+
+    # There is one such row at most: the sum of its values is its value, and the greatest of them.
+    run, values = window.env.run, window.each_placed(test, value)
+    element = element_type(values)
+    assert isinstance(element, Scalar)
+    if element.name not in NUMERIC:
+        return run.fold("max", values)
+    number, total = run.fold("count", values), run.fold("sum", values)
+    null = Const(None, nullable(element))
+    return call("if", call("==", number, const(0)), null, call("nullable", replace(total, type=element)))
+
+
+def _first_value(window: Window) -> Value:
+    """``first_value(x)`` of the frame."""
+    frame = _frame(window, 1)
+    return _nth(window, frame, 0)
+
+
+def _nth_value(window: Window) -> Value:
+    """``nth_value(x, n)`` of the frame."""
+    frame = _frame(window, 2)
+    return _nth(window, frame, _number(window, window.call.expressions[1], "nth_value") - 1)
+
+
+def _nth(window: Window, frame: Frame, far: int) -> Value:
+    node = window.call.expressions[0]
+    if frame.start.is_row and frame.holds_row and not far:
+        return One(scalar(node, window.here))
+    wanted = call("+", _start(window, frame), const(far)) if not frame.start.unbounded else const(far)
+    found = _at(window, node, _at_place(wanted))
+    if frame.end.unbounded:
+        return One(found)
+    return _inside(window, found, call("<=", wanted, _stop(window, frame)))
+
+
+def _last_value(window: Window) -> Value:
+    """``last_value(x)`` of the frame."""
+    frame, node = _frame(window, 1), window.call.expressions[0]
+    if frame.end.is_row and frame.holds_row:
+        return One(scalar(node, window.here))
+    size = window.size()
+    if frame.end.unbounded:
+        found = _at(window, node, _at_place(call("-", size, const(1))))
+        if frame.start.unbounded:
+            return One(found)
+        return _inside(window, found, call("<", _start(window, frame), size))
+    end, last = _stop(window, frame), call("-", size, const(1))
+    wanted = call("if", call(">", end, last), last, end)
+    found = _at(window, node, _at_place(wanted))
+    return _inside(window, found, call("<=", _start(window, frame), wanted))
+
+
+def _frame(window: Window, arguments: int) -> Frame:
+    name = window.call.name.lower()
+    if len(window.call.expressions) != arguments:
+        raise window.env.error(window.node, f"{name} takes {arguments} argument{'s' * (arguments > 1)}")
+    window.check_unique(f"{name}(…)", "min(…) or max(…)")
+    frame = frame_of(window)
+    if not frame.by_rows and (frame.start.node is not None or frame.end.node is not None):
+        raise window.env.error(window.node, f"{name} by RANGE is not supported", "write a frame of ROWS")
+    return frame
+
+
+def _start(window: Window, frame: Frame) -> Term:
+    """The place of the first row of the frame."""
+    if frame.start.unbounded:
+        return const(0)
+    start = call("+", window.number_before(), const(frame.start.rows))
+    return call("if", call("<", start, const(0)), const(0), start)
+
+
+def _stop(window: Window, frame: Frame) -> Term:
+    """The place up to which the frame reaches; it may lie behind the last row."""
+    return call("+", window.number_before(), const(frame.end.rows))
+
+
+def _inside(window: Window, found: Term, test: Term) -> Value:
+    """``found``, if it is in the frame."""
+    return One(call("if", test, found, Const(None, nullable(scalar_type(found)))))
+
+
+_PLACES: dict[str, Callable[[Window], Value]] = {
+    "lag": _shifted("-"), "lead": _shifted("+"), "first_value": _first_value, "first": _first_value,
+    "last_value": _last_value, "last": _last_value, "nth_value": _nth_value,
+}  # fmt: skip
+
+
+def _aggregate(window: Window) -> Value:
+    frame, parts = frame_of(window), []
+
+    def element(there: Env) -> Expr:
+        aggregate = read_call(window.call, there)
+        parts.append(aggregate)
+        value = [("a", aggregate.value)] if aggregate.value is not None else []
+        test: list[tuple[str, Value]] = [("f", One(aggregate.filter))] if aggregate.filter is not None else []
+        return singleton(row_of([*value, *test]), window.env.run.site)
+
+    rows = window.env.run.let("frame", framed(window, frame, element))
+    folds = Folds(rows, frame.holds_row, window.node, window.env)
+    return folds.value(parts[-1], "a", "f" if parts[-1].filter is not None else "")
