@@ -14,7 +14,7 @@ from tests.frontends.dataframe.programs import PROGRAMS, F
 from tests.frontends.sql.worlds import TABLES, World, plain
 
 pytestmark = pytest.mark.xdist_group("spark")
-SOME = ("left_using", "having", "exists", "explode_group", "two_levels")
+SOME = ("left_using", "having", "explode_group", "two_levels")
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_views_follow_their_tables_and_come_back(opened, session):
         again.view(name, frame)  # the same DataFrame is the same view
     assert again.state.views == definitions
     with pytest.raises(QueryError, match="already defined"):
-        again.view("having", frames["exists"])
+        again.view("having", frames["left_using"])
 
 
 def test_a_frame_over_a_view_and_names_in_the_session(opened, session):
