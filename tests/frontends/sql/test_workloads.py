@@ -110,7 +110,7 @@ def test_tpch_is_what_duckdb_computes(name):
 @pytest.mark.parametrize("name", tpch22.QUERIES)
 def test_tpch_agrees_at_twenty_random_points(name):
     stream = Stream(tpch22.SCHEMA, tpch22.QUERIES[name])
-    batches = tpch_events(17, 120)
+    batches = tpch_events(17, 60)
     points = {0, *Random(name).sample(range(1, len(batches)), POINTS - 1)}
     for number, batch in enumerate(batches):
         stream.apply(batch)

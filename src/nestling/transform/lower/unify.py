@@ -33,7 +33,7 @@ def unify(monomial: Monomial, fixed: frozenset[str] = frozenset()) -> Monomial |
 
 
 def _keyed_by_aggregates(monomial: Monomial, fixed: frozenset[str]) -> Monomial:
-    """``monomial`` with what a lift computes in its keys, for a variable that is equal to it and stands nowhere else."""
+    """``monomial`` with what a lift computes in its keys, for a variable that equals it and stands nowhere else."""
     computed = _lifted(monomial.factors)
     for test in monomial.factors:
         match test:
