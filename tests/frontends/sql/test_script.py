@@ -158,7 +158,8 @@ def stock():
             "CREATE TABLE t (k INT PRIMARY KEY, x INT, p DECIMAL(6, 2)); CREATE TABLE s (k INT, x INT)"
         )
         database.sql(
-            "INSERT INTO t VALUES (1, 10, 1.005), (2, 20, 2), (3, NULL, 3); INSERT INTO s VALUES (1, 11), (2, NULL), (4, 40)"
+            "INSERT INTO t VALUES (1, 10, 1.005), (2, 20, 2), (3, NULL, 3);"
+            "INSERT INTO s VALUES (1, 11), (2, NULL), (4, 40)"
         )
         yield database
 
