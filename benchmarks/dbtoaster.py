@@ -4,11 +4,12 @@ Run: ``python benchmarks/dbtoaster.py [--quick]``. Every view is made from its t
 seconds with the collector off; recomputation in DuckDB in seconds of the clock, on all cores it takes. TPC-H's rows
 are those of ``tpchgen-cli`` where it is on the path.
 
-* *trigger*: the generated function of a table, called with each row: what the paper measures. Where the answer is added
-  up on reading (MST, VWAP), it is read after each event, and that is in the figure.
+* *trigger*: the generated function of a table, called with each row: what the paper measures.
 * *db.insert*: ``db.insert`` or ``db.delete`` with one row each: a transaction of its own.
 * *batches*: ``db.apply`` with a thousand events.
 * *recomputed*: a thousand events, and the query once in DuckDB on the rows that are then there.
+
+Where the answer is added up on reading (MST, VWAP), it is read after each event, or batch, and that is in the figures.
 
 The second table has the same triggers at growing books, the third TPC-H with its tables nested.
 """
@@ -19,6 +20,7 @@ import argparse
 import gc
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -33,9 +35,11 @@ from benchmarks.parts.streams import (
     by_calls,
     by_triggers,
     in_duckdb,
+    rate,
 )
-from benchmarks.workloads import orderbook, tpch, tpch_files
+from benchmarks.workloads import orderbook, tpch, tpch_files, tpch_nested
 from benchmarks.workloads.harness import collector, show
+from nestling import Database
 
 PAPER = {
     "axf": 22_126, "bsp": 21_114, "bsv": 103_290, "mst": 19.9, "psp": 18_895, "vwap": 3_259,
@@ -69,9 +73,9 @@ def rates(quick: bool) -> list[Goal]:
         with collector(enabled=False):
             reading = adds_up_on_reading(query)
             trigger = by_triggers(query, seconds, reading)
-            calls = by_calls(query, query.database(), seconds)
+            calls = by_calls(query, query.database(), seconds, reading)
             db = query.database()
-            batches, done = by_batches(query, db, seconds)
+            batches, done = by_batches(query, db, seconds, reading)
         taken, expected = in_duckdb(query, done)
         if taken is not None:
             _compare(query, db.views["v"].rows(), expected)
@@ -130,13 +134,38 @@ def growth(quick: bool) -> list[Goal]:
     return goals
 
 
+def levels(quick: bool) -> list[Goal]:
+    """TPC-H nested: changes a second by a user's calls, as SQL and as comprehensions, by levels of nesting."""
+    seconds, count, rows = (0.2 if quick else 1.0), (300 if quick else 4_000), []
+    for family in tpch_nested.FAMILIES:
+        for kind in ("SQL", "comprehension"):
+            shown = []
+            for level in tpch_nested.LEVELS:
+                db = tpch_nested.database(family, level)
+                text = (tpch_nested.sql if kind == "SQL" else tpch_nested.python)(family, level)
+                view = db.view("v", text, language="sql" if kind == "SQL" else "python")
+                changes = list(tpch_nested.changes(family, level, count))
+                with collector(enabled=False):
+                    shown.append(f"{rate(partial(_change, db), changes, seconds):,.0f}")
+                if quick:
+                    view.verify()
+            rows.append([f"{family}, {kind}", *shown])
+    header = ["family", *(f"{level} levels" for level in tpch_nested.LEVELS)]
+    show("Nested TPC-H: changes a second, each a call of its own, by levels of nesting", header, rows)
+    return []
+
+
+def _change(db: Database, change: tpch_nested.Change) -> None:
+    change.apply(db)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="small sizes")
     quick = parser.parse_args().quick
-    show_goals([*rates(quick), *growth(quick)])
+    show_goals([*rates(quick), *growth(quick), *levels(quick)])
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from datetime import date
 from itertools import islice
 from threading import Timer
 from time import perf_counter, process_time
-from typing import Any
+from typing import Any, TypeVar
 
 from benchmarks.workloads.workload import Event
 from nestling import Database
@@ -17,6 +17,7 @@ from nestling.engine.local.engine import LocalEngine
 from nestling.program.statements import Total, Where
 from nestling.program.steps import every_step, plans
 
+T = TypeVar("T")
 WORDS = {int: "BIGINT", str: "STRING", date: "DATE"}
 BATCH = 1_000
 #: A query that DuckDB has not answered after so many seconds is stopped.
@@ -88,7 +89,7 @@ def adds_up_on_reading(query: Query) -> bool:
     return any(isinstance(step, Where | Total) for step in steps)
 
 
-def by_calls(query: Query, db: Database, seconds: float) -> float:
+def by_calls(query: Query, db: Database, seconds: float, reading: bool) -> float:
     """Events a second by ``db.insert`` and ``db.delete``, one row each."""
     load, events = relevant(query)
     for chunk in chunks(load, BATCH):
@@ -97,11 +98,13 @@ def by_calls(query: Query, db: Database, seconds: float) -> float:
     def one(event: Event) -> None:
         table, row, times = event
         (db.insert if times > 0 else db.delete)(table, [row])
+        if reading:
+            db.read("v")
 
     return rate(one, events, seconds)
 
 
-def by_batches(query: Query, db: Database, seconds: float) -> tuple[float, list[Event]]:
+def by_batches(query: Query, db: Database, seconds: float, reading: bool) -> tuple[float, list[Event]]:
     """Events a second by ``db.apply``, a thousand at once; and the events that were applied."""
     load, events = relevant(query)
     for chunk in chunks(load, BATCH):
@@ -112,6 +115,8 @@ def by_batches(query: Query, db: Database, seconds: float) -> tuple[float, list[
     count = 0
     for chunk, batch in batches:
         db.apply(batch)
+        if reading:
+            db.read("v")
         count += len(chunk)
         done += chunk
         if process_time() - start > seconds:
@@ -132,7 +137,7 @@ def chunks(events: Sequence[Event], size: int) -> Iterator[Sequence[Event]]:
         yield events[start : start + size]
 
 
-def rate(one: Callable[[Event], None], events: Sequence[Event], seconds: float) -> float:
+def rate(one: Callable[[T], None], events: Sequence[T], seconds: float) -> float:
     """How often ``one`` is done in a CPU second; stops after some ``seconds``."""
     stream, done = iter(events), 0
     start = process_time()

@@ -7,6 +7,7 @@ Emptiness propagation is not an optimisation: without it a delta keeps the degre
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from nestling.calculus.terms import (
     BagVar,
@@ -38,6 +39,7 @@ from nestling.calculus.terms import (
 from nestling.calculus.traverse import Names, binders, free_vars, substitute, walk
 from nestling.calculus.types import BOOL, INT, STR, UNIT, Bag, Record, Scalar, Type
 from nestling.calculus.typing import element_type, fold_type, term_type
+from nestling.errors import Span
 
 TRUE, FALSE = Const(True, BOOL), Const(False, BOOL)
 
@@ -129,11 +131,11 @@ def first(limit: int, source: Expr, greatest: bool = False) -> Expr:
     return First(limit, source, greatest)
 
 
-def fold(name: str, aggregate: str, source: Expr, body: Expr) -> Expr:
+def fold(name: str, aggregate: str, source: Expr, body: Expr, at: Span | None = None) -> Expr:
     """``fold name := aggregate(source) in body``; ``∅`` absorbs."""
     if isinstance(body, Empty):
         return body
-    return Fold(Var(name, fold_type(aggregate, source)), aggregate, source, body)
+    return Fold(Var(name, fold_type(aggregate, source), at), aggregate, source, body)
 
 
 def lookup(dictionary: Dictionary, label: Term) -> Expr:
@@ -188,11 +190,11 @@ def ungroup(group: Group, names: Names) -> Expr:
 
     Law: ``evaluate(group) = evaluate(ungroup(group))``.
     """
-    copy = Var(names.fresh(group.var.name), group.var.type)
+    copy = replace(group.var, name=names.fresh(group.var.name))
     key_var, body = group.key_var, group.body
     if any(key_var.name == var.name for node in walk(group.source) for var in binders(node)):
         # The source is repeated below the key, which it must not bind again.
-        key_var = Var(names.fresh(key_var.name), key_var.type)
+        key_var = replace(key_var, name=names.fresh(key_var.name))
         body = substitute(body, {group.key_var.name: key_var})
     keys = countwise("exists", for_(group.var, group.source, Sing(group.key)))
     same = equal_terms(substitute(group.key, {group.var.name: copy}), key_var)

@@ -16,10 +16,11 @@ constructors (capital letters) build what they are told; ``build`` has the ones 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from nestling.calculus.types import Bag, Path, Scalar, Type
+from nestling.errors import Span
 
 Term: TypeAlias = "Var | Field | Tuple | Const | Call | InL"
 Expr: TypeAlias = (
@@ -32,10 +33,14 @@ Node: TypeAlias = "Term | Expr | Dictionary"
 
 @dataclass(frozen=True, slots=True)
 class Var:
-    """``x`` — the element a ``for``, a ``fold`` or a ``group`` binds."""
+    """``x`` — the element a ``for``, a ``fold`` or a ``group`` binds.
+
+    ``at`` is where in the text it was read what the binder stands for; no part of the term.
+    """
 
     name: str
     type: Type
+    at: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,7 @@ def check_efficient(view: ViewDef) -> None:
         obstacle = classification.obstacles[0]
         raise QueryError(
             f"{view.name} is not efficiently incrementalizable: {obstacle.text}",
+            at=obstacle.at,
             hint=f"{obstacle.class_.code}: {obstacle.class_.reason}, {obstacle.class_.cost}",
         )
 

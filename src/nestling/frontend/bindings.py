@@ -16,6 +16,7 @@ from nestling.calculus.terms import BagVar, Expr, Relation, Var
 from nestling.calculus.traverse import Names
 from nestling.calculus.types import Bag, Type
 from nestling.calculus.typing import element_type, fold_type
+from nestling.errors import Span
 
 _NAMES = {"count": "n", "sum": "total", "min": "least", "max": "most"}
 
@@ -31,7 +32,7 @@ class Binding:
     def around(self, body: Expr) -> Expr:
         if isinstance(self.var, BagVar):
             return let(self.var, self.source, body)
-        return fold(self.var.name, self.aggregate, self.source, body)
+        return fold(self.var.name, self.aggregate, self.source, body, self.var.at)
 
 
 class Bindings:
@@ -57,9 +58,15 @@ class Bindings:
 
     def folded(self, aggregate: str, source: Expr) -> Var:
         """A new variable for ``aggregate(source)``."""
-        var = Var(self.names.fresh(_NAMES.get(aggregate, aggregate)), fold_type(aggregate, source))
+        var = Var(
+            self.names.fresh(_NAMES.get(aggregate, aggregate)), fold_type(aggregate, source), self.place()
+        )
         self.pending.append(Binding(var, source, aggregate))
         return var
+
+    def place(self) -> Span | None:
+        """Where in the text the expression at hand stands, if a front end says so."""
+        return None
 
     def let(self, name: str, source: Expr) -> Expr:
         """A variable for the bag ``source``, unless it is as short as one."""

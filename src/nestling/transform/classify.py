@@ -33,6 +33,7 @@ from nestling.calculus.terms import (
 from nestling.calculus.traverse import free_vars, is_input_dependent, is_term, scopes, walk
 from nestling.calculus.types import Bag, bag_levels, is_base
 from nestling.calculus.typing import element_type, term_type
+from nestling.errors import Span
 
 
 class Class(Enum):
@@ -80,6 +81,7 @@ class Construct:
 
     class_: Class
     text: str
+    at: Span | None = None
 
     def show(self) -> str:
         return f"{self.class_.code:8} {self.text}\n         {self.class_.cost}: {self.class_.reason}"
@@ -120,10 +122,15 @@ Outer = Mapping[str, Var]
 def _constructs(expr: Expr, outer: Outer) -> Iterator[Construct]:
     if _reads(expr, outer):
         for class_ in _classes(expr, outer):
-            yield Construct(class_, brief(expr, 60))
+            yield Construct(class_, brief(expr, 60), _place(expr))
     for child, names in scopes(expr):
         if not is_term(child):
             yield from _constructs(child, {**outer, **_looped(expr, names, outer)})
+
+
+def _place(expr: Expr) -> Span | None:
+    """Where the construct stands in the text that the query was read from, if that is known."""
+    return expr.var.at if isinstance(expr, For | Fold) else None
 
 
 def _looped(expr: Expr, names: frozenset[str], outer: Outer) -> Outer:

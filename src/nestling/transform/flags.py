@@ -10,7 +10,7 @@ opaque: one value in its row.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, assert_never
 
 from nestling.calculus.terms import (
@@ -117,7 +117,7 @@ class _Flags:
             case For(var, source, body):
                 outer, first = self.of(source, env)
                 inner, second = self.of(body, {**env, var.name: outer})
-                return inner, lambda: For(Var(var.name, marked(var.type, outer)), first(), second())
+                return inner, lambda: For(replace(var, type=marked(var.type, outer)), first(), second())
             case Fold(var, aggregate, source, body):
                 _, first = self.of(source, env)
                 inner, second = self.of(body, {**env, var.name: Levels()})

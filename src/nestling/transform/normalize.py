@@ -9,6 +9,7 @@ free for-variables, so all its labels would be one.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from typing import Any
@@ -81,7 +82,7 @@ class _Normalize:
             case Fold(var, aggregate, source, body):
                 new = self.renamed(var)
                 inner = self.of(body, {**env, var.name: lambda: new})
-                return fold(new.name, aggregate, self.of(source, env), inner)
+                return fold(new.name, aggregate, self.of(source, env), inner, new.at)
             case Group():
                 return self.of(ungroup(node, Names.of(node)), env)
             case DictLit(site, params, body):
@@ -92,7 +93,7 @@ class _Normalize:
                 return rebuilt(map_children(node, lambda child: self.of(child, env)))
 
     def renamed(self, var: Var) -> Var:
-        return var if var.name == "_" else Var(self.names.fresh(var.name), var.type)
+        return var if var.name == "_" else replace(var, name=self.names.fresh(var.name))
 
 
 def _identity(value: Any) -> Any:
@@ -117,7 +118,7 @@ def rebuilt(node: Any) -> Any:  # noqa: C901 - one arm per node
         case For(var, source, body):
             return for_(var, source, body)
         case Fold(var, aggregate, source, body):
-            return fold(var.name, aggregate, source, body)
+            return fold(var.name, aggregate, source, body, var.at)
         case Lookup(dictionary, label):
             return lookup(dictionary, label)
         case DictUnion(parts):

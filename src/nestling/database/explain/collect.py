@@ -15,6 +15,7 @@ from nestling.database.explain.readings import paths, readings
 from nestling.database.explain.report import Construct, Part, Report
 from nestling.database.explain.storage import otherwise, storage
 from nestling.transform.classify import THEOREM
+from nestling.transform.classify import Construct as Classified
 from nestling.transform.cost import show_cost, tcost
 from nestling.transform.degree import TOP, degree
 from nestling.transform.derive import Derivation, derive
@@ -64,9 +65,17 @@ def collect(state: State, name: str, code: bool = False) -> Report:
 def _constructs(derivation: Derivation) -> list[Construct]:
     classification = derivation.classification
     return [
-        Construct(c.class_.code, c.text, c.class_.cost, c.class_.reason, c in classification.obstacles)
+        Construct(c.class_.code, _text(c), c.class_.cost, c.class_.reason, c in classification.obstacles)
         for c in classification.constructs
     ]
+
+
+def _text(construct: Classified) -> str:
+    """The construct, and what of the text it was read from."""
+    at = construct.at
+    if at is None:
+        return construct.text
+    return f"{construct.text}  (line {at.line}: {at.text[at.column : at.column + at.length]})"
 
 
 def _part(part: Derived) -> Part:

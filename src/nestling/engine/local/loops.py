@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from nestling.calculus.terms import Term, Tuple, Var
+from nestling.calculus.terms import Call, Term, Tuple, Var
+from nestling.calculus.types import Scalar
+from nestling.calculus.typing import term_type
 from nestling.engine.local.ranges import Between, Flip, Passed, Shift, Span
 from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store
@@ -200,13 +202,29 @@ class Loops:
         names = [self.scope.name(count) for count in step.counts]
         store, inner, measure = self.stores[step.source], self.stores[step.measure.source], step.measure
         self.out.line(f"ordered = {store.python}.get({self.key(step.args)})")
-        holds = f"lambda {self.scope.name(measure.var)}: {truth(step.test, self.scope)}"
+        # The test is asked of many sums: what does not depend on them is computed before.
+        test = self.computed(step.test, measure.var)
+        holds = f"lambda {self.scope.name(measure.var)}: {truth(test, self.scope)}"
         beyond = f"{inner.python}.get({self.key(measure.args)})"
         asked = f"{measure.bounds[0].operator!r}, {measure.measures[-1]}, {holds}"
         self.out.line(f"{', '.join(names)}{',' if len(names) == 1 else ''} = (")
         self.out.line(f"    NOTHING[:{store.width}] if ordered is None")
         self.out.line(f"    else summed_where(ordered, {beyond}, {asked})")
         self.out.line(")")
+
+    def computed(self, test: Term, var: Var) -> Term:
+        """``test`` with a name for each side of it that does not depend on ``var``."""
+        if not isinstance(test, Call):
+            return test
+        args: list[Term] = []
+        for i, arg in enumerate(test.args):
+            type_ = term_type(arg)
+            if isinstance(arg, Call) and isinstance(type_, Scalar) and var.name not in term_vars(arg):
+                name = Var(f"{var.name}·side{i}", type_)
+                self.out.line(f"{self.scope.name(name)} = {self.text(arg)}")
+                arg = name
+            args.append(arg)
+        return Call(test.function, tuple(args))
 
     def total(self, step: Total) -> None:
         """A loop nest of its own, summed into variables."""

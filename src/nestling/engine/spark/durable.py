@@ -135,6 +135,7 @@ class Durable:
     def merged(self, name: str, moment: Moment) -> Relation:
         """One base for all there is, sorted by key."""
         part = self.write(name, summed(moment.raw(name), self.layouts[name]))
+        self.session.catalog.dropTempView(part.view)  # a moment names all files of a source at once
         return Relation(part.paths, (), part.rows, 0)
 
 

@@ -14,10 +14,10 @@ from nestling.engine.spark.durable import Durable
 from nestling.engine.spark.frames import frame, table_frame
 from nestling.engine.spark.plans import plan_layout, plan_sql
 from nestling.engine.spark.refuse import check_program
-from nestling.engine.spark.relations import difference, joins_text, nothing, summed
+from nestling.engine.spark.relations import difference, joins_text, nothing, pruned, summed
 from nestling.engine.spark.session import TooManyError, own_session, python_errors
 from nestling.engine.spark.stage import Sink, arrow
-from nestling.engine.spark.state import Moment, Part, Stored, register, register_frame
+from nestling.engine.spark.state import Moment, Part, Stored, near, register, register_frame
 from nestling.engine.spark.statements import Given
 from nestling.engine.spark.types import arrow_table, values
 from nestling.program.meaning import meaning
@@ -89,11 +89,14 @@ class SparkEngine:
         scratch = self._empty()
         kept = set(needed(self.program, sorted(maps)))
         sink = self.durable.write if self.durable is not None else None
+        parts = []
         for name in inner_first(self.program):
             if moment.stored[name].rows:
                 rows = self.session.sql(summed(moment.raw(name), self.layouts[name]))
-                part = register_frame(rows, moment.stored[name].rows)
-                run_batch(scratch, [(restricted(self.program.triggers[name], kept), part)], sink)
+                parts.append(register_frame(rows, moment.stored[name].rows))
+                run_batch(scratch, [(restricted(self.program.triggers[name], kept), parts[-1])], sink)
+        for part in parts:
+            self.session.catalog.dropTempView(part.view)
         return scratch
 
     def discard(self) -> None:
@@ -340,9 +343,13 @@ class SparkEngine:
         """The entries of a source that have one of ``keys`` at ``positions``, measures last."""
         layout = self.layouts[name]
         columns = [(f"g{i}", layout.keys[p]) for i, p in enumerate(positions)]
-        part = register(self.session, arrow_table(columns, keys))
+        table = arrow_table(columns, keys)
+        part, stored = register(self.session, table), self.now.raw(name)
+        if 0 in positions:
+            at = list(positions).index(0)
+            stored = pruned(stored, "k0", near(table, Layout(tuple(type_ for _, type_ in columns)), at))
         on = " AND ".join(joins_text(f"a.k{p}", f"d.g{i}", layout.keys[p]) for i, p in enumerate(positions))
-        rows = f"SELECT /*+ BROADCAST(d) */ a.* FROM ({self.now.raw(name)}) a LEFT SEMI JOIN {part.view} d ON {on}"
+        rows = f"SELECT /*+ BROADCAST(d) */ a.* FROM ({stored}) a LEFT SEMI JOIN {part.view} d ON {on}"
         found = values([type_ for _, type_ in layout.columns], self.arrow(summed(rows, layout)))
         self.session.catalog.dropTempView(part.view)
         return found

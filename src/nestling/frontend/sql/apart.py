@@ -7,6 +7,7 @@ are those of the order less those from this one. Both are looked up; rows that d
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from nestling.calculus.build import call, const, where
@@ -55,7 +56,7 @@ def _folded(aggregate: str, var: Var, parts: Parts, body: Expr, names: Names) ->
     """``body`` with ``var`` as the sum of the aggregates of ``parts``, if they are several and few."""
     if not 1 < len(parts) <= MOST:
         return None
-    variables = [Var(names.fresh(var.name), var.type) for _ in parts]
+    variables = [replace(var, name=names.fresh(var.name)) for _ in parts]
     total: Term = variables[0]
     for (sign, _), other in list(zip(parts, variables, strict=True))[1:]:
         total = call("+" if sign > 0 else "-", total, other)

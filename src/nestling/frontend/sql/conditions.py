@@ -71,9 +71,9 @@ def _guarded_by_cases(shared: list[Any], cases: list[list[Any]], env: Env, rest:
 def _guarded_by_negation(node: Any, inner: Any, env: Env, rest: Rest) -> Expr:
     match inner:
         case exp.Exists():
-            return absent(_exists(inner, env), env, rest)
+            return absent(_exists(inner, env), env, rest, inner)
         case exp.In() if inner.args.get("query") is not None:
-            return env.run.enclosed(lambda: where(_Matches(inner, env).never(), _inner(env, rest)))
+            return env.run.enclosed(lambda: where(_never(inner, env), _inner(env, rest)))
         case exp.Not():
             return guarded(_bare(inner.this), env, rest)
     return env.run.enclosed(lambda: where(condition(node, env), _inner(env, rest)))
@@ -92,11 +92,15 @@ def present(expr: Expr, env: Env, rest: Rest) -> Expr:
     return for_(Var("_", UNIT), countwise("exists", unit(expr, env)), _inner(env, rest))
 
 
-def absent(expr: Expr, env: Env, rest: Rest) -> Expr:
-    """What ``rest`` yields, where ``expr`` has no element."""
-    return env.run.enclosed(
-        lambda: where(call("==", env.run.fold("count", unit(expr, env)), const(0)), _inner(env, rest))
-    )
+def absent(expr: Expr, env: Env, rest: Rest, node: Any) -> Expr:
+    """What ``rest`` yields, where ``expr``, read at ``node``, has no element."""
+
+    def guard() -> Expr:
+        with env.run.reading(node):
+            number = env.run.fold("count", unit(expr, env))
+        return where(call("==", number, const(0)), _inner(env, rest))
+
+    return env.run.enclosed(guard)
 
 
 def unit(expr: Expr, env: Env) -> Expr:
@@ -107,6 +111,11 @@ def unit(expr: Expr, env: Env) -> Expr:
 def of_exists(node: Any, env: Env) -> Value:
     """``EXISTS (query)``, which is never null."""
     return One(call("!=", env.run.fold("count", unit(_exists(node, env), env)), const(0)))
+
+
+def _never(node: Any, env: Env) -> Term:
+    with env.run.reading(node):
+        return _Matches(node, env).never()
 
 
 def _exists(node: Any, env: Env) -> Expr:
@@ -129,7 +138,7 @@ def of_not(node: Any, env: Env) -> Value:
     inner = _bare(node.this)
     match inner:
         case exp.In() if inner.args.get("query") is not None:
-            return One(_Matches(inner, env).never())
+            return One(_never(inner, env))
         case exp.And() | exp.Or() if any(part.args.get("query") for part in inner.find_all(exp.In)):
             sides = [condition(exp.Not(this=side), env) for side in (inner.this, inner.expression)]
             return One(call("or" if isinstance(inner, exp.And) else "and", *sides))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -12,7 +13,7 @@ from nestling.calculus.build import where as build_where
 from nestling.calculus.terms import Const, Empty, Expr, Term, Var
 from nestling.calculus.types import Type
 from nestling.calculus.typing import element_type, fold_type
-from nestling.errors import QueryError
+from nestling.errors import QueryError, Span
 from nestling.frontend.bindings import Bindings
 from nestling.frontend.sql.text import Text
 from nestling.frontend.sql.values import Value
@@ -31,6 +32,19 @@ class Run(Bindings):
     ) -> None:
         super().__init__(catalog)
         self.text, self.expression, self.query = text, expression, query
+        self.nodes: list[Any] = []  # what is being read, innermost last
+
+    def place(self) -> Span | None:
+        return self.text.span(self.nodes[-1]) if self.nodes else None
+
+    @contextmanager
+    def reading(self, node: Any) -> Iterator[None]:
+        """While ``node`` is read, what is bound stands there."""
+        self.nodes.append(node)
+        try:
+            yield
+        finally:
+            self.nodes.pop()
 
     def fold(self, aggregate: str, source: Expr) -> Var | Const:
         """A variable for ``aggregate(source)``, the same for the same; of nothing, its value."""
@@ -44,7 +58,7 @@ class Run(Bindings):
     def var(self, name: str, source: Expr) -> Var:
         """A loop variable over ``source``, called like ``name`` if that is a plain word."""
         plain = name if name.isidentifier() and name.strip("_") else "x"
-        return Var(self.names.fresh(plain), element_type(source))
+        return Var(self.names.fresh(plain), element_type(source), self.place())
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +111,8 @@ class Env:
     def value(self, node: Any) -> Value:
         """What ``node`` stands for; an error without a place gets this one."""
         try:
-            return self.run.expression(node, self)
+            with self.run.reading(node):
+                return self.run.expression(node, self)
         except QueryError as error:
             error.located(self.run.text.span(node))
             raise

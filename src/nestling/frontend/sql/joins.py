@@ -109,7 +109,8 @@ def _inner_steps(steps: Sequence[Step], scope: Scope, env: Env, rest: Rest) -> E
 
 def _inner_step(step: Step, others: Sequence[Step], scope: Scope, env: Env, rest: Rest) -> Expr:
     alias, rows = source(step.node, scope, env)
-    var = env.run.var(alias, rows.expr)
+    with env.run.reading(step.on or step.node):
+        var = env.run.var(alias, rows.expr)
     own = columns(alias, rows, var)
     _check_alias(alias, scope, step, env)
     joined, tests = _merged(step, scope, own, env)
@@ -121,9 +122,12 @@ def _inner_step(step: Step, others: Sequence[Step], scope: Scope, env: Env, rest
         return where(conjunction(tests), env.run.enclosed(body)) if tests else env.run.enclosed(body)
 
     if step.kind in ("semi", "anti"):
-        test = present if step.kind == "semi" else absent
         matches = for_(var, rows.expr, matched(lambda _: YES))
-        return test(matches, env, lambda _: _inner_steps(others, scope, env, rest))
+
+        def after(_: Env) -> Expr:
+            return _inner_steps(others, scope, env, rest)
+
+        return present(matches, env, after) if step.kind == "semi" else absent(matches, env, after, step.node)
     return for_(var, rows.expr, matched(lambda _: _inner_steps(others, joined, env, rest)))
 
 
@@ -255,11 +259,15 @@ def _padded(
     parts = [for_(one, left, for_(two, rows.expr, body))]
     if step.kind in ("left", "full"):
         one, two, body = pair(lambda ours, theirs: matching(YES, ours, theirs))
-        lonely = absent(for_(two, rows.expr, body), env, lambda _: whole(held(left_scope, one), None))
+        lonely = absent(
+            for_(two, rows.expr, body), env, lambda _: whole(held(left_scope, one), None), step.node
+        )
         parts.append(for_(one, left, lonely))
     if step.kind in ("right", "full"):
         one, two, body = pair(lambda ours, theirs: matching(YES, ours, theirs))
-        lonely = absent(for_(one, left, body), env, lambda _: whole(None, columns(alias, rows, two)))
+        lonely = absent(
+            for_(one, left, body), env, lambda _: whole(None, columns(alias, rows, two)), step.node
+        )
         parts.append(for_(two, rows.expr, lonely))
     expr = union(element_type(parts[0]), *parts)
 

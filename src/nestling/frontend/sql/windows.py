@@ -104,7 +104,10 @@ def with_windows(
     def body() -> Expr:
         here = rows.place(row)
         seen = [Window(node, bag, rows, row, env, there) for node, there in zip(found, placed, strict=True)]
-        values = {id(window.node): compute(window) for window in seen}
+        values: dict[int, Value] = {}
+        for window in seen:
+            with env.run.reading(window.node):
+                values[id(window.node)] = compute(window)
         return env.run.enclosed(lambda: rest(replace(here, settled={**here.settled, **values})))
 
     return for_(row, bag, env.run.enclosed(body))
