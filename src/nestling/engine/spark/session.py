@@ -17,6 +17,7 @@ SETTINGS = {
     "spark.sql.parquet.pushdown.inFilterThreshold": "20000",
     # A set is an object that code refers to; values in the code itself would have it compiled anew for every batch.
     "spark.sql.optimizer.inSetConversionThreshold": "0",
+    "spark.sql.optimizer.inSetSwitchThreshold": "0",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
 }
