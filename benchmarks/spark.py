@@ -1,9 +1,11 @@
 """Views on Spark beside computing them anew: what a change costs, and how that grows with the data.
 
-Run: ``python benchmarks/spark.py [--rows 1000000,10000000] [--changes 100,1000,10000] [--repeat 3] [--only related]``.
-Both sides take turns in one session, local[2], over Parquet files. "anew" is plain Spark SQL over the same tables that
-writes the view's rows to Parquet; "change" is a batch applied to a database, durable when it returns. Figures of jobs,
-rows and bytes are those of the change. Absolute times depend on the machine, ratios less so.
+Run: ``python benchmarks/spark.py [--rows 1000000,10000000] [--changes 100,1000,10000] [--repeat 5] [--only related]``.
+Both sides run in one session, local[2], over the same Parquet files, and both are warmed up alike on few rows. "anew"
+is plain Spark SQL that writes what the view keeps to Parquet; "change" is a batch applied by the engine, durable when
+it returns; "tidy" is what moving changes into files and summing files took besides, all runs together. Jobs, rows and
+bytes are those of the last change of its size; written is what Spark and the log wrote. Absolute times depend on the
+machine, ratios less so; CPU is that of the JVM. The last table sets every goal beside what was measured.
 """
 
 from __future__ import annotations
@@ -12,10 +14,9 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from random import Random
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -23,165 +24,38 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import nestling as nl
+from benchmarks.parts.goals import Goal, show_goals
+from benchmarks.parts.on_spark import FIVE, SALES, WORKLOADS, Changes, Workload, World
+from benchmarks.workloads.harness import show
 from nestling.database.database import Database
-from nestling.values.label import Label
-
-Batch = dict[str, list[tuple[tuple[Any, ...], int]]]
 
 SETTINGS = {
     "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2", "spark.sql.adaptive.enabled": "false", "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1", "spark.sql.session.timeZone": "UTC", "spark.driver.memory": "6g",
-    "spark.log.level": "ERROR", "spark.sql.catalogImplementation": "in-memory",
+    "spark.log.level": "ERROR", "spark.sql.catalogImplementation": "in-memory", "spark.ui.retainedJobs": "100",
 }  # fmt: skip
 
-
-@dataclass(frozen=True)
-class Workload:
-    """Tables, a view, its data as SQL over ``id``, the view as plain SQL, and random changes."""
-
-    tables: dict[str, tuple[Any, str | None]]
-    view: str
-    data: Callable[[int], dict[str, str]]
-    anew: str
-    change: Callable[[int, int, Random], Batch]
-
-
-def sales(n: int) -> dict[str, str]:
-    return {
-        "customers": f"SELECT id AS k0, concat('r', id % 50) AS k1, 1L AS m0 FROM range({n // 10})",
-        "sales": f"SELECT id AS k0, (id * 7919) % {n // 10} AS k1, id % 1000 AS k2, id % 7 AS k3, 1L AS m0"
-        f" FROM range({n})",
-    }
-
-
-def sold(n: int, size: int, random: Random) -> Batch:
-    """New sales, and some of those that were there going."""
-    gone = random.sample(range(n), size // 2)
-    rows = [((i, (i * 7919) % (n // 10), i % 1000, i % 7), -1) for i in gone]
-    rows += [
-        ((n + random.randrange(10**12), random.randrange(n // 10), 5, 6), 1) for _ in range(size - size // 2)
-    ]
-    return {"sales": rows}
-
-
-SALES = {
-    "customers": ({"cid": int, "region": str}, "cid"),
-    "sales": ({"id": int, "cust": int, "prod": int, "qty": int}, "id"),
-}
-
-
-def movies(n: int) -> dict[str, str]:
-    return {
-        "M": f"SELECT concat('m', id) AS k0, concat('g', (id * 31) % {n // 50}) AS k1,"
-        f" concat('d', id % {n // 10}) AS k2, 1L AS m0 FROM range({n})"
-    }
-
-
-def filmed(n: int, size: int, random: Random) -> Batch:
-    gone = random.sample(range(n), size // 2)
-    rows = [((f"m{i}", f"g{(i * 31) % (n // 50)}", f"d{i % (n // 10)}"), -1) for i in gone]
-    for _ in range(size - size // 2):
-        rows.append(
-            (
-                (
-                    f"new{random.randrange(10**12)}",
-                    f"g{random.randrange(n // 50)}",
-                    f"d{random.randrange(n // 10)}",
-                ),
-                1,
-            )
-        )
-    return {"M": rows}
-
-
-def label(id_: str) -> str:
-    return f"concat('s12:orders.items(i', {id_}, ';)')"
-
-
-def orders(n: int) -> dict[str, str]:
-    return {
-        "parts": f"SELECT id AS k0, concat('p', id) AS k1, 1L AS m0 FROM range({max(n // 100, 10)})",
-        "orders": f"SELECT id AS k0, (id * 7919) % {n // 10} AS k1, {label('id')} AS k2, 1L AS m0 FROM range({n // 4})",
-        "orders.items": f"SELECT {label('id div 4')} AS k0, id % {max(n // 100, 10)} AS k1, id % 9 AS k2, 1L AS m0"
-        f" FROM range({n})",
-    }
-
-
-def delivered(n: int, size: int, random: Random) -> Batch:
-    """Elements that come to inner bags, and some that go."""
-    parts = max(n // 100, 10)
-    gone = random.sample(range(n), size // 2)
-    rows = [((Label("orders.items", (i // 4,)), i % parts, i % 9), -1) for i in gone]
-    rows += [
-        ((Label("orders.items", (random.randrange(n // 4),)), random.randrange(parts), 10), 1)
-        for _ in range(size - len(gone))
-    ]
-    return {"orders.items": rows}
-
-
-ORDERS = {
-    "parts": ({"pid": int, "name": str}, "pid"),
-    "orders": ({"id": int, "cust": int, "items": [{"pid": int, "qty": int}]}, "id"),
-}
-
-WORKLOADS = {
-    "filter–join–group": Workload(
-        SALES,
-        "[(r, sum(s.qty for s in sales for c in customers if c.cid == s.cust and c.region == r and s.qty > 2))"
-        " for r in {c.region for c in customers}]",
-        sales,
-        "SELECT c.k1, sum(s.k3) FROM sales s JOIN customers c ON c.k0 = s.k1 WHERE s.k3 > 2 GROUP BY c.k1",
-        sold,
-    ),
-    "related": Workload(
-        {"M": ({"name": str, "gen": str, "dir": str}, "name")},
-        "[(m.name, [n.name for n in M if m.name != n.name and (m.gen == n.gen or m.dir == n.dir)]) for m in M]",
-        movies,
-        "SELECT k0, collect_list(b) FROM (SELECT m.k0, n.k0 AS b FROM M m JOIN M n ON m.k1 = n.k1 AND m.k0 <> n.k0"
-        " UNION ALL SELECT m.k0, n.k0 FROM M m JOIN M n ON m.k2 = n.k2 AND m.k1 <> n.k1) GROUP BY k0",
-        filmed,
-    ),
-    "two levels, deep": Workload(
-        ORDERS,
-        "[(c, [(o.id, [(p.name, i.qty) for i in o.items for p in parts if p.pid == i.pid])"
-        " for o in orders if o.cust == c]) for c in {o.cust for o in orders}]",
-        orders,
-        "SELECT o.k1, collect_list(struct(o.k0, b.items)) FROM orders o JOIN (SELECT i.k0,"
-        " collect_list(struct(p.k1, i.k2)) AS items FROM `orders.items` i JOIN parts p ON p.k0 = i.k1 GROUP BY i.k0) b"
-        " ON b.k0 = o.k2 GROUP BY o.k1",
-        delivered,
-    ),
-    "distinct, outer": Workload(
-        SALES,
-        "[(c.cid, c.region) for c in customers if not any(s.cust == c.cid and s.qty > 5 for s in sales)]",
-        sales,
-        "SELECT c.k0, c.k1 FROM customers c LEFT ANTI JOIN (SELECT DISTINCT k1 FROM sales WHERE k3 > 5) s"
-        " ON s.k1 = c.k0",
-        sold,
-    ),
-}  # fmt: skip
+#: Both sides are warmed up over this many rows: Java compiles what runs often.
+FEW = 20_000
+COUNTED = ("jobs", "rows read", "KB read", "rows shuffled", "KB shuffled", "rows written", "KB written")
 
 
 class Counters:
     """What Spark did since the last look: jobs, rows and bytes."""
 
     def __init__(self, spark: Any) -> None:
-        self.context = spark.sparkContext
-        self.store = self.context._jsc.sc().statusStore()
-        self.last = self._latest()
-
-    def _latest(self) -> int:
-        jobs = self.store.jobsList(None)
-        return max((jobs.apply(i).jobId() for i in range(jobs.size())), default=-1)
+        self.bus = spark.sparkContext._jsc.sc().listenerBus()
+        self.store = spark.sparkContext._jsc.sc().statusStore()
+        self.last = -1
+        self.since()
 
     def since(self) -> dict[str, int]:
+        self.bus.waitUntilEmpty()
         jobs = self.store.jobsList(None)
-        found = dict.fromkeys(("jobs", "rows read", "KB read", "rows shuffled", "KB shuffled"), 0)
-        for i in range(jobs.size()):
-            job = jobs.apply(i)
-            if job.jobId() <= self.last:
-                continue
+        found = dict.fromkeys(COUNTED, 0)
+        new = [job for job in (jobs.apply(i) for i in range(jobs.size())) if job.jobId() > self.last]
+        for job in new:
             found["jobs"] += 1
             stages = job.stageIds()
             for j in range(stages.size()):
@@ -190,24 +64,60 @@ class Counters:
                 found["KB read"] += stage.inputBytes() // 1024
                 found["rows shuffled"] += stage.shuffleWriteRecords()
                 found["KB shuffled"] += stage.shuffleWriteBytes() // 1024
-        self.last = self._latest()
+                found["rows written"] += stage.outputRecords()
+                found["KB written"] += stage.outputBytes() // 1024
+        self.last = max([self.last, *(job.jobId() for job in new)])
         return found
 
 
-def loaded(spark: Any, workload: Workload, rows: int, path: Path) -> Database:
-    """A database with all its data, loaded in bulk before the view is defined."""
-    db = nl.Database(spark=spark, path=path)
-    for name, (schema, key) in workload.tables.items():
-        db.table(name, schema, key=key)
-    engine = db.state.running  # type: ignore[attr-defined]
-    frames = {name: engine.session.sql(text) for name, text in workload.data(rows).items()}
-    engine.load(frames)
-    db.view("v", workload.view, language="python")
-    return db
+@dataclass
+class Loaded:
+    """A database with its data, loaded in bulk before views are defined."""
+
+    spark: Any
+    world: World
+    rows: int
+    path: Path
+    db: Database = field(init=False)
+    changes: Changes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.db = nl.Database(spark=self.spark, path=self.path / "lake")
+        for name, (schema, key) in self.world.tables.items():
+            self.db.table(name, schema, key=key)
+        frames = {name: self.engine.session.sql(text) for name, text in self.world.data(self.rows).items()}
+        self.engine.load(frames)
+        self.changes = Changes(self.world, self.rows)
+
+    @property
+    def engine(self) -> Any:
+        return self.db.state.running  # type: ignore[attr-defined]
+
+    def change(self, size: int) -> Callable[[], None]:
+        """A batch to be applied."""
+        batch = {self.world.changing: self.changes.batch(size)}
+        return lambda: self.engine.apply_batch(batch)
+
+    def anew(self, workload: Workload) -> None:
+        """The view by plain Spark, over the same files."""
+        for name in self.world.data(1000):
+            text = self.engine.now.raw(name)
+            self.engine.session.sql(text).createOrReplaceTempView(name.rpartition(".")[2])
+        for i, text in enumerate(workload.anew):
+            frame = self.engine.session.sql(text)
+            frame.toDF(*(f"c{n}" for n in range(len(frame.columns)))).write.mode("overwrite").parquet(
+                str(self.path / f"anew{i}")
+            )
+
+    def logged(self) -> dict[str, int]:
+        """Rows and bytes that the last batch added to the log."""
+        log = max((self.path / "lake" / "log").iterdir(), default=None)
+        rows = sum(table.num_rows for tables in self.engine.now.added.values() for table in tables)
+        return {"rows written": rows, "KB written": 0 if log is None else log.stat().st_size // 1024}
 
 
 def cpu(spark: Any) -> float:
-    """Seconds that the JVM has computed: what a busy machine does not change."""
+    """Seconds that the JVM has computed: what a busy machine changes less."""
     process = spark.sparkContext._gateway.proc.pid
     fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -220,52 +130,115 @@ def timed(spark: Any, action: Callable[[], Any]) -> tuple[float, float]:
     return perf_counter() - wall, cpu(spark) - used
 
 
-def recompute(db: Database, workload: Workload, path: Path) -> None:
-    """The view anew, over the same files."""
-    engine = db.state.running  # type: ignore[attr-defined]
-    text = workload.anew
-    for name in sorted(workload.data(1000), key=len, reverse=True):
-        engine.session.sql(engine.now.raw(name)).createOrReplaceTempView(f"plain_{name.replace('.', '_')}")
-    for name in workload.data(1000):
-        for form in (f"`{name}`", name):
-            text = text.replace(f"FROM {form} ", f"FROM plain_{name.replace('.', '_')} ").replace(
-                f"JOIN {form} ", f"JOIN plain_{name.replace('.', '_')} "
-            )
-    engine.session.sql(text).write.mode("overwrite").parquet(str(path))
+def middle(runs: list[tuple[float, float]]) -> tuple[float, float]:
+    wall, used = zip(*runs, strict=True)
+    return median(wall), max(median(used), 0.01)
 
 
-def changed(engine: Any, batch: Batch) -> None:
-    """One batch, and what it makes due."""
-    engine.apply_batch(batch)
-    engine.tidy()
+@dataclass(frozen=True)
+class Measured:
+    """One line of the table; ``change`` and ``anew`` are wall and CPU seconds."""
+
+    view: str
+    rows: int
+    size: int
+    change: tuple[float, float]
+    anew: tuple[float, float]
+    tidy: float
+    counted: dict[str, int]
+
+    @property
+    def ratio(self) -> float:
+        return self.anew[0] / self.change[0]
+
+    def row(self) -> list[str]:
+        times = [f"{self.anew[0] * 1000:,.0f}", f"{self.change[0] * 1000:,.0f}", f"{self.ratio:,.1f}×"]
+        times += [f"{self.anew[1] / self.change[1]:,.1f}×", f"{self.tidy * 1000:,.0f}"]
+        return [
+            self.view,
+            f"{self.rows:,}",
+            f"{self.size:,}",
+            *times,
+            *(f"{n:,}" for n in self.counted.values()),
+        ]
 
 
-def run(spark: Any, name: str, rows: int, sizes: list[int], repeat: int) -> Iterator[str]:
-    workload, random = WORKLOADS[name], Random(0)
-    with tempfile.TemporaryDirectory() as folder:
-        started = perf_counter()
-        db = loaded(spark, workload, rows, Path(folder) / "lake")
-        yield f"{name}, {rows:,} rows: loaded in {perf_counter() - started:.1f} s"
-        engine = db.state.running  # type: ignore[attr-defined]
-        for _ in range(2):
-            engine.apply_batch(workload.change(rows, 10, random))
-            recompute(db, workload, Path(folder) / "anew")
-        runs = [timed(spark, lambda: recompute(db, workload, Path(folder) / "anew")) for _ in range(repeat)]
-        anew, anew_cpu = (median(column) for column in zip(*runs, strict=True))
-        counters = Counters(spark)
-        for size in (1, *sizes):
-            runs, counted = [], {}
-            for _ in range(repeat):
-                batch = workload.change(rows, size, random)
-                counters.since()
-                runs.append(timed(spark, lambda batch=batch: changed(engine, batch)))
-                counted = counters.since()
-            change, change_cpu = (median(column) for column in zip(*runs, strict=True))
-            told = ", ".join(f"{value:,} {what}" for what, value in counted.items())
-            ratio = f"{change * 1000:7.0f} ms, anew {anew * 1000:7.0f} ms: {anew / change:6.1f}×"
-            ratio += f", by CPU {anew_cpu / max(change_cpu, 0.01):6.1f}×"
-            yield f"  change of {size:>6,}: {ratio}   ({told})"
-        db.close()
+HEADER = ["view", "rows", "change", "anew ms", "change ms", "ratio", "by CPU", "tidy ms", *COUNTED]
+
+
+def measure(
+    spark: Any, name: str, at: Loaded, sizes: list[int], repeat: int, counters: Counters
+) -> list[Measured]:
+    """One view over data that is there."""
+    workload, found = WORKLOADS[name], []
+    at.db.view("v", workload.view, language="python", store=workload.store)
+    at.change(10)()
+    timed(spark, lambda: at.anew(workload))
+    runs: list[tuple[float, float]] = []
+    while len(runs) < 2 or (len(runs) < repeat and sum(wall for wall, _ in runs) < 20):
+        runs.append(timed(spark, lambda: at.anew(workload)))
+    anew = middle(runs)
+    for size in sizes:
+        runs, tidied, counted = [], 0.0, dict.fromkeys(COUNTED, 0)
+        for _ in range(repeat):
+            change = at.change(size)
+            counters.since()
+            runs.append(timed(spark, change))
+            counted = counters.since()
+            counted |= {what: counted[what] + n for what, n in at.logged().items()}
+            tidied += timed(spark, at.engine.tidy)[0]
+        found.append(Measured(name, at.rows, size, middle(runs), anew, tidied, counted))
+        print(f"  {name}, {at.rows:,} rows, change of {size:,}: {found[-1].ratio:,.1f}×", flush=True)
+    at.db.drop("v")
+    return found
+
+
+def warm_up(spark: Any, names: list[str], folder: Path, rounds: int) -> None:
+    """All views and their plain SQL over few rows, in turns."""
+    for name in names:
+        at = Loaded(spark, WORKLOADS[name].world, FEW, folder / f"warm {name}")
+        at.db.view("v", WORKLOADS[name].view, language="python", store=WORKLOADS[name].store)
+        for n in range(rounds):
+            at.change(10 ** (1 + n % 3))()
+            at.anew(WORKLOADS[name])
+        at.db.close()
+        print(f"  {name}: {rounds} rounds over {FEW:,} rows", flush=True)
+
+
+def fixed_cost(spark: Any, folder: Path, repeat: int, rounds: int) -> list[Goal]:
+    """An empty change, and one row, for five views at once: checked, applied, stored."""
+    at = Loaded(spark, SALES, FEW, folder / "five")
+    for name, text in FIVE.items():
+        at.db.view(name, text, language="python")
+    found = []
+    for what, rows in (("an empty change", 0), ("a change of one row", 1)):
+        runs = []
+        for n in range(rounds + repeat):
+            at.changes.fresh += rows
+            batch = {"sales": {(at.changes.fresh, n, 5, 6): 1} if rows else {}}
+            runs.append(timed(spark, lambda batch=batch: at.db.apply(batch)))
+        found.append(Goal(f"{what}, five views, checked", middle(runs[rounds:])[0], 1.0, unit=" s"))
+    at.db.close()
+    return found
+
+
+def goals(found: list[Measured], sizes: list[int]) -> list[Goal]:
+    """The goals, by the largest change over the most rows."""
+    told = []
+    for name in dict.fromkeys(m.view for m in found):
+        mine = [m for m in found if m.view == name and m.size == max(sizes)]
+        most, least = max(mine, key=lambda m: m.rows), min(mine, key=lambda m: m.rows)
+        share = f"{most.size / most.rows:.1%} of {most.rows:,} rows"
+        remark = WORKLOADS[name].remark
+        told.append(
+            Goal(f"{name}: anew / change, {share}", most.ratio, 10, at_least=True, unit="×", remark=remark)
+        )
+        if most.rows > least.rows:
+            grown = most.change[0] / least.change[0]
+            told.append(Goal(f"{name}: growth, {least.rows:,} to {most.rows:,} rows", grown, 3, unit="×"))
+        shuffled = most.counted["rows shuffled"] / most.size
+        told.append(Goal(f"{name}: rows shuffled per changed row, {most.rows:,} rows", shuffled, 20))
+    return told
 
 
 def main() -> None:
@@ -273,20 +246,40 @@ def main() -> None:
     from pyspark.sql import SparkSession
 
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", default="100000,1000000")
+    parser.add_argument("--rows", default="1000000,10000000")
     parser.add_argument("--changes", default="100,1000,10000")
-    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--warm", type=int, default=12, help="rounds to warm up, of either side")
     parser.add_argument("--only", default="")
     args = parser.parse_args()
     builder = SparkSession.builder.master("local[2]")
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
-    for name in WORKLOADS:
-        if args.only in name:
-            for rows in map(int, args.rows.split(",")):
-                for line in run(spark, name, rows, list(map(int, args.changes.split(","))), args.repeat):
-                    print(line, flush=True)
+    counters = Counters(spark)
+    sizes = list(map(int, args.changes.split(",")))
+    names = [name for name in WORKLOADS if args.only in name]
+    found: list[Measured] = []
+    with tempfile.TemporaryDirectory() as folder:
+        print("warming up", flush=True)
+        warm_up(spark, names, Path(folder), args.warm)
+        for rows in map(int, args.rows.split(",")):
+            for world in dict.fromkeys(id(WORKLOADS[name].world) for name in names):
+                mine = [n for n in names if id(WORKLOADS[n].world) == world and rows <= WORKLOADS[n].most]
+                if not mine:
+                    continue
+                started = perf_counter()
+                at = Loaded(spark, WORKLOADS[mine[0]].world, rows, Path(folder) / f"{rows} {mine[0]}")
+                print(
+                    f"{', '.join(mine)}: {rows:,} rows loaded in {perf_counter() - started:.0f} s", flush=True
+                )
+                for name in mine:
+                    found += measure(spark, name, at, sizes, args.repeat, counters)
+                at.db.close()
+        print("five views", flush=True)
+        fixed = fixed_cost(spark, Path(folder), args.repeat, args.warm)
+    show("A change beside computing anew, local[2]", HEADER, [m.row() for m in found], plain=True)
+    show_goals([*goals(found, sizes), *fixed])
 
 
 if __name__ == "__main__":

@@ -104,25 +104,40 @@ def load(size: Size) -> Iterator[Event]:
 def events(size: Size) -> Iterator[Event]:
     """Order by order: what is due of the other tables, the order with its line items, what is due to go."""
     rng = Random(size.seed)
-    leaving: list[tuple[int, int, list[tuple[str, Row]]]] = []  # when, which order, its rows
-    others = [_due(size, *table) for table in _others(size)]
-    for number in range(size.orders):
-        for due in others:
+    orders = (_order(size, rng, number) for number in range(size.orders))
+    return interleaved(orders, size.orders, _others(size), size.deleted, rng)
+
+
+#: The rows of an order: its own, then those of its line items.
+Entry = list[tuple[str, Row]]
+
+
+def interleaved(
+    orders: Iterator[Entry],
+    count: int,
+    others: list[tuple[str, int, Iterator[Row]]],
+    deleted: float,
+    rng: Random,
+) -> Iterator[Event]:
+    """``count`` orders with what is due of the ``others``; a share of the orders goes again at a random time."""
+    leaving: list[tuple[int, int, Entry]] = []  # when, which order, its rows
+    portions = [_due(count, *table) for table in others]
+    for number, entry in enumerate(orders):
+        for due in portions:
             yield from next(due)
-        entry = _order(size, rng, number)
         for table, row in entry:
             yield table, row, +1
-        if rng.random() < size.deleted:
-            heappush(leaving, (rng.randrange(number, size.orders), number, entry))
+        if rng.random() < deleted:
+            heappush(leaving, (rng.randrange(number, count), number, entry))
         while leaving and leaving[0][0] <= number:
             for table, row in reversed(heappop(leaving)[2]):
                 yield table, row, -1
 
 
-def _due(size: Size, table: str, total: int, rows: Iterator[Row]) -> Iterator[list[Event]]:
+def _due(orders: int, table: str, total: int, rows: Iterator[Row]) -> Iterator[list[Event]]:
     """The rows of ``table`` in as many portions as there are orders, as even as can be."""
-    for number in range(size.orders):
-        portion = (number + 1) * total // size.orders - number * total // size.orders
+    for number in range(orders):
+        portion = (number + 1) * total // orders - number * total // orders
         yield [(table, next(rows), +1) for _ in range(portion)]
 
 

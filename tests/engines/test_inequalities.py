@@ -4,6 +4,7 @@ Every view is compared with the reference after random changes, whatever is stor
 book is read off the program, not off a clock.
 """
 
+from random import Random
 from typing import Any
 
 import pytest
@@ -66,13 +67,14 @@ def test_every_view_of_the_book_is_the_reference(name, store, script):
     view.verify()
 
 
+@pytest.mark.parametrize("views", (VIEWS, orderbook.SQL), ids=("comprehension", "sql"))
 @pytest.mark.parametrize("name", ("bsv", "bsp", "axf", "psp", "mst", "vwap"))
-def test_no_change_walks_through_the_book(name):
+def test_no_change_walks_through_the_book(name, views):
     """The trading queries take look-ups and sums over ranges only: nothing is looped over on an event."""
     db = nl.Database()
     for table, schema in orderbook.SCHEMA.items():
         db.table(table, schema, key="id")
-    db.view(name, VIEWS[name])
+    db.view(name, views[name])
     program = db.state.engine.program
     found = [
         step
@@ -88,6 +90,7 @@ def test_no_change_walks_through_the_book(name):
     assert {program.maps[step.source].columns[0].name.split("_", 1)[-1] for step in loops} <= {
         "broker_id",
         "w",
+        "k0",
     }
     assert {len(step.args) for step in loops} <= {1}
 
@@ -122,3 +125,54 @@ def test_sums_where_a_test_of_other_sums_holds(outside, inside, operator, thresh
     expected = tuple(map(sum, zip(*passing, strict=True))) or (0, 0)
 
     assert summed_where(outer, inner or None, operator, 0, holds) == expected
+
+
+#: Rows below a sum of others: those that the sum passes are found by the order of their values, and no others.
+BELOW_A_SUM = {
+    "of each group": """
+        SELECT g, sum(v), count(*) FROM r WHERE v < (SELECT sum(w) FROM s) GROUP BY g""",
+    "of positives": """
+        SELECT g, sum(v) FROM r WHERE v >= (SELECT sum(w) FROM s WHERE w > 0) GROUP BY g""",
+    "of both": """
+        SELECT sum(r.v - s.w) FROM r, s
+        WHERE r.v > (SELECT sum(v) FROM r) AND s.w <= (SELECT 2 * sum(w) FROM s)""",
+    "with a default": """
+        SELECT g, sum(v) FROM r WHERE v > coalesce((SELECT sum(w) FROM s WHERE s.w > r.v), 0) GROUP BY g""",
+}
+
+
+@pytest.mark.parametrize("name", BELOW_A_SUM)
+def test_rows_below_a_sum_that_moves(name):
+    db, rng = nl.Database(), Random(name)
+    db.table("r", {"id": int, "g": int, "v": int}, key="id")
+    db.table("s", {"id": int, "g": int, "w": int}, key="id")
+    view = db.view("v", BELOW_A_SUM[name])
+    live: list[tuple[str, int]] = []
+    for number in range(80):
+        if rng.random() < len(live) / 16:
+            gone, key = live.pop(rng.randrange(len(live)))
+            db.delete(gone, key=key)
+        else:
+            table = rng.choice("rs")
+            db.insert(table, [(number, rng.randint(0, 2), rng.randint(-3, 4))])
+            live.append((table, number))
+        if number % 4 == 0:
+            view.verify(maps=True)
+
+
+INF, NAN = float("inf"), float("nan")
+
+
+@pytest.mark.parametrize("weights", [(1.0, INF, -INF, 1.0), (-2.0, NAN, 3.0), (-INF, 1.0, INF), (NAN, INF)])
+def test_a_sum_that_is_no_number_bounds_nothing(weights):
+    """What is compared with it is neither below nor above, though it was."""
+    db = nl.Database()
+    db.table("r", {"id": int, "v": float}, key="id")
+    db.table("s", {"id": int, "w": float}, key="id")
+    low = db.view("low", lambda r, s: [sum(1 for x in r if x.v <= sum(y.w for y in s))])
+    high = db.view("high", lambda r, s: [sum(1 for x in r if x.v >= sum(y.w for y in s))])
+    db.insert("r", enumerate((0.0, 1.0, INF, -INF)))
+    for number, weight in enumerate(weights):
+        db.insert("s", [(number, weight)])
+        low.verify()
+        high.verify()

@@ -16,12 +16,12 @@ from nestling.calculus.types import INT, Bag, record
 from nestling.engine.local.engine import LocalEngine
 from nestling.program.flat import Atom, Monomial, Pointwise, Query
 from nestling.program.meaning import meaning
+from nestling.program.signs import is_nonnegative
 from nestling.program.statements import TableDecl
 from nestling.transform.cost.sizes import Sizes
 from nestling.transform.cost.statistics import ASSUMED, ENOUGH, FEW, ROWS, VALUES, Statistics
 from nestling.transform.viewlet import compile_views, reading
 from nestling.transform.viewlet.choose import COST, KEYS, KNOB, MEMORY, Choice, Memory, choose, cost_of
-from nestling.transform.viewlet.signs import is_nonnegative
 from nestling.transform.viewlet.storing import BY_KEYS, Storing, storing
 from nestling.values.bag import ZBag
 from tests.engines.worlds import flat_view

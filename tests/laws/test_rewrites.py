@@ -131,6 +131,12 @@ FIRES = [
     ("multiplied_constant", "for x in R union sng(1 * x)", "for x in R union sng(x)"),
     ("multiplied_constant", "for x in R union sng(x * 0)", "for x in R union sng(0)"),
     ("constant_call", "sng(1 + 1)", "sng(2)"),
+    (
+        "call_of_choice",
+        "for x in R union sng(1 < if(x < 3, 1, 2))",
+        "for x in R union sng(if(x < 3, false, true))",
+    ),
+    ("guard_choice", "for x in R where if(x < 3, true, false) union S", "for x in R where x < 3 union S"),
 ]
 
 #: Rule, and a term that looks alike but must stay.
@@ -146,6 +152,9 @@ STAYS = [
     ("connective_unit", "for x in R union sng(x < 1 and true[bool?])"),
     ("multiplied_constant", "for x in U union sng(x * 0)"),
     ("constant_call", "sng(1 // 0)"),
+    ("call_of_choice", "for x in R union sng(1 // if(x < 3, 0, 1))"),
+    ("call_of_choice", "for x in R union sng(x + if(x < 3, 0, 1))"),
+    ("guard_choice", "for x in R where if(x < 3, false, true) union S"),
 ]
 
 

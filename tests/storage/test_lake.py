@@ -77,6 +77,21 @@ def test_leftovers_are_removed(tmp_path):
     again.close()
 
 
+def test_files_stay_for_those_who_read_them(tmp_path):
+    """until the next commit but one; with a definition they go at once"""
+    lake = Lake(tmp_path / "lake")
+    names = []
+    for number in range(3):
+        lake.append({}, {"a": change(number)})
+        names.append(lake.write_changes("a", change(number)))
+        lake.commit({"a": Relation((), (names[-1],), 0, 1)}, (), {})
+        left = sorted(str(f.relative_to(lake.path)) for f in (lake.path / "data").rglob("*.parquet"))
+        assert left == sorted(names[-2:])
+    lake.commit({"a": Relation((), (names[-1],), 0, 1)}, (("view", "v", ""),), {})
+    assert [str(f.relative_to(lake.path)) for f in (lake.path / "data").rglob("*.parquet")] == names[-1:]
+    lake.close()
+
+
 def test_one_process_has_it(tmp_path):
     lake = Lake(tmp_path / "lake")
     with pytest.raises(StoreError):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from nestling.calculus.types import Bag, Record, bag_levels, dictionary_name
+from nestling.calculus.show import show
+from nestling.calculus.types import Bag, Record, bag_levels, dictionary_name, show_type
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.errors import QueryError
 from nestling.transform.classify import Verdict
@@ -68,6 +69,38 @@ def check_efficient(view: ViewDef) -> None:
             at=obstacle.at,
             hint=f"{obstacle.class_.code}: {obstacle.class_.reason}, {obstacle.class_.cost}",
         )
+
+
+def other_view(stored: ViewDef, given: ViewDef) -> QueryError:
+    """The refusal of a view that is there with another definition: what is stored was made for that one."""
+    parts = [
+        (f"{name}={getattr(stored, name)!r}", f"{name}={getattr(given, name)!r}")
+        for name in ("refresh", "store")
+        if getattr(stored, name) != getattr(given, name)
+    ]
+    if stored.query != given.query:
+        parts.insert(0, (show(stored.query), show(given.query)))
+    was, now = (", ".join(side) for side in zip(*parts, strict=True))
+    return QueryError(
+        f"view {given.name!r} is already defined, and otherwise:\n  stored  {was}\n  given   {now}",
+        hint=f"db.drop({given.name!r}) first, then it is computed anew; or give it another name",
+    )
+
+
+def other_table(stored: TableDef, given: TableDef) -> QueryError:
+    """The refusal of a table that is there with another schema."""
+    return QueryError(
+        f"table {given.name!r} is already defined, and otherwise:\n"
+        f"  stored  {_shown(stored)}\n  given   {_shown(given)}",
+        hint=f"use it as it is: db.table({given.name!r}); or db.drop({given.name!r}) first, its rows go then",
+    )
+
+
+def _shown(table: TableDef) -> str:
+    rest = [f"key={', '.join(table.key)}"] if table.key else []
+    rest += [f"{', '.join(names)} refers to {parent}" for names, parent in table.references]
+    rest += ["append-only"] if table.append_only else []
+    return "; ".join([show_type(table.record), *rest])
 
 
 def known(names: Iterable[str]) -> str:

@@ -12,7 +12,8 @@ from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import Expr
 from nestling.calculus.traverse import relations
 from nestling.calculus.types import show_type
-from nestling.database.accept import check_efficient, check_options, check_table, known
+from nestling.database import accept
+from nestling.database.accept import known
 from nestling.database.change import Change
 from nestling.database.commit import Commit
 from nestling.database.constraints import check_state, violation
@@ -121,9 +122,11 @@ class Database:
 
     def declare(self, definition: TableDef) -> Table:
         """Declare a table whose types are known already."""
-        check_table(definition, self.state.tables)
+        accept.check_table(definition, self.state.tables)
         if self.state.tables.get(definition.name) == definition:
             return Table(self, definition.name)  # a program that opens its file again declares what is there
+        if definition.name in self.state.tables:
+            raise accept.other_table(self.state.tables[definition.name], definition)
         self._check_name(definition.name)
         self._define("table", definition, lambda: self.state.add_table(definition))
         return Table(self, definition.name)
@@ -150,15 +153,17 @@ class Database:
             return lambda function: self.view(function, **options)  # type: ignore[arg-type]
         if callable(name):
             return self.view(name.__name__, name, **options)  # type: ignore[arg-type]
-        check_options(refresh, store)
+        accept.check_options(refresh, store)
         if name in self.state.tables:
             self._check_name(name)
         definition = self._view_def(name, query, language, refresh, store)
-        if self.state.views.get(name) == definition and name not in self.constraints:
+        if name in self.views:
+            if self.state.views[name] != definition:
+                raise accept.other_view(self.state.views[name], definition)
             return View(self, name)
         self._check_name(name)
         if strict:
-            check_efficient(definition)
+            accept.check_efficient(definition)
         self._define("view", definition, lambda: self.state.add_view(definition))
         return View(self, name)
 
@@ -227,12 +232,7 @@ class Database:
         return ViewDef(name, over_tables, refresh, store)
 
     def _translated(self, query: Any, language: str) -> Expr:
-        if isinstance(query, str) or callable(query):
-            return reader(query, language)(query, self.catalog())
-        if query is None:
-            raise QueryError("a view needs a query", hint='db.view("name", lambda T: [...])')
-        expr: Expr = query
-        return expr
+        return reader(query, language)(query, self.catalog())
 
     def catalog(self) -> Catalog:
         """What a query may read."""
@@ -317,18 +317,21 @@ class Database:
         tables: dict[str, int] = {}
         for event in events:
             tables[event.table] = tables.get(event.table, 0) + 1
-        changes = {}
-        for name in self.state.watched:
-            change = self.state.change(name, self.version, self._answer(name))
-            if change:
-                changes[name] = change
-                self._kept[name].append(change)
+        changes = self._noted()
         statements = sum([self.state.statements_of(table) * n for table, n in tables.items()])
         self.last_refresh = Refresh(self.version, seconds(), len(events), statements, tables, changes)
         if self._file is not None:
             self._file.tidy(self.state)
         self._tell()
         keep_within_memory(self.state, self._file, self.constraints)
+
+    def _noted(self) -> dict[str, Change]:
+        """What the last change did to the views that are watched."""
+        changes = {name: self.state.change(name, self.version, self._answer(name)) for name in self._kept}
+        for name, change in changes.items():
+            if change:
+                self._kept[name].append(change)
+        return {name: change for name, change in changes.items() if change}
 
     def _answer(self, view: str) -> Callable[[], tuple[int, ZBag]]:
         return lambda: (self.version, self.state.read(view))
@@ -345,6 +348,12 @@ class Database:
     def find(self, view: str, first: Any) -> ZBag:
         """The rows of a view whose first column is ``first``."""
         return self.state.find(view, first)
+
+    def table_df(self, table: str) -> Any:
+        """A table as a DataFrame, of a database on Spark."""
+        raise QueryError(
+            f"{table} is not on Spark", hint="spark.createDataFrame(table.rows()) makes a DataFrame of it"
+        )
 
     def stats(self) -> dict[str, dict[str, Any]]:
         """Per view: rows, entries and rough bytes of its maps, statements per row of each table it follows."""
@@ -370,8 +379,8 @@ class Database:
 
     def _watch(self, view: str) -> None:
         if view not in self._kept:
-            self._kept[view] = []
             self.state.watch(view)
+            self._kept[view] = []
 
     def _tell(self) -> None:
         changes = self.last_refresh.changes

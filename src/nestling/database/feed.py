@@ -26,7 +26,7 @@ class Pairs:
 
 def z_bag(changes: Any) -> Any:
     """``changes`` with ``items()``: a Z-bag as it is, rows with ``_change_type`` as pairs."""
-    if isinstance(changes, Mapping | ZBag):
+    if isinstance(changes, Mapping | ZBag | Pairs):
         return changes
     if hasattr(changes, "to_pylist"):
         changes = changes.to_pylist()

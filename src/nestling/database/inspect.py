@@ -7,6 +7,7 @@ from typing import Any
 from nestling.database.alike import alike
 from nestling.database.explain.sizes import entries, rough_bytes
 from nestling.database.state import State, guard_of
+from nestling.errors import NestlingError
 from nestling.program.meaning import meaning
 from nestling.program.steps import maps_of, trigger_statements
 from nestling.values.bag import ZBag
@@ -35,6 +36,22 @@ def stats(state: State, name: str) -> dict[str, Any]:
         "postponed": [source for source in maps if source in engine.program.deferred],
         "evaluated_on_read": state.reasons.get(name, ""),
     }
+
+
+def verify(state: State, name: str, maps: bool) -> None:
+    """Compute a view anew from its tables and compare, with ``maps`` also all that is stored for it."""
+    stored, meant = state.read(name), state.evaluate(name)
+    if stored != meant and not alike(stored, meant):
+        raise wrong_answer(name, f": {meant - stored!r} is missing")
+    if maps and (wrong := wrong_maps(state, name)):
+        raise wrong_answer(f"{', '.join(wrong)} of {name}")
+
+
+def wrong_answer(what: str, difference: str = "") -> NestlingError:
+    return NestlingError(
+        f"{what} is not what its query says{difference}",
+        hint="this is a bug in Nestling: please report it with the view's text",
+    )
 
 
 def wrong_maps(state: State, name: str) -> list[str]:

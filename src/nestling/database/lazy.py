@@ -48,7 +48,7 @@ class LazyView:
         self.engine = LocalEngine(self._program({}))
 
     def _program(self, logs: Mapping[str, Query]) -> Program:
-        return compile_views(self.tables, self.views, logs, {self.name: self.store})
+        return compile_views(self.tables, self.views, logs, dict.fromkeys(self.views, self.store))
 
     def load(self, tables: Mapping[str, Rows]) -> None:
         """Start from rows: the maps are computed from them."""

@@ -13,10 +13,10 @@ from typing import Any
 
 from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import Empty, Expr
-from nestling.calculus.types import Record, Type
 from nestling.database.bulk import filled
 from nestling.database.change import Change
 from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.first import first_leaf, first_type, starts
 from nestling.database.lazy import LazyView, Pending
 from nestling.database.rows import Event, Row, nested
 from nestling.database.storing import Decision, decide
@@ -36,7 +36,7 @@ from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.choose import KNOB
 from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.defer import deferred
-from nestling.transform.viewlet.storing import Storing
+from nestling.transform.viewlet.storing import BY_KEYS, Storing
 from nestling.transform.viewlet.watch import watches
 from nestling.values.bag import EMPTY, ZBag
 from nestling.values.label import Label
@@ -114,13 +114,18 @@ class State:
         What is ``remembered`` of how it was stored stays so.
         """
         self.views[view.name] = view
+        self._define_maps(view, remembered)
         absent = undefined(view.query)
         if not isinstance(absent, Empty):
             self.undefined[view.name] = absent
             with suppress(CannotLower, CannotCompile):
                 guard = lower(shred(normalize(simplify(normalize(absent)))))
-                compile_views(self.declarations(), {guard_of(view.name): guard})
+                compile_views(
+                    self.declarations(), {view.name: guard}, store={view.name: self._guarded_by(view.name)}
+                )
                 self.guards[view.name] = guard
+
+    def _define_maps(self, view: ViewDef, remembered: dict[str, Any] | None) -> None:
         if view.store == "none":
             self.reasons[view.name], self.codes[view.name] = 'store="none": nothing is kept of it', KNOB
             return
@@ -186,7 +191,14 @@ class State:
     def _stored(self) -> dict[str, Storing]:
         """How each view is stored."""
         found = {name: self.decisions[name].storing for name in self.flat}
-        return {name: storing for name, storing in found.items() if storing is not None}
+        guards = {guard_of(name): self._guarded_by(name) for name in self.guards}
+        return {name: storing for name, storing in found.items() if storing is not None} | guards
+
+    def _guarded_by(self, name: str) -> Storing:
+        """How the guard of a view is stored: by the same rule, so that the two share their maps."""
+        decision = self.decisions.get(name)
+        chosen = decision.storing if decision else None
+        return replace(chosen, rows=False, bags=frozenset()) if chosen else BY_KEYS
 
     def engine_of(self, name: str) -> LocalEngine:
         """The engine that answers for a view, up to date."""
@@ -288,12 +300,12 @@ class State:
     def find(self, name: str, first: Any) -> ZBag:
         """The rows of a view whose first column is ``first``."""
         try:
-            leaf = element_value(_first_type(self.views[name].element), _first(first))
+            leaf = element_value(first_type(self.views[name].element), first_leaf(first))
         except ChangeError:
             return EMPTY  # a value of another type is in no row
         with self._computing(name):
             rows = self._found(name, leaf)
-        return ZBag((row, n) for row, n in rows.items() if _starts(row, first))
+        return ZBag((row, n) for row, n in rows.items() if starts(row, first))
 
     def _found(self, name: str, leaf: Any) -> ZBag:
         if not self._reads_tables(name):
@@ -343,6 +355,12 @@ class State:
 
         return explain(self, name, format, code)
 
+    def verify(self, name: str, maps: bool) -> None:
+        """Compute a view anew and compare."""
+        from nestling.database.inspect import verify
+
+        verify(self, name, maps)
+
     @contextmanager
     def _computing(self, name: str) -> Iterator[None]:
         """What is read of a view that has no value is not its answer."""
@@ -387,18 +405,3 @@ def computing(name: str) -> Iterator[None]:
 def guard_of(name: str) -> str:
     """What the query that says where a view has no value is called in programs."""
     return f"·undefined {name}"
-
-
-def _first(value: Any) -> Any:
-    return _first(value[0]) if isinstance(value, tuple) and value else value
-
-
-def _first_type(type_: Type) -> Type:
-    return _first_type(type_.types[0]) if isinstance(type_, Record) and type_.fields else type_
-
-
-def _starts(row: Any, first: Any) -> bool:
-    """Whether ``first`` is the row, its first column, or a tuple of its first columns."""
-    if not isinstance(row, tuple) or row == first:
-        return bool(row == first)
-    return bool(row[:1] == (first,) or (isinstance(first, tuple) and row[: len(first)] == first))

@@ -34,6 +34,10 @@ class Table:
         bag = self._database.state.rows(self.name)
         return [python_value(self.record, row) for row, times in bag.items() for _ in range(times)]
 
+    def df(self) -> Any:
+        """The rows as a DataFrame, on Spark. It reads them as they are now; a view of it follows the table."""
+        return self._database.table_df(self.name)
+
     def __iter__(self) -> Iterator[Any]:
         return iter(self.rows())
 

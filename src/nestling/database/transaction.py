@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
-from nestling.calculus.types import Path
+from nestling.calculus.types import Path, Type, bag_levels
 from nestling.database.deep import Address, bag_at, changed, element_of
 from nestling.database.definitions import TableDef
+from nestling.database.elements import elements, inner_bag
 from nestling.database.rows import Event, Row, Shredder, nested
 from nestling.database.state import UNDEFINED, State
 from nestling.errors import ChangeError
@@ -93,14 +94,25 @@ class Transaction:
 
     @_all_or_nothing
     def apply(self, changes: Mapping[str, Mapping[Any, int] | ZBag]) -> None:
-        """Add a Z-bag per table: what is deleted goes first, so that a key may be given again."""
+        """Add a Z-bag per table: what is deleted goes first, so that a key may be given again.
+
+        Under the name of an inner bag, elements of it: see ``elements``.
+        """
         for table, change in changes.items():
+            if (bag := inner_bag(self.state.tables, table)) is not None:
+                self._apply_elements(*bag, change)
+                continue
             definition = self._table(table)
             pairs = ((row_value(definition.record, row), times) for row, times in change.items())
             total = ZBag(pairs)
             for row, times in total.negative().items():
                 self._delete(definition, row, times)
             self._insert_all(definition, list(total.positive().items()))
+
+    def _apply_elements(self, table: TableDef, level: Path, changes: Any) -> None:
+        for key, address, value, times in elements(table, level, changes):
+            change = self.insert_into if times > 0 else self.delete_from
+            change(table.name, key, address, [value] * abs(times))
 
     @_all_or_nothing
     def insert_into(self, table: str, key: Any, path: Address, elements: Iterable[object]) -> None:
@@ -139,10 +151,15 @@ class Transaction:
             self._run([Event(name, (label, *old), -1), Event(name, (label, *new), 1)])
 
     def _element(self, name: str, label: Label, wanted: Any, element: Any) -> Row:
+        if not any(bag_levels(element)):
+            plain = tuple(_leaves((wanted,)))
+            if self.state.engine.count(name, (label, *plain)) > 0:
+                return plain
+            raise not_in(name, element, wanted, label.environment)
         for row in self.state.under(name, label):
             if nested(iter(row), element, self.state) == wanted:
                 return row
-        raise ChangeError(f"{python_value(element, wanted)} is not in {name} of {_shown(label.environment)}")
+        raise not_in(name, element, wanted, label.environment)
 
     def rollback(self, done: int = 0) -> None:
         """Undo what was applied after the first ``done`` events."""
@@ -238,9 +255,7 @@ class Transaction:
         except ChangeError:
             flat = None  # a value of another type is the key of no row
         if flat is None or len(parts) != len(table.key_types):
-            raise ChangeError(
-                f"{table.name} has no row with key {_shown(parts)}", hint=f"its key is {', '.join(table.key)}"
-            )
+            raise no_key(table, parts)
         return flat
 
     def _bag(self, table: str, key: Any, path: Address) -> tuple[TableDef, Path, Label]:
@@ -304,6 +319,17 @@ def key_taken(table: TableDef, key: Row) -> ChangeError:
     return ChangeError(
         f"{table.name} already has a row with key {_shown(key)}", hint="delete it first, or use update"
     )
+
+
+def no_key(table: TableDef, key: Row) -> ChangeError:
+    return ChangeError(
+        f"{table.name} has no row with key {_shown(key)}", hint=f"its key is {', '.join(table.key)}"
+    )
+
+
+def not_in(name: str, element: Type, wanted: Any, key: Row) -> ChangeError:
+    """``wanted`` is no element of the inner bag ``name`` of the row with this key."""
+    return ChangeError(f"{python_value(element, wanted)} is not in {name} of {_shown(key)}")
 
 
 def no_parent(table: TableDef, names: Sequence[str], parent: str, key: Row) -> ChangeError:

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nestling.calculus.types import Type, show_type
 from nestling.database import export
-from nestling.database.alike import alike
 from nestling.database.change import Change
-from nestling.database.inspect import wrong_maps
 from nestling.errors import NestlingError, QueryError
 from nestling.frontend.schema import python_value
 from nestling.values.bag import ZBag
@@ -103,18 +101,7 @@ class View:
 
         With ``maps``, so for every map that is stored for it, by the slow and obvious way.
         """
-        stored, meant = self.bag(), self._database.state.evaluate(self.name)
-        if stored != meant and not alike(stored, meant):
-            raise NestlingError(
-                f"{self.name} is not what its query says: {meant - stored!r} is missing",
-                hint="this is a bug in Nestling: please report it with the view's text",
-            )
-
-        if maps and (wrong := wrong_maps(self._database.state, self.name)):
-            raise NestlingError(
-                f"{', '.join(wrong)} of {self.name} is not what its query says",
-                hint="this is a bug in Nestling: please report it with the view's text",
-            )
+        self._database.state.verify(self.name, maps)
 
     def explain(self, format: str = "text", code: bool = False) -> str:
         """How the view is kept, and what that costs: as ``"text"``, ``"json"`` or a page in ``"html"``.

@@ -6,14 +6,13 @@ follows: ``m₀·B₀ = m₁·B₁ ⊖ log``, where m₀ and m₁ count the row 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from nestling.calculus.types import Record, Type
 from nestling.database.change import Change, Inner
 from nestling.database.rows import Row
-from nestling.engine.local.engine import LocalEngine
 from nestling.transform.viewlet.watch import Watch
 from nestling.values.bag import EMPTY, ZBag, add_all
 from nestling.values.label import Label
@@ -31,7 +30,23 @@ class Levels(tuple[Watch, ...]):
 Answer = Callable[[], tuple[int, ZBag]]
 
 
-def read_change(engine: LocalEngine, view: str, version: int, levels: Levels, answer: Answer) -> Change:
+class Logs(Protocol):
+    """What the reader of changes asks of an engine."""
+
+    def drain(self, watch: str) -> dict[Row, int]:
+        """What was logged of a level."""
+
+    def total(self, watch: str, flat: Row) -> int:
+        """How often a level has a row now."""
+
+    def nested(self, view: str, columns: Row, type_: Type) -> Any:
+        """A flat row as the value that it stands for."""
+
+    def rows_under(self, view: str, label: Label) -> Iterable[tuple[Row, int]]:
+        """The flat rows of an inner bag."""
+
+
+def read_change(engine: Logs, view: str, version: int, levels: Levels, answer: Answer) -> Change:
     """What the logs of ``view`` say, emptied."""
     reader = _Reader(engine, view, levels)
     rows = reader.rows() if reader.changed else EMPTY
@@ -41,7 +56,7 @@ def read_change(engine: LocalEngine, view: str, version: int, levels: Levels, an
 class _Reader:
     __slots__ = ("below", "changed", "engine", "inner_levels", "logs", "root", "view", "width")
 
-    def __init__(self, engine: LocalEngine, view: str, levels: Levels) -> None:
+    def __init__(self, engine: Logs, view: str, levels: Levels) -> None:
         self.engine, self.view, self.root = engine, view, levels[0]
         self.below, self.inner_levels = levels.below, levels[1:]
         self.width = len(self.root.query.keys)

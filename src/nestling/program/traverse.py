@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, assert_never
 
 from nestling.calculus.build import leaves
@@ -22,7 +23,12 @@ def term_vars(*terms: Term) -> frozenset[str]:
 
 def factor_vars(*factors: Factor) -> frozenset[str]:
     """The variables of some factors."""
-    return frozenset().union(*(term_vars(*factor_terms(factor)) for factor in factors))
+    return frozenset().union(*map(_factor_vars, factors))
+
+
+@lru_cache(maxsize=8192)
+def _factor_vars(factor: Factor) -> frozenset[str]:
+    return term_vars(*factor_terms(factor))
 
 
 def factor_terms(factor: Factor) -> tuple[Term, ...]:
@@ -213,16 +219,22 @@ def _all_terms(monomial: Monomial) -> tuple[Term, ...]:
     return (*inner, *monomial.keys, *monomial.weights)
 
 
+@lru_cache(maxsize=8192)
 def _canonical_monomial(monomial: Monomial) -> Monomial:
     return substitute(_ordered(monomial), _canonical_names(monomial))
 
 
+# The same monomials are asked for many times while a program is made: their canonical forms are remembered.
+
+
+@lru_cache(maxsize=8192)
 def _ordered(monomial: Monomial) -> Monomial:
     factors = sorted((_canonical_inner(factor) for factor in monomial.factors), key=_shape)
     return Monomial(monomial.keys, monomial.weights, tuple(factors))
 
 
-def _canonical_names(monomial: Monomial) -> dict[str, Var]:
+@lru_cache(maxsize=8192)
+def _canonical_names(monomial: Monomial) -> Mapping[str, Var]:
     """Names by first use: in the factors, so that what is summed does not matter, then in keys and weights."""
     names: dict[str, Var] = {}
     for term in _all_terms(_ordered(monomial)):
@@ -241,6 +253,7 @@ def _canonical_inner(factor: Factor) -> Factor:
     return factor
 
 
+@lru_cache(maxsize=8192)
 def _shape(factor: Factor) -> str:
     blank = {name: Var("_", UNIT) for name in factor_vars(factor)}
     return repr(substitute_factor(factor, blank))

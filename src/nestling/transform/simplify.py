@@ -201,6 +201,37 @@ def constant_call(node: Any) -> Any:
     return None
 
 
+def call_of_choice(node: Any) -> Any:
+    """``fn(if(t, a, b), c, …)  →  if(t, fn(a, c, …), fn(b, c, …))`` of constants a, b, c, …"""
+    match node:
+        case Call(name, args) if name != "if":
+            chosen = [i for i, arg in enumerate(args) if _is_choice(arg)]
+            if len(chosen) != 1 or not all(isinstance(arg, Const) or _is_choice(arg) for arg in args):
+                return None
+            (at,), choice = chosen, args[chosen[0]]
+            assert isinstance(choice, Call)
+            test, *branches = choice.args
+            ends = [constant_call(Call(name, (*args[:at], end, *args[at + 1 :]))) for end in branches]
+            type_ = term_type(node)
+            if all(isinstance(end, Const) for end in ends) and isinstance(type_, Scalar):
+                return Call("if", (test, *(Const(end.value, type_) for end in ends)))
+    return None
+
+
+def _is_choice(term: Term) -> bool:
+    return (
+        isinstance(term, Call) and term.function == "if" and all(isinstance(b, Const) for b in term.args[1:])
+    )
+
+
+def guard_choice(node: Any) -> Any:
+    """``[if(t, true, false)]  →  [t]``, and so for null: a guard takes it for false"""
+    match node:
+        case Guard(Call("if", (test, Const(True), Const(False | None)))):
+            return Guard(test)
+    return None
+
+
 SIMPLIFICATIONS: tuple[Rule, ...] = (
     by_construction,
     for_over_singleton,
@@ -213,8 +244,10 @@ SIMPLIFICATIONS: tuple[Rule, ...] = (
     flatten_union,
     distinct_twice,
     guard_constant,
+    guard_choice,
     field_of_tuple,
     connective_unit,
     multiplied_constant,
     constant_call,
+    call_of_choice,
 )

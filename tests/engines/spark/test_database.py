@@ -8,7 +8,7 @@ import pytest
 
 import nestling as nl
 from nestling.database.database import Database
-from nestling.errors import ChangeError, NestlingError, QueryError
+from nestling.errors import ChangeError, QueryError
 from nestling.frontend.schema import element_value
 from nestling.values.bag import ZBag
 from tests.engines.suite.cases import NESTED, RELATED, Case
@@ -137,15 +137,10 @@ def test_what_spark_does_not_do_is_refused_when_it_is_defined(opened):
         lambda: db.view("v", "[sorted([m.name for m in M])[:2]]", language="python"),
         lambda: db.view("v", "[m.name for m in M]", language="python", refresh="lazy"),
         lambda: db.view("v", "[m.name for m in M]", language="python", store="none"),
-        lambda: db.constraint("c", "[m for m in M if m.gen == '']", language="python"),
     ]
     for define in refused:
         with pytest.raises(QueryError):
             define()
-    view = db.view("v", "[m.name for m in M]", language="python")
-    with pytest.raises(NestlingError, match="not told on Spark"):
-        view.subscribe(lambda change: None)
-    assert not list(view)
 
 
 def test_a_dropped_view_frees_its_files(opened, tmp_path):

@@ -7,20 +7,23 @@ from typing import Any
 import pytest
 
 import nestling as nl
+from nestling.database.change import Change
 from nestling.database.database import Database
 from nestling.database.spark import arriving
 from nestling.errors import ChangeError, NestlingError
+from tests.engines.spark.test_watching import told
 
 pytestmark = pytest.mark.xdist_group("spark")
 
 SECTIONS = "ARRAY<STRUCT<title: STRING, words: ARRAY<STRING>>>"
 DOCS = f"id INT, author STRING, sections {SECTIONS}"
+AUTHORS = "name STRING, born INT, tags ARRAY<STRING>"
 NOTES = "text STRING, tags ARRAY<STRING>"
 SCALARS = "b BOOLEAN, n BIGINT, x DOUBLE, d DECIMAL(12,2), s STRING, y BINARY, t DATE, m TIMESTAMP_NTZ"
 
 
 def declare(db: Database) -> Database:
-    db.table("authors", {"name": str, "born": int | None}, key="name")
+    db.table("authors", {"name": str, "born": int | None, "tags": [str]}, key="name")
     db.table("docs", DOCS, key="id", references={"author": "authors"})
     db.table("notes", NOTES)
     db.table("log", "line STRING", append_only=True)
@@ -39,7 +42,8 @@ class Both:
 
     def __init__(self, spark: Any, path: Any) -> None:
         self.spark = spark
-        self.ours, self.theirs = declare(nl.Database(spark=spark, path=path)), declare(Database())
+        self.ours: Any = declare(nl.Database(spark=spark, path=path))
+        self.theirs = declare(Database())
 
     def frame(self, rows: list[Any], schema: str) -> Any:
         return self.spark.createDataFrame(rows, schema)
@@ -90,12 +94,41 @@ def both(request, spark, tmp_path, monkeypatch):
     found.ours.close()
 
 
+def test_many_rows_of_one_table(spark, tmp_path, monkeypatch):
+    """an insertion, an update with both images, and a key that is taken, all found and done by Spark"""
+    monkeypatch.setattr(arriving, "FEW", 0)
+    ours: Any = nl.Database(spark=spark, path=tmp_path / "lake")
+    tags = "name STRING, tags ARRAY<STRING>"
+    table = ours.table("A", tags, key="name")
+    tagged = ours.view("tagged", "[(t, a.name) for a in A for t in a.tags]", language="python")
+    ours.insert("A", spark.createDataFrame([("ann", ["t", "u", "t"]), ("bob", [])], tags))
+    assert sorted(tagged) == [("t", "ann"), ("t", "ann"), ("u", "ann")]
+    rows = [("ann", ["u", "t", "t"], "update_preimage"), ("ann", ["v"], "update_postimage")]
+    refresh = ours.apply({"A": spark.createDataFrame(rows, f"{tags}, _change_type STRING")})
+    assert (refresh.version, refresh.tables) == (2, {"A.tags": 3})
+    with pytest.raises(ChangeError, match="A already has a row with key 'bob'"):
+        ours.insert("A", spark.createDataFrame([("cy", []), ("bob", ["w"])], tags))
+    assert list(tagged) == [("v", "ann")]
+    assert len(table) == 2
+    ours.close()
+
+
+@pytest.mark.soak
 def test_many_rows_are_applied_as_few_are(spark, tmp_path, monkeypatch):
-    """two tables at once, one nested two levels deep; an update with both images; a key that is taken"""
+    """two tables at once, one nested two levels deep; an update with both images; a key that is taken; all is told"""
     monkeypatch.setattr(arriving, "FEW", 0)
     both = Both(spark, tmp_path / "lake")
-    authors, docs = [("ann", 1970), ("bob", None)], [(1, "ann", [("a", ["x", "y", "x"]), ("b", [])])]
-    both.ours.apply({"docs": both.frame(docs, DOCS), "authors": both.frame(authors, "name STRING, born INT")})
+    heard: list[list[Change]] = [[], []]
+    for db, changes in zip((both.ours, both.theirs), heard, strict=True):
+        db.views["words"].subscribe(changes.append)
+    both.ours.keep_changes("words")
+    authors, docs = (
+        [("ann", 1970, ["t"]), ("bob", None, [])],
+        [(1, "ann", [("a", ["x", "y", "x"]), ("b", [])])],
+    )
+    names = ("name", "born", "tags", "_change_type")
+    some = (dict(zip(names, (*row, "insert"), strict=True)) for row in authors)  # read once
+    both.ours.apply({"docs": both.frame(docs, DOCS), "authors": some})
     with both.theirs.transaction() as change:
         change.insert("authors", authors)
         change.insert("docs", docs)
@@ -104,15 +137,29 @@ def test_many_rows_are_applied_as_few_are(spark, tmp_path, monkeypatch):
         (1, "bob", [("a", ["z"]), ("a", ["z"])], "update_postimage"),
     ], DOCS)  # fmt: skip
     both.insert("docs", [(2, "bob", []), (1, "bob", [])], DOCS)
-    both.insert("docs", [(2, "bob", [("a", None)])], DOCS)
-    both.delete("docs", [(1, "bob", [("a", ["z"])])], DOCS)
     assert both.alike()
+    assert both.ours.version == both.ours.state.note["version"]
+    assert [told(change) for change in heard[0]] == [told(change) for change in heard[1]]
+    feed = both.ours.view_df("words", changes_since=1).collect()
+    assert sorted(tuple(row)[:3] for row in feed) == [("ann", "delete", 2), ("bob", "insert", 2)]
     both.ours.close()
+
+
+def test_elements_are_applied_in_bulk(both):
+    """to and from inner bags; what is not there, bags of no row, and what comes to nothing"""
+    both.insert("authors", [("ann", 1970, ["t"]), ("bob", None, [])], AUTHORS)
+    both.apply("authors", [("cy", 1, [], "insert"), ("cy", 1, [], "delete")], AUTHORS)
+    tags = "name STRING, element STRING"
+    both.apply("authors.tags", [("ann", "u", "insert"), ("ann", "t", "delete"), ("bob", "t", "insert")], tags)
+    both.apply("authors.tags", [("bob", "t", "delete"), ("bob", "t", "delete")], tags)
+    both.apply("authors.tags", [("cy", "t", "insert")], tags)
+    assert both.alike()
+    assert both.ours.version == both.ours.state.note["version"]
 
 
 def test_frames_are_applied_as_rows_are(both):
     """two levels of inner bags; labels by key and by number; updates, equal rows, and what is not there"""
-    both.insert("authors", [("ann", 1970), ("bob", None)], "name STRING, born INT")
+    both.insert("authors", [("ann", 1970, []), ("bob", None, ["t"])], AUTHORS)
     both.insert("docs", [
         (1, "ann", [("a", ["x", "y", "x"]), ("a", ["x", "y", "x"]), ("b", [])]), (2, "bob", []),
     ], DOCS)  # fmt: skip
@@ -125,15 +172,17 @@ def test_frames_are_applied_as_rows_are(both):
     both.delete("notes", [("n", ["t", "u"]), ("n", ["t"])], NOTES)
     assert both.alike()
     both.insert("docs", [(2, "bob", [])], DOCS)
+    if arriving.FEW:
+        return  # few rows are refused by the transaction itself
     both.insert("docs", [(5, "cy", [])], DOCS)
     both.delete("docs", [(2, "bob", [("a", [])])], DOCS)
     both.delete("notes", [("n", ["u", "t"]), ("n", ["t", "u"]), ("n", ["t", "u"])], NOTES)
-    both.insert("authors", [(None, 1)], "name STRING, born INT")
+    both.insert("authors", [(None, 1, [])], AUTHORS)
     both.insert("authors", [("cy", "1970")], "name STRING, born STRING")
     both.insert("authors", [("cy", 1)], "name STRING, borne INT")
     both.insert("docs", [(7, "ann", [("a", [None])])], DOCS)
     both.insert("docs", [(7, "ann", [("a", None)])], DOCS)
-    both.apply("authors", [("ann", 1970, "upsert")], "name STRING, born INT")
+    both.apply("authors", [("ann", 1970, [], "upsert")], AUTHORS)
     both.insert("log", [("a",)], "line STRING")
     both.delete("log", [("a",)], "line STRING")
     assert both.alike()
@@ -142,7 +191,7 @@ def test_frames_are_applied_as_rows_are(both):
 
 def test_the_difference_to_a_snapshot_is_found(both):
     db = both.ours
-    both.insert("authors", [("ann", 1), ("bob", None)], "name STRING, born INT")
+    both.insert("authors", [("ann", 1, []), ("bob", None, [])], AUTHORS)
     both.insert("docs", [(1, "ann", [("a", ["x"])]), (2, "bob", [])], DOCS)
     both.insert("notes", [("n", ["t"]), ("n", ["t"]), ("m", [])], NOTES)
     snapshot = [(2, "bob", [("a", ["x"])]), (1, "ann", [("a", ["x"])]), (3, "bob", [])]
@@ -152,7 +201,7 @@ def test_the_difference_to_a_snapshot_is_found(both):
     assert both.alike()
     version = db.version
     db.sync("notes", notes)
-    assert db.version == version
+    assert db.version == version == db.state.note["version"]
     db.delete("notes", where=lambda n: n.text == "n")
     both.theirs.delete("notes", where=lambda n: n.text == "n")
     db.delete("docs", where="id > 1")

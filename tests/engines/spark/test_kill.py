@@ -1,10 +1,15 @@
-"""kill -9 of the driver and its JVM in the middle of batches: what was acknowledged is there, once, and no more."""
+"""kill -9 of the driver and its JVM in the middle of batches, of compaction and of streams.
 
+What was acknowledged is there, once, and no more.
+"""
+
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -17,13 +22,14 @@ pytestmark = pytest.mark.xdist_group("spark")
 
 ROOT = Path(__file__).parents[3]
 
-WRITER = """
+APPLIES = """
 import sys
 import nestling as nl
 import nestling.engine.spark.durable as durable
 from tests.engines.spark.session import session
 
-durable.EPOCHS, durable.FILES = 3, 2
+# Every so many epochs changes leave the log, and so many files are summed: 1, 1 does nothing else for most of the time.
+durable.EPOCHS, durable.FILES = int(sys.argv[2]), int(sys.argv[3])
 db = nl.Database(spark=session(), path=sys.argv[1])
 db.table("M", {"name": str, "gen": str}, key="name")
 db.view("same", "[(m.name, n.name) for m in M for n in M if m.gen == n.gen]", language="python")
@@ -38,12 +44,32 @@ while True:
     print(db.version, flush=True)
 """
 
+STREAMS = """
+import sys, time
+import nestling as nl
+import nestling.engine.spark.durable as durable
+from tests.engines.spark.session import session
 
-def killed(path: Path, wait: float) -> int:
-    """Run the writer, kill it some time after its first batch, and tell what it acknowledged."""
+durable.EPOCHS, durable.FILES = 3, 2
+spark = session()
+db = nl.Database(spark=spark, path=sys.argv[1])
+db.table("S", {"n": int, "gen": str})
+db.view("often", "[(g, sum(1 for s in S if s.gen == g)) for g in {s.gen for s in S}]", language="python")
+rows = spark.readStream.schema("n BIGINT, gen STRING").option("maxFilesPerTrigger", 1).json(sys.argv[2])
+print("ready", flush=True)
+stream = db.stream({"S": rows})
+while stream.isActive:
+    if db.version:
+        print(db.version, flush=True)
+    time.sleep(0.05)
+"""
+
+
+def killed(wait: float, *command: str) -> int:
+    """Run a writer, kill it some time after its first batch, and tell what it acknowledged."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
     with subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        [sys.executable, "-c", *command], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         env=environment, start_new_session=True,
     ) as writer:  # fmt: skip
         assert writer.stdout is not None
@@ -51,11 +77,12 @@ def killed(path: Path, wait: float) -> int:
         first = writer.stdout.readline()
         time.sleep(wait)
         os.killpg(writer.pid, signal.SIGKILL)
-        return int([first, *writer.stdout.readlines()][-1])
+        whole = [line for line in (first, *writer.stdout.readlines()) if line.endswith("\n")]
+        return int(whole[-1])
 
 
 def rows_after(version: int) -> set[tuple[str, str]]:
-    """What the writer's table holds at a version."""
+    """What the table of a writer that applies holds at a version."""
     found: set[tuple[str, str]] = set()
     for n in range(version):
         found |= {(f"a{n}", f"g{n % 3}"), (f"b{n}", f"g{n % 2}")}
@@ -64,22 +91,54 @@ def rows_after(version: int) -> set[tuple[str, str]]:
     return found
 
 
-def survives(spark: Any, path: Path, kills: int) -> None:
-    random = Random(0)
-    for _ in range(kills):
-        acknowledged = killed(path, random.random() * 3)
-        db = nl.Database(spark=spark, path=path)
+def survives(spark: Any, path: Path, wait: float, epochs: int, files: int) -> None:
+    acknowledged = killed(wait, APPLIES, str(path), str(epochs), str(files))
+    db = nl.Database(spark=spark, path=path)
 
-        assert acknowledged <= db.version <= acknowledged + 1
-        assert {tuple(row) for row in db.table("M")} == rows_after(db.version)
-        db.verify()
-        db.close()
+    assert acknowledged <= db.version <= acknowledged + 1
+    assert {tuple(row) for row in db.table("M")} == rows_after(db.version)
+    db.verify()
+    db.close()
+
+
+def arrive(folder: Path, files: int) -> None:
+    """Files of three rows each, the last two alike: a micro-batch each."""
+    folder.mkdir()
+    for n in range(files):
+        rows = [{"n": n, "gen": f"g{n % 3}"}, {"n": n, "gen": "g"}, {"n": n, "gen": "g"}]
+        (folder / f"{n:06d}.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def streamed(spark: Any, path: Path, files: Path, wait: float) -> None:
+    """Whole files, each once, and as many as there are versions."""
+    acknowledged = killed(wait, STREAMS, str(path), str(files))
+    db = nl.Database(spark=spark, path=path)
+
+    found = Counter(tuple(row) for row in db.table("S"))
+    seen = {n for n, _ in found}
+    assert acknowledged <= db.version == len(seen)
+    assert found == Counter({(n, f"g{n % 3}"): 1 for n in seen} | {(n, "g"): 2 for n in seen})
+    db.verify()
+    db.close()
 
 
 def test_a_killed_driver_loses_nothing(spark, tmp_path):
-    survives(spark, tmp_path / "lake", 1)
+    survives(spark, tmp_path / "lake", 1, 3, 2)
 
 
 @pytest.mark.soak
 def test_many_killed_drivers_lose_nothing(spark, tmp_path):
-    survives(spark, tmp_path / "lake", 30)
+    """batches, compaction and streams in turn; what is left of the stream comes at the end"""
+    random = Random(0)
+    files = tmp_path / "files"
+    arrive(files, 400)
+    for _ in range(10):
+        survives(spark, tmp_path / "lake", random.random() * 3, 3, 2)
+        survives(spark, tmp_path / "lake", random.random() * 3, 1, 1)
+        streamed(spark, tmp_path / "streamed", files, random.random() * 3)
+    db: Any = nl.Database(spark=spark, path=tmp_path / "streamed")
+    rows = spark.readStream.schema("n BIGINT, gen STRING").json(str(files))
+    db.stream({"S": rows}, trigger={"availableNow": True}).awaitTermination()
+    assert len(db.table("S")) == 3 * 400
+    assert dict(db.views["often"].rows())["g"] == 2 * 400
+    db.close()

@@ -38,8 +38,12 @@ def opened(spark: Any, path: Path) -> Any:
     return db
 
 
-def test_batches_are_applied_once_across_restarts(spark, tmp_path):
-    """two tables, one a change feed; stopped, reopened, and the last batch run again as after a crash"""
+def failing() -> bool:
+    raise RuntimeError("after the commit")
+
+
+def test_batches_are_applied_once_across_restarts(spark, tmp_path, monkeypatch):
+    """two tables, one a change feed; stopped, failed after it was stored, reopened, and run again as after a crash"""
     db = opened(spark, tmp_path)
     sources = {
         "orders": source(spark, tmp_path / "orders", ORDERS),
@@ -66,6 +70,11 @@ def test_batches_are_applied_once_across_restarts(spark, tmp_path):
          "_change_type": "update_preimage"},
         {"id": 1, "movie": "Ali", "seats": [{"row": 1, "n": 2}], "_change_type": "update_postimage"},
     ])  # fmt: skip
+    monkeypatch.setattr(db.state.running, "tidy", failing)
+    with pytest.raises(Exception, match="after the commit"):
+        db.stream(sources).processAllAvailable()
+    monkeypatch.undo()
+    assert db.version == 2
     stream = db.stream(sources)
     stream.processAllAvailable()
     answer = [("Action", 0), ("Drama", 2)]

@@ -11,17 +11,13 @@ from typing import Any
 from nestling.calculus.types import Record
 from nestling.database.export import to_arrow
 from nestling.database.feed import Pairs, z_bag
+from nestling.database.languages import is_frame
 from nestling.database.spark.canonical import column
 from nestling.errors import ChangeError
 from nestling.frontend.schema import python_value, row_value
 
 #: Up to this many rows are checked and shredded here, with Arrow; more are checked and shredded by Spark.
 FEW = 10_000
-
-
-def is_frame(rows: Any) -> bool:
-    """Whether ``rows`` is a DataFrame of Spark."""
-    return hasattr(rows, "toLocalIterator") and hasattr(rows, "toArrow")
 
 
 def few_rows(frame: Any) -> list[dict[str, Any]] | None:
@@ -48,11 +44,11 @@ def signed(rows: list[dict[str, Any]], feed: bool, sign: int = 1) -> Any:
 
 
 def few_changes(changes: Mapping[str, Any], sign: int) -> dict[str, Any] | None:
-    """Changes of several tables as Z-bags, if they are few; what is no DataFrame is here already."""
+    """Changes of several tables as Z-bags, if they are few; what is no DataFrame is one already."""
     found = {}
     for table, change in changes.items():
         if not is_frame(change):
-            found[table] = z_bag(change)
+            found[table] = change
             continue
         rows = few_rows(change)
         if rows is None:

@@ -41,8 +41,9 @@ class Buffer:
 
     def count(self, table: str, row: Row) -> int:
         """How often ``row`` is in ``table``."""
-        decl = self._decl(table)
-        places = decl.key or ((0,) if "." in table else tuple(range(len(row))))
+        places = self._decl(table).key or tuple(range(len(row)))
+        if "." in table and row[:1] in self._slices.get((table, (0,)), {}):
+            places = (0,)  # the whole bag is here already
         return self._slice(table, places, tuple(row[i] for i in places)).get(row, 0)
 
     def under(self, dictionary: str, label: Label) -> Counts:

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from nestling.calculus.terms import Expr
 from nestling.database.accept import known
 from nestling.database.commit import Commit
 from nestling.database.database import Database
 from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.elements import inner_bag
 from nestling.database.feed import z_bag
+from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
 from nestling.database.rows import Event
 from nestling.database.spark import arriving
-from nestling.database.spark.arriving import (
-    apart,
-    as_frame,
-    check_batch,
-    few_apart,
-    few_changes,
-    is_frame,
-)
+from nestling.database.spark.arriving import apart, as_frame, check_batch, few_apart, few_changes
 from nestling.database.spark.commit import SparkCommit
+from nestling.database.spark.frames import Frames
 from nestling.database.spark.large import Large
 from nestling.database.spark.state import SparkState
 from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.transaction import SparkTransaction
+from nestling.database.spark.watching import Feed
 from nestling.database.transaction import Transaction
 from nestling.errors import ChangeError, QueryError
 from nestling.storage.lake import Lake
@@ -54,6 +53,7 @@ class SparkDatabase(Database):
             lake.close()
             raise
         self._lake, self.folder = lake, lake.path
+        self._frames = Frames(self.state, spark, path)
         note = self.state.note
         self.version = int(note.get("version", 0))
         #: Per stream, the query that feeds it and the last micro-batch of it that is stored.
@@ -62,21 +62,34 @@ class SparkDatabase(Database):
         }
         self._arriving = self._batches
         self._streams: dict[str, Stream] = {}
+        self.constraints = {name: self.state.views[name] for name in self.state.constraints}
         self._surrogates = int(note.get("numbers", 0))
         self._numbers = count(self._surrogates)
 
     # -- definitions
 
     def constraint(self, name: str, query: Callable[..., Any] | str, *, language: str = "sql") -> None:
-        raise QueryError("constraints are not on Spark yet", hint="check the view after the change")
+        definition = self._view_def(name, query, language, "eager", "auto")
+        if self.constraints.get(name) == definition:
+            return
+        self._check_name(name)
+        self._define("constraint", definition, lambda: self.state.add_constraint(definition))
+        self.constraints[name] = definition
 
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
-        self._outside_transactions()
-        action()
+        with self.state.lock:
+            self._outside_transactions()
+            action()
 
     def _forget(self, kind: str, name: str, action: Callable[[], None]) -> None:
-        self._outside_transactions()
-        action()
+        with self.state.lock:
+            self._outside_transactions()
+            action()
+
+    def _translated(self, query: Any, language: str) -> Expr:
+        if is_frame(query):
+            return self._frames.translated(query, self.catalog())
+        return super()._translated(query, language)
 
     # -- changes
 
@@ -121,23 +134,38 @@ class SparkDatabase(Database):
     def _applied(self, changes: Mapping[str, Any], sign: int = 1) -> Refresh:
         """Apply rows and DataFrames as one batch: few as a transaction, many by Spark."""
         for table in changes:
-            self.state.table(table)
+            if inner_bag(self.state.tables, table) is None:
+                self.state.table(table)
+        # Rows that are here may be read once only.
+        changes = {name: rows if is_frame(rows) else z_bag(rows) for name, rows in changes.items()}
         with self.state.lock:
             few = few_changes(changes, sign)
             if few is None:
                 return self._apply_large(changes, sign)
             with self.transaction() as change:
-                change.apply({table: few[table] for table in self.state.tables if table in few})
+                change.apply(self._in_order(few))
             return self.last_refresh
+
+    def _in_order(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Tables that others refer to first, and inner bags after the rows that they are in."""
+        names = [*(name for name in self.state.tables if name in changes), *changes]
+        return {name: changes[name] for name in names}
 
     def _apply_large(self, changes: Mapping[str, Any], sign: int = 1) -> Refresh:
         with self._large() as large:
-            for name, table in self.state.tables.items():
-                if name in changes:
-                    rows = changes[name]
+            for name, rows in self._in_order(changes).items():
+                bag = inner_bag(self.state.tables, name)
+                if bag is not None:
                     if not is_frame(rows):
-                        rows = as_frame(large.session, table.record, z_bag(rows).items())
-                    large.change(table, large.total(large.counted(table, large.arrived(rows), sign)))
+                        raise ChangeError(
+                            f"{name} comes with a large change", hint="give a DataFrame of it too"
+                        )
+                    large.change_elements(*bag, large.arrived(rows), sign)
+                    continue
+                table = self.state.tables[name]
+                if not is_frame(rows):
+                    rows = as_frame(large.session, table.record, rows.items())
+                large.change(table, large.total(large.counted(table, large.arrived(rows), sign)))
             return self._loaded(large)
 
     @contextmanager
@@ -152,6 +180,7 @@ class SparkDatabase(Database):
                 yield large
             finally:
                 large.forget()
+                self.state.running.discard()
 
     def _loaded(self, large: Large) -> Refresh:
         with _computable():
@@ -203,8 +232,7 @@ class SparkDatabase(Database):
                     self._apply_large(apart(rows, tables))
                 else:
                     with self.transaction() as change:
-                        change.apply({table: few[table] for table in self.state.tables if table in few})
-                self._batches = self._arriving
+                        change.apply(self._in_order(few))
             finally:
                 self._arriving = self._batches
 
@@ -230,6 +258,7 @@ class SparkDatabase(Database):
     def _note(self) -> dict[str, Any]:
         """What is stored with a change."""
         self._surrogates = next(self._numbers)
+        self.state.coming = (self.version + 1, datetime.now(UTC).replace(tzinfo=None))
         return {"version": self.version + 1, "numbers": self._surrogates + 1, "streams": self._arriving}
 
     def _publish(self, events: list[Event], seconds: Callable[[], float]) -> None:
@@ -239,27 +268,73 @@ class SparkDatabase(Database):
         self._told(tables, seconds)
 
     def _told(self, tables: Mapping[str, int], seconds: Callable[[], float]) -> None:
-        self.version += bool(tables)
+        if tables:
+            # First of all: whatever happens now, the change is stored, and its batch must not come again.
+            self.version, self._batches = self.version + 1, self._arriving
         statements = self.state.batch_statements(tables)
         events = sum(tables.values())
-        self.last_refresh = Refresh(self.version, seconds(), events, statements, tables, {})
-        self.state.running.tidy()
+        changes = self._noted() if tables else {}
+        self.last_refresh = Refresh(self.version, seconds(), events, statements, tables, changes)
+        if self.state.running.tidy():
+            self.state.trim(self.version)
+        self._frames.refresh()
+        self._tell()
+
+    def _discard_logs(self) -> None:
+        """What was refused is in no log: logs are taken from what is stored."""
 
     # -- reading
 
-    def view_df(self, view: str, shredded: bool = False) -> Any:
+    def keep_changes(self, view: str, versions: int | None = None) -> None:
+        """Keep the change feed of a view from now on, in files; with ``versions``, at least of so many."""
+        self._outside_transactions()
+        self._known_view(view)
+        since = self.state.feeds[view].since if view in self.state.feeds else self.version
+        self.state.keep_feed(view, Feed(since, versions))
+
+    def _known_view(self, view: str) -> None:
+        if view not in self.state.views:
+            raise QueryError(f"there is no view {view!r}", hint=known(self.state.views))
+
+    def view_df(
+        self,
+        view: str,
+        shredded: bool = False,
+        *,
+        changes_since: int | None = None,
+        path: str | Sequence[str] = (),
+    ) -> Any:
         """A view as a DataFrame, inner bags as arrays; ``shredded``: a DataFrame of its flat rows, bags as labels.
+
+        ``changes_since``: what came and went after that version, with ``_change_type``, ``_commit_version`` and
+        ``_commit_timestamp``: rows, or with ``path`` the elements of an inner bag, beside the row that they are in.
 
         It reads the files as they are now: after a change, ask again.
         """
-        if view not in self.state.views:
-            raise QueryError(f"there is no view {view!r}", hint=known(self.state.views))
-        running = self.state.running
-        return running.flat_frame(view) if shredded else running.frame(view)
+        self._known_view(view)
+        with self.state.lock:
+            if changes_since is not None:
+                return self.state.feed(view, changes_since, (path,) if isinstance(path, str) else tuple(path))
+            return self.state.running.flat_frame(view) if shredded else self._frames.frame(view)
+
+    def table_df(self, table: str) -> Any:
+        """A table as a DataFrame, inner bags as arrays; what is computed from it can be a view."""
+        return self._frames.frame(table)
+
+    def publish(self, *names: str) -> None:
+        """Let ``spark.table(name)`` and ``spark.sql`` find these tables and views, or all, in the user's session.
+
+        They are temporary views there, replaced after every change; so they hide other tables of these names.
+        """
+        self._frames.publish(names or (*self.state.tables, *self.state.views))
 
     def stats(self) -> dict[str, dict[str, Any]]:
         """Per view: rows, stored rows of its maps, statements per batch of each table it follows."""
         return {name: self.state.stats(name) for name in self.views}
+
+    def verify(self, maps: bool = False) -> None:
+        """Verify every view, all at once."""
+        self.state.verify_all(list(self.views), maps)
 
     def close(self) -> None:
         """End the streams and the use of the folder."""

@@ -51,7 +51,7 @@ def _lines(state: SparkState, view: str) -> Iterator[str]:
 
 def _jobs(trigger: Trigger, sources: set[str]) -> int:
     passed = [a for a in trigger.actions if isinstance(a, Propagate) and a.map in sources]
-    return 1 + 2 * len(passed)
+    return 1 + len(passed)
 
 
 def access(statement: Statement) -> Iterator[str]:
@@ -63,7 +63,7 @@ def access(statement: Statement) -> Iterator[str]:
             case Find(source, _, known, _):
                 how = "scanned, met by what was found before" if number else "scanned"
                 how = f"{how} on column {', '.join(map(str, known))}" if known else f"{how}, every row"
-                how += ", pruned to few keys by their statistics" * (0 in known and number > 0)
+                how += ", pruned by the statistics of its files" * (0 in known and number > 0)
                 yield f"{source}: {how}{'' if is_linear(statement, step) else '; summed by key first'}"
             case Range(source) | Measure(_, _, source):
                 yield f"{source}: scanned; summed for the groups that are touched"

@@ -11,14 +11,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nestling.calculus.types import ELEMENT, LABEL, Bag, Path, Record, Scalar, Type, dictionary_name
+from nestling.calculus.types import (
+    ELEMENT,
+    LABEL,
+    Bag,
+    Path,
+    Record,
+    Scalar,
+    Type,
+    bag_levels,
+    dictionary_name,
+)
 from nestling.database.definitions import TableDef
+from nestling.database.elements import outer_bags
 from nestling.database.feed import FEED_COLUMNS, SIGNS, z_bag
-from nestling.database.spark.canonical import canonical, value_of, wrong
-from nestling.database.transaction import check_removable, key_taken, no_parent, no_row
+from nestling.database.spark import arriving
+from nestling.database.spark.canonical import canonical, column, value_of, wrong
+from nestling.database.transaction import check_removable, key_taken, no_key, no_parent, no_row, not_in
 from nestling.engine.spark.frames import table_rows
-from nestling.engine.spark.relations import joins_text, summed
-from nestling.engine.spark.stage import difference
+from nestling.engine.spark.relations import difference, joins_text, summed
 from nestling.engine.spark.state import register_frame
 from nestling.engine.spark.terms import quoted
 from nestling.engine.spark.types import values
@@ -119,6 +130,26 @@ class Large:
         self._check_keys(table)
         self._check_references(table)
 
+    def change_elements(self, table: TableDef, level: Path, rows: Any, sign: int) -> None:
+        """Elements that come to and go from inner bags of rows; see ``elements``."""
+        check_removable(table)
+        name, element = dictionary_name(table.name, level), table.levels[level].element
+        if outer_bags(table, level) or any(bag_levels(element)):
+            raise ChangeError(
+                f"a large change of {name} looks into other bags",
+                hint=f"apply at most {arriving.FEW} rows at once",
+            )
+        keyed = Record((*zip(table.key, table.key_types, strict=True), ("element", element)))
+        around = TableDef(name, keyed)
+        counted = self.total(self.counted(around, _with_element(table, element, rows), sign))
+        keys = [(f"v.c{i}", type_) for i, type_ in enumerate(table.key_types)]
+        site = quoted(f"s{len(name)}:{name}(")
+        label = f"concat({site}, {_environment(table, keys)}, ')')"
+        columns = [(label, LABEL, ()), *self._flat(table, element, level, f"v.c{len(keys)}", "")]
+        self._add(name, f"SELECT {_named(columns)}, n AS m0 FROM {counted}")
+        self._check_around(table, around, counted)
+        self._check_elements(around, counted, columns)
+
     def frames(self) -> dict[str, Any]:
         """What is to be added to each flat table."""
         return {
@@ -172,16 +203,16 @@ class Large:
 
     def _delete_below(self, table: TableDef, name: str, gone: str) -> None:
         """With the last copy of a row go the bags inside it."""
-        for i, column in enumerate(table.declarations[name].columns):
-            if column.type != LABEL or column.name == f"{name}.label":
+        for i, inner in enumerate(table.declarations[name].columns):
+            if inner.type != LABEL or inner.name == f"{name}.label":
                 continue
-            layout = self.engine.layouts[column.name]
+            layout = self.engine.layouts[inner.name]
             rows = self.query(
-                f"SELECT a.* FROM ({summed(self.now.raw(column.name), layout)}) a"
+                f"SELECT a.* FROM ({summed(self.now.raw(inner.name), layout)}) a"
                 f" LEFT SEMI JOIN (SELECT k{i} AS l FROM ({gone})) d ON a.k0 = d.l"
             )
-            self._add(column.name, f"SELECT {', '.join(layout.key_names)}, -m0 AS m0 FROM {rows}")
-            self._delete_below(table, column.name, f"SELECT * FROM {rows}")
+            self._add(inner.name, f"SELECT {', '.join(layout.key_names)}, -m0 AS m0 FROM {rows}")
+            self._delete_below(table, inner.name, f"SELECT * FROM {rows}")
 
     # -- rows that come
 
@@ -254,6 +285,33 @@ class Large:
             for row in self._found(table, text, places):
                 raise no_parent(table, names, parent, row)
 
+    def _check_around(self, table: TableDef, around: TableDef, counted: str) -> None:
+        """Refuse elements of bags that are in no row."""
+        places = table.declarations[table.name].key
+        leaves = [leaf for i in range(len(table.key)) for leaf in _leaves(around.record.types[i], f"v.c{i}")]
+        given = f"SELECT {', '.join(f'{at} AS g{i}' for i, (at, _) in enumerate(leaves))} FROM {counted}"
+        on = [joins_text(f"c.g{i}", f"p.k{j}", leaves[i][1]) for i, j in enumerate(places)]
+        text = (
+            f"SELECT * FROM ({given}) c LEFT ANTI JOIN ({self._after(table.name, places, given)}) p"
+            f" ON {' AND '.join(on)} LIMIT 1"
+        )
+        for row in self._found(table, text, places):
+            raise no_key(table, row)
+
+    def _check_elements(self, around: TableDef, counted: str, columns: list[Any]) -> None:
+        """Refuse to take out what is not there."""
+        layout = self.engine.layouts[around.name]
+        on = [joins_text(f"a.k{i}", f"d.k{i}", type_) for i, type_ in enumerate(layout.keys)]
+        gone = f"SELECT v, n, {_named(columns)} FROM {counted} WHERE n < 0"
+        text = (
+            f"SELECT v FROM (SELECT d.v, -d.n AS wanted, coalesce(SUM(a.m0), 0) AS there FROM ({gone}) d"
+            f" LEFT JOIN ({self.now.raw(around.name)}) a ON {' AND '.join(on)} GROUP BY d.v, d.n)"
+            " WHERE there < wanted LIMIT 1"
+        )
+        for row in self.rows(text):
+            *key, wanted = value_of(around.record, row["v"])
+            raise not_in(around.name, around.record.types[-1], wanted, tuple(key))
+
     def _found(self, table: TableDef, text: str, places: tuple[int, ...]) -> list[tuple[Any, ...]]:
         types = [self.engine.layouts[table.name].keys[i] for i in places]
         return values(types, self.engine.arrow(text))
@@ -269,6 +327,15 @@ class Large:
         return (
             None if len(rows) > most else ZBag((value_of(table.record, row["v"]), row["n"]) for row in rows)
         )
+
+
+def _with_element(table: TableDef, element: Type, rows: Any) -> Any:
+    """Rows whose element is one column."""
+    if "element" in rows.columns or not isinstance(element, Record):
+        return rows
+    own = [name for name in rows.columns if name not in (*table.key, *FEED_COLUMNS)]
+    kept = [column(name) for name in rows.columns if name not in own]
+    return rows.selectExpr(*kept, f"struct({', '.join(map(column, own))}) AS element")
 
 
 def _leaves(type_: Type, at: str) -> Iterator[tuple[str, Type]]:
@@ -312,5 +379,5 @@ def _written(table: TableDef, at: str, type_: Type) -> str:
         return "''"
     raise ChangeError(
         f"the inner bags of {table.name} are found by a key of {type_}: no large change can name them",
-        hint="apply at most 10,000 rows at once",
+        hint=f"apply at most {arriving.FEW} rows at once",
     )

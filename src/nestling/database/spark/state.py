@@ -5,23 +5,34 @@ What has no program is refused when it is defined: the reference would bring all
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
 from threading import RLock
 from typing import Any
 
+from nestling.calculus.types import Record
 from nestling.database.change import Change
+from nestling.database.constraints import violation
 from nestling.database.definitions import ViewDef
 from nestling.database.durable import map_name, read_table, read_view, table_text, view_text
+from nestling.database.first import starts
+from nestling.database.inspect import wrong_answer
+from nestling.database.spark import arriving
 from nestling.database.spark.arriving import kept
 from nestling.database.spark.buffer import Buffer
 from nestling.database.spark.explain import explain
+from nestling.database.spark.watching import Feed, Logged, feed_frame, feed_layout, feed_name, record
 from nestling.database.state import UNDEFINED, State, computing
-from nestling.database.watching import Answer
+from nestling.database.watching import Answer, Levels, read_change
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.refuse import check_program
-from nestling.errors import NestlingError, QueryError
-from nestling.program.statements import Program
+from nestling.engine.spark.state import Moment
+from nestling.engine.spark.verify import wrong_maps
+from nestling.errors import ChangeError, NestlingError, QueryError
+from nestling.frontend.schema import element_value
 from nestling.program.steps import needed, plans, reads, trigger_statements
 from nestling.storage.lake import Lake
 from nestling.transform.lower import lower
@@ -32,8 +43,12 @@ from nestling.transform.simplify import simplify
 from nestling.transform.viewlet.batch import compile_batches
 from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.storing import Store
+from nestling.transform.viewlet.watch import watches
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
+
+#: How many of the rows that break a constraint are told.
+OFFENDING = 1000
 
 
 class SparkState(State):
@@ -44,22 +59,73 @@ class SparkState(State):
         self.spark, self.lake = spark, lake
         #: Changes and readings are one at a time: streams bring changes from threads of their own.
         self.lock = RLock()
+        self.constraints: set[str] = set()
+        self.feeds: dict[str, Feed] = {}
+        #: The views whose changes somebody hears of.
+        self.told: set[str] = set()
+        #: The version that is about to be stored, and when; and per level what changes with it in a view.
+        self.coming = (0, datetime.min)
+        self._logs: dict[str, list[Any]] = {}
         for kind, name, text in lake.manifest.definitions:
-            if kind == "table":
-                self.tables[name] = read_table(name, text)
-            else:
-                self.define(*read_view(name, text, self))
-        self.running = self._started(compile_batches(self.declarations(), self.flat, store=self._knobs()))
+            self._remember(kind, name, text)
+        self.running = self._started()
         self.buffer = Buffer(self.running)
         self.engine: Any = self.buffer  # all that a transaction asks of an engine
 
-    def _knobs(self) -> dict[str, Any]:
-        return {name: knob(self.views[name]) for name in self.flat}
+    def _remember(self, kind: str, name: str, text: str) -> None:
+        if kind == "table":
+            self.tables[name] = read_table(name, text)
+        elif kind == "feed":
+            self.feeds[name] = Feed(*json.loads(text))
+            self.watched[name] = Levels(watches(name, self.flat[name], self.declarations()))
+        else:
+            self.define(*read_view(name, text, self))
+            self.constraints |= {name} if kind == "constraint" else set()
 
-    def _started(self, program: Program) -> SparkEngine:
+    def _started(self) -> SparkEngine:
+        """An engine over what is stored, for what is defined."""
+        store = {name: knob(self.views[name]) for name in self.flat}
+        logs = {level.name: level.query for levels in self.watched.values() for level in levels}
+        program = compile_batches(self.declarations(), self.flat, logs, store)
         keys = {name: f"table {name}" for name in program.tables}
         keys |= {name: map_name(decl) for name, decl in program.maps.items() if decl.role != "watch"}
-        return SparkEngine(program, self.spark, self.lake, keys)
+        kept = {feed_name(level): feed_layout(level) for name in self.feeds for level in self.watched[name]}
+        engine = SparkEngine(program, self.spark, self.lake, keys | {name: name for name in kept}, kept)
+        engine.accept = self.accept
+        return engine
+
+    def accept(self, moment: Moment, before: Moment) -> None:
+        """What a batch leads to: take what it logged, and refuse it if a constraint is not empty."""
+        self._logs = {}
+        for view, levels in self.watched.items():
+            for level in levels:
+                logged = moment.take(level.name)
+                for rows in logged if view in self.feeds else ():
+                    record(self.running, moment, level, rows, self.coming)
+                if view in self.told:
+                    # Rows in files are gone with the next commit.
+                    self._logs[level.name] = [self.running.here(rows) for rows in logged]
+        for name in self.constraints:
+            if any(moment.stored[source] is not before.stored[source] for source in self._sources(name)):
+                try:
+                    self._check_empty(self.running, name)
+                except ChangeError:
+                    raise
+                except NestlingError as error:
+                    raise ChangeError(f"constraint {error.what}", hint="nothing was changed") from error
+
+    def _sources(self, view: str) -> list[str]:
+        """The tables and maps that a view is read from."""
+        found = plans(self.running.program.views[view])
+        return [source for plan in found for statement in plan.statements for source in reads(statement)]
+
+    def _check_empty(self, engine: SparkEngine, constraint: str) -> None:
+        definition = self.views[constraint]
+        with computing(constraint):
+            found = engine.some(constraint, OFFENDING)
+        rows = found if isinstance(definition.element, Record) else [row["value"] for row in found]
+        if rows:
+            raise violation(definition, ZBag((element_value(definition.element, row), 1) for row in rows))
 
     @property
     def note(self) -> dict[str, Any]:
@@ -87,28 +153,45 @@ class SparkState(State):
         self.views[view.name], self.flat[view.name] = view, flat
 
     def add_view(self, view: ViewDef) -> None:
-        self.define(view)
-        try:
-            self._install()
-        except QueryError:
-            self._forget(view.name)
-            raise
-        except UNDEFINED as error:
-            self._forget(view.name)
-            raise QueryError(
-                f"{view.name} cannot be computed from the rows that are there: {error}",
-                hint="exclude the value in the view, or delete the row first",
-            ) from error
+        self._add(view)
 
-    def _install(self) -> None:
-        """A new engine over what is stored; maps that stay keep their files, new ones are computed in bulk."""
+    def add_constraint(self, view: ViewDef) -> None:
+        """Add a view that must be empty, and is from the start."""
+        self._add(view, constraint=True)
+
+    def _add(self, view: ViewDef, constraint: bool = False) -> None:
+        self.define(view)
+        self.constraints |= {view.name} if constraint else set()
+        try:
+            self._install(view.name if constraint else "")
+        except BaseException as error:
+            self._forget(view.name)
+            if isinstance(error, UNDEFINED):
+                raise QueryError(
+                    f"{view.name} cannot be computed from the rows that are there: {error}",
+                    hint="exclude the value in the view, or delete the row first",
+                ) from error
+            raise
+
+    def _forget(self, name: str) -> None:
+        super()._forget(name)
+        self.constraints.discard(name)
+        self.feeds.pop(name, None)
+        self.told.discard(name)
+
+    def _install(self, constraint: str = "") -> None:
+        """A new engine over what is stored; maps that stay keep their files, new ones are computed in bulk.
+
+        A new ``constraint`` must be empty.
+        """
         if not hasattr(self, "running"):
             return
         before = self.running
-        program = compile_batches(self.declarations(), self.flat, store=self._knobs())
         if before.durable is not None:
             before.now = before.durable.tidy(before.now)
-        engine = self._started(program)
+        engine = self._started()
+        if constraint:
+            self._check_empty(engine, constraint)
         if engine.durable is not None:
             engine.durable.note = self.note
             engine.now = engine.durable.tidy(engine.now, self._definitions())
@@ -118,7 +201,12 @@ class SparkState(State):
 
     def _definitions(self) -> tuple[tuple[str, str, str], ...]:
         tables = [("table", name, table_text(table)) for name, table in self.tables.items()]
-        return (*tables, *(("view", name, view_text(view, self)) for name, view in self.views.items()))
+        views = [
+            ("constraint" if name in self.constraints else "view", name, view_text(view, self))
+            for name, view in self.views.items()
+        ]
+        feeds = [("feed", name, json.dumps([feed.since, feed.versions])) for name, feed in self.feeds.items()]
+        return (*tables, *views, *feeds)
 
     # -- reading
 
@@ -133,7 +221,7 @@ class SparkState(State):
             plan = self.running.program.views[name]
             if plan.lookup is not None and not isinstance(first, tuple):
                 return self.running.find(name, first)
-        return ZBag((row, n) for row, n in self.read(name).items() if _starts(row, first))
+        return ZBag((row, n) for row, n in self.read(name).items() if starts(row, first))
 
     def check_committed(self) -> None:
         if self.buffer.pending:
@@ -164,8 +252,7 @@ class SparkState(State):
 
     def stats(self, name: str) -> dict[str, Any]:
         program = self.running.program
-        read = [s for plan in plans(program.views[name]) for st in plan.statements for s in reads(st)]
-        maps = [source for source in needed(program, read) if source in program.maps]
+        maps = [source for source in needed(program, self._sources(name)) if source in program.maps]
         statements = {
             table: count
             for table, trigger in program.triggers.items()
@@ -179,15 +266,87 @@ class SparkState(State):
             raise QueryError("on Spark, explain writes plain text", hint="leave format and code out")
         return explain(self, name)
 
-    # -- what is not on Spark
+    def verify(self, name: str, maps: bool) -> None:
+        self.verify_all([name], maps)
+
+    def verify_all(self, names: Sequence[str], maps: bool) -> None:
+        """Few rows are looked at by the reference; of many, Spark computes the maps anew, and compares all at once."""
+        program, suspects = self.running.program, set[str]()
+        with self.lock:
+            for name in names:
+                read = needed(program, self._sources(name))
+                tables = [self.running.now.stored[source].rows for source in read if source in program.tables]
+                small = sum(tables) <= arriving.FEW
+                if small:
+                    super().verify(name, maps=False)
+                if maps or not small:
+                    suspects |= {source for source in read if source in program.maps}
+            wrong = wrong_maps(self.running, suspects)
+        for name in names:
+            if mine := [source for source in needed(program, self._sources(name)) if source in wrong]:
+                raise wrong_answer(f"{', '.join(mine)} of {name}")
+
+    # -- watching
 
     def watch(self, name: str) -> None:
-        raise NestlingError(
-            "changes of a view are not told on Spark yet", hint="read the view after a change"
-        )
+        """Tell the changes of a view from now on."""
+        with self.lock:
+            self._log(name)
+            self.told.add(name)
+
+    def keep_feed(self, name: str, feed: Feed) -> None:
+        """Keep what changes in a view, in files."""
+        with self.lock:
+            self._log(name)
+            self.feeds[name] = feed
+            self._install()
+
+    def _log(self, name: str) -> None:
+        if name in self.watched:
+            return
+        self.watched[name] = Levels(watches(name, self.flat[name], self.declarations()))
+        try:
+            self._install()
+        except BaseException as reason:
+            del self.watched[name]
+            if isinstance(reason, (CannotCompile, QueryError)):
+                raise NestlingError(
+                    f"changes of {name} cannot be told: {reason}", hint="read the view after a change"
+                ) from reason
+            raise
+
+    def feed(self, name: str, since: int, path: tuple[str, ...]) -> Any:
+        """What changed in a view since a version, at a level, as a DataFrame."""
+        feed = self.feeds.get(name)
+        if feed is None:
+            raise NestlingError(f"the changes of {name} are not kept", hint=f"db.keep_changes({name!r})")
+        if since < feed.since:
+            raise NestlingError(
+                f"the changes of {name} are kept since version {feed.since}, not {since}",
+                hint="read the view, and ask for what comes after its version",
+            )
+        levels = self.watched[name]
+        for level in levels:
+            if level.path == path:
+                return feed_frame(self.running, levels, level, since)
+        known = ", ".join(".".join(level.path) for level in levels[1:]) or "none"
+        raise NestlingError(f"{name} has no inner bag {'.'.join(path)!r}", hint=f"inner bags: {known}")
+
+    def trim(self, version: int) -> None:
+        """Forget the oldest changes of feeds that are kept for some versions, where files are written anyway."""
+        running, due = self.running, False
+        for name, feed in self.feeds.items():
+            if feed.versions is not None and version - feed.versions > feed.since:
+                self.feeds[name] = replace(feed, since=version - feed.versions)
+                for level in self.watched[name]:
+                    running.keep(feed_name(level), f"k0 > {version - feed.versions}")
+                due = True
+        if due and running.durable is not None:
+            running.now = running.durable.tidy(running.now, self._definitions())
 
     def change(self, name: str, version: int, answer: Answer) -> Change:
-        raise NestlingError("changes of a view are not told on Spark yet")
+        logged = Logged(self.running, name, self.watched[name], self._logs)
+        return read_change(logged, name, version, self.watched[name], answer)
 
     def committed(self, events: Any) -> None:
         """No view is refreshed later."""
@@ -197,9 +356,3 @@ def knob(view: ViewDef) -> Store:
     """The materialisation knob of a view."""
     store: Store = view.store  # type: ignore[assignment]  # "none" is refused before
     return store
-
-
-def _starts(row: Any, first: Any) -> bool:
-    if not isinstance(row, tuple) or row == first:
-        return bool(row == first)
-    return bool(row[:1] == (first,) or (isinstance(first, tuple) and row[: len(first)] == first))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nestling.database.accept import known
+from nestling.database.elements import inner_bag
 from nestling.database.spark.arriving import is_feed
 from nestling.errors import NestlingError, QueryError, StoreError
 from nestling.storage.lock import Lock
@@ -131,7 +132,7 @@ def checked(database: SparkDatabase, sources: Mapping[str, Any]) -> Mapping[str,
     if not sources:
         raise QueryError("a stream needs a source", hint="db.stream({table: spark.readStream...})")
     for table, frame in sources.items():
-        if table not in database.state.tables:
+        if table not in database.state.tables and inner_bag(database.state.tables, table) is None:
             raise QueryError(f"there is no table {table!r}", hint=known(database.state.tables))
         if not getattr(frame, "isStreaming", False):
             raise QueryError(

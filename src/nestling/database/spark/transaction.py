@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from nestling.calculus.types import Path, bag_levels, dictionary_name
 from nestling.database.definitions import TableDef
+from nestling.database.elements import elements, inner_bag, outer_bags
 from nestling.database.rows import Event, Row
 from nestling.database.spark import arriving
 from nestling.database.spark.arriving import few_rows
 from nestling.database.spark.buffer import Buffer, labels_in
 from nestling.database.transaction import Transaction
 from nestling.errors import ChangeError
-from nestling.frontend.schema import row_value
+from nestling.frontend.schema import element_value, row_value
 from nestling.values.bag import ZBag
 
 if TYPE_CHECKING:
@@ -61,6 +63,9 @@ class SparkTransaction(Transaction):
 
     def apply(self, changes: Mapping[str, Mapping[Any, int] | ZBag]) -> None:
         for table, change in changes.items():
+            if (bag := inner_bag(self.state.tables, table)) is not None:
+                self._look_at_elements(*bag, change)
+                continue
             definition = self._table(table)
             values = [row_value(definition.record, row) for row, _ in change.items()]
             self._look_at(definition, values, deep=True)
@@ -95,10 +100,33 @@ class SparkTransaction(Transaction):
         elif not table.levels:
             self.buffer.fetch(table.name, tuple(range(len(flat.columns))), map(_flat, values))
 
+    def _look_at_elements(self, table: TableDef, level: Path, changes: Any) -> None:
+        """Fetch the rows around some inner bags, and of the bags what is looked at."""
+        found = elements(table, level, changes)
+        keys = [_key(table, key) for key, *_ in found]
+        self.buffer.fetch(table.name, table.declarations[table.name].key, keys)
+        rows = [self.buffer.by_key(table.name, key) for key in keys]
+        element = table.levels[level].element
+        if outer_bags(table, level) or any(bag_levels(element)):
+            self._look_under(row for row in rows if row is not None)
+            return
+        name, position = dictionary_name(table.name, level), table.labels[level]
+        gone = [
+            (row[position], *_flat((value,)))
+            for row, (_, _, value, times) in zip(rows, found, strict=True)
+            if row is not None and times < 0
+        ]
+        self.buffer.fetch(name, tuple(range(len(table.declarations[name].columns))), gone)
+
     def _look_under(self, rows: Iterable[Row]) -> None:
         for dictionary, labels in labels_in(rows).items():
             self.buffer.fetch(dictionary, (0,), [(label,) for label in labels])
             self._look_under(row for label in labels for row in self.buffer.under(dictionary, label))
+
+
+def _key(table: TableDef, key: Any) -> Row:
+    parts = key if isinstance(key, tuple) and len(table.key) > 1 else (key,)
+    return _flat(map(element_value, table.key_types, parts))
 
 
 def _flat(value: Iterable[Any]) -> Row:

@@ -45,6 +45,8 @@ RESERVED = (
     "was_true",
     "bound_new",
     "bound_old",
+    "ABOVE",
+    "BELOW",
     "EMPTY",
     "NOTHING",
     "Label",
@@ -68,7 +70,8 @@ def generate(program: Program, keep_tables: bool = True) -> str:
             writer.reader(bag_function(name, shape), plan, f"inner bag {shape[0]} of {name}")
     for name, plan in program.totals.items():
         writer.reader(f"total_of_{identifier(name)}", plan, f"rows that {name} logs")
-    return writer.out.text() + "\n"
+    constants = [f"{name} = {text}" for text, name in writer.constants.items()]
+    return "\n".join([*constants, writer.out.text(), ""])
 
 
 def bag_function(view: str, shape: Shape) -> str:
@@ -89,9 +92,10 @@ class _Writer:
         self.kept = set(program.tables) if keep_tables else read
         self.program, self.stores, self.out = program, stores(program), Source()
         self.single: frozenset[str] = frozenset()
+        self.constants: dict[str, str] = {}
 
     def scope(self) -> Scope:
-        return Scope([*RESERVED, *(store.python for store in self.stores.values())])
+        return Scope([*RESERVED, *(store.python for store in self.stores.values())], self.constants)
 
     def trigger(self, function: str, trigger: Trigger) -> None:
         scope = self.scope()
@@ -181,12 +185,11 @@ class _Writer:
                 adds = adds[1:]
                 continue
             same = [a for a in adds if a.statement.steps[: taken + 1] == first[: taken + 1]]
-            same = same if list(adds[: len(same)]) == same else [adds[0]]
             depth, used = self.out.depth, _used_after(same, taken + 1)
             Loops(self.out, scope, self.stores).step(first[taken], used)
             self.adds(same, taken + 1, scope)
             self.out.close_to(depth)
-            adds = adds[len(same) :]
+            adds = [a for a in adds if a not in same]
 
     def add(self, add: Add, scope: Scope) -> None:
         statement = add.statement
@@ -246,9 +249,7 @@ class _Writer:
         self.out.line(f"{names} = {_stored_cell(store, keys)}")
         for o, n, c in zip(old, new, changes, strict=True):
             self.out.line(f"{n} = {o} + {c}")
-        for _, adds in action.events:
-            for add in adds:
-                self.adds([add], 0, scope)
+        self.set_off([add for _, adds in action.events for add in adds], scope)
         add_to(self.out, store, keys, changes, new)
         self.out.close_to(depth)
 
@@ -266,9 +267,7 @@ class _Writer:
             self.out.line(f"{_unpacked(old)} = (ordered and ordered.get({value})) or NOTHING[:{store.width}]")
             for o, n, c in zip(old, new, changes, strict=True):
                 self.out.line(f"{n} = {o} + {c}")
-            for _, adds in action.events:
-                for add in adds:
-                    self.adds([add], 0, scope)
+            self.set_off([add for _, adds in action.events for add in adds], scope)
             add_to_ordered(self.out, store, group_key, value, changes)
 
     def propagate_groups(self, action: Propagate, store: Store, scope: Scope) -> None:
@@ -289,8 +288,12 @@ class _Writer:
         if keys:
             self.out.line(f"{', '.join(keys)} = group")
         self.out.line(f"{scope.name(event.new[0])} = {read_group(store, event.aggregate, 'group')}")
-        for add in adds:
-            self.adds([add], 0, scope)
+        self.set_off(adds, scope)
+
+    def set_off(self, adds: Sequence[Add], scope: Scope) -> None:
+        """What the change of a map sets off."""
+        for group in together(adds):
+            self.adds(summed([add for add in group if isinstance(add, Add)]), 0, scope)
 
     def reader(self, function: str, plan: Plan, title: str) -> None:
         scope = self.scope()

@@ -9,6 +9,7 @@ from typing import Any
 
 from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.engine.local.codegen import bag_function, generate
+from nestling.engine.local.inorder import ABOVE, BELOW, InOrder
 from nestling.engine.local.loading import load_cells, load_rows, take_over
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.storage import identifier, stores
@@ -39,6 +40,7 @@ class LocalEngine:
         self.names = {**namespace(), **_helpers()}
         for store in self.stores.values():
             self.names |= {name: [0] * store.width if store.is_cell else {} for name in store.dictionaries}
+            self.names |= {store.index(known): InOrder() for known in store.in_order}
         self.stored: dict[str, Any] = {
             name: self.names[store.slices or store.python] for name, store in self.stores.items()
         }
@@ -261,6 +263,8 @@ class _Nesting:
 
 def _helpers() -> dict[str, Any]:
     return {
+        "ABOVE": ABOVE,
+        "BELOW": BELOW,
         "EMPTY": {},
         "NOTHING": (0,) * 64,
         "OrderedMap": OrderedMap,

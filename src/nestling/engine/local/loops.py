@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from nestling.calculus.terms import Term, Tuple, Var
-from nestling.engine.local.ranges import Between, Flip, Shift
+from nestling.calculus.terms import Call, Term, Tuple, Var
+from nestling.calculus.types import Scalar
+from nestling.calculus.typing import term_type
+from nestling.engine.local.ranges import Between, Flip, Passed, Shift, Span
 from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store
-from nestling.engine.local.terms import Scope, is_nullable, python, truth, tuple_of
+from nestling.engine.local.terms import Scope, is_float, is_nullable, python, truth, tuple_of
 from nestling.program.flat import Bound, first_of
 from nestling.program.statements import (
     Assign,
@@ -45,7 +47,7 @@ class Loops:
             later = used_at_end | term_vars(*(t for s in steps[i + 1 :] for t in needs(s)))
             self.step(step, later)
 
-    def step(self, step: Step | Shift | Flip | Between, later: frozenset[str]) -> None:  # noqa: C901 - one arm per step
+    def step(self, step: Step | Shift | Flip | Between | Passed | Span, later: frozenset[str]) -> None:  # noqa: C901 - one arm per step
         match step:
             case Shift():
                 self.shift(step)
@@ -53,6 +55,11 @@ class Loops:
                 self.flip(step)
             case Between():
                 self.between(step, later)
+            case Passed():
+                self.passed(step)
+            case Span(source, position, column, included):
+                index = self.stores[source].index((position,))
+                self.out.open(f"for {self.text(column)} in {index}.between(low, high, {included}):")
             case Find():
                 store = self.stores[step.source]
                 (self.in_keyed if store.key else self.in_table if store.is_table else self.in_map)(
@@ -195,13 +202,29 @@ class Loops:
         names = [self.scope.name(count) for count in step.counts]
         store, inner, measure = self.stores[step.source], self.stores[step.measure.source], step.measure
         self.out.line(f"ordered = {store.python}.get({self.key(step.args)})")
-        holds = f"lambda {self.scope.name(measure.var)}: {truth(step.test, self.scope)}"
+        # The test is asked of many sums: what does not depend on them is computed before.
+        test = self.computed(step.test, measure.var)
+        holds = f"lambda {self.scope.name(measure.var)}: {truth(test, self.scope)}"
         beyond = f"{inner.python}.get({self.key(measure.args)})"
         asked = f"{measure.bounds[0].operator!r}, {measure.measures[-1]}, {holds}"
         self.out.line(f"{', '.join(names)}{',' if len(names) == 1 else ''} = (")
         self.out.line(f"    NOTHING[:{store.width}] if ordered is None")
         self.out.line(f"    else summed_where(ordered, {beyond}, {asked})")
         self.out.line(")")
+
+    def computed(self, test: Term, var: Var) -> Term:
+        """``test`` with a name for each side of it that does not depend on ``var``."""
+        if not isinstance(test, Call):
+            return test
+        args: list[Term] = []
+        for i, arg in enumerate(test.args):
+            type_ = term_type(arg)
+            if isinstance(arg, Call) and isinstance(type_, Scalar) and var.name not in term_vars(arg):
+                name = Var(f"{var.name}·side{i}", type_)
+                self.out.line(f"{self.scope.name(name)} = {self.text(arg)}")
+                arg = name
+            args.append(arg)
+        return Call(test.function, tuple(args))
 
     def total(self, step: Total) -> None:
         """A loop nest of its own, summed into variables."""
@@ -263,12 +286,23 @@ class Loops:
         for cells, name in ((both.new, "bound_new"), (both.old, "bound_old")):
             self.out.line(f"{var} = {read_cell(both.aggregate, [self.text(term) for term in cells])}")
             self.out.line(f"{name} = {self.text(step.bound)}")
+            if is_float(step.bound):
+                with self.out.block(f"if {name} != {name}:"):
+                    self.out.line(f"{name} = {'BELOW' if step.operator in ('<', '<=') else 'ABOVE'}")
         up, down = (1, -1) if step.operator in ("<", "<=") else (-1, 1)
         self.out.open("if bound_new != bound_old:")
         with self.out.block("if bound_new > bound_old:"):
             self.out.line(f"{sign}, low, high = {up}, bound_old, bound_new")
         with self.out.block("else:"):
             self.out.line(f"{sign}, low, high = {down}, bound_new, bound_old")
+
+    def passed(self, step: Passed) -> None:
+        store, names = self.stores[step.range.source], [self.scope.name(count) for count in step.range.counts]
+        self.out.line(f"ordered = {store.python}.get({self.key(step.range.args)})")
+        self.out.open("if ordered is not None:")
+        upper = step.upper_included
+        self.out.line(f"{', '.join(names)}, = ordered.between(low, high, {not upper}, {upper})")
+        self.out.open(f"if {' or '.join(names)}:")
 
     def between(self, step: Between, later: frozenset[str]) -> None:
         find, store = step.find, self.stores[step.find.source]
@@ -289,7 +323,7 @@ def _row(names: list[str]) -> str:
     return "_" if all(name == "_" for name in names) else tuple_of(names)
 
 
-def needs(step: Step | Shift | Flip | Between) -> tuple[Term, ...]:
+def needs(step: Step | Shift | Flip | Between | Passed | Span) -> tuple[Term, ...]:
     """The terms whose variables are bound before ``step``."""
     match step:
         case Flip(both, test):
@@ -298,6 +332,10 @@ def needs(step: Step | Shift | Flip | Between) -> tuple[Term, ...]:
             return (*both.new, *both.old, bound)
         case Between(find):
             return uses(find)
+        case Passed(range_):
+            return range_.args
+        case Span():
+            return ()
         case _:
             return uses(step)
 

@@ -11,7 +11,7 @@ from graphlib import TopologicalSorter
 
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Term
-from nestling.engine.local.ranges import Between, local_steps
+from nestling.engine.local.ranges import Between, Passed, Span, local_steps
 from nestling.engine.local.storage import Store
 from nestling.program.statements import (
     Action,
@@ -42,11 +42,11 @@ def summed(adds: Sequence[Add]) -> list[Add]:
     """Statements that add to the same key by the same steps, as one: a self-join is changed from both sides."""
     found: list[Add] = []
     for add in adds:
-        if found and _same_key(found[-1], add):
-            last, other = found[-1].statement, add.statement
-            found[-1] = replace(
-                found[-1], statement=replace(last, amounts=_sums(last.amounts, other.amounts))
-            )
+        for i, other in enumerate(found):
+            if _same_key(other, add):
+                amounts = _sums(other.statement.amounts, add.statement.amounts)
+                found[i] = replace(other, statement=replace(other.statement, amounts=amounts))
+                break
         else:
             found.append(add)
     return found
@@ -75,8 +75,10 @@ def _fits(group: list[Action], add: Add) -> bool:
 
 def sources(statement: Statement) -> set[str]:
     """The maps and tables that a statement looks into."""
-    ranges = (step for step in local_steps(statement) if isinstance(step, Between))
-    return {*reads(statement), *(step.find.source for step in ranges)}
+    own = local_steps(statement)
+    between = {step.find.source for step in own if isinstance(step, Between)}
+    passed = {step.range.source for step in own if isinstance(step, Passed)}
+    return {*reads(statement), *between, *passed}
 
 
 def single_changes(trigger: Trigger, stores: dict[str, Store]) -> frozenset[str]:
@@ -112,7 +114,7 @@ def waiting(program: Program) -> list[Propagate]:
 
 def _loops(statement: Statement, stores: dict[str, Store]) -> bool:
     for step in local_steps(statement):
-        if isinstance(step, Each | Both | Between):
+        if isinstance(step, Each | Both | Between | Span):
             return True
         if isinstance(step, Find):
             store = stores[step.source]

@@ -5,7 +5,8 @@ a condition holds of it, does nothing where the condition held of both or of nei
 
 A statement that goes through a slice twice, once for what an aggregate is and once for what it was, and each time
 keeps the entries below some bound computed from it, differs only on the entries between the two bounds. With the
-slice's keys in order these are found by bisection.
+slice's keys in order these are found by bisection. What such a statement has summed below the bound differs by the sum
+between the two. A table that has no part to go by is gone through by the values of the bounded column, in order.
 
 Law (9): a trigger adds the same with and without.
 """
@@ -19,7 +20,18 @@ from typing import Any
 from nestling.calculus.terms import Call, Term, Var
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
-from nestling.program.statements import Add, Both, Check, Find, Program, Propagate, Statement, Total, Trigger
+from nestling.program.statements import (
+    Add,
+    Both,
+    Check,
+    Find,
+    Program,
+    Propagate,
+    Range,
+    Statement,
+    Total,
+    Trigger,
+)
 from nestling.program.traverse import term_vars
 
 #: What holds of a column and a bound, and the same seen from the bound.
@@ -49,6 +61,24 @@ class Between:
 
     find: Find
     position: int
+    upper_included: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """Bind the measures of a range to their sum between the bounds; go on where that is not zero."""
+
+    range: Range
+    upper_included: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """For every value between the bounds that some row of the table ``source`` has at ``position``: bind ``column``."""
+
+    source: str
+    position: int
+    column: Var
     upper_included: bool
 
 
@@ -87,10 +117,14 @@ def _in_trigger(trigger: Trigger, program: Program) -> Trigger:
 
 
 def _in_statement(statement: Statement, program: Program) -> Statement:
-    for i, step in enumerate(statement.steps):
-        if isinstance(step, Both):
-            steps = _rewritten(statement, i, step, program) or _flipped(statement, i, step)
-            return statement if steps is None else replace(statement, steps=steps)
+    """``statement`` with what each of its aggregates decides taken together; one at most moves a bound."""
+    is_moved = False
+    for both in [step for step in statement.steps if isinstance(step, Both)]:
+        i = statement.steps.index(both)
+        steps = None if is_moved else _rewritten(statement, i, both, program) or _slid(statement, i, both)
+        is_moved = is_moved or steps is not None
+        steps = steps or _flipped(statement, i, both)
+        statement = statement if steps is None else replace(statement, steps=steps)
     return statement
 
 
@@ -103,10 +137,27 @@ def _flipped(statement: Statement, i: int, both: Both) -> tuple[Any, ...] | None
     return None
 
 
+def _slid(statement: Statement, i: int, both: Both) -> tuple[Any, ...] | None:
+    """The steps with ``both`` and a range whose bound it moves taken together: sums are linear in what they sum."""
+    steps: tuple[Any, ...] = statement.steps
+    for j in range(i + 1, len(steps)):
+        match steps[j]:
+            case Range(_, args, (bound,), _) if both.var.name in term_vars(bound.term):
+                if both.var.name in term_vars(*args) or not _plain(bound.term):
+                    return None
+                if _used_elsewhere(both.var, statement, (i, j)):
+                    return None
+                shift = Shift(both, bound.term, bound.operator)
+                passed = Passed(steps[j], bound.operator in ("<=", ">"))
+                return (*steps[:i], *steps[i + 1 : j], shift, passed, *steps[j + 1 :])
+    return None
+
+
 def _rewritten(statement: Statement, i: int, both: Both, program: Program) -> tuple[Any, ...] | None:
     for j, find in enumerate(statement.steps):
-        position = _one_free(find, program) if j > i and isinstance(find, Find) else None
-        if position is not None and isinstance(find, Find):
+        if j <= i or not isinstance(find, Find):
+            continue
+        for position in _free(find, program):
             steps = _between(statement, i, j, both, find, position)
             if steps is not None:
                 return steps
@@ -125,19 +176,36 @@ def _between(
             continue
         operator, bound = moved
         if term_vars(bound) - {both.var.name} <= known:
-            between = Between(find, position, operator in ("<=", ">"))
-            first = (*steps[:i], *steps[i + 1 : j], Shift(both, bound, operator), between)
+            found = _found(find, position, operator in ("<=", ">"))
+            first = (*steps[:i], *steps[i + 1 : j], Shift(both, bound, operator), *found)
             return (*first, *steps[j + 1 : k], *steps[k + 1 :])
     return None
 
 
-def _one_free(find: Find, program: Program) -> int | None:
-    """The position of the only column of a map that is not known."""
-    decl = program.maps.get(find.source)
+def _found(find: Find, position: int, upper_included: bool) -> tuple[Any, ...]:
+    """The steps that find the entries of ``find`` between the bounds."""
+    column = find.args[position]
+    if find.known:
+        return (Between(find, position, upper_included),)
+    assert isinstance(column, Var)
+    return Span(find.source, position, column, upper_included), replace(find, known=(position,))
+
+
+def _free(find: Find, program: Program) -> list[int]:
+    """The positions by which entries can be found in order: the only free one of a slice, any of a whole table."""
     free = [i for i in range(len(find.args)) if i not in find.known]
-    if decl is None or decl.ordered or len(free) != 1 or not find.known:
-        return None
-    return free[0] if isinstance(find.args[free[0]], Var) else None
+    if find.source in program.maps:
+        if program.maps[find.source].ordered or len(free) != 1 or not find.known:
+            return []
+    elif find.known or len(free) < 2:
+        return []
+    return [i for i in free if isinstance(find.args[i], Var) and (find.known or _is_exact(find.args[i]))]
+
+
+def _is_exact(term: Term) -> bool:
+    """Whether all values of ``term`` have a place in an order: a float may be no number."""
+    type_ = term_type(term)
+    return isinstance(type_, Scalar) and type_.name != "float"
 
 
 def _moved(step: Any, column: Term, both: Both) -> tuple[str, Term] | None:
@@ -163,7 +231,16 @@ def _used_elsewhere(var: Var, statement: Statement, here: Sequence[int]) -> bool
 
 def _terms(step: Any) -> tuple[Term, ...]:
     """The terms of a step."""
-    found: list[Any] = []
+    match step:
+        case Shift(both, term, _) | Flip(both, term):
+            return *_terms(both), term
+        case Between(find):
+            return _terms(find)
+        case Passed(range_):
+            return _terms(range_)
+        case Span(_, _, column):
+            return (column,)
+    found: list[Any] = [bound.term for bound in getattr(step, "bounds", ())]
     for name in (
         "args",
         "counts",

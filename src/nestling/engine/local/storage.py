@@ -26,7 +26,7 @@ from functools import cached_property
 from hashlib import blake2b
 
 from nestling.calculus.types import LABEL
-from nestling.engine.local.ranges import Between, every_local_step
+from nestling.engine.local.ranges import Between, Passed, Span, every_local_step
 from nestling.program.statements import (
     Find,
     MapDecl,
@@ -65,6 +65,7 @@ class Store:
     decl: TableDecl | MapDecl
     patterns: set[Positions] = field(default_factory=set)
     sorted: set[Positions] = field(default_factory=set)
+    in_order: set[Positions] = field(default_factory=set)  #: the indexes whose keys are kept in order
     whole: bool = False  #: whether it is read by its key, or from beginning to end
 
     @cached_property
@@ -139,6 +140,10 @@ def stores(program: Program) -> dict[str, Store]:
                 _need(found[step.source], step.known)
             elif isinstance(step, Measure | Range):
                 found[step.source].whole = True
+            elif isinstance(step, Span):
+                found[step.source].in_order.add((step.position,))
+            elif isinstance(step, Passed):
+                found[step.range.source].whole = True
             elif isinstance(step, Between):
                 _need(found[step.find.source], step.find.known)
                 found[step.find.source].sorted.add(step.find.known)

@@ -58,11 +58,20 @@ def _names_in_use() -> frozenset[str]:
 
 
 class Scope:
-    """Python names for the variables of the calculus, one each."""
+    """Python names for the variables of the calculus, one each; and for ``constants``, which are made but once."""
 
-    def __init__(self, taken: Sequence[str] = ()) -> None:
+    def __init__(self, taken: Sequence[str] = (), constants: dict[str, str] | None = None) -> None:
         self._names: dict[str, str] = {}
         self._taken = {*taken, *_names_in_use()}
+        self._constants = constants
+
+    def constant(self, value: Any) -> str:
+        """``value`` as a literal, or the name of what a constructor makes of one."""
+        text = literal(value)
+        if self._constants is None or not isinstance(value, Decimal | date | timedelta):
+            return text
+        # No variable has such a name: theirs are ASCII.
+        return self._constants.setdefault(text, f"const·{len(self._constants)}")
 
     def name(self, var: Var | str) -> str:
         wanted = var if isinstance(var, str) else var.name
@@ -96,7 +105,7 @@ def _python(term: Term, scope: Scope, level: int) -> str:
         case Var():
             return scope.name(term)
         case Const(value, _):
-            return literal(value)
+            return scope.constant(value)
         case Tuple(items):
             return tuple_of([_python(item, scope, 0) for _, item in items])
         case Field(record, name):
@@ -186,6 +195,12 @@ def is_nullable(term: Term) -> bool:
         return False  # total, and of labels too, which flat queries compare
     type_ = term_type(term)
     return isinstance(type_, Scalar) and type_.nullable
+
+
+def is_float(term: Term) -> bool:
+    """Whether ``term`` is a float, and so perhaps no number."""
+    type_ = term_type(term)
+    return isinstance(type_, Scalar) and type_.name == "float"
 
 
 def _index(record: Term, name: str) -> int:

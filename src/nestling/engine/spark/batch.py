@@ -16,7 +16,7 @@ from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.events import event_layout, event_sql
 from nestling.engine.spark.relations import pruned
 from nestling.engine.spark.stage import Added, Sink, Stage, arrow
-from nestling.engine.spark.state import Moment, Part, few_values, register
+from nestling.engine.spark.state import Moment, Part, near, register
 from nestling.engine.spark.statements import is_linear
 from nestling.program.batches import change_of
 from nestling.program.statements import (
@@ -135,7 +135,7 @@ def events(
     rows = " UNION ALL ".join(f"SELECT {', '.join(layout.names)} FROM {part.view}" for part in parts)
     stored = moment.raw(action.map)
     if sink is None and len(changes) == 1 and len(layout.keys) > (action.events[0][0].aggregate != ""):
-        stored = pruned(stored, "k0", few_values(changes[0], layout, 0))
+        stored = pruned(stored, "k0", near(changes[0], layout, 0))
     statements = [add.statement for _, adds in action.events for add in adds]
     for aggregate in sorted({event.aggregate for event, _ in action.events}):
         text = event_sql(layout, aggregate, stored, f"({rows})", "" if sink else HINT)

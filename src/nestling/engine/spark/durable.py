@@ -116,7 +116,10 @@ class Durable:
         """The files of a source, with what was added since."""
         key, stored = self.keys[name], moment.stored[name]
         known = self.lake.manifest.relations.get(key, Relation())
-        fresh = tuple(p for part in stored.files for p in part.paths if p not in known.files)
+        held = [path for part in stored.files for path in part.paths]
+        if not set(known.files) <= set(held):
+            known = Relation()  # its rows were replaced
+        fresh = tuple(path for path in held if path not in known.files)
         base, rows = known.base, known.base_rows
         changes = (*known.changes, *fresh) if known.files else known.changes
         if fresh and not known.files:
@@ -132,6 +135,7 @@ class Durable:
     def merged(self, name: str, moment: Moment) -> Relation:
         """One base for all there is, sorted by key."""
         part = self.write(name, summed(moment.raw(name), self.layouts[name]))
+        self.session.catalog.dropTempView(part.view)  # a moment names all files of a source at once
         return Relation(part.paths, (), part.rows, 0)
 
 

@@ -14,10 +14,10 @@ from nestling.engine.spark.durable import Durable
 from nestling.engine.spark.frames import frame, table_frame
 from nestling.engine.spark.plans import plan_layout, plan_sql
 from nestling.engine.spark.refuse import check_program
-from nestling.engine.spark.relations import joins_text, nothing, summed
+from nestling.engine.spark.relations import difference, joins_text, nothing, pruned, summed
 from nestling.engine.spark.session import TooManyError, own_session, python_errors
-from nestling.engine.spark.stage import Sink, arrow, difference
-from nestling.engine.spark.state import Moment, Part, Stored, register, register_frame
+from nestling.engine.spark.stage import Sink, arrow
+from nestling.engine.spark.state import Moment, Part, Stored, near, register, register_frame
 from nestling.engine.spark.statements import Given
 from nestling.engine.spark.types import arrow_table, values
 from nestling.program.meaning import meaning
@@ -50,7 +50,7 @@ class SparkEngine:
         self.session = own_session(spark)
         self.layouts = layouts(program) | dict(kept or {})
         #: Sees what a batch leads to before it is stored, and may refuse it or add to it; ``now`` is it then.
-        self.accept: Callable[[Moment], None] = lambda moment: None
+        self.accept: Callable[[Moment, Moment], None] = lambda moment, before: None
         self.check()
         self.durable = Durable(lake, self.session, self.layouts, keys or {}) if lake is not None else None
         stored = {} if self.durable is None else self.durable.load()
@@ -81,20 +81,28 @@ class SparkEngine:
 
     def _build(self, maps: Set[str]) -> None:
         """Compute ``maps`` from the tables."""
-        scratch = self._computed(self.now, maps)
+        scratch = self.computed(self.now, maps)
         self.now.stored |= {name: scratch.stored[name] for name in maps}
 
-    def _computed(self, moment: Moment, maps: Set[str]) -> Moment:
+    def computed(self, moment: Moment, maps: Set[str]) -> Moment:
         """``maps`` of the tables of ``moment``, in bulk: each table is one change that comes to empty ones."""
         scratch = self._empty()
         kept = set(needed(self.program, sorted(maps)))
         sink = self.durable.write if self.durable is not None else None
+        parts = []
         for name in inner_first(self.program):
             if moment.stored[name].rows:
                 rows = self.session.sql(summed(moment.raw(name), self.layouts[name]))
-                part = register_frame(rows, moment.stored[name].rows)
-                run_batch(scratch, [(restricted(self.program.triggers[name], kept), part)], sink)
+                parts.append(register_frame(rows, moment.stored[name].rows))
+                run_batch(scratch, [(restricted(self.program.triggers[name], kept), parts[-1])], sink)
+        for part in parts:
+            self.session.catalog.dropTempView(part.view)
         return scratch
+
+    def discard(self) -> None:
+        """Remove the files of what was computed and is not kept."""
+        if self.durable is not None:
+            self.durable.lake.remove_leftovers()
 
     def _table(self, name: str, rows: Iterable[Row]) -> Any:
         return arrow_table(self.layouts[name].columns, rows)
@@ -136,8 +144,13 @@ class SparkEngine:
         except ArithmeticError:
             moment = self._recomputed(changes, large=True)
         self._accepted(moment)
-        self.durable.note = note or {}
-        self._move(self.durable.tidy(moment), moment)
+        noted, self.durable.note = self.durable.note, note or {}
+        try:
+            after = self.durable.tidy(moment)
+        except BaseException:
+            self.durable.note = noted
+            raise
+        self._move(after, moment)
 
     def _move(self, after: Moment, *others: Moment) -> None:
         for moment in (self.now, *others):
@@ -147,17 +160,19 @@ class SparkEngine:
     def _accepted(self, moment: Moment) -> None:
         before, self.now = self.now, moment
         try:
-            self.accept(moment)
+            self.accept(moment, before)
         except BaseException:
             moment.drop_views(before)
             raise
         finally:
             self.now = before
 
-    def tidy(self) -> None:
-        """Move changes from the log to files, and sum files, where enough have gathered."""
-        if self.durable is not None and self.durable.is_due(self.now):
-            self._move(self.durable.tidy(self.now))
+    def tidy(self) -> bool:
+        """Move changes from the log to files, and sum files, where enough have gathered; whether they had."""
+        if self.durable is None or not self.durable.is_due(self.now):
+            return False
+        self._move(self.durable.tidy(self.now))
+        return True
 
     def _run(self, changes: Mapping[str, Any], sink: Sink | None = None) -> Moment:
         moment = self.now.next()
@@ -175,8 +190,8 @@ class SparkEngine:
         sink = self.durable.write if large and self.durable is not None else None
         for name, rows in changes.items():
             moment.add(name, rows)
-        scratch = self._computed(moment, set(self.program.maps))
-        before = self._computed(self.now, self.watched) if self.watched else moment
+        scratch = self.computed(moment, set(self.program.maps))
+        before = self.computed(self.now, self.watched) if self.watched else moment
         for name in self.program.maps:
             new, old = scratch.raw(name), (before if name in self.watched else moment).raw(name)
             layout = self.layouts[name]
@@ -193,8 +208,18 @@ class SparkEngine:
             rows.createOrReplaceTempView("nestling_loaded")
             columns = ", ".join(self.layouts[name].names)
             parts[name] = self.durable.write(name, f"SELECT {columns} FROM nestling_loaded")
-        self._apply_bulk(parts, note)
-        return {name: part.rows for name, part in parts.items() if part.rows}
+        rows = {name: part.rows for name, part in parts.items() if part.rows}
+        if rows:
+            self._apply_bulk(parts, note)
+        return rows
+
+    def keep(self, name: str, condition: str) -> None:
+        """Forget the rows of a relation for which ``condition`` does not hold."""
+        assert self.durable is not None
+        rows = f"SELECT * FROM ({summed(self.now.raw(name), self.layouts[name])}) WHERE {condition}"
+        moment = self.now.next()
+        moment.stored[name] = Stored((self.durable.write(name, rows),))
+        self.now = moment
 
     # -- reading
 
@@ -202,6 +227,10 @@ class SparkEngine:
         """The rows of a query, here."""
         with python_errors():
             return self.session.sql(text).toArrow()
+
+    def here(self, rows: Any) -> Any:
+        """Rows of a change as an Arrow table, wherever they are."""
+        return self.arrow(f"SELECT * FROM {rows.view}") if isinstance(rows, Part) else rows
 
     def _entries(self, name: str) -> Iterable[Row]:
         layout = self.layouts[name]
@@ -222,6 +251,12 @@ class SparkEngine:
     def frame(self, view: str) -> Any:
         """A view as a DataFrame, inner bags as arrays."""
         return frame(self.program, self.now, view)
+
+    def some(self, view: str, most: int) -> list[dict[str, Any]]:
+        """At most so many rows of a view, here."""
+        with python_errors():
+            found: list[dict[str, Any]] = self.frame(view).limit(most).toArrow().to_pylist()
+        return found
 
     def table_frame(self, name: str, element: Type) -> Any:
         """A table as a DataFrame, inner bags as arrays."""
@@ -275,7 +310,7 @@ class SparkEngine:
             kind = shape(label) if isinstance(label.site, int) else label.site
             groups.setdefault(kind, []).append(label)
         for kind, labels in groups.items():
-            under = self.under(kind, labels) if isinstance(kind, str) else self._defined(view, kind, labels)
+            under = self.elements(view, kind, labels)
             for element in {wanted[label] for label in labels}:
                 rows = [(label, row, n) for label, row, n in under if wanted[label] == element]
                 inner = self._nested(view, [(row, n) for _, row, n in rows], element)
@@ -284,6 +319,10 @@ class SparkEngine:
                     pairs.setdefault(label, []).append(pair)
                 found |= {label: ZBag(pairs.get(label, ())) for label in labels if wanted[label] == element}
         return found
+
+    def elements(self, view: str, kind: Any, labels: Sequence[Label]) -> list[tuple[Label, Row, int]]:
+        """The flat elements of inner bags: of a table's, by its dictionary, or of a view's, by the labels' shape."""
+        return self.under(kind, labels) if isinstance(kind, str) else self._defined(view, kind, labels)
 
     def _defined(self, view: str, kind: Any, labels: Sequence[Label]) -> list[tuple[Label, Row, int]]:
         plan = self.program.views[view].definitions[kind]
@@ -304,9 +343,13 @@ class SparkEngine:
         """The entries of a source that have one of ``keys`` at ``positions``, measures last."""
         layout = self.layouts[name]
         columns = [(f"g{i}", layout.keys[p]) for i, p in enumerate(positions)]
-        part = register(self.session, arrow_table(columns, keys))
+        table = arrow_table(columns, keys)
+        part, stored = register(self.session, table), self.now.raw(name)
+        if 0 in positions:
+            at = list(positions).index(0)
+            stored = pruned(stored, "k0", near(table, Layout(tuple(type_ for _, type_ in columns)), at))
         on = " AND ".join(joins_text(f"a.k{p}", f"d.g{i}", layout.keys[p]) for i, p in enumerate(positions))
-        rows = f"SELECT /*+ BROADCAST(d) */ a.* FROM ({self.now.raw(name)}) a LEFT SEMI JOIN {part.view} d ON {on}"
+        rows = f"SELECT /*+ BROADCAST(d) */ a.* FROM ({stored}) a LEFT SEMI JOIN {part.view} d ON {on}"
         found = values([type_ for _, type_ in layout.columns], self.arrow(summed(rows, layout)))
         self.session.catalog.dropTempView(part.view)
         return found

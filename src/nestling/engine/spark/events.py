@@ -25,7 +25,8 @@ def event_sql(layout: Layout, aggregate: str, rows: str, change: str, hint: str)
     """``change`` of what is stored as ``rows``, as an event sees it."""
     width = len(layout.keys) - bool(aggregate)
     keys = layout.key_names
-    groups = f"(SELECT DISTINCT {', '.join(f'k{i} AS g{i}' for i in range(width))} FROM {change})"
+    # A key may be in it several times: that is no harm to a semi-join, and to find it out would be a shuffle.
+    groups = f"(SELECT {', '.join(f'k{i} AS g{i}' for i in range(width))} FROM {change})"
     if width:
         pairs = [(Sql(f"a.k{i}", layout.keys[i]), Sql(f"d.g{i}", layout.keys[i])) for i in range(width)]
         rows = touched(rows, groups, pairs, hint)

@@ -36,7 +36,7 @@ class _Empty:
     def is_empty(self, name: str) -> bool:
         return False
 
-    def few(self, name: str, column: int) -> list[str] | None:
+    def near(self, name: str, column: int) -> str | None:
         return None
 
 

@@ -23,8 +23,8 @@ class Sources(Protocol):
     def is_empty(self, name: str) -> bool:
         """Whether it is known to have no rows."""
 
-    def few(self, name: str, column: int) -> list[str] | None:
-        """The values in a column of a change, as literals, if they are few and known here."""
+    def near(self, name: str, column: int) -> str | None:
+        """What holds of every value in a column of a change that is known here."""
 
 
 def nothing(layout: Layout) -> str:
@@ -50,6 +50,12 @@ def sums(rows: str, layout: Layout) -> str:
     selected = ", ".join([*layout.key_names, *measures])
     by = f"GROUP BY {', '.join(layout.key_names)}" if layout.keys else "HAVING count(*) > 0"
     return f"SELECT {selected} FROM ({rows}) {by}"
+
+
+def difference(rows: str, layout: Layout) -> str:
+    """``rows`` summed by key, those that change something."""
+    some = " OR ".join(f"m{i} <> 0" for i in range(len(layout.measures)))
+    return f"SELECT * FROM ({sums(rows, layout)}) WHERE {some}"
 
 
 #: What a query says that finds more than it may.
@@ -78,9 +84,9 @@ def joins_text(left: str, right: str, type_: Type) -> str:
     return joins(Sql(left, type_), Sql(right, type_))
 
 
-def pruned(rows: str, key: str, few: list[str] | None) -> str:
-    """``rows`` whose ``key`` is one of ``few``: of files that are sorted by it, most is not read."""
-    return rows if few is None else f"SELECT * FROM ({rows}) WHERE {key} IN ({', '.join(few)})"
+def pruned(rows: str, key: str, near: str | None) -> str:
+    """``rows`` whose ``key`` is ``near``: of files that are sorted by it, the rest is not read."""
+    return rows if near is None else f"SELECT * FROM ({rows}) WHERE {key} {near}"
 
 
 def zero(type_: Scalar) -> str:

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.relations import at_most, sums
+from nestling.engine.spark.relations import at_most, difference
 from nestling.engine.spark.session import python_errors
 from nestling.engine.spark.state import Moment
 from nestling.engine.spark.statements import Writer
@@ -101,12 +100,6 @@ def arrow(moment: Moment, text: str) -> Any:
     """The rows of a query, here."""
     with python_errors():
         return moment.session.sql(text).toArrow()
-
-
-def difference(rows: str, layout: Layout) -> str:
-    """``rows`` summed by key, those that change something."""
-    some = " OR ".join(f"m{i} <> 0" for i in range(len(layout.measures)))
-    return f"SELECT * FROM ({sums(rows, layout)}) WHERE {some}"
 
 
 def untagged(table: Any, tag: int) -> Any:

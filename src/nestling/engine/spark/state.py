@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
+from nestling.calculus.types import Scalar
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.relations import nothing
 from nestling.engine.spark.terms import literal
@@ -62,17 +63,41 @@ def register_frame(frame: Any, rows: int, paths: tuple[str, ...] = ()) -> Part:
 FEW = 100
 
 
-def few_values(table: Any, layout: Layout, column: int) -> list[str] | None:
-    """The distinct values of a column as literals, if they are few and none is null."""
+#: Types of which a range is looked for: Spark compares them as Arrow does, and its code stays the same.
+RANGED = ("int", "str")
+
+
+def near(table: Any, layout: Layout, column: int) -> str | None:
+    """What holds of a value that is in a column: that it is one of few, or lies between the least and the greatest.
+
+    Keys that are given one after the other are near each other, and new ones beyond all that are stored. Spark compiles
+    a query anew if a number in it is another, so a range is a little wider than it need be, and lasts for many
+    batches; a set of values, even of one, is an object that the code refers to, and so is a text.
+    """
     import pyarrow.compute as pc
 
-    if table.num_rows > 10 * FEW or column >= table.num_columns:
+    if not table.num_rows or table.column(column).null_count:
         return None
-    distinct = pc.unique(table.column(column))
-    if len(distinct) > FEW or distinct.null_count:
+    type_, values = layout.keys[column], table.column(column)
+    distinct = pc.unique(values) if table.num_rows <= 10 * FEW else values
+    if len(distinct) <= FEW:
+        one = [None] * (len(distinct) == 1)  # Spark would make it an equation
+        return f"IN ({', '.join(literal(value, type_) for value in (*distinct.to_pylist(), *one))})"
+    if not isinstance(type_, Scalar) or type_.name not in RANGED:
         return None
-    type_ = layout.keys[column]
-    return [literal(value, type_) for value in distinct.to_pylist()]
+    ends = pc.min_max(values).as_py()
+    least, greatest = rounded(ends["min"], ends["max"]) if type_.name == "int" else (ends["min"], ends["max"])
+    return f"BETWEEN {literal(least, type_)} AND {literal(greatest, type_)}"
+
+
+def rounded(least: int, greatest: int) -> tuple[int, int]:
+    """A range around another, its ends multiples of about a fiftieth of the greater.
+
+    >>> rounded(9, 9995), rounded(10_000_001, 10_001_000)
+    ((0, 10240), (9961472, 10223616))
+    """
+    step = 1 << max(0, max(abs(least), abs(greatest)).bit_length() - 6)
+    return max(least // step * step, -(2**63)), min(-(-greatest // step) * step, 2**63 - 1)
 
 
 @dataclass
@@ -106,9 +131,9 @@ class Moment:
             return not self.changes[name][1].rows
         return not self.stored[name].rows
 
-    def few(self, name: str, column: int) -> list[str] | None:
+    def near(self, name: str, column: int) -> str | None:
         table = self.tables.get(name)
-        return None if table is None else few_values(table, self.layout(name), column)
+        return None if table is None else near(table, self.layout(name), column)
 
     def raw(self, name: str) -> str:
         layout = self.layout(name)

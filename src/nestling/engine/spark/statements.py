@@ -262,7 +262,7 @@ class _Chain:
         origin = self.origins.get(first.name) if isinstance(first, Var) else None
         if origin is None or is_change(source):
             return rows
-        return pruned(rows, "k0", self.sources.few(*origin))
+        return pruned(rows, "k0", self.sources.near(*origin))
 
     def hint(self, alias: str) -> str:
         return self.writer.hint(alias)

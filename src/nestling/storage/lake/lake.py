@@ -70,11 +70,13 @@ class Lake:
                 (self.path / name).mkdir(exist_ok=True)
             self.epoch = 0
             self.manifest = Manifest()
+            #: Files that were named until the last commit: who reads them may go on.
+            self._spared: set[str] = set()
             if self._is_new():
                 self.commit({}, (), {})
             self.manifest = self._read()
             self.epoch = self.manifest.epoch
-            self._remove_leftovers()
+            self.remove_leftovers()
         except BaseException:
             self._lock.release(remove=False)
             raise
@@ -103,11 +105,14 @@ class Lake:
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(f"the manifest of {self.path.name} is damaged: {error}") from error
 
-    def _remove_leftovers(self) -> None:
-        used = {self.path / file for relation in self.manifest.relations.values() for file in relation.files}
-        for file in (self.path / "data").rglob("*"):
+    def remove_leftovers(self) -> None:
+        """Remove the files that no manifest names: those of a crash, and what was computed and not kept."""
+        used = {self.path / file for file in _files(self.manifest) | self._spared}
+        for file in sorted((self.path / "data").rglob("*"), reverse=True):
             if file.is_file() and file not in used:
                 file.unlink()
+            elif file.is_dir() and not any(file.iterdir()):
+                file.rmdir()
         for file in (self.path / "log").iterdir():
             if file.suffix != SUFFIX or int(file.stem) <= self.manifest.epoch:
                 file.unlink()
@@ -164,7 +169,11 @@ class Lake:
         definitions: tuple[tuple[str, str, str], ...],
         note: Mapping[str, Any],
     ) -> None:
-        """A new manifest, at the present epoch; the log starts anew. What it no longer names is removed."""
+        """A new manifest, at the present epoch; the log starts anew.
+
+        Files that it no longer names stay until the next one, so that a query that has begun can end; where definitions
+        change they go at once.
+        """
         before = self.manifest
         self.manifest = Manifest(self.epoch, definitions, dict(relations), dict(note))
         stored = {
@@ -176,7 +185,8 @@ class Lake:
         except BaseException:
             self.manifest = before
             raise
-        self._remove_leftovers()
+        self._spared = _files(before) if definitions == before.definitions else set()
+        self.remove_leftovers()
 
     def remove(self, folder: Path) -> None:
         """Forget files that were never committed."""
@@ -184,6 +194,10 @@ class Lake:
 
     def close(self) -> None:
         self._lock.release()
+
+
+def _files(manifest: Manifest) -> set[str]:
+    return {file for relation in manifest.relations.values() for file in relation.files}
 
 
 def _relation(stored: Mapping[str, Any]) -> Relation:

@@ -13,12 +13,13 @@ from nestling.calculus.terms import Call, Const, Term, Var
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
 from nestling.program.flat import Factor, Lift, Monomial, Query, Test
-from nestling.program.traverse import is_safe, substitute, term_vars
+from nestling.program.traverse import factor_vars, is_safe, substitute, substitute_term, term_vars
 from nestling.transform.simplify import simplify_term
 
 
 def unify(monomial: Monomial, fixed: frozenset[str] = frozenset()) -> Monomial | None:
     """``monomial`` with its equations solved for variables that are not ``fixed``; ``None`` where none can hold."""
+    monomial = _solve_simple(monomial, fixed)
     changed = True
     while changed:
         changed = False
@@ -28,7 +29,58 @@ def unify(monomial: Monomial, fixed: frozenset[str] = frozenset()) -> Monomial |
                 if solved is not None:
                     monomial, changed = solved, True
                     break
-    return _without_trivial(monomial)
+    return _without_trivial(_keyed_by_aggregates(monomial, fixed))
+
+
+def _keyed_by_aggregates(monomial: Monomial, fixed: frozenset[str]) -> Monomial:
+    """``monomial`` with what a lift computes in its keys, for a variable that equals it and stands nowhere else."""
+    computed = _lifted(monomial.factors)
+    for test in monomial.factors:
+        match test:
+            case Test(Call("==" | "=" as name, (Var() as left, Var() as right))):
+                for var, value in ((left, right), (right, left)):
+                    if value.name not in computed or var.name in computed | fixed or not _alike(var, value):
+                        continue
+                    rest = tuple(f for f in monomial.factors if f is not test)
+                    if var.name not in factor_vars(*rest):
+                        by = {var.name: value}
+                        keys, weights = (
+                            tuple(substitute_term(term, by) for term in terms)
+                            for terms in (monomial.keys, monomial.weights)
+                        )
+                        found = Monomial(keys, weights, (*rest, *_nulls_apart(name, var, value)))
+                        return _keyed_by_aggregates(found, fixed)
+    return monomial
+
+
+def _solve_simple(monomial: Monomial, fixed: frozenset[str]) -> Monomial:
+    """``monomial`` with the equations of variables and constants solved, all at once: a row has many columns."""
+    computed, found = _lifted(monomial.factors), dict[str, Term]()
+    rest: list[Factor] = []
+    for factor in monomial.factors:
+        pair = _equation(factor, found, fixed, computed)
+        if pair is None:
+            rest.append(factor)
+            continue
+        (name, var, term) = pair
+        found = {old: substitute_term(value, {var.name: term}) for old, value in found.items()}
+        found[var.name] = term
+        rest += _nulls_apart(name, var, term)
+    return substitute(Monomial(monomial.keys, monomial.weights, tuple(rest)), found) if found else monomial
+
+
+def _equation(
+    factor: Factor, found: dict[str, Term], fixed: frozenset[str], computed: frozenset[str]
+) -> tuple[str, Var, Term] | None:
+    match factor:
+        case Test(Call("==" | "=" as name, (Var() | Const() as left, Var() | Const() as right))):
+            left, right = substitute_term(left, found), substitute_term(right, found)
+            for var, term in ((left, right), (right, left)):
+                if not isinstance(var, Var) or var == term or var.name in fixed:
+                    continue
+                if computed.isdisjoint(term_vars(var, term)) and _alike(var, term):
+                    return name, var, term
+    return None
 
 
 def _solve(monomial: Monomial, test: Test, fixed: frozenset[str]) -> Monomial | None:

@@ -29,6 +29,7 @@ from nestling.program.flat import (
     Unnest,
     is_ordered,
 )
+from nestling.program.signs import can_be_ordered, is_nonnegative, is_positive
 from nestling.program.statements import (
     Both,
     Check,
@@ -64,7 +65,6 @@ from nestling.transform.viewlet.naming import apart, renamed
 from nestling.transform.viewlet.references import without_implied
 from nestling.transform.viewlet.refusals import in_a_line, unbound
 from nestling.transform.viewlet.schedule import TIMES
-from nestling.transform.viewlet.signs import can_be_ordered, is_nonnegative, is_positive
 from nestling.transform.viewlet.storing import BY_KEYS, Storing
 from nestling.transform.viewlet.tested import tests_ranges, untested
 

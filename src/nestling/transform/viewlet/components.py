@@ -22,11 +22,11 @@ from nestling.calculus.traverse import walk
 from nestling.calculus.types import INT, Scalar
 from nestling.calculus.typing import term_type
 from nestling.program.flat import Atom, Bound, Factor, Lift, Monomial, Query, Test
+from nestling.program.signs import is_exact
 from nestling.program.statements import TableDecl
 from nestling.program.traverse import factor_terms, factor_vars, term_vars
 from nestling.transform.cost.statistics import Statistics
 from nestling.transform.lower.bounds import bound_of, one_range
-from nestling.transform.viewlet.signs import is_exact
 from nestling.transform.viewlet.storing import Storing
 
 Tables = Mapping[str, TableDecl]

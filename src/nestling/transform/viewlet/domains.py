@@ -22,9 +22,9 @@ from graphlib import TopologicalSorter
 from nestling.calculus.build import const, leaves
 from nestling.calculus.terms import InL, Term, Var
 from nestling.program.flat import Monomial, Pointwise, Query, Shape
+from nestling.program.signs import is_nonnegative
 from nestling.transform.lower import FlatView
 from nestling.transform.lower.view import shape_of
-from nestling.transform.viewlet.signs import is_nonnegative
 
 
 def restricted(view: FlatView) -> dict[Shape, Query]:

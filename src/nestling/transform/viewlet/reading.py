@@ -56,11 +56,12 @@ def compile_views(
     ``kind`` is how deltas are derived: by rows, unless another is given.
     """
     wanted: dict[Identity, tuple[Weights, ...]] = {}
+    capped: dict[tuple[str, str, int], Note] = {}
     of_rows = frozenset(column.name for table in tables.values() for column in table.columns) | {"times"}
     for _ in range(ROUNDS):
         compiler = kind(dict(tables), wanted, names=Names(of_rows))
         plans = {
-            name: _Reading(compiler, storing((store or {}).get(name, "auto"), view)).view(name, view)
+            name: _Reading(compiler, storing((store or {}).get(name, "auto"), view), capped).view(name, view)
             for name, view in views.items()
         }
         compiler.storing = BY_KEYS
@@ -79,6 +80,8 @@ class _Reading:
 
     compiler: Compiler
     wanted: Storing
+    #: What took too many maps in an earlier round: view, part, and which way to store it.
+    capped: dict[tuple[str, str, int], Note] = field(default_factory=dict)
     notes: list[Note] = field(default_factory=list)
 
     def view(self, name: str, view: FlatView) -> ViewPlan:
@@ -91,18 +94,21 @@ class _Reading:
                 partial(self.whole, d.params, whole[shape], "bags") if shape in self.wanted.bags else None
             )
             read = partial(self.read, d.params, d.query, len(d.params))
-            definitions[shape] = self.part(f"inner bag {shape[0]}", stored, read)
+            definitions[shape] = self.part(name, f"inner bag {shape[0]}", stored, read)
         stored_rows = partial(self.whole_rows, view.rows) if self.wanted.rows else None
-        rows, lookup = self.part("rows", stored_rows, partial(self.read_rows, view.rows))
+        rows, lookup = self.part(name, "rows", stored_rows, partial(self.read_rows, view.rows))
         return ViewPlan(name, view.element, rows, lookup, definitions, tuple(self.notes))
 
-    def part(self, what: str, stored: Callable[[], T] | None, read: Callable[[], T]) -> T:
+    def part(self, view: str, what: str, stored: Callable[[], T] | None, read: Callable[[], T]) -> T:
         """One part: stored whole if that is asked for and can be, else by the rule, else with fewer maps."""
         ways = [(stored, self.wanted)] if stored is not None else []
         ways += [(read, self.wanted)]
         if self.wanted.rule != "none":
             ways += [(read, Storing("none"))]
         for number, (way, kind) in enumerate(ways, start=1):
+            if (view, what, number) in self.capped:
+                self.notes.append(self.capped[view, what, number])
+                continue
             kept, self.compiler.storing = self.compiler.kept(), kind
             try:
                 return way()
@@ -110,7 +116,10 @@ class _Reading:
                 # Only a part of too many maps has a chance with fewer.
                 if number == len(ways) or (way is read and reason.code != CannotCompile.CAP):
                     raise
-                self.notes.append(Note(what, reason.code, str(reason)))
+                note = Note(what, reason.code, str(reason))
+                self.notes.append(note)
+                if reason.code == CannotCompile.CAP:
+                    self.capped[view, what, number] = note
                 self.compiler.__dict__.update(kept)
         raise AssertionError("the last way returns or raises")
 

@@ -1,0 +1,193 @@
+"""What a batch changed in a view, element by element: told to subscribers, and kept as a change feed.
+
+The maps of role ``watch`` hold what one batch changed at each level of a view. Before the batch is stored they are
+taken out of it: subscribers are told from them when it is, and where a feed is kept they become rows with a version and
+a time, in a relation of their own that is stored with the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from nestling.calculus.types import INT, Record, Scalar, Type
+from nestling.database.rows import Row
+from nestling.database.watching import Levels
+from nestling.engine.nesting import nested, shape
+from nestling.engine.spark.columns import Layout
+from nestling.engine.spark.engine import SparkEngine
+from nestling.engine.spark.relations import summed
+from nestling.engine.spark.state import Moment, Part
+from nestling.engine.spark.types import arrow_type, values
+from nestling.program.traverse import exact_columns
+from nestling.transform.viewlet.watch import Watch
+from nestling.values.bag import ZBag
+from nestling.values.label import Label
+
+
+@dataclass(frozen=True)
+class Feed:
+    """A change feed that is kept: from which version on, and of how many versions; none: of all."""
+
+    since: int
+    versions: int | None = None
+
+
+def feed_name(level: Watch) -> str:
+    """What the relation of a level's feed is called."""
+    return f"feed of {level.name}"
+
+
+def feed_layout(level: Watch) -> Layout:
+    """Version and time of a commit, then the columns of what came or went, and how often."""
+    return Layout((INT, Scalar("datetime"), *(key.type for key in level.query.keys)))
+
+
+# -- when a batch is about to be stored
+
+
+def record(
+    engine: SparkEngine, moment: Moment, level: Watch, rows: Any, coming: tuple[int, datetime]
+) -> None:
+    """Add what a batch changed at a level to its feed."""
+    name, (version, time) = feed_name(level), coming
+    columns = [f"k{i}" for i in range(len(level.query.keys))]
+    if isinstance(rows, Part):
+        assert engine.durable is not None
+        named = ", ".join(f"{column} AS k{i + 2}" for i, column in enumerate(columns))
+        commit = f"{version}L AS k0, TIMESTAMP_NTZ'{time.isoformat(sep=' ')}' AS k1"
+        text = f"SELECT {commit}{', ' * bool(columns)}{named}, m0 FROM {rows.view}"
+        moment.add(name, engine.durable.write(name, text))
+        return
+    import pyarrow as pa
+
+    head = [pa.array([version] * rows.num_rows, arrow_type("BIGINT")),
+            pa.array([time] * rows.num_rows, arrow_type("TIMESTAMP_NTZ"))]  # fmt: skip
+    moment.add(name, pa.Table.from_arrays([*head, *rows.columns], names=engine.layouts[name].names))
+
+
+class Logged:
+    """What a batch logged of a view, and the view as it is then: all that the reader of changes asks for."""
+
+    def __init__(
+        self, engine: SparkEngine, view: str, levels: Levels, logs: Mapping[str, Sequence[Any]]
+    ) -> None:
+        self.engine, self.view = engine, view
+        self.logs = {level.name: self._counted(level, logs.get(level.name, ())) for level in levels}
+        self._under: dict[Label, list[tuple[Row, int]]] = {}
+        self._totals: dict[str, dict[Row, int]] = {level.name: {} for level in levels}
+        if any(self.logs.values()):
+            self._fetch(levels)
+
+    def _counted(self, level: Watch, tables: Iterable[Any]) -> dict[Row, int]:
+        layout = self.engine.layouts[level.name]
+        total: dict[Row, int] = {}
+        for rows in tables:
+            for *key, times in values([type_ for _, type_ in layout.columns], rows.select(layout.names)):
+                total[tuple(key)] = total.get(tuple(key), 0) + times
+        return {key: times for key, times in total.items() if times}
+
+    def _fetch(self, levels: Levels) -> None:
+        """All that will be asked for, a level at a time."""
+        keys = {level.name: dict.fromkeys(self.logs[level.name]) for level in levels}
+        for level in reversed(levels[1:]):
+            keys[level.outer] |= dict.fromkeys(key[: level.before] for key in keys[level.name])
+        for name, plan in self.engine.program.totals.items():
+            if keys.get(name):
+                places = exact_columns(self.engine.program.maps[name].query)
+                asked = dict.fromkeys(tuple(key[i] for i in places) for key in keys[name])
+                for row, times in self.engine.rows(plan, list(asked)):
+                    self._totals[name][row] = self._totals[name].get(row, 0) + times
+        self._look_under(value for found in keys.values() for key in found for value in key)
+
+    def _look_under(self, found: Iterable[Any]) -> None:
+        kinds: dict[Any, list[Label]] = {}
+        for label in dict.fromkeys(v for v in found if isinstance(v, Label) and v not in self._under):
+            kinds.setdefault(shape(label) if isinstance(label.site, int) else label.site, []).append(label)
+            self._under[label] = []
+        for kind, labels in kinds.items():
+            for label, row, times in self.engine.elements(self.view, kind, labels):
+                self._under[label].append((row, times))
+            self._look_under(v for label in labels for row, _ in self._under[label] for v in row)
+
+    # -- what the reader asks
+
+    def drain(self, watch: str) -> dict[Row, int]:
+        return self.logs[watch]
+
+    def total(self, watch: str, flat: Row) -> int:
+        return self._totals[watch].get(flat, 0)
+
+    def rows_under(self, view: str, label: Label) -> Iterable[tuple[Row, int]]:
+        if label not in self._under:
+            self._look_under([label])
+        return self._under[label]
+
+    def nested(self, view: str, columns: Row, type_: Type) -> Any:
+        return nested(iter(columns), type_, self._bag)
+
+    def _bag(self, label: Label, element: Type) -> ZBag:
+        rows = self.rows_under(self.view, label)
+        return ZBag((self.nested(self.view, row, element), times) for row, times in rows)
+
+
+# -- the feed as a DataFrame
+
+
+def feed_frame(engine: SparkEngine, levels: Levels, level: Watch, since: int) -> Any:
+    """What came to and went from a level after version ``since``, in the columns of Spark's change feed.
+
+    Before the columns of an element of an inner bag stand those of what it is in: ``_row``, and ``_in_…`` for each bag
+    on the way. Inner bags are left out: they have feeds of their own.
+    """
+    layout = engine.layouts[feed_name(level)]
+    columns = list(_columns(levels, level))
+    rows = f"SELECT * FROM ({engine.now.raw(feed_name(level))}) WHERE k0 > {since}"
+    shown = ", ".join(f"{text} AS `{name}`" for name, text in columns)
+    once = f"SELECT {shown}{', ' * bool(columns)}k0, k1, m0 FROM ({summed(rows, layout)})"
+    names = ", ".join(f"`{name}`" for name, _ in columns)
+    by = f"{names}{', ' * bool(columns)}k0, k1"
+    # Rows that differ only in the labels of their bags are the same here.
+    counted = f"SELECT {by}, SUM(m0) AS m0 FROM ({once}) GROUP BY {by} HAVING SUM(m0) <> 0"
+    kind = "CASE WHEN m0 > 0 THEN 'insert' ELSE 'delete' END AS _change_type"
+    return engine.session.sql(
+        f"SELECT {names}{', ' * bool(columns)}{kind}, k0 AS _commit_version, CAST(k1 AS TIMESTAMP) AS"
+        f" _commit_timestamp FROM ({counted}) LATERAL VIEW explode(array_repeat(0, CAST(abs(m0) AS INT))) AS copy"
+    )
+
+
+def _columns(levels: Levels, level: Watch) -> Iterable[tuple[str, str]]:
+    """The columns of a level as a feed shows them: name and expression."""
+    by_name = {each.name: each for each in levels}
+    around = by_name.get(level.outer)
+    if around is not None:
+        chain = [around]
+        while chain[0].outer:
+            chain.insert(0, by_name[chain[0].outer])
+        for outer in chain:
+            fields = ", ".join(f"'{name}', {text}" for name, text in _own(outer))
+            yield (
+                "_row" if not outer.outer else f"_in_{outer.path[-1]}",
+                f"named_struct({fields})" if fields else "0",
+            )
+    yield from _own(level)
+
+
+def _own(level: Watch) -> list[tuple[str, str]]:
+    """The scalars of an element, by name."""
+    leaves = list(_leaves(level.element, ()))
+    return [
+        (".".join(path) or "value", f"k{2 + level.before + i}")
+        for i, (path, type_) in enumerate(leaves)
+        if isinstance(type_, Scalar)
+    ]
+
+
+def _leaves(type_: Type, path: tuple[str, ...]) -> Iterable[tuple[tuple[str, ...], Type]]:
+    if isinstance(type_, Record):
+        for name, field in type_.fields:
+            yield from _leaves(field, (*path, name))
+    else:
+        yield path, type_

@@ -1,0 +1,59 @@
+"""What is stored, compared by Spark with what follows from the tables.
+
+Every map is computed anew in bulk, each table as one change that comes to empty ones, and beside it stands what the
+batches made of it. Sums of floats that follow their rows round in other places than new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import TYPE_CHECKING
+
+from nestling.engine.spark.columns import Layout
+from nestling.engine.spark.relations import summed
+
+if TYPE_CHECKING:
+    from nestling.engine.spark.engine import SparkEngine
+
+TOLERANCE = "1e-6D"
+
+
+def wrong_maps(engine: SparkEngine, maps: Set[str]) -> list[str]:
+    """Those of ``maps`` that are not what their queries say."""
+    if not maps:
+        return []
+    scratch = engine.computed(engine.now, maps)
+    names = sorted(maps)
+    counts = [
+        f"SELECT {number} AS map, count(*) AS n FROM"
+        f" ({differing(engine.now.raw(name), scratch.raw(name), engine.layouts[name])})"
+        for number, name in enumerate(names)
+    ]
+    found = engine.arrow(" UNION ALL ".join(counts)).to_pylist()
+    engine.discard()
+    return [names[row["map"]] for row in found if row["n"]]
+
+
+def differing(stored: str, meant: str, layout: Layout) -> str:
+    """The keys whose measures are not the same."""
+    width = range(len(layout.measures))
+    types = [type_ for _, type_ in layout.sql[-len(layout.measures) :]]
+    here = ", ".join(f"m{i} AS a{i}, CAST(0 AS {type_}) AS b{i}" for i, type_ in enumerate(types))
+    there = ", ".join(f"CAST(0 AS {type_}) AS a{i}, m{i} AS b{i}" for i, type_ in enumerate(types))
+    before = "".join(f"{name}, " for name in layout.key_names)
+    both = (
+        f"SELECT {before}{here} FROM ({summed(stored, layout)})"
+        f" UNION ALL SELECT {before}{there} FROM ({summed(meant, layout)})"
+    )
+    sums = ", ".join(f"SUM({side}{i}) AS {side}{i}" for side in "ab" for i in width)
+    tests = " OR ".join(_apart(f"a{i}", f"b{i}", measure.name) for i, measure in enumerate(layout.measures))
+    by = f" GROUP BY {', '.join(layout.key_names)}" if layout.keys else ""
+    grouped = f"SELECT {before}{sums} FROM ({both}){by}"
+    return f"SELECT 1 AS one FROM ({grouped}) WHERE {tests}"
+
+
+def _apart(left: str, right: str, name: str) -> str:
+    if name != "float":
+        return f"{left} <> {right}"
+    size = f"greatest(1.0D, abs({left}), abs({right}))"
+    return f"({left} <> {right} AND NOT coalesce(abs({left} - {right}) <= {TOLERANCE} * {size}, false))"

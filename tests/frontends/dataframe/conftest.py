@@ -1,0 +1,28 @@
+"""The shared session, and two states of the tables in it."""
+
+from typing import Any
+
+import pytest
+
+from tests.engines.spark.session import missing, session
+from tests.frontends.dataframe.tables import frames
+from tests.frontends.sql.worlds import TABLES, World
+
+
+@pytest.fixture(scope="session")
+def spark() -> Any:
+    reason = missing()
+    if reason:
+        pytest.skip(reason)
+    return session()
+
+
+@pytest.fixture(scope="module")
+def states(spark: Any) -> list[tuple[Any, Any]]:
+    """Before and after a few changes: the tables as DataFrames, and as the calculus has them."""
+    world, found = World(TABLES, "frames"), []
+    for number in range(8):
+        world.change()
+        if number in (3, 7):
+            found.append((frames(spark, world), world.db.state.nested_tables()))
+    return found
