@@ -11,11 +11,9 @@ from nestling.calculus.build import call, const
 from nestling.calculus.sizes import (
     MOST,
     decimal_size,
-    has_room,
     is_exact,
     of_average,
     of_product,
-    of_quotient,
     of_sum,
     of_total,
     widest,
@@ -41,8 +39,8 @@ def test_a_size_is_no_part_of_a_type():
 
 
 @pytest.mark.parametrize(("left", "right"), list(product(SIZES, SIZES)))
-def test_what_is_exact_fits(left, right):
-    """|a ⊕ b| has at most the digits and places of its size, for the greatest a and b"""
+def test_what_is_exact_keeps_its_places(left, right):
+    """a ⊕ b keeps its places iff that is what its size says, for the greatest a and b"""
     with localcontext(prec=200):
         for operator, rule, value in (
             ("+", of_sum, greatest(left) + greatest(right)),
@@ -50,18 +48,7 @@ def test_what_is_exact_fits(left, right):
         ):
             size = rule(left, right)
             assert size[1] <= size[0] <= MOST
-            if is_exact(operator, left, right):
-                assert standard.exact(value, *size) == value
-
-
-@pytest.mark.parametrize(("left", "right"), list(product(SIZES, SIZES)))
-def test_a_quotient_that_has_room_fits(left, right):
-    size = of_quotient(left, right)
-    found = standard.ratio(greatest(left), Decimal(1).scaleb(-right[1]), *size)
-
-    if has_room(decimal(*left), decimal(*right)):
-        assert standard.exact(found, *size) == found
-    assert size[0] <= MOST
+            assert is_exact(operator, left, right) == (standard.rounded(value, size[1]) == value)
 
 
 #: As Spark's analyzer has them.
