@@ -30,7 +30,10 @@ def stream(size: Size) -> tuple[list[Event], list[Event]]:
         subprocess.run(
             [PROGRAM, "-s", str(size.scale), f"--output-dir={place}"], check=True, capture_output=True
         )
-        files = {path.stem: [_fields(line) for line in path.open()] for path in Path(place).glob("*.tbl")}
+        files = {
+            path.stem: [line.removesuffix("|").split("|") for line in path.read_text().splitlines()]
+            for path in Path(place).glob("*.tbl")
+        }
     # Below scale 0.01 there are too few suppliers for four different ones to each part.
     files["partsupp"] = list({tuple(row[:2]): row for row in files["partsupp"]}.values())
     nations = [("nation", (int(key), name, int(region)), +1) for key, name, region, *_ in files["nation"]]
@@ -38,10 +41,6 @@ def stream(size: Size) -> tuple[list[Event], list[Event]]:
     orders = _orders(files["orders"], files["lineitem"])
     rng = Random(size.seed)
     return nations, list(interleaved(orders, len(files["orders"]), others, size.deleted, rng))
-
-
-def _fields(line: str) -> list[str]:
-    return line.rstrip("\n").removesuffix("|").split("|")
 
 
 def _cents(text: str) -> int:

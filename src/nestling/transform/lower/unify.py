@@ -13,7 +13,7 @@ from nestling.calculus.terms import Call, Const, Term, Var
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
 from nestling.program.flat import Factor, Lift, Monomial, Query, Test
-from nestling.program.traverse import is_safe, substitute, substitute_term, term_vars
+from nestling.program.traverse import factor_vars, is_safe, substitute, substitute_term, term_vars
 from nestling.transform.simplify import simplify_term
 
 
@@ -29,7 +29,28 @@ def unify(monomial: Monomial, fixed: frozenset[str] = frozenset()) -> Monomial |
                 if solved is not None:
                     monomial, changed = solved, True
                     break
-    return _without_trivial(monomial)
+    return _without_trivial(_keyed_by_aggregates(monomial, fixed))
+
+
+def _keyed_by_aggregates(monomial: Monomial, fixed: frozenset[str]) -> Monomial:
+    """``monomial`` with what a lift computes in its keys, for a variable that equals it and stands nowhere else."""
+    computed = _lifted(monomial.factors)
+    for test in monomial.factors:
+        match test:
+            case Test(Call("==" | "=" as name, (Var() as left, Var() as right))):
+                for var, value in ((left, right), (right, left)):
+                    if value.name not in computed or var.name in computed | fixed or not _alike(var, value):
+                        continue
+                    rest = tuple(f for f in monomial.factors if f is not test)
+                    if var.name not in factor_vars(*rest):
+                        by = {var.name: value}
+                        keys, weights = (
+                            tuple(substitute_term(term, by) for term in terms)
+                            for terms in (monomial.keys, monomial.weights)
+                        )
+                        found = Monomial(keys, weights, (*rest, *_nulls_apart(name, var, value)))
+                        return _keyed_by_aggregates(found, fixed)
+    return monomial
 
 
 def _solve_simple(monomial: Monomial, fixed: frozenset[str]) -> Monomial:
