@@ -18,6 +18,7 @@ SAID = {
     "  Skyfall          American Beauty, Jarhead, Rush\n"
     "\n"
     "movies by director: {'Howard': 1, 'Mendes': 3, 'Refn': 2}\n",
+    "sales": "2024-03-03    264.80  in 11 lines\n2024-03-04    215.40  in 8 lines\nunsold: timer\n",
     "shop": "spend {'Ada': 900, 'Ben': 1070}\n"
     "\n"
     "Ada's order 1 gains two cups\n"

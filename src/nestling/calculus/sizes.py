@@ -2,7 +2,8 @@
 
 A size is declared with a column or a cast and followed through the functions. It is no part of a type: the calculus
 computes with whole numbers and with decimals as they are, and what rounds or refuses is a function that says so
-(``to_bits``, ``to_decimal``, ``ratio``). A front end asks for sizes to know which of them to write.
+(``to_bits``, ``to_decimal``, ``round``, ``ratio``). A front end asks for sizes to know which of them to write.
+Arithmetic is not refused for being too long: that is asked where a number is stored or cast.
 
 Law: where a number is sized, the places of its value are at most those of its size.
 """
@@ -91,24 +92,10 @@ def _bounded(digits: int, places: int) -> Size:
 
 
 def is_exact(operator: str, left: Size, right: Size) -> bool:
-    """Whether every sum or product of such decimals has its size: nothing is rounded, nothing too long."""
+    """Whether a sum or product of such decimals keeps all its places."""
     if operator == "*":
-        return left[0] + right[0] + 1 <= MOST
-    places = max(left[1], right[1])
-    return max(left[0] - left[1], right[0] - right[1]) + places + 1 <= MOST
-
-
-def has_room(left: Scalar, right: Scalar) -> bool:
-    """Whether no quotient of such numbers is too long for its size.
-
-    The size of an int says nothing here: arithmetic on ints does not stay within it.
-    """
-    if left.name != "decimal" or not left.size or (right.name == "decimal" and not right.size):
-        return False
-    places = right.size[1] if right.name == "decimal" else 0
-    size = of_quotient(left.size, decimal_size(right))
-    whole = left.size[0] - left.size[1] + places
-    return size[0] - size[1] >= whole and size[1] > left.size[1] - places
+        return of_product(left, right)[1] == left[1] + right[1]
+    return of_sum(left, right)[1] == max(left[1], right[1])
 
 
 def call_size(function: str, types: Sequence[Scalar], args: Sequence[Any]) -> Size:

@@ -37,6 +37,7 @@ class Applied:
     seconds: float = 0.0
     statements: int = 0
     events: Counter[str] = field(default_factory=Counter)
+    touched: Counter[str] = field(default_factory=Counter)  # batches that change a table
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ def apply_all(database: Database, folder: Path) -> Applied:
             done.seconds += refresh.seconds
             done.statements += refresh.statements
             done.events.update(refresh.tables)
+            done.touched.update(refresh.tables.keys())
     return done
 
 
@@ -88,19 +90,40 @@ def batches(database: Database, folder: Path) -> dict[int, dict[str, Path]]:
 
 def _apply(database: Database, files: Mapping[str, Path], advance: Advance) -> int:
     """Apply one batch; the number of its lines."""
-    lines = 0
+    found = {table: list(_rows(database.state.tables[table], file, advance)) for table, file in files.items()}
+    batch = {table: _consolidated(rows) for table, rows in found.items()}
     try:
         with database.transaction() as change:
-            for table, file in files.items():
-                rows = list(_rows(database.state.tables[table], file, advance))
-                lines += len(rows)
-                for row in _consolidated(rows):
-                    _apply_row(change, table, row)
+            for table, rows in batch.items():
+                for row in rows:
+                    if row.key is not None:
+                        _apply_row(change, table, row)
+                change.apply({table: {row.value: row.times for row in rows if row.key is None}})
     except ConstraintError as error:
         # It is the batch as a whole that breaks a constraint, not a line of it.
         error.add_note(f"in {', '.join(file.name for file in files.values())}")
         raise
-    return lines
+    except NestlingError as error:
+        raise _blamed(database, batch) or error from error.__cause__
+    return sum(map(len, found.values()))
+
+
+class _SoFarError(Exception):
+    """Ends a transaction that is not to be committed."""
+
+
+def _blamed(database: Database, batch: Mapping[str, list[Row]]) -> NestlingError | None:
+    """The line of a refused batch that is refused by itself."""
+    try:
+        with database.transaction() as change:
+            for table, rows in batch.items():
+                for row in rows:
+                    _apply_row(change, table, row)
+            raise _SoFarError
+    except NestlingError as error:
+        return error if error.at is not None else None
+    except _SoFarError:
+        return None
 
 
 def _apply_row(change: Transaction, table: str, row: Row) -> None:

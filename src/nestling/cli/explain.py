@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from nestling.cli.pipeline import load
+from nestling.cli.engines import Engine, opened
 from nestling.errors import QueryError
 
 
@@ -19,9 +19,9 @@ class Format(StrEnum):
     JSON = "json"
 
 
-def explain(pipeline: Path, name: str, format: Format, code: bool) -> None:
+def explain(pipeline: Path, name: str, format: Format, code: bool, engine: Engine) -> None:
     """Write the explanation of one view to standard output, with ``code`` also the generated functions."""
-    with load(pipeline) as database:
+    with opened(pipeline, engine) as database:
         if name not in database.views:
             known = ", ".join(database.views) or "none"
             raise QueryError(f"{pipeline.name} declares no view {name!r}", hint=f"its views: {known}")

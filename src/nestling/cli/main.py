@@ -10,7 +10,9 @@ import typer
 from nestling import __version__
 from nestling.cli.bench import bench
 from nestling.cli.demo import demo
+from nestling.cli.demo.on_spark import demo_on_spark
 from nestling.cli.derive import derivation_of_related
+from nestling.cli.engines import Engine
 from nestling.cli.explain import Format, explain
 from nestling.cli.problem import Friendly
 from nestling.cli.run import run
@@ -43,6 +45,12 @@ ChangesFolder = Annotated[
 ]
 
 
+EngineOption = Annotated[
+    Engine,
+    typer.Option("--engine", help="What keeps the views; on Spark a pipeline is a function build(db)."),
+]
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"nestling {__version__}")
@@ -60,9 +68,12 @@ def options(
 
 
 @app.command("demo")
-def demo_command() -> None:
+def demo_command(engine: EngineOption = Engine.EMBEDDED) -> None:
     """A guided run: movies and a shop, each change beside a recomputation."""
-    demo()
+    if engine is Engine.SPARK:
+        demo_on_spark()
+    else:
+        demo()
 
 
 @app.command("run")
@@ -73,9 +84,10 @@ def run_command(
         Path | None,
         typer.Option("--out", metavar="DIR", file_okay=False, help="Write each view to VIEW.jsonl here."),
     ] = None,
+    engine: EngineOption = Engine.EMBEDDED,
 ) -> None:
     """Maintain the views a file declares while changes arrive."""
-    run(pipeline, changes, out)
+    run(pipeline, changes, out, engine)
 
 
 @app.command("explain")
@@ -84,15 +96,18 @@ def explain_command(
     view: Annotated[str, typer.Argument(help="The name of a view.")],
     format: Annotated[Format, typer.Option("--format", help="How to write it.")] = Format.TEXT,
     code: Annotated[bool, typer.Option("--code", help="Show the generated code too.")] = False,
+    engine: EngineOption = Engine.EMBEDDED,
 ) -> None:
     """Show how a view is kept: what each construct costs, what is stored, what a change does."""
-    explain(pipeline, view, format, code)
+    explain(pipeline, view, format, code, engine)
 
 
 @app.command("verify")
-def verify_command(pipeline: PipelineFile, changes: ChangesFolder = None) -> None:
+def verify_command(
+    pipeline: PipelineFile, changes: ChangesFolder = None, engine: EngineOption = Engine.EMBEDDED
+) -> None:
     """Recompute every view and compare; exit code 1 on a difference."""
-    verify(pipeline, changes)
+    verify(pipeline, changes, engine)
 
 
 @app.command("bench")

@@ -1,7 +1,7 @@
 """Loading a pipeline: a Python file that declares tables and views.
 
-The file either has a database at its top level, ``db = nl.Database()``, or a function ``build(db)``. It is
-run as a module named after it, so what stands under ``if __name__ == "__main__":`` is left out.
+The file either has a database at its top level, ``db = nl.Database()``, or a function ``build(db)``, which serves every
+engine. It is run as a module named after it, so what stands under ``if __name__ == "__main__":`` is left out.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from nestling.database import Database
 from nestling.errors import NestlingError, Span
 
 
-def load(path: Path) -> Database:
-    """The database that the file at ``path`` declares."""
+def load(path: Path, given: Database | None = None) -> Database:
+    """The database that the file at ``path`` declares, or ``given`` with what its ``build`` declares."""
     path = path.resolve()
     spec = spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
@@ -29,7 +29,7 @@ def load(path: Path) -> Database:
     with _importable(module, path):
         try:
             spec.loader.exec_module(module)
-            return _database(module, path)
+            return _database(module, path) if given is None else _built(module, path, given)
         except NestlingError as error:
             raise error.located(_place(error, path)) from error.__cause__
         except SyntaxError as error:
@@ -75,6 +75,16 @@ def _database(module: ModuleType, path: Path) -> Database:
     database = Database()
     built = build(database)
     return built if isinstance(built, Database) else database
+
+
+def _built(module: ModuleType, path: Path, database: Database) -> Database:
+    build = getattr(module, "build", None)
+    if not callable(build):
+        raise NestlingError(
+            f"{path.name} opens a database of its own", hint="declare it in a function: def build(db): …"
+        )
+    build(database)
+    return database
 
 
 def _place(error: Exception, path: Path) -> Span | None:

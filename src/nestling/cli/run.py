@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
@@ -12,8 +13,8 @@ from rich.table import Table
 
 from nestling.calculus.types import Bag
 from nestling.cli.changes import Applied, apply_all
+from nestling.cli.engines import Engine, opened
 from nestling.cli.jsonl import write_rows
-from nestling.cli.pipeline import load
 from nestling.cli.terminal import answers, counted, duration
 from nestling.database import Database
 from nestling.frontend.schema import python_value
@@ -21,21 +22,21 @@ from nestling.frontend.schema import python_value
 Stats = Mapping[str, Mapping[str, Any]]
 
 
-def run(pipeline: Path, changes: Path | None, out: Path | None) -> None:
+def run(pipeline: Path, changes: Path | None, out: Path | None, engine: Engine) -> None:
     """Load the pipeline, apply the changes, write the views, and say what it took."""
-    with load(pipeline) as database:
+    with opened(pipeline, engine) as database:
         applied = apply_all(database, changes) if changes is not None else None
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)
         stats = database.stats()
-        table = _summary(database, stats, applied or Applied(), out)
+        table = _summary(database, stats, _runs(applied or Applied(), engine), out)
     console = answers()
     console.print(pipeline.name)
     console.print(table)
     _report(console, applied, stats, out)
 
 
-def _summary(database: Database, stats: Stats, applied: Applied, out: Path | None) -> Table:
+def _summary(database: Database, stats: Stats, runs: Counter[str], out: Path | None) -> Table:
     table = Table("view")
     for name in ("rows", "read and written in" if out else "read in", "statements"):
         table.add_column(name, justify="right")
@@ -45,15 +46,20 @@ def _summary(database: Database, stats: Stats, applied: Applied, out: Path | Non
         if out is not None:
             write_rows(out / f"{name}.jsonl", view.element, rows)
         took = duration(perf_counter() - started)
-        table.add_row(name, f"{len(rows):,}", took, _statements(stats[name], applied))
+        table.add_row(name, f"{len(rows):,}", took, _statements(stats[name], runs))
     return table
 
 
-def _statements(view: Mapping[str, Any], applied: Applied) -> str:
+def _runs(applied: Applied, engine: Engine) -> Counter[str]:
+    """How often the statements of each table were run: embedded for every row, on Spark for every batch."""
+    return applied.touched if engine is Engine.SPARK else applied.events
+
+
+def _statements(view: Mapping[str, Any], runs: Counter[str]) -> str:
     """How many statements the changes set off for a view; statements that serve several count for each."""
-    if view["evaluated_on_read"]:
+    if view.get("evaluated_on_read"):
         return "—"
-    return f"{sum(each * applied.events[table] for table, each in view['statements'].items()):,}"
+    return f"{sum(each * runs[table] for table, each in view['statements'].items()):,}"
 
 
 def _report(console: Console, applied: Applied | None, stats: Stats, out: Path | None) -> None:
@@ -63,7 +69,7 @@ def _report(console: Console, applied: Applied | None, stats: Stats, out: Path |
             f"{duration(applied.seconds)}, {counted(applied.statements, 'statement')} for all views and constraints"
         )
     for name, view in stats.items():
-        if reason := view["evaluated_on_read"]:
+        if reason := view.get("evaluated_on_read"):
             console.print(f"{name} is recomputed when it is read: {reason}", soft_wrap=True)
     if out is not None:
         console.print(f"written to {out}", soft_wrap=True)

@@ -9,16 +9,16 @@ import typer
 from rich.table import Table
 
 from nestling.cli.changes import apply_all
-from nestling.cli.pipeline import load
+from nestling.cli.engines import Engine, opened
 from nestling.cli.terminal import answers, counted, duration
 from nestling.database import Database
 from nestling.database.view import View
 from nestling.errors import NestlingError
 
 
-def verify(pipeline: Path, changes: Path | None) -> None:
+def verify(pipeline: Path, changes: Path | None, engine: Engine) -> None:
     """Recompute every view and compare; ends with exit code 1 if one differs."""
-    with load(pipeline) as database:
+    with opened(pipeline, engine) as database:
         if changes is not None:
             apply_all(database, changes)
         _verify(database, pipeline.name)

@@ -32,7 +32,7 @@ def reader(query: object, language: str) -> Reader:
 
 def is_frame(query: object) -> bool:
     """Whether ``query`` is a DataFrame of Spark."""
-    return type(query).__module__.startswith("pyspark.") and hasattr(query, "sparkSession")
+    return hasattr(query, "toLocalIterator") and hasattr(query, "toArrow")
 
 
 def sql() -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +32,10 @@ def run_script(db: Database, text: str) -> Any:
             case script.MakeTable(name, record, key, if_missing):
                 there = if_missing and name in db.state.tables
                 result = db.table(name) if there else db.declare(TableDef(name, record, key))
-            case script.MakeView(name, query):
-                result = db.view(name, query(db.catalog()))
+            case script.MakeView():
+                result = _made(db, statement)
+            case script.Merge(changes):
+                result = _merged(db, changes(db.catalog()))
             case script.Drop(name, if_there):
                 if not if_there or name in db.state.tables or name in db.state.views:
                     db.drop(name)
@@ -44,12 +47,46 @@ def run_script(db: Database, text: str) -> Any:
     return result
 
 
+def _made(db: Database, statement: Any) -> Any:
+    """A view; the one of this name stays where the new one is refused."""
+    name, query = statement.name, statement.query(db.catalog())
+    old = db.state.views.get(name)
+    if old is None or not (statement.replaces or statement.if_missing):
+        return db.view(name, query)
+    if statement.if_missing:
+        return db.views[name]
+    db.drop(name)
+    try:
+        return db.view(name, query)
+    except QueryError:
+        db.view(name, old.query, refresh=old.refresh, store=old.store)
+        raise
+
+
+def _merged(db: Database, merged: Any) -> Any:
+    _check_table(db, merged.table)
+    pairs, gone, come = (_rows(db, expr) for expr in (merged.pairs, merged.gone, merged.come))
+    there = db.state.nested_tables()[merged.table]
+    for row, times in Counter([*(old for old, _ in pairs), *gone]).items():
+        if times > there[row]:
+            hint = "make the rows of the source distinct by what ON compares"
+            raise QueryError(f"a row of {merged.table} matches several rows of the source: {row}", hint=hint)
+    with db.transaction() as change:
+        change.delete(merged.table, [*(old for old, _ in pairs), *gone])
+        change.insert(merged.table, [*(new for _, new in pairs), *come])
+    return db.last_refresh
+
+
+def _check_table(db: Database, table: str) -> None:
+    if table not in db.state.tables:
+        raise QueryError(f"{table} is a view: its rows follow from its tables", hint="change the tables")
+
+
 def _changed(db: Database, statement: Any) -> Any:
     script = sql().script
     changes = statement.pairs if isinstance(statement, script.Update) else statement.rows
     table, expr = changes(db.catalog())
-    if table not in db.state.tables:
-        raise QueryError(f"{table} is a view: its rows follow from its tables", hint="change the tables")
+    _check_table(db, table)
     rows = _rows(db, expr)
     with db.transaction() as change:
         match statement:

@@ -12,7 +12,7 @@ from nestling.database.database import Database
 from nestling.engine.spark import durable, engine, stage
 from nestling.engine.spark.batch import together
 from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.state import Moment, near
+from nestling.engine.spark.state import Moment, near, rounded
 from nestling.engine.spark.totals import totals
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -73,6 +73,18 @@ def test_a_small_change_is_two_jobs_and_no_shuffle(spark, shop):
 
     assert (jobs, shuffled) == (2, 0)
     shop.verify()
+
+
+def test_a_batch_runs_code_that_was_compiled_for_those_before_it(spark, shop):
+    """values of a change are not in the code of its query"""
+    shop.view("by_region", BY_REGION, language="python")
+    compiled = spark._jvm.org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME()
+    for first in (1000, 1001):
+        applied(shop, {"sales": {(first, first % 20, 5): 1}})
+    before = compiled.getCount()
+    applied(shop, {"sales": {(1002, 7, 6): 1}})
+
+    assert compiled.getCount() == before
 
 
 def test_where_a_step_finds_many_spark_sums(spark, shop):
@@ -168,12 +180,17 @@ def test_keys_are_few_or_lie_between_two():
     """what is asked of files that are sorted by a key; null is asked for by a join alone"""
     layout = Layout((INT,))
     assert near(pa.table({"k0": [3, 1, 3]}), layout, 0) == "IN (CAST('3' AS BIGINT), CAST('1' AS BIGINT))"
-    assert (
-        near(pa.table({"k0": range(7, 200)}), layout, 0)
-        == "BETWEEN CAST('7' AS BIGINT) AND CAST('199' AS BIGINT)"
-    )
+    assert near(pa.table({"k0": [7]}), layout, 0) == "IN (CAST('7' AS BIGINT), CAST(NULL AS BIGINT))"
+    around = near(pa.table({"k0": range(7, 200)}), layout, 0)
+    assert around == "BETWEEN CAST('4' AS BIGINT) AND CAST('200' AS BIGINT)"
     assert near(pa.table({"k0": [1, None]}), layout, 0) is None
     assert near(pa.table({"k0": [float(i) for i in range(200)]}), Layout((FLOAT,)), 0) is None
+
+
+@pytest.mark.parametrize("ends", [(0, 0), (-5, 3), (-(2**63), 2**63 - 1), (2**62, 2**62 + 1)])
+def test_a_rounded_range_holds_the_range(ends):
+    least, greatest = rounded(*ends)
+    assert -(2**63) <= least <= ends[0] <= ends[1] <= greatest < 2**63
 
 
 def test_sums_here_are_those_of_spark():

@@ -131,6 +131,7 @@ programs(
     exists=lambda d: d.sql("SELECT a, b FROM r WHERE EXISTS (SELECT 1 FROM s WHERE s.a = r.a) AND b NOT IN (SELECT d FROM s)"),
     common=lambda d: d.sql("WITH q AS (SELECT a, count(*) AS n FROM r GROUP BY a) SELECT p.a, q.a AS b FROM q p JOIN q ON p.n = q.n"),
     lateral=lambda d: d.sql("SELECT r.a, q.n FROM r, LATERAL (SELECT count(*) AS n FROM s WHERE s.a = r.a) q"),
+    in_query_value=lambda d: d.sql("SELECT a, a IN (SELECT a FROM s) AS x FROM r"),
     in_query=lambda d: d.sql("SELECT a FROM r WHERE a IN (SELECT a FROM s) AND a BETWEEN 0 AND b + 2"),
     trimmed=lambda d: d.sql("SELECT btrim(c) AS b, ltrim('a', c) AS l, c ILIKE 'A%' AS i, locate('b', c) AS p FROM r"),
     extract=lambda d: d.sql("SELECT EXTRACT(YEAR FROM day) AS y, EXTRACT(HOUR FROM seen) AS h, decode(id, 1, 'x', 'y') AS d FROM m"),
@@ -146,6 +147,7 @@ programs(
     decimal_group=lambda d: d.m.groupBy("id").agg(F.sum("price").alias("s"), F.max("price").alias("hi"), F.sum("f").alias("f")),
     rounding=lambda d: d.m.select(F.floor("f").alias("d"), F.ceil("f").alias("u"), F.round("f", 0).alias("r"), F.sqrt(F.abs("f")).alias("q")),
     booleans=lambda d: d.m.filter("ok").select("id", (~col("ok")).alias("n"), (col("f") * 2.5).alias("g")),
+    decimal_text=lambda d: d.m.select(col("price").cast("string").alias("x"), F.concat(F.lit("p"), col("price")).alias("y")),
     moment_group=lambda d: d.m.groupBy("day").agg(F.max("seen").alias("last")),
 )  # fmt: skip
 

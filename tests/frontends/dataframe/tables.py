@@ -3,20 +3,12 @@
 from types import SimpleNamespace
 from typing import Any
 
+from nestling.database.spark.frames import type_sql
 from nestling.frontend.dataframe import marked, recognised
 from tests.frontends.sql.worlds import TABLES, World
 
 PLACE = "here"
 MARKS = recognised(PLACE, TABLES)
-#: As a database on Spark has them: whole numbers of 64 bits, wide decimals, moments without a zone.
-COLUMNS = {
-    "r": "a BIGINT, b BIGINT, c STRING",
-    "s": "a BIGINT, d BIGINT, e STRING",
-    "t": "k BIGINT, g BIGINT, x BIGINT",
-    "m": "id BIGINT, day DATE, seen TIMESTAMP_NTZ, price DECIMAL(37,18), ok BOOLEAN, f DOUBLE",
-    "o": "id BIGINT, cust STRING, items ARRAY<STRUCT<pid: BIGINT, qty: BIGINT>>, tags ARRAY<STRING>,"
-    " nums ARRAY<BIGINT>, ship STRUCT<city: STRING, fee: BIGINT>",
-}
 #: Rows are few and plans many: nothing is compiled.
 SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
@@ -34,9 +26,11 @@ def frames(spark: Any, world: World) -> Any:
         session.conf.set(name, value)
     found = SimpleNamespace(sql=session.sql, session=session)
     for name, rows in world.rows.items():
+        record = world.db.state.tables[name].record
+        columns = ", ".join(f"{column} {type_sql(type_)}" for column, type_ in record.fields)
         # By way of Arrow the rows are part of the plan, and most of them are computed without a job.
-        here = session.createDataFrame(rows, COLUMNS[name]).toArrow()
-        frame = marked(session.createDataFrame(here, COLUMNS[name]), PLACE, name)
+        here = session.createDataFrame(rows, columns).toArrow()
+        frame = marked(session.createDataFrame(here, columns), PLACE, name)
         frame.createOrReplaceTempView(name)
         setattr(found, name, frame)
     return found

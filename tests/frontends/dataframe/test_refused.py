@@ -42,8 +42,6 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str, str]] = {
     "first": (lambda d: d.r.groupBy("a").agg(F.first("b").alias("x")), "first is not supported", "a bag has no first row"),
     "sketch": (lambda d: d.r.agg(F.approx_count_distinct("a").alias("x")), "HyperLogLogPlusPlus is not supported", ""),
     "try": (lambda d: d.r.select(F.try_add("a", "b").alias("x")), "TryAdd is not supported", ""),
-    "value_in_query": (lambda d: d.sql("SELECT a IN (SELECT a FROM s) AS x FROM r"), "IN with a query is a condition", "filter by it"),
-    "decimal_text": (lambda d: d.m.select(col("price").cast("string").alias("x")), "depends on its declared scale", "format it"),
     "no_aggregate": (lambda d: d.r.groupBy().agg(F.lit(1).alias("x")), "without a key and without an aggregate", "F.count('*')"),
     "frame": (lambda d: d.t.select(F.sum("x").over(window().orderBy("k").rangeBetween(-1, 1)).alias("s")), "frame", ""),
     "padded_array": (lambda d: d.r.join(d.o, d.r["a"] == d.o["id"], "left").select("b", "tags"), "never NULL here", "read its scalar columns"),

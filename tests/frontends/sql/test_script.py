@@ -114,8 +114,13 @@ REFUSED = {
     "CREATE TABLE x (a INT DEFAULT 3)": "this constraint of a is not supported",
     "CREATE TABLE x (a INT) USING delta": "a table has columns and a key",
     "CREATE TABLE x AS SELECT 1 AS a": "this CREATE TABLE is not supported",
-    "CREATE OR REPLACE VIEW v AS SELECT 1 AS a": "REPLACE of CREATE is not supported",
-    "CREATE VIEW v (a) AS SELECT 1": "this CREATE VIEW is not supported",
+    "CREATE TEMPORARY VIEW v AS SELECT 1 AS a": "a view is a name and a query",
+    "CREATE VIEW v (a) AS SELECT 1, 2": "1 names are given to 2 columns",
+    "CREATE OR REPLACE VIEW spend AS SELECT zz FROM orders": "there is no column zz",
+    "MERGE INTO orders USING orders o ON orders.id = o.id WHEN MATCHED THEN INSERT *": "this clause of MERGE is not",
+    "MERGE INTO orders USING orders o ON true WHEN MATCHED THEN DELETE": "matches several rows of the source",
+    "MERGE INTO orders USING orders o ON orders.id = o.id WHEN MATCHED THEN UPDATE SET nope = 1": "has no column nope",
+    "MERGE INTO spend USING orders o ON true WHEN MATCHED THEN DELETE": "spend is a view",
     "SELECT cust FROM orders ORDER BY price": "the rows have no column price",
     "SELECT 1 AS a; SELECT": "SELECT names no column",
     "DROP TABLE nothing": "there is no 'nothing'",
@@ -129,3 +134,63 @@ def test_what_is_refused(db, script):
 
     assert REFUSED[script] in str(caught.value)
     assert sorted(db.views["spend"]) == [("ann", Decimal(3), 1), ("bob", Decimal("2.5"), 1)]
+
+
+def test_views_are_replaced_renamed_and_left(db):
+    db.sql("CREATE VIEW v (who COMMENT 'a name', n) AS SELECT cust, count(*) FROM orders GROUP BY cust")
+    assert db.views["v"].rows()[0]._fields == ("who", "n")
+
+    db.sql("CREATE VIEW IF NOT EXISTS v AS SELECT 1 AS one")
+    assert len(db.views["v"]) == 2
+
+    db.sql("CREATE OR REPLACE VIEW v AS SELECT 1 AS one")
+    assert db.views["v"].rows() == [(1,)]
+
+    with pytest.raises(nl.QueryError):
+        db.sql("CREATE OR REPLACE VIEW v AS SELECT nothing FROM orders")
+    assert db.views["v"].rows() == [(1,)]
+
+
+@pytest.fixture
+def stock():
+    with nl.Database() as database:
+        database.sql(
+            "CREATE TABLE t (k INT PRIMARY KEY, x INT, p DECIMAL(6, 2)); CREATE TABLE s (k INT, x INT)"
+        )
+        database.sql(
+            "INSERT INTO t VALUES (1, 10, 1.005), (2, 20, 2), (3, NULL, 3);"
+            "INSERT INTO s VALUES (1, 11), (2, NULL), (4, 40)"
+        )
+        yield database
+
+
+def test_values_become_what_their_column_is(stock):
+    assert sorted(str(row.p) for row in stock.table("t")) == ["1.01", "2.00", "3.00"]
+    stock.sql("UPDATE t SET p = p / 3 WHERE k = 2")
+    assert stock.sql("SELECT p FROM t WHERE k = 2") == [(Decimal("0.67"),)]
+    for change in (
+        "INSERT INTO t VALUES (2147483648, 1, 1)",
+        "UPDATE t SET p = 12345",
+        "UPDATE t SET x = x * 1000000000",
+    ):
+        with pytest.raises(nl.NestlingError):
+            stock.sql(change)
+    assert len(stock.table("t")) == 3
+
+
+def test_merge(stock):
+    stock.sql(
+        "MERGE INTO t USING s AS u ON t.k = u.k WHEN MATCHED AND u.x IS NULL THEN DELETE"
+        " WHEN MATCHED THEN UPDATE SET x = u.x + t.x WHEN NOT MATCHED THEN INSERT (k, x) VALUES (u.k, u.x)"
+        " WHEN NOT MATCHED BY SOURCE AND t.k > 2 THEN UPDATE SET x = -1"
+    )
+    assert sorted(stock.sql("SELECT k, x FROM t")) == [(1, 21), (3, -1), (4, 40)]
+
+
+def test_merge_by_names(stock):
+    stock.sql(
+        "MERGE INTO t USING (SELECT k, x + 1 AS x FROM s WHERE x IS NOT NULL) u ON t.k = u.k"
+        " WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED BY TARGET THEN INSERT *"
+        " WHEN NOT MATCHED BY SOURCE THEN DELETE"
+    )
+    assert sorted(stock.sql("SELECT k, x, p FROM t")) == [(1, 12, Decimal("1.01")), (4, 41, None)]

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nestling.calculus.terms import Expr
-from nestling.calculus.types import Type
+from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.database.accept import known
 from nestling.database.languages import sql
+from nestling.engine.spark.types import SQL
 from nestling.errors import QueryError
 from nestling.frontend.dataframe import in_session, marked, recognised, to_sql
 
@@ -40,7 +41,11 @@ class Frames:
             raise QueryError(
                 f"there is no table or view {name!r}", hint=known([*self.state.tables, *self.state.views])
             )
-        return marked(in_session(rows, self.spark), self.place, name)
+        return marked(in_session(_declared(rows, self._element(name)), self.spark), self.place, name)
+
+    def _element(self, name: str) -> Type:
+        tables = self.state.tables
+        return tables[name].record if name in tables else self.state.views[name].element
 
     def publish(self, names: Iterable[str]) -> None:
         """Let the session know tables and views by their names."""
@@ -66,3 +71,47 @@ class Frames:
                 error.at = replace(error.at, file="the DataFrame in SQL")
             raise
         return query
+
+
+_WORDS = {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}
+
+
+def _declared(frame: Any, element: Type) -> Any:
+    """``frame`` with numbers of the size that was declared: what Spark computes from them depends on it."""
+    types = zip(element.names, element.types, strict=True) if isinstance(element, Record) else ()
+    casts = {name: type_sql(type_) for name, type_ in types if _has_sizes(type_)}
+    return frame.withColumns({name: frame[f"`{name}`"].cast(type_) for name, type_ in casts.items()})
+
+
+def _has_sizes(type_: Type) -> bool:
+    match type_:
+        case Scalar():
+            return bool(type_.size)
+        case Record():
+            return any(map(_has_sizes, type_.types))
+        case Bag(element):
+            return _has_sizes(element)
+    return False
+
+
+def type_sql(type_: Type) -> str:
+    """A type as Spark declares it.
+
+    >>> from nestling.frontend.schema import record_type
+    >>> type_sql(record_type("id INT, items ARRAY<STRUCT<qty: SMALLINT, price: DECIMAL(10, 2)>>"))
+    'STRUCT<`id`: INT, `items`: ARRAY<STRUCT<`qty`: SMALLINT, `price`: DECIMAL(10,2)>>>'
+    """
+    match type_:
+        case Scalar("int", _, size) if size:
+            return _WORDS[size[0]]
+        case Scalar("decimal", _, size) if size:
+            return f"DECIMAL({size[0]},{size[1]})"
+        case Scalar("timedelta"):
+            return "INTERVAL DAY TO SECOND"
+        case Scalar(name):
+            return SQL[name]
+        case Record(fields):
+            return f"STRUCT<{', '.join(f'`{name}`: {type_sql(field)}' for name, field in fields)}>"
+        case Bag(element):
+            return f"ARRAY<{type_sql(element)}>"
+    raise TypeError(type_)

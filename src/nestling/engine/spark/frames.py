@@ -148,15 +148,15 @@ class _Frame:
                 found.append(self.collected(f"{rows} r JOIN {named} d ON d.l = r.o0", "d.l"))
         return " UNION ALL ".join(found)
 
-    def dictionary(self, name: str, element: Type, width: int = 1) -> str:
-        """The elements of an inner bag of a table, nested, behind their labels; of a table, its rows."""
+    def dictionary(self, name: str, element: Type) -> str:
+        """The elements of an inner bag of a table, nested, behind their labels."""
         layout = self.moment.layouts[name]
         rows = self.writer.cte(summed(self.moment.raw(name), layout))
 
         def labels(position: int) -> dict[Shape | None, list[str]]:
-            return {None: [f"SELECT k{width + position} AS k0, 1L AS m0 FROM {rows}"]}
+            return {None: [f"SELECT k{1 + position} AS k0, 1L AS m0 FROM {rows}"]}
 
-        return self.nested(rows, layout, width, element, labels)
+        return self.nested(rows, layout, 1, element, labels)
 
     def collected(self, source: str, label: str) -> str:
         bag = f"flatten(collect_list(array_repeat(v, {COPIES})))"

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from nestling.engine.spark.relations import TOO_MANY
+from nestling.errors import NestlingError
 
 #: What our SQL relies on, or is made for. Batches are small: plans are not adapted while they run.
 SETTINGS = {
@@ -16,6 +17,7 @@ SETTINGS = {
     "spark.sql.parquet.pushdown.inFilterThreshold": "20000",
     # A set is an object that code refers to; values in the code itself would have it compiled anew for every batch.
     "spark.sql.optimizer.inSetConversionThreshold": "0",
+    "spark.sql.optimizer.inSetSwitchThreshold": "0",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
 }
@@ -60,3 +62,39 @@ def python_errors() -> Iterator[None]:
 def first_line(text: str) -> str:
     """What went wrong, without the plan it went wrong in."""
     return text.strip().partition("\n")[0].partition(" If necessary")[0].partition(" Use `try_")[0]
+
+
+#: For a session of the command line: small, and silent but for errors.
+_COMMAND = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+}
+
+
+@contextmanager
+def command_session() -> Iterator[Any]:
+    """The active session, or a local one for as long as a command runs."""
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    builder = SparkSession.builder.appName("nestling")
+    for name, value in _COMMAND.items():
+        builder = builder.config(name, value)
+    try:
+        spark = builder.getOrCreate()
+    except PySparkException as error:
+        raise NestlingError(
+            f"Spark does not start: {first_line(str(error))}", hint="it needs Java 17 or later: set JAVA_HOME"
+        ) from error
+    try:
+        yield spark
+    finally:
+        spark.stop()

@@ -63,14 +63,16 @@ def register_frame(frame: Any, rows: int, paths: tuple[str, ...] = ()) -> Part:
 FEW = 100
 
 
-#: Types that files have the least and the greatest value of, in the order in which Spark compares.
-RANGED = ("int", "str", "date", "datetime")
+#: Types of which a range is looked for: Spark compares them as Arrow does, and its code stays the same.
+RANGED = ("int", "str")
 
 
 def near(table: Any, layout: Layout, column: int) -> str | None:
     """What holds of a value that is in a column: that it is one of few, or lies between the least and the greatest.
 
-    Keys that are given one after the other are near each other, and new ones beyond all that are stored.
+    Keys that are given one after the other are near each other, and new ones beyond all that are stored. Spark compiles
+    a query anew if a number in it is another, so a range is a little wider than it need be, and lasts for many
+    batches; a set of values, even of one, is an object that the code refers to, and so is a text.
     """
     import pyarrow.compute as pc
 
@@ -79,11 +81,23 @@ def near(table: Any, layout: Layout, column: int) -> str | None:
     type_, values = layout.keys[column], table.column(column)
     distinct = pc.unique(values) if table.num_rows <= 10 * FEW else values
     if len(distinct) <= FEW:
-        return f"IN ({', '.join(literal(value, type_) for value in distinct.to_pylist())})"
+        one = [None] * (len(distinct) == 1)  # Spark would make it an equation
+        return f"IN ({', '.join(literal(value, type_) for value in (*distinct.to_pylist(), *one))})"
     if not isinstance(type_, Scalar) or type_.name not in RANGED:
         return None
     ends = pc.min_max(values).as_py()
-    return f"BETWEEN {literal(ends['min'], type_)} AND {literal(ends['max'], type_)}"
+    least, greatest = rounded(ends["min"], ends["max"]) if type_.name == "int" else (ends["min"], ends["max"])
+    return f"BETWEEN {literal(least, type_)} AND {literal(greatest, type_)}"
+
+
+def rounded(least: int, greatest: int) -> tuple[int, int]:
+    """A range around another, its ends multiples of about a fiftieth of the greater.
+
+    >>> rounded(9, 9995), rounded(10_000_001, 10_001_000)
+    ((0, 10240), (9961472, 10223616))
+    """
+    step = 1 << max(0, max(abs(least), abs(greatest)).bit_length() - 6)
+    return max(least // step * step, -(2**63)), min(-(-greatest // step) * step, 2**63 - 1)
 
 
 @dataclass

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from nestling.errors import QueryError
 from nestling.frontend.dataframe.block import Id, Scope, indented, quoted
-from nestling.frontend.dataframe.functions import ADVICE, BINARY, FUNCTIONS, REPLACED
+from nestling.frontend.dataframe.functions import ADVICE, BINARY, COMPARISONS, FUNCTIONS, REPLACED
 from nestling.frontend.dataframe.literals import DAY, WHOLE, check_zone, literal, string, type_sql
 from nestling.frontend.dataframe.places import place_of, refused
 from nestling.frontend.dataframe.plan import Node
@@ -83,7 +83,8 @@ def expression(node: Node, reach: Reach, run: Run) -> str:
 def _written(node: Node, reach: Reach, run: Run) -> str:
     check_mode(node)
     if node.kind in BINARY:
-        left, right = (operand(part, reach, run) for part in node.children)
+        compares = node.kind in COMPARISONS
+        left, right = (operand(_bare(part) if compares else part, reach, run) for part in node.children)
         return f"{left} {BINARY[node.kind]} {right}"
     if node.kind in FUNCTIONS:
         return f"{FUNCTIONS[node.kind]}({listed(node.children, reach, run)})"
@@ -102,6 +103,20 @@ def operand(node: Node, reach: Reach, run: Run) -> str:
         inner = inner.child
     negative = inner.kind == "Literal" and text.startswith("-")
     return f"({text})" if inner.kind in BINARY or inner.kind in _LOOSE or negative else text
+
+
+def _bare(node: Node) -> Node:
+    """A whole number that is written out, without its type: it compares the same in any."""
+    literal_ = node.child if node.kind == "Cast" else node
+    if (
+        literal_.kind != "Literal"
+        or literal_.fields["dataType"] not in WHOLE
+        or literal_.fields["value"] is None
+    ):
+        return node
+    if node.kind == "Cast" and node.fields["dataType"] not in WHOLE:
+        return node
+    return Node("Literal", {**literal_.fields, "dataType": "integer"}, [], literal_.find)
 
 
 def listed(nodes: list[Node], reach: Reach, run: Run) -> str:
@@ -156,12 +171,8 @@ def _cast(node: Node, reach: Reach, run: Run) -> str:
         if _alike(to, own):
             return text
         raise refused(node, f"a cast to {to.get('type')} is not supported", "cast its fields one by one")
-    if to == "string" and str(node.child.jvm.dataType().typeName()).startswith("decimal"):
-        raise refused(node, "a decimal as a string depends on its declared scale", "format it when you read")
     if to == "timestamp":
         check_zone(node.fields.get("timeZoneId") or run.zone, node)
-    if node.child.kind == "Literal" and own in WHOLE and to in WHOLE:
-        return text
     return f"{'TRY_' * (mode_of(node) == 'TRY')}CAST({text} AS {type_sql(to, node)})"
 
 
@@ -230,7 +241,7 @@ def _like(node: Node, reach: Reach, run: Run) -> str:
 
 def _in(node: Node, reach: Reach, run: Run) -> str:
     value, *others = node.children
-    return f"{operand(value, reach, run)} IN ({listed(others, reach, run)})"
+    return f"{operand(value, reach, run)} IN ({listed([_bare(part) for part in others], reach, run)})"
 
 
 def _in_query(node: Node, reach: Reach, run: Run) -> str:
@@ -284,19 +295,8 @@ def _with(node: Node, reach: Reach, run: Run) -> str:
     return expression(body, reach, run)
 
 
-def _in_value(node: Node, reach: Reach, run: Run) -> str:
-    # Spark takes null for false there, which a query that is computed from rows alone does not.
-    raise refused(
-        node, "IN with a query is a condition, not a value", "filter by it, or join the query's distinct rows"
-    )
-
-
 def condition(node: Node, reach: Reach, run: Run) -> str:
-    """One of the conditions that must hold; only here a value is looked for in a query."""
-    if node.kind == "InSubquery":
-        return _in_query(node, reach, run)
-    if node.kind == "Not" and node.child.kind == "InSubquery":
-        return f"NOT ({_in_query(node.child, reach, run)})"
+    """One of the conditions that must hold."""
     text = expression(node, reach, run)
     return f"({text})" if node.kind == "Or" else text
 
@@ -307,7 +307,18 @@ def _template(text: str) -> Callable[[Node, Reach, Run], str]:
 
 
 #: Operators that are not BINARY and whose text has parts.
-_LOOSE = ("Not", "IsNull", "IsNotNull", "Like", "ILike", "RLike", "In", "UnaryMinus", "LambdaFunction")
+_LOOSE = (
+    "Not",
+    "IsNull",
+    "IsNotNull",
+    "Like",
+    "ILike",
+    "RLike",
+    "In",
+    "InSubquery",
+    "UnaryMinus",
+    "LambdaFunction",
+)
 
 WRITERS: dict[str, Callable[[Node, Reach, Run], str]] = {
     "Alias": lambda node, reach, run: expression(node.child, reach, run),
@@ -329,7 +340,7 @@ WRITERS: dict[str, Callable[[Node, Reach, Run], str]] = {
     "GetStructField": _field,
     "If": lambda node, reach, run: f"if({listed(node.children, reach, run)})",
     "In": _in,
-    "InSubquery": _in_value,
+    "InSubquery": _in_query,
     "IsNotNull": _template("{0} IS NOT NULL"),
     "IsNull": _template("{0} IS NULL"),
     "LambdaFunction": _lambda,

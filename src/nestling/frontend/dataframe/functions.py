@@ -33,6 +33,10 @@ BINARY = {
     "DateAddYMInterval": "+", "DateAddInterval": "+", "TimestampAddInterval": "+", "TimestampAddYMInterval": "+",
 }  # fmt: skip
 
+COMPARISONS = (
+    "EqualTo", "EqualNullSafe", "LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual",
+)  # fmt: skip
+
 AGGREGATES = {
     "AnyValue": "any_value", "Average": "avg", "BoolAnd": "bool_and", "BoolOr": "bool_or",
     "CollectList": "collect_list", "CollectSet": "collect_set", "Count": "count", "CountIf": "count_if",

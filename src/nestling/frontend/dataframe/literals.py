@@ -37,8 +37,10 @@ def literal(node: Node, zone: str) -> str:  # noqa: C901 - one arm per type
         return "NULL" if type_ == "void" else f"CAST(NULL AS {type_sql(type_, node)})"
     text = str(value)
     match type_:
-        case "byte" | "short" | "integer" | "long":
+        case "integer":
             return text
+        case "byte" | "short" | "long":
+            return f"CAST({text} AS {TYPES[type_]})"
         case "string":
             return string(text)
         case "boolean":

@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from nestling.calculus.build import FALSE, TRUE, call, conjunction, const
-from nestling.calculus.sizes import MOST, decimal_size, has_room, is_exact, of_product, of_quotient, of_sum
+from nestling.calculus.sizes import MOST, decimal_size, is_exact, of_product, of_quotient, of_sum
 from nestling.calculus.standard import like
 from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import Scalar
@@ -128,19 +128,17 @@ def _written(term: Term) -> Term:
 
 
 def exact_arithmetic(operator: str, left: Term, right: Term) -> Term:
-    """Arithmetic on DECIMALs: rounded, and refused where it is too long, as their digits and places have it."""
+    """Arithmetic on DECIMALs, to the places that their digits and places have it."""
     sizes = [decimal_size(scalar_type(term)) for term in (left, right)]
     if not all(sizes):
         return call(operator, left, right)
     if operator == "/":
-        size = of_quotient(*sizes)
-        found = call("ratio", left, right, *map(const, size))
-        fits = has_room(scalar_type(left), scalar_type(right))
-    else:
-        size = of_product(*sizes) if operator == "*" else of_sum(*sizes)
-        found = call(operator, left, right)
-        fits = is_exact(operator, *sizes)
-    return found if fits else call("to_decimal", found, *map(const, size))
+        return call("ratio", left, right, *map(const, of_quotient(*sizes)))
+    found = call(operator, left, right)
+    if is_exact(operator, *sizes):
+        return found
+    size = of_product(*sizes) if operator == "*" else of_sum(*sizes)
+    return call("round", found, const(size[1]))
 
 
 def of_divide(node: Any, env: Env) -> Value:

@@ -13,20 +13,21 @@ from typing import Any, TypeAlias
 from sqlglot import exp
 
 from nestling.calculus.build import for_, union
-from nestling.calculus.terms import Expr, Field, Sing
+from nestling.calculus.terms import Expr, Field, Sing, Tuple
 from nestling.calculus.types import Record, Type
 from nestling.calculus.typing import check, element_type
+from nestling.frontend.sql.assign import check_columns, row_of_values, table_of, updated_row
 from nestling.frontend.sql.columns import same
 from nestling.frontend.sql.conditions import guarded
 from nestling.frontend.sql.context import Env, Rows, Run, only
-from nestling.frontend.sql.convert import converted
 from nestling.frontend.sql.declare import declared
 from nestling.frontend.sql.joins import columns
+from nestling.frontend.sql.merge import Merged, merged
 from nestling.frontend.sql.queries import of_query
 from nestling.frontend.sql.tables import of_name
 from nestling.frontend.sql.text import Text
 from nestling.frontend.sql.translate import expression, of_tree
-from nestling.frontend.sql.values import Null, Row, Value, of_term, singleton
+from nestling.frontend.sql.values import Row, Value, of_term, singleton
 
 Query: TypeAlias = Callable[[Mapping[str, Type]], Expr]
 #: A change of a table: its name as it was declared, and the rows that are concerned.
@@ -45,10 +46,12 @@ class MakeTable:
 
 @dataclass(frozen=True)
 class MakeView:
-    """``CREATE [MATERIALIZED] VIEW``; every view is materialised."""
+    """``CREATE [OR REPLACE] [MATERIALIZED] VIEW [IF NOT EXISTS]``; every view is materialised."""
 
     name: str
     query: Query
+    replaces: bool = False
+    if_missing: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,13 @@ class Update:
 
 
 @dataclass(frozen=True)
+class Merge:
+    """``MERGE INTO``: pairs of rows, rows that go, and rows that come."""
+
+    changes: Callable[[Mapping[str, Type]], Merged]
+
+
+@dataclass(frozen=True)
 class Drop:
     """``DROP TABLE`` or ``DROP VIEW``."""
 
@@ -89,7 +99,7 @@ class Ask:
     limit: int | None
 
 
-Statement: TypeAlias = MakeTable | MakeView | Insert | Delete | Update | Drop | Ask
+Statement: TypeAlias = MakeTable | MakeView | Insert | Delete | Update | Merge | Drop | Ask
 
 
 def read(text: str) -> list[Statement]:
@@ -114,10 +124,14 @@ def _statement(tree: Any, source: Text) -> Statement:
         case exp.Update():
             only(tree, env, "this", "where", "expressions", what="UPDATE")
             return Update(lambda catalog: _changed(tree, _env(catalog, source)))
+        case exp.Merge():
+            return Merge(lambda catalog: _merged(tree, _env(catalog, source)))
         case exp.Query() | exp.Values():
             return _ask(tree, source, env)
     raise env.error(
-        tree, f"{tree.key.upper()} is not supported", "CREATE, DROP, INSERT, UPDATE, DELETE and SELECT are"
+        tree,
+        f"{tree.key.upper()} is not supported",
+        "CREATE, DROP, INSERT, UPDATE, DELETE, MERGE and SELECT are",
     )
 
 
@@ -126,7 +140,7 @@ def _env(catalog: Mapping[str, Type], source: Text) -> Env:
 
 
 def _create(tree: Any, source: Text, env: Env) -> Statement:
-    only(tree, env, "this", "kind", "expression", "exists", "properties", what="CREATE")
+    only(tree, env, "this", "kind", "expression", "exists", "properties", "replace", what="CREATE")
     kind, query = tree.args["kind"], tree.args.get("expression")
     if kind == "TABLE" and query is None and isinstance(tree.this, exp.Schema):
         if tree.args.get("properties") is not None:
@@ -135,15 +149,50 @@ def _create(tree: Any, source: Text, env: Env) -> Statement:
             )
         record, key = declared(tree.this, env)
         return MakeTable(tree.this.this.name, record, key, bool(tree.args.get("exists")))
-    if kind == "VIEW" and isinstance(tree.this, exp.Table) and not tree.args.get("exists"):
+    if kind == "VIEW" and query is not None:
         properties = tree.args.get("properties")
         for part in properties.expressions if properties is not None else ():
             if not isinstance(part, exp.MaterializedProperty):
                 raise env.error(tree, "a view is a name and a query", "drop what stands between them")
-        return MakeView(tree.this.name, lambda catalog: of_tree(query, source, catalog))
+        names, target = _view_columns(tree.this, env)
+        replaces, if_missing = bool(tree.args.get("replace")), bool(tree.args.get("exists"))
+        return MakeView(
+            target,
+            lambda catalog: _renamed(of_tree(query, source, catalog), names, tree, env),
+            replaces,
+            if_missing,
+        )
     raise env.error(
         tree, f"this CREATE {kind} is not supported", "write CREATE TABLE t (…) or CREATE VIEW v AS …"
     )
+
+
+def _view_columns(node: Any, env: Env) -> tuple[list[str], str]:
+    """The names that a view gives its columns, if it does, and its own."""
+    if not isinstance(node, exp.Schema):
+        return [], node.name
+    for part in node.expressions:
+        if isinstance(part, exp.ColumnDef):
+            only(part, env, "this", "constraints", what="a column of a view")
+            for constraint in part.args.get("constraints") or ():
+                if not isinstance(constraint.args.get("kind"), exp.CommentColumnConstraint):
+                    raise env.error(part, "a column of a view is a name", "drop what stands behind it")
+    return [part.name for part in node.expressions], node.this.name
+
+
+def _renamed(expr: Expr, names: list[str], tree: Any, env: Env) -> Expr:
+    """``expr`` with its columns called ``names``."""
+    type_ = element_type(expr)
+    assert isinstance(type_, Record)
+    if not names:
+        return expr
+    if len(names) != len(type_.names) or len({name.lower() for name in names}) != len(names):
+        raise env.error(
+            tree.this, f"{len(names)} names are given to {len(type_.names)} columns", "name each once"
+        )
+    var = Run({}, env.run.text, expression, of_query).var("x", expr)
+    pairs = zip(names, type_.names, strict=True)
+    return for_(var, expr, Sing(Tuple(tuple((name, Field(var, column)) for name, column in pairs))))
 
 
 def _drop(tree: Any, env: Env) -> Drop:
@@ -185,20 +234,17 @@ def _ordered(node: Any, env: Env) -> tuple[str | int, bool, bool]:
 
 def _inserted(tree: Any, env: Env) -> tuple[str, Expr]:
     target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-    name, record = _table(target, env)
+    name, record = table_of(target, env)
     wanted = (
         [part.name for part in tree.this.expressions] if isinstance(tree.this, exp.Schema) else record.names
     )
-    for given in wanted:
-        if not any(same(given, known) for known in record.names):
-            raise env.error(tree.this, f"{name} has no column {given}", f"it has {', '.join(record.names)}")
+    check_columns(wanted, name, record, tree.this, env)
 
     def row(values: Sequence[Value], node: Any) -> Expr:
         if len(values) != len(wanted):
             raise env.error(node, f"{len(values)} values are given to {len(wanted)} columns")
         given = dict(zip((column.lower() for column in wanted), values, strict=True))
-        fields = [(c, converted(given.get(c.lower(), Null()), t, node, env)) for c, t in record.fields]
-        return singleton(Row(tuple(fields)), env.run.site)
+        return singleton(row_of_values(record, given, node, env), env.run.site)
 
     if isinstance(tree.expression, exp.Values):
         # Value by value: a string written out becomes what its column is.
@@ -218,18 +264,16 @@ def _inserted(tree: Any, env: Env) -> tuple[str, Expr]:
     return name, _checked(for_(var, found.expr, body))
 
 
-def _table(node: Any, env: Env) -> tuple[str, Record]:
-    """The table that a statement changes."""
-    rows = of_name(node, env)
-    name = next(known for known in env.run.catalog if same(known, node.this.name))
-    record = env.run.catalog[name]
-    assert isinstance(record, Record) and rows.names == record.names
-    return name, record
+def _merged(tree: Any, env: Env) -> Merged:
+    found = merged(tree, env)
+    for expr in (found.pairs, found.gone, found.come):
+        check(expr)
+    return found
 
 
 def _changed(tree: Any, env: Env) -> tuple[str, Expr]:
     """The rows that DELETE removes, or pairs ⟨old, new⟩ of UPDATE."""
-    name, record = _table(tree.this, env)
+    name, record = table_of(tree.this, env)
     rows = Rows(of_name(tree.this, env).expr, record.names)
     var = env.run.var(tree.this.alias or name, rows.expr)
     inner = env.inside(columns(tree.this.alias or name, rows, var))
@@ -238,7 +282,7 @@ def _changed(tree: Any, env: Env) -> tuple[str, Expr]:
     def finish(place: Env) -> Expr:
         if isinstance(tree, exp.Delete):
             return Sing(var)
-        new = Row(tuple((c, _new(c, t, sets, of_term(Field(var, c)), place)) for c, t in record.fields))
+        new = updated_row(record, sets, lambda column: of_term(Field(var, column)), place)
         return singleton(Row((("old", of_term(var)), ("new", new))), env.run.site)
 
     for part in sets:
@@ -251,13 +295,6 @@ def _changed(tree: Any, env: Env) -> tuple[str, Expr]:
         lambda: guarded(where.this, inner, finish) if where is not None else finish(inner)
     )
     return name, _checked(for_(var, rows.expr, body))
-
-
-def _new(column: str, type_: Type, sets: list[Any], old: Value, env: Env) -> Value:
-    for part in sets:
-        if same(part.this.name, column):
-            return converted(env.value(part.expression), type_, part, env)
-    return old
 
 
 def _checked(expr: Expr) -> Expr:

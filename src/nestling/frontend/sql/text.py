@@ -120,5 +120,6 @@ _WORDS: dict[Any, tuple[str, ...]] = {
     exp.Create: ("IF",),
     exp.Drop: ("IF", "MATERIALIZED"),
     exp.MaterializedProperty: ("MATERIALIZED",),
+    exp.When: ("MATCHED", "BY", "SOURCE", "TARGET"),
     exp.Ordered: ("NULLS", "FIRST", "LAST"),
 }
