@@ -4,7 +4,7 @@ SQL's sum is ``if(n == 0, null, s)``, with s a sum and n the count of the same r
 the condition is a bound. There it is taken apart: ``[s > x]`` with such a sum is ``[n != 0]·[s > x]`` with a plain one,
 and ``coalesce(sum, 0)`` is s. ``[n != 0]`` goes where the product holds one of the rows that n counts.
 
-Law: while the tables are bags, ``without_nulls`` keeps the meaning of a monomial.
+Law: while the tables are bags, ``without_nulls`` keeps the meaning of a monomial; ``without_unused`` does of any.
 """
 
 from __future__ import annotations
@@ -37,10 +37,20 @@ def without_nulls(monomial: Monomial) -> Monomial:
     if (keys, weights, factors) == (monomial.keys, monomial.weights, list(monomial.factors)):
         return monomial
     kept = [f for f in dict.fromkeys(factors) if not _is_implied(f, counts, monomial.factors)]
-    used = factor_vars(*(f for f in kept if not isinstance(f, Lift))) | term_vars(*keys, *weights)
-    used |= frozenset[str]().union(*(factor_vars(f) - {f.var.name} for f in kept if isinstance(f, Lift)))
-    live = (f for f in kept if not isinstance(f, Lift) or f.var.name in used or f.var.name not in counts)
-    return Monomial(keys, weights, tuple(live))
+    return Monomial(keys, weights, tuple(kept))
+
+
+def without_unused(monomial: Monomial) -> Monomial:
+    """``monomial`` without the aggregates that nothing uses: each has one value, whatever there is to add up."""
+    others = [f for f in monomial.factors if not isinstance(f, Lift)]
+    used = factor_vars(*others) | term_vars(*monomial.keys, *monomial.weights)
+    used |= frozenset[str]().union(
+        *(factor_vars(f) - {f.var.name} for f in monomial.factors if isinstance(f, Lift))
+    )
+    live = tuple(f for f in monomial.factors if not isinstance(f, Lift) or f.var.name in used)
+    if len(live) == len(monomial.factors):
+        return monomial
+    return without_unused(Monomial(monomial.keys, monomial.weights, live))
 
 
 def _counts(lift: Lift) -> bool:
