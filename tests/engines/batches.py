@@ -3,7 +3,7 @@
 from typing import Any
 
 from nestling.engine.protocol import Batch, Row, consolidated, inner_first
-from nestling.program.batches import change_of
+from nestling.program.batches import GROUPS, change_of
 from nestling.program.meaning import Cells, meaning
 from nestling.program.solve import added, measured
 from nestling.program.statements import Add, Event, Program, Propagate, Statement, Write
@@ -49,6 +49,7 @@ class Interpreted:
             change_of(action.map, event.aggregate): self.event(action.map, event, delta)
             for event, _ in action.events
         }
+        changed[change_of(action.map, GROUPS)] = {key[:-1]: (1,) for key in delta}
         now: Change = {}
         for _, adds in action.events:
             for add in adds:
@@ -69,7 +70,9 @@ class Interpreted:
 
     def collect(self, statement: Statement, changed: Change, into: Change) -> None:
         target = into.setdefault(statement.target, {})
-        for key, amounts in added(statement, lambda name: changed.get(name) or self.source(name)):
+        for key, amounts in added(
+            statement, lambda name: changed[name] if name in changed else self.source(name)
+        ):
             old = target.get(key, (0,) * len(amounts))
             target[key] = tuple(a + b for a, b in zip(old, amounts, strict=True))
 

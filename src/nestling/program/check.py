@@ -13,6 +13,7 @@ from nestling.calculus.aggregates import AGGREGATES
 from nestling.calculus.countwise import OPERATORS
 from nestling.calculus.terms import Term, Var
 from nestling.calculus.types import INT
+from nestling.program.batches import changes, is_change
 from nestling.program.flat import Atom, Bound, Lift, Monomial, Pointwise, Query, first_of, is_ordered
 from nestling.program.order import check_order, refuse
 from nestling.program.phrases import Phrases
@@ -41,7 +42,7 @@ from nestling.program.statements import (
     Where,
     Write,
 )
-from nestling.program.steps import binds, plans, uses
+from nestling.program.steps import binds, plans, reads, uses
 from nestling.program.traverse import exact_columns, is_safe, term_vars
 
 NESTED = ("lift", "count")
@@ -60,7 +61,7 @@ def _same(found: int, wanted: int, what: str) -> None:
 
 class _Checker:
     def __init__(self, program: Program) -> None:
-        self.program = program
+        self.program, self.changes = program, changes(program)
 
     def check(self) -> None:
         for name, decl in self.program.maps.items():
@@ -152,7 +153,8 @@ class _Checker:
         target = self.map(statement.target)
         _same(len(statement.keys), len(target.columns), f"keys of {statement.target}")
         _same(len(statement.amounts), target.width, f"amounts of {statement.target}")
-        self.steps(statement, given)
+        # A statement for batches starts from all rows that changed, and not from one.
+        self.steps(statement, () if any(map(is_change, reads(statement))) else given)
 
     def plan(self, view: str, plan: Plan) -> None:
         for statement in plan.statements:
@@ -217,18 +219,24 @@ class _Checker:
                 assert_never(step)
 
     def find(self, step: Find) -> None:
-        if step.source in self.program.tables:
+        if is_change(step.source):
+            columns, width = self.change(step.source)
+        elif step.source in self.program.tables:
             table = self.table(step.source)
-            columns, width = table.columns, 0 if table.key else 1
+            columns, width = len(table.columns), 0 if table.key else 1
         else:
             decl = self.map(step.source)
             if decl.ordered or decl.role == "watch":
                 refuse(f"the entries of {step.source} are looked through")
-            columns, width = decl.columns, decl.width
-        _same(len(step.args), len(columns), f"columns of {step.source}")
+            columns, width = len(decl.columns), decl.width
+        _same(len(step.args), columns, f"columns of {step.source}")
         _same(len(step.counts), width, f"measures of {step.source}")
-        if list(step.known) != sorted(set(step.known)) or not set(step.known) <= set(range(len(columns))):
+        if list(step.known) != sorted(set(step.known)) or not set(step.known) <= set(range(columns)):
             refuse(f"known columns {step.known} of {step.source}")
+
+    def change(self, source: str) -> tuple[int, int]:
+        """The number of keys and measures of what changes in a table or map."""
+        return self.changes.get(source) or refuse(f"there is no change {source}")
 
     def measure(self, step: Measure) -> None:
         decl = self.map(step.source)
@@ -242,12 +250,16 @@ class _Checker:
             refuse(f"{step.aggregate} reads measures {step.measures} of {step.source}")
 
     def range(self, step: Range) -> None:
-        decl = self.map(step.source)
-        if decl.order != "sums":
-            refuse(f"{step.source} is summed by its last column, which is not in order")
+        if is_change(step.source):
+            columns, width = self.change(step.source)
+        else:
+            decl = self.map(step.source)
+            if decl.order != "sums":
+                refuse(f"{step.source} is summed by its last column, which is not in order")
+            columns, width = len(decl.columns), decl.width
         self.bounds(step.source, step.bounds)
-        _same(len(step.args), len(decl.columns) - 1, f"columns of {step.source}")
-        _same(len(step.counts), decl.width, f"measures of {step.source}")
+        _same(len(step.args), columns - 1, f"columns of {step.source}")
+        _same(len(step.counts), width, f"measures of {step.source}")
 
     def bounds(self, source: str, bounds: tuple[Bound, ...]) -> None:
         """One below at most, one above at most."""

@@ -40,11 +40,15 @@ GRID: dict[str, list[Any]] = {
     "timedelta": [None, timedelta(0), timedelta(days=1, microseconds=5), timedelta(hours=-36)],
 }  # fmt: skip
 
-#: What must be written out, by function: the constants that stand behind the first argument.
+#: What must be written out, by function: the constants that stand behind the arguments.
 CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
     "round": [(0,), (2,), (-1,), (7,)],
     "to_decimal": [(10, 2), (3, 0), (38, 18)],
     "read_decimal": [(10, 2), (38, 18)],
+    "to_bits": [(8,), (16,), (32,), (64,)],
+    "ratio": [(14, 6), (38, 20), (5, 2)],
+    "mean": [(14, 6), (3, 2)],
+    "matches": [("a[^\\n]",), ("^[a-c]+$",), ("[0-9]{2}",)],
     "truncate": [(unit,) for unit in ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "era")],
     "like": [
         ("%", "!"), ("", "!"), ("_b%", ""), ("x!%!__", "!"), ("%\\_y", "\\"), ("é_é", "!"), ("%a%b%", "%"[:0]),
@@ -69,8 +73,10 @@ def calls(function: Function) -> Iterator[Term]:
     if function.name in CONSTANTS:
         for name, constants in product(SCALARS, CONSTANTS[function.name]):
             rest = [Const(value, STR if isinstance(value, str) else INT) for value in constants]
-            if function.result([nullable(Scalar(name)), *(c.type for c in rest)]) is not None:
-                yield Call(function.name, (slot(name, 0), *rest))
+            for names in product([name], *([SCALARS] * (function.arity - 1 - len(rest)))):
+                types = [nullable(Scalar(name)) for name in names]
+                if function.result([*types, *(c.type for c in rest)]) is not None:
+                    yield Call(function.name, (*(slot(n, i) for i, n in enumerate(names)), *rest))
         return
     for names in product(SCALARS, repeat=function.arity):
         if function.result([nullable(Scalar(name)) for name in names]) is not None:
@@ -157,8 +163,8 @@ def same(term: Term, found: Any, expected: Any) -> bool:
     if isinstance(found, float) and isinstance(expected, int | float) and not isinstance(expected, bool):
         return (isnan(found) and isnan(expected)) or isclose(found, expected, rel_tol=1e-15)
     if isinstance(expected, Decimal) and isinstance(found, Decimal) and isinstance(term, Call):
-        # A quotient has 18 places on Spark, and 28 digits embedded.
-        return abs(found - expected) <= (Decimal("1e-18") if term.function == "/" else 0)
+        # A quotient has 18 places on Spark, and 28 digits or more embedded.
+        return abs(found - expected) <= (Decimal("1e-18") if term.function in ("/", "ratio") else 0)
     if isinstance(found, Decimal) and isinstance(expected, int):
         return found == expected
     return type(found) is type(expected) and bool(found == expected)

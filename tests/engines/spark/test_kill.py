@@ -57,11 +57,13 @@ db.table("S", {"n": int, "gen": str})
 db.view("often", "[(g, sum(1 for s in S if s.gen == g)) for g in {s.gen for s in S}]", language="python")
 rows = spark.readStream.schema("n BIGINT, gen STRING").option("maxFilesPerTrigger", 1).json(sys.argv[2])
 print("ready", flush=True)
+found = db.version
 stream = db.stream({"S": rows})
 while stream.isActive:
-    if db.version:
-        print(db.version, flush=True)
-    time.sleep(0.05)
+    if db.version > found:
+        found = db.version
+        print(found, flush=True)
+    time.sleep(0.02)
 """
 
 

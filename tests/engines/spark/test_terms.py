@@ -168,7 +168,8 @@ def test_what_must_be_written_out_is_refused_by_name():
 
 
 VALUES: list[Any] = [
-    None, True, False, 0, -5, 2**70, 1.5, float("inf"), Decimal("1.50"), "", "a;b)(", "é𝄞:", b"", b"\x00a",
+    None, True, False, 0, -5, 2**70, 1.5, float("inf"), Decimal("1.50"),
+    Decimal("1234567890123456789.123456789012345678"), "", "a;b)(", "é𝄞:", b"", b"\x00a",
     date(1, 1, 1), datetime(2020, 2, 29, 1, 2, 3, 4), timedelta(days=-2, microseconds=1), (), ("a", (1, None)),
     Label("t.bag", ("k", 1)), Label(7, ()),
 ]  # fmt: skip

@@ -113,12 +113,16 @@ SCALARS = Case(
     {
         "floor": "[(r.n // 3, r.n % 3, r.x // 2.0) for r in R]",
         "nulls": "[(r.n, r.m) for r in R for q in R if r.m == q.m]",
+        "asked": "[(r.m, len([q for q in R if q.n == r.m]), min([q.x for q in R if q.n == r.m])) for r in R]",
         "money": "[(s, sum(r.d * r.n for r in R if r.s == s)) for s in {r.s for r in R}]",
         "floats": "[(s, sum(r.x for r in R if r.s == s)) for s in {r.s for r in R}]",
         "guarded": "[r.n for r in R if r.n != 1 and 10 // (r.n - 1) > 1]",
         "kinds": "[len({r.s for r in R})]",
         "words": "[(r.s.upper(), len(r.s), r.w) for r in R]",
         "least": "[min([r.x for r in R])]",
+        "first": "[(s, sorted([(r.x, r.m, r.w) for r in R if r.s == s])[:2]) for s in {r.s for r in R}]",
+        "below": "[(r.n, sum(q.d for q in R if q.n < r.n), len([q for q in R if q.x >= r.x])) for r in R]",
+        "mean": "[(r.n, sum(q.d for q in R if q.s == r.s) / r.n) for r in R if r.n != 0]",
     },
     (
         readings(TWICE, TWICE, (5, 2, -1.5, Decimal("20"), "b", timedelta(0))),

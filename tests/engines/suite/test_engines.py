@@ -1,5 +1,6 @@
 """Law 17: on the same batches every engine has the tables, maps and answers of the reference evaluator."""
 
+from decimal import Decimal
 from math import isclose
 from typing import Any
 
@@ -64,7 +65,7 @@ def test_every_engine_answers_what_the_reference_does(kind, case):
 
 
 def alike(found: ZBag, expected: ZBag) -> bool:
-    """Equal, or equal but for the last digits of sums of floats."""
+    """Equal, or equal but for the last digits of sums of floats and quotients of decimals."""
     if found == expected:
         return True
     ours, theirs = (sorted(bag.items(), key=repr) for bag in (found, expected))
@@ -74,6 +75,8 @@ def alike(found: ZBag, expected: ZBag) -> bool:
 def close(left: Any, right: Any) -> bool:
     if isinstance(left, float) and isinstance(right, float):
         return isclose(left, right, rel_tol=1e-12)
+    if isinstance(left, Decimal) and isinstance(right, Decimal):
+        return isclose(left, right, rel_tol=1e-16)
     if isinstance(left, tuple) and isinstance(right, tuple):
         return len(left) == len(right) and all(map(close, left, right))
     return bool(left == right)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nestling.calculus.types import show_type
-from nestling.engine.spark.statements import is_linear
+from nestling.engine.spark.linear import is_linear
 from nestling.program.batches import is_change
 from nestling.program.show import show_query, show_statement
-from nestling.program.statements import Find, Measure, Propagate, Range, Statement, Trigger
+from nestling.program.statements import Find, Measure, Propagate, Range, Statement, Total, Trigger, Where
 from nestling.program.steps import needed, plans, reads, trigger_statements
 
 if TYPE_CHECKING:
@@ -65,5 +65,12 @@ def access(statement: Statement) -> Iterator[str]:
                 how = f"{how} on column {', '.join(map(str, known))}" if known else f"{how}, every row"
                 how += ", pruned by the statistics of its files" * (0 in known and number > 0)
                 yield f"{source}: {how}{'' if is_linear(statement, step) else '; summed by key first'}"
-            case Range(source) | Measure(_, _, source):
+            case Measure(_, _, source, _, _, ()):
                 yield f"{source}: scanned; summed for the groups that are touched"
+            case Range(source) | Measure(_, _, source):
+                yield f"{source}: scanned; what lies within bounds is summed: there is no order to look up in"
+            case Where(source, _, _, _, measure):
+                yield f"{source}: scanned; each entry with its own sum of {measure.source}"
+            case Total(_, aggregate, statements):
+                for inner in statements:
+                    yield from (f"{line}; for {aggregate}" for line in access(inner))

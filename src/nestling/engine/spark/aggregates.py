@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nestling.calculus.types import FLOAT, INT, Scalar, nullable
+from nestling.calculus.types import FLOAT, INT, Bag, Scalar, Type, nullable
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.decimals import fitted, over_int
 from nestling.engine.spark.terms import Sql
-from nestling.errors import QueryError
-from nestling.program.flat import ORDERED
+from nestling.engine.spark.types import sql_type
+from nestling.program.flat import first_of
 
 DECIMAL = Scalar("decimal")
 
@@ -67,25 +67,48 @@ def _halves(number: str) -> tuple[str, str]:
     return high, f"({number} - {high})"
 
 
-def in_order(layout: Layout) -> Scalar:
-    """The type of the values that a map keeps in order."""
-    type_ = layout.keys[-1]
-    if not isinstance(type_, Scalar):
-        raise QueryError(
-            "sorted(…)[:k] is not on Spark yet", hint="keep the view embedded, or take min or max"
-        )
-    return type_
-
-
-def ordered(aggregate: str, value: str, there: str, type_: Scalar) -> Sql:
-    """An aggregate of the values of one group, over rows that are ``there`` or not."""
+def ordered_type(aggregate: str, layout: Layout) -> Type:
+    """The type of an aggregate of the values that a map keeps in order."""
+    value = layout.keys[-1]
+    if first_of(aggregate) is not None:
+        return Bag(value, True)
     if aggregate == "count_distinct":
-        return Sql(f"count(CASE WHEN {there} THEN 1 END)", INT)
-    if aggregate not in ORDERED:
-        raise QueryError(
-            "sorted(…)[:k] is not on Spark yet", hint="keep the view embedded, or take min or max"
-        )
-    return Sql(f"{aggregate}(CASE WHEN {there} THEN {value} END)", nullable(type_))
+        return INT
+    return nullable(value) if isinstance(value, Scalar) else value
+
+
+def none_of(aggregate: str, value: str, type_: Type) -> str:
+    """``value``, or where there is no group, what the aggregate of nothing is."""
+    if first_of(aggregate) is not None:
+        return f"coalesce({value}, CAST(array() AS {sql_type(type_)}))"
+    return f"coalesce({value}, 0L)" if aggregate == "count_distinct" else value
+
+
+def ordered(aggregate: str, value: str, count: str) -> str:
+    """An aggregate of the values of one group, each as often as ``count``, of the first ones that are ``taken``."""
+    if aggregate == "count_distinct":
+        return f"count(CASE WHEN {count} > 0 THEN 1 END)"
+    if first_of(aggregate) is None:
+        return f"{aggregate}(CASE WHEN {count} > 0 THEN {value} END)"
+    return (
+        f"sort_array(collect_list(CASE WHEN {count} > 0 THEN named_struct('v', {value}, 'n', {count}) END))"
+    )
+
+
+def taken(aggregate: str, rows: str, layout: Layout, counts: Sequence[str]) -> str:
+    """``rows`` with no more of each group than the first that ``aggregate`` takes, by each of ``counts``."""
+    limit = first_of(aggregate)
+    if limit is None:
+        return rows
+    *group, value = layout.key_names
+    by = f"PARTITION BY {', '.join(group)} " if group else ""
+    order = f"ORDER BY {value}{' DESC' if limit[1] else ''} ROWS UNBOUNDED PRECEDING"
+    before = [f"sum(greatest({count}, 0L)) OVER ({by}{order}) AS s_{count}" for count in counts]
+    ranked = f"SELECT {', '.join([*layout.key_names, *counts, *before])} FROM ({rows})"
+    # What a row finds free: the limit, less what stands before it.
+    free = [f"least({count}, {limit[0]}L - s_{count} + greatest({count}, 0L)) AS {count}" for count in counts]
+    some = " OR ".join(f"s_{count} - greatest({count}, 0L) < {limit[0]}L" for count in counts)
+    return f"SELECT {', '.join([*layout.key_names, *free])} FROM ({ranked}) WHERE {some}"
 
 
 def combined(operator: str, counts: Sequence[str]) -> str:

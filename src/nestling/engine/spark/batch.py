@@ -14,11 +14,11 @@ from typing import Any
 
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.events import event_layout, event_sql
+from nestling.engine.spark.linear import is_linear
 from nestling.engine.spark.relations import pruned
 from nestling.engine.spark.stage import Added, Sink, Stage, arrow
 from nestling.engine.spark.state import Moment, Part, near, register
-from nestling.engine.spark.statements import is_linear
-from nestling.program.batches import change_of
+from nestling.program.batches import GROUPS, change_of
 from nestling.program.statements import (
     Action,
     Add,
@@ -137,7 +137,10 @@ def events(
     if sink is None and len(changes) == 1 and len(layout.keys) > (action.events[0][0].aggregate != ""):
         stored = pruned(stored, "k0", near(changes[0], layout, 0))
     statements = [add.statement for _, adds in action.events for add in adds]
-    for aggregate in sorted({event.aggregate for event, _ in action.events}):
+    aggregates = {event.aggregate for event, _ in action.events}
+    if any(change_of(action.map, GROUPS) in reads(statement) for statement in statements):
+        aggregates.add(GROUPS)
+    for aggregate in sorted(aggregates):
         text = event_sql(layout, aggregate, stored, f"({rows})", "" if sink else HINT)
         source = change_of(action.map, aggregate)
         if sink is not None:

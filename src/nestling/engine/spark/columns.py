@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from nestling.calculus.types import INT, Scalar, Type
+from nestling.calculus.types import INT, Record, Scalar, Type
 from nestling.calculus.typing import term_type
 from nestling.engine.spark.types import sql_type
 from nestling.program.flat import Query
@@ -17,7 +17,7 @@ class Layout:
     """One relation."""
 
     keys: tuple[Type, ...]
-    measures: tuple[Scalar, ...] = (INT,)
+    measures: tuple[Type, ...] = (INT,)
     #: A count of zero means that there is nothing, whatever a sum of floats says.
     positive: bool = True
     #: Columns that say which row of a table is meant.
@@ -78,8 +78,14 @@ def _of_weights(query: Query, i: int) -> Scalar:
 
 def joined_type(types: list[Type]) -> Type:
     """The type that holds the values of all."""
+    first = types[0]
+    if isinstance(first, Record):
+        records = [type_.types for type_ in types if isinstance(type_, Record)]
+        fields = zip(first.names, zip(*records, strict=True), strict=True)
+        return Record(tuple((name, joined_type(list(parts))) for name, parts in fields))
     scalars = [type_ for type_ in types if isinstance(type_, Scalar)]
     if len(scalars) < len(types):
-        return types[0]
+        return first
     name = next((n for n in ("float", "decimal") if any(s.name == n for s in scalars)), scalars[0].name)
-    return Scalar(name, any(s.nullable for s in scalars))
+    sizes = {scalar.size for scalar in scalars}
+    return Scalar(name, any(s.nullable for s in scalars), sizes.pop() if len(sizes) == 1 else ())

@@ -5,19 +5,21 @@ Of an ordered map, every group with its aggregate before and after. Only what th
 
 from __future__ import annotations
 
-from nestling.calculus.types import INT, nullable
-from nestling.engine.spark.aggregates import in_order, ordered
+from nestling.engine.spark.aggregates import ordered, ordered_type, taken
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.relations import total, touched, zero
 from nestling.engine.spark.terms import Sql
 from nestling.engine.spark.types import sql_type
+from nestling.program.batches import GROUPS
 
 
 def event_layout(layout: Layout, aggregate: str) -> Layout:
     """The columns of what changes."""
     if not aggregate:
-        return Layout(layout.keys, (*layout.measures, *layout.measures))
-    type_ = INT if aggregate == "count_distinct" else nullable(in_order(layout))
+        return Layout(layout.keys, (*layout.measures, *layout.measures), positive=False)
+    if aggregate == GROUPS:
+        return Layout(layout.keys[:-1])
+    type_ = ordered_type(aggregate, layout)
     return Layout(layout.keys[:-1], (type_, type_))
 
 
@@ -25,6 +27,8 @@ def event_sql(layout: Layout, aggregate: str, rows: str, change: str, hint: str)
     """``change`` of what is stored as ``rows``, as an event sees it."""
     width = len(layout.keys) - bool(aggregate)
     keys = layout.key_names
+    if aggregate == GROUPS:
+        return f"SELECT DISTINCT {', '.join([*keys[:-1], '1L AS m0'])} FROM {change}"
     # A key may be in it several times: that is no harm to a semi-join, and to find it out would be a shuffle.
     groups = f"(SELECT {', '.join(f'k{i} AS g{i}' for i in range(width))} FROM {change})"
     if width:
@@ -58,8 +62,9 @@ def _cells(layout: Layout, summed: str) -> str:
 
 
 def _groups(layout: Layout, aggregate: str, summed: str) -> str:
-    value, type_ = layout.key_names[-1], in_order(layout)
-    old, new = (ordered(aggregate, value, f"{n}0 > 0", type_).text for n in "on")
-    selected = ", ".join([*layout.key_names[:-1], f"{old} AS m0", f"{new} AS m1"])
-    by = f" GROUP BY {', '.join(layout.key_names[:-1])}" if len(layout.keys) > 1 else ""
-    return f"SELECT * FROM (SELECT {selected} FROM ({summed}){by}) WHERE NOT (m0 <=> m1)"
+    *group, value = layout.key_names
+    old, new = (ordered(aggregate, value, count) for count in ("o0", "n0"))
+    selected = ", ".join([*group, f"{old} AS m0", f"{new} AS m1"])
+    by = f" GROUP BY {', '.join(group)}" if group else ""
+    rows = taken(aggregate, summed, layout, ("o0", "n0"))
+    return f"SELECT * FROM (SELECT {selected} FROM ({rows}){by}) WHERE NOT (m0 <=> m1)"

@@ -9,7 +9,7 @@ Law: ``read_label(write_label(l)) == l``; two labels are equal iff their texts a
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 from nestling.errors import NestlingError
@@ -44,7 +44,8 @@ def _written(value: Any) -> str:  # noqa: C901 - one arm per type
         case float():
             return f"f{value + 0.0!r};"
         case Decimal():
-            return f"d{value.normalize()!s};"
+            every_digit = Context(prec=len(value.as_tuple().digits))
+            return f"d{every_digit.normalize(value)!s};"
         case bytes():
             return f"x{value.hex()};"
         case datetime():

@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from nestling.calculus.types import INT
-from nestling.engine.spark.aggregates import ordered
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.events import event_layout
 from nestling.engine.spark.plans import plan_layout
 from nestling.engine.spark.relations import nothing
 from nestling.engine.spark.statements import Given, Writer
-from nestling.program.batches import change_of
-from nestling.program.flat import ORDERED
+from nestling.program.batches import GROUPS, change_of
 from nestling.program.statements import Program, Propagate
 from nestling.program.steps import plans, trigger_statements
 
@@ -44,9 +41,6 @@ def check_program(program: Program, layouts: Mapping[str, Layout]) -> None:
     """Raise a ``QueryError`` unless all of ``program`` can be written as SQL."""
     writer = Writer(_Empty({**layouts, **_changes(program, layouts)}))
     for trigger in program.triggers.values():
-        for action in trigger.actions:
-            if isinstance(action, Propagate):
-                _check_events(action)
         for statement in trigger_statements(trigger):
             writer.statement(statement, layouts[statement.target])
     for view in program.views.values():
@@ -56,15 +50,14 @@ def check_program(program: Program, layouts: Mapping[str, Layout]) -> None:
                 writer.statement(statement, plan_layout(plan), given)
 
 
-def _check_events(action: Propagate) -> None:
-    for event, _ in action.events:
-        if event.aggregate:
-            ordered(event.aggregate, "k0", "true", INT)
-
-
 def _changes(program: Program, layouts: Mapping[str, Layout]) -> dict[str, Layout]:
     found = {change_of(name): layouts[name] for name in program.tables}
     for name, decl in program.maps.items():
-        aggregates = ORDERED if decl.order == "values" else ("",)
+        aggregates = ("", GROUPS) if decl.order == "sums" else ("",)
         found |= {change_of(name, a): event_layout(layouts[name], a) for a in aggregates}
-    return found
+    passed = (a for trigger in program.triggers.values() for a in trigger.actions if isinstance(a, Propagate))
+    return found | {
+        change_of(action.map, event.aggregate): event_layout(layouts[action.map], event.aggregate)
+        for action in passed
+        for event, _ in action.events
+    }

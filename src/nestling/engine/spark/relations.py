@@ -33,10 +33,10 @@ def nothing(layout: Layout) -> str:
     return f"SELECT {columns} WHERE false"
 
 
-def total(measure: str, type_: Scalar) -> str:
+def total(measure: str, type_: Type) -> str:
     """The sum of a measure, of the measure's own type: Spark widens decimals."""
     summed = f"SUM({measure})"
-    return f"CAST({summed} AS {sql_type(type_)})" if type_.name == "decimal" else summed
+    return f"CAST({summed} AS {sql_type(type_)})" if type_ == Scalar("decimal") else summed
 
 
 def summed(rows: str, layout: Layout) -> str:
@@ -89,7 +89,7 @@ def pruned(rows: str, key: str, near: str | None) -> str:
     return rows if near is None else f"SELECT * FROM ({rows}) WHERE {key} {near}"
 
 
-def zero(type_: Scalar) -> str:
+def zero(type_: Type) -> str:
     """Nothing, as a measure."""
     return f"CAST(0 AS {sql_type(type_)})"
 

@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nestling.calculus.sizes import decimal_size, of_quotient
 from nestling.calculus.terms import Call, Const, Term
 from nestling.calculus.types import Scalar
-from nestling.engine.spark.decimals import remainder
+from nestling.engine.spark import decimals
 from nestling.engine.spark.types import SQL
 from nestling.errors import QueryError
 
@@ -82,6 +83,7 @@ def small(number: str) -> str:
 
 _TOTAL = {
     "sqrt": "sqrt({0})",
+    "matches": "({0} RLIKE {1})",
     "position": "CAST(instr({0}, {1}) AS BIGINT)",
     "trim": "trim(BOTH {1} FROM {0})",
     "trim_left": "trim(LEADING {1} FROM {0})",
@@ -121,18 +123,20 @@ def _to_text(use: Use) -> str:
     (text,) = use.args
     match use.types[0].name:
         case "decimal":
-            return f"CAST(CAST({text} AS DECIMAL(38,{_places(use.terms[0])})) AS STRING)"
+            return f"CAST(CAST({text} AS DECIMAL(38,{_places(use)})) AS STRING)"
         case "date":
             return f"date_format({text}, 'yyyy-MM-dd')"
     return f"CAST({text} AS STRING)"
 
 
-def _places(term: Term) -> int:
-    """How many places a decimal is written with: a column of decimals does not say, a cast does."""
-    match term:
-        case Call("to_decimal" | "read_decimal", (_, _, Const(int(places)))) | Call(
-            "round", (_, Const(int(places)))
-        ) if places >= 0:
+def _places(use: Use) -> int:
+    """How many places a decimal is written with: those of its column, or of its cast."""
+    if use.types[0].size:
+        return use.types[0].size[1]
+    match use.terms[0]:
+        case Call("round", (_, Const(int(places)))) if places >= 0:
+            return places
+        case Call("to_decimal" | "read_decimal" | "ratio" | "mean", (*_, Const(int(places)))):
             return places
     raise QueryError(
         "a decimal as text has as many places as it came with, and Spark keeps all with the same",
@@ -164,7 +168,7 @@ def _remainder(use: Use) -> Where:
             f"CASE WHEN {number} THEN CAST('NaN' AS DOUBLE) ELSE {left} % {right} END",
         )
     if "decimal" in kinds:
-        return Where(*remainder(*(f"CAST({arg} AS DECIMAL(37,18))" for arg in use.args)))
+        return Where(*decimals.remainder(*(f"CAST({arg} AS DECIMAL(37,18))" for arg in use.args)))
     return Where(f"{right} <> 0", f"({left}) % ({right})")
 
 
@@ -210,6 +214,25 @@ def _to_decimal(use: Use) -> Where:
     return Where(
         f"try_cast({number} AS {type_}) IS NOT NULL", f"CAST(CAST({number} AS {type_}) AS DECIMAL(37,18))"
     )
+
+
+def _ratio(use: Use) -> Where:
+    """To the places asked for, or the 18 that a column has; of numbers with a size as Spark divides these."""
+    left, right = use.args[:2]
+    precision, scale = use.constant(2, "the number of digits"), use.constant(3, "the number of places")
+    kept = f"DECIMAL({19 + min(scale, PLACES)},{min(scale, PLACES)})"
+    sizes = [decimal_size(type_) for type_ in use.types[:2]]
+    if all(sizes) and of_quotient(*sizes) == (precision, scale):
+        one, other = (
+            f"CAST({text} AS DECIMAL({digits},{places}))"
+            for text, (digits, places) in zip((left, right), sizes, strict=True)
+        )
+        quotient = f"{one} / {other}"
+    elif use.types[1].name == "int":
+        quotient = decimals.over_int(f"CAST({left} AS {decimals.DECIMAL})", right)
+    else:
+        quotient = decimals.over(*(f"CAST({arg} AS {decimals.DECIMAL})" for arg in use.args[:2]))
+    return Where(f"{right} <> 0", f"CAST(CAST({quotient} AS {kept}) AS {decimals.DECIMAL})")
 
 
 def _read_decimal(use: Use) -> Where:
@@ -288,6 +311,7 @@ def _to_bits(use: Use) -> Where:
 
 PARTIAL: dict[str, Callable[[Use], Where]] = {
     "quotient": _quotient, "remainder": _remainder, "to_int": _to_int, "floor": _whole, "ceil": _whole,
+    "ratio": _ratio, "mean": _ratio,
     "to_decimal": _to_decimal, "read_decimal": _read_decimal, "read_int": _reads(_INT, "BIGINT"),
     "read_float": _reads(f"(?i)^[+-]?inf(inity)?$|{_NUMBER}", "DOUBLE"), "read_bool": _read_bool,
     "read_date": _reads_moment(_DAY % ".*", "DATE"),

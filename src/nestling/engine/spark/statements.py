@@ -1,26 +1,29 @@
 """Statements as SQL: every step a query over what the steps before it found.
 
-A step is a common table expression with one column per variable that is still needed. The change comes first and is
-the small side of every join. Amounts are linear in the measures of what is found, so its rows need not be summed
-first; where a count is looked at, or a term may be undefined, they are, for the keys that are touched.
+The change comes first and is the small side of every join. Amounts are linear in the measures of what is found, so its
+rows need not be summed first; where a count is looked at, or a term may be undefined, they are, for the keys that are
+touched.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import assert_never
 
-from nestling.calculus.terms import Call, Const, Term, Var
-from nestling.calculus.types import INT
-from nestling.engine.spark.aggregates import combined, in_order, ordered, read_cell
-from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.relations import Sources, cleaned, pruned, summed, sums, touched, zero
+from nestling.calculus.terms import Term, Tuple, Var
+from nestling.calculus.types import INT, Bag, Record
+from nestling.engine.spark.aggregates import combined, none_of, ordered, ordered_type, read_cell, taken
+from nestling.engine.spark.chain import Chain
+from nestling.engine.spark.chain import Writer as Chains
+from nestling.engine.spark.columns import Layout, joined_type
+from nestling.engine.spark.linear import is_linear, product
+from nestling.engine.spark.ranges import Probes, holds, sums_within
+from nestling.engine.spark.relations import cleaned, nothing, summed, sums, touched, zero
 from nestling.engine.spark.terms import Sql, equal, is_partial, joins, sql
 from nestling.engine.spark.types import sql_type
-from nestling.errors import QueryError
 from nestling.program.batches import is_change
-from nestling.program.flat import Bound, is_ordered
+from nestling.program.flat import Bound, first_of, is_ordered
 from nestling.program.statements import (
     Assign,
     Both,
@@ -35,7 +38,7 @@ from nestling.program.statements import (
     Total,
     Where,
 )
-from nestling.program.steps import uses
+from nestling.program.steps import free_vars, uses
 from nestling.program.traverse import term_vars
 
 
@@ -47,49 +50,23 @@ class Given:
     params: tuple[Var, ...]
 
 
-@dataclass
-class Writer:
-    """Statements of one query. ``broadcast``: what steps have found is small and goes to the data."""
-
-    sources: Sources
-    broadcast: bool = True
-    ctes: dict[str, str] = field(default_factory=dict)
-
-    def hint(self, *aliases: str) -> str:
-        return f"/*+ BROADCAST({', '.join(aliases)}) */ " if self.broadcast else ""
-
-    def cte(self, text: str) -> str:
-        """The name of a query; one that was named before keeps its name."""
-        return self.ctes.setdefault(text, f"c{len(self.ctes)}")
-
-    def finds_nothing(self, statement: Statement) -> bool:
-        """Whether it looks through something that has no rows."""
-        finds = (step.source for step in statement.steps if isinstance(step, Find))
-        return any(self.sources.is_empty(source) for source in finds)
+class Writer(Chains):
+    """Statements of one query."""
 
     def statement(self, statement: Statement, target: Layout, given: Given | None = None) -> str:
         """What ``statement`` adds, in the columns of ``target``: one row per solution."""
-        return _Chain(self, statement, given).run(target)
-
-    def text(self, body: str) -> str:
-        """``body`` with all that it names."""
-        named = ", ".join(f"{name} AS ({text})" for text, name in self.ctes.items())
-        return f"WITH {named} {body}" if named else body
+        return _Steps(self, statement, given).run(target)
 
 
-class _Chain:
-    """One statement being written. ``scope`` has a column of the last step for every variable that is still needed."""
+class _Steps(Chain):
+    """One statement being written."""
 
-    def __init__(self, writer: Writer, statement: Statement, given: Given | None) -> None:
-        self.writer, self.sources, self.given = writer, writer.sources, given
-        self.body = statement
-        self.scope: dict[str, Sql] = {}
-        self.current = ""
+    def __init__(self, writer: Chains, statement: Statement, given: Given | None) -> None:
+        super().__init__(writer)
+        self.body, self.given = statement, given
         self.guards: list[Term] = []
-        self.times: list[str] = []  # multiplicities that the statement leaves out, since they are one
         self.partial = is_partial(*self.ends(), *self.later(0))
-        self.columns = 0
-        self.origins: dict[str, tuple[str, int]] = {}  # which column of which change a variable comes from
+        self.done: set[int] = set()
 
     def ends(self) -> tuple[Term, ...]:
         return (*self.body.keys, *self.body.amounts)
@@ -98,15 +75,28 @@ class _Chain:
         return [term for step in self.body.steps[start:] for term in uses(step)]
 
     def run(self, target: Layout) -> str:
+        self.solved()
+        return self.final(target)
+
+    def solved(self) -> list[Sql]:
+        """The amounts of every solution."""
         if self.given is not None:
             self.current = self.given.relation
             params = {p.name: Sql(f"k{i}", p.type) for i, p in enumerate(self.given.params)}
             self.select([], params)
+            self.rest_here()
         for i, step in enumerate(self.body.steps):
+            if i in self.done:
+                continue
             # Where a term may be undefined, what was tested before it stays at hand to guard it.
-            terms = [*self.ends(), *self.later(0 if self.partial else i + 1)]
-            self.step(step, term_vars(*terms))
-        return self.final(target)
+            later = term_vars(*self.ends(), *self.later(0 if self.partial else i + 1))
+            if isinstance(step, Measure):
+                self.measured(i, step, later)
+            else:
+                self.step(step, later)
+            if isinstance(step, Find | Each | Both):
+                self.rest_here()
+        return [self.scaled(self.sql(term)) for term in self.body.amounts]
 
     def final(self, target: Layout) -> str:
         """The keys and amounts of every solution."""
@@ -132,9 +122,6 @@ class _Chain:
             amount = product(amount, self.scope[name])
         return amount
 
-    def sql(self, term: Term) -> Sql:
-        return sql(term, self.scope)
-
     def step(self, step: Step, later: frozenset[str]) -> None:  # noqa: C901 - one arm per step
         match step:
             case Find():
@@ -146,7 +133,7 @@ class _Chain:
             case Assign(var, term):
                 self.select(later, {var.name: self.sql(term)})
             case Measure():
-                self.measure(step, later)
+                self.measure([step], later)
             case Combine(var, operator, counts, minus):
                 value = combined(operator, [self.sql(c).text for c in counts])
                 if minus:
@@ -154,34 +141,14 @@ class _Chain:
                 self.select(later, {var.name: Sql(value, INT)}, where=f"({value}) <> 0")
             case Both():
                 self.both(step, later)
-            case Where() | Total():
-                raise QueryError(
-                    "an aggregate that no map holds is not on Spark yet",
-                    hint="correlate it by equality, or keep the view embedded",
-                )
-            case Each():
-                raise QueryError(
-                    "an opaque bag is looked through",
-                    hint="Spark keeps inner bags as rows: leave it shredded",
-                )
+            case Where():
+                self.where(step, later)
+            case Total():
+                self.total(step, later)
+            case Each(bag, pattern, count):
+                self.each(self.sql(bag), pattern, count, later)
             case _:
                 assert_never(step)
-
-    def select(
-        self, later: Iterable[str], new: Mapping[str, Sql], source: str = "", where: str = "", hint: str = ""
-    ) -> None:
-        """The next step: the columns needed ``later``, and ``new`` ones, from where a condition holds."""
-        wanted = {*later, *self.times}
-        scope = {n: value for n, value in self.scope.items() if n in wanted and n not in new}
-        columns = [value.text for value in scope.values()]
-        for name, value in new.items():
-            self.columns += 1
-            scope[name] = Sql(f"x{self.columns}", value.type)
-            columns.append(f"{value.text} AS x{self.columns}")
-        origin = source or (f"FROM {self.current} c" if self.current else "")
-        condition = f" WHERE {where}" if where else ""
-        text = f"SELECT {hint}{', '.join(columns) or '1 AS one'} {origin}{condition}"
-        self.current, self.scope = self.writer.cte(text), scope
 
     def check(self, test: Term, later: frozenset[str]) -> None:
         condition = self.sql(test).text
@@ -235,43 +202,60 @@ class _Chain:
             self.select(later, used, f"FROM {self.current} c CROSS JOIN ({rows}) a", "", self.hint("c"))
 
     def range(self, step: Range, later: frozenset[str]) -> None:
-        """The entries within bounds, one by one: their sum is a factor of the amounts."""
-        if not is_linear(self.body, step):
-            raise QueryError(
-                "a condition on a sum of what lies within bounds", hint="Spark has no index of such sums"
-            )
-        layout, rows = self.sources.layout(step.source), self.sources.raw(step.source)
-        conditions = [joins(Sql(f"a.k{i}", layout.keys[i]), self.sql(arg)) for i, arg in enumerate(step.args)]
-        conditions += [self.within(bound, layout, self.sql(bound.term)) for bound in step.bounds]
-        counts = {c.name: Sql(f"a.m{i}", layout.measures[i]) for i, c in enumerate(step.counts)}
-        source = f"FROM {self.current} c JOIN ({rows}) a" if self.current else f"FROM ({rows}) a"
-        on = f" ON {' AND '.join(conditions)}" if self.current else ""
+        """What lies within bounds: one by one where their sum is a factor of the amounts, and else summed."""
+        layout = self.sources.layout(step.source)
+        counts = {c.name: value for c, value in zip(step.counts, cell_of(layout), strict=True)}
         used = {name: value for name, value in counts.items() if name in later}
-        where = "" if self.current else " AND ".join(conditions)
-        self.select(later, used, source + on, where, self.hint("c") if self.current else "")
+        if not self.writer.broadcast or not self.current or not is_linear(self.body, step):
+            self.attach(*self.within(step.source, step.args, step.bounds), used, later)
+            return
+        here = [Sql(f"a.k{i}", type_) for i, type_ in enumerate(layout.keys)]
+        conditions = [joins(key, self.sql(arg)) for key, arg in zip(here, step.args, strict=False)]
+        conditions += [holds(bound.operator, here[-1], self.sql(bound.term)) for bound in step.bounds]
+        source = f"FROM {self.current} c JOIN ({self.sources.raw(step.source)}) a"
+        self.select(later, used, f"{source} ON {' AND '.join(conditions)}", "", self.hint("c"))
 
-    def within(self, bound: Bound, layout: Layout, limit: Sql) -> str:
-        """Whether the last key of ``a`` is within a bound."""
-        last = Sql(f"a.k{len(layout.keys) - 1}", layout.keys[-1])
-        test = Call(bound.operator, (Var("last", last.type), Var("limit", limit.type)))
-        return sql(test, {"last": last, "limit": limit}).text
+    def within(
+        self, source: str, args: Sequence[Term], bounds: Sequence[Bound]
+    ) -> tuple[str, list[tuple[Sql, Sql]]]:
+        """The measures of a source within bounds, and where they belong."""
+        groups = tuple(map(self.sql, args))
+        limits = tuple((bound.operator, self.sql(bound.term)) for bound in bounds)
+        probes = Probes(self.probes(args, bounds), groups, limits)
+        layout, rows = self.sources.layout(source), self.pruned(source, args[0] if args else None)
+        found = sums_within(probes, rows, layout, self.writer.broadcast, self.hint("d"))
+        names = [*probes.names, *(f"{m} AS m{i}" for i, m in enumerate(cleaned(layout)))]
+        values = [*groups, *(value for _, value in limits)]
+        pairs = [
+            (Sql(f"a.{name}", value.type), value) for name, value in zip(probes.names, values, strict=True)
+        ]
+        return f"SELECT {', '.join(names)} FROM ({found})", pairs
 
-    def pruned(self, source: str, first: Term | None) -> str:
-        """The rows of a source; where its first key is ``first``, a column of a small change, only those."""
-        rows = self.sources.raw(source)
-        origin = self.origins.get(first.name) if isinstance(first, Var) else None
-        if origin is None or is_change(source):
-            return rows
-        return pruned(rows, "k0", self.sources.near(*origin))
+    def where(self, step: Where, later: frozenset[str]) -> None:
+        """What passes a test of what lies beyond it: all entries of the group, each with its own sum."""
+        known = tuple(range(len(step.args)))
+        find = Find(step.source, (*step.args, step.key), known, step.counts)
+        statement = Statement("", (), step.counts, (find, step.measure, Check(step.test)))
+        found, pairs, cell = self.added([statement])
+        new = {c.name: v for c, v in zip(step.counts, cell, strict=True) if c.name in later}
+        self.attach(found, pairs, new, later)
 
-    def hint(self, alias: str) -> str:
-        return self.writer.hint(alias)
+    def total(self, step: Total, later: frozenset[str]) -> None:
+        found, pairs, cell = self.added(step.statements)
+        self.attach(found, pairs, {step.var.name: read_cell(step.aggregate, cell)}, later)
 
-    def groups(self, args: Sequence[Term]) -> str:
-        """The distinct values of ``args`` so far."""
-        columns = [f"{self.sql(arg).text} AS g{i}" for i, arg in enumerate(args)]
-        source = f" FROM {self.current}" if self.current else ""
-        return self.writer.cte(f"SELECT DISTINCT {', '.join(columns)}{source}")
+    def added(self, statements: Sequence[Statement]) -> tuple[str, list[tuple[Sql, Sql]], list[Sql]]:
+        """What ``statements`` add up to for every assignment of what they use; the measures of its rows."""
+        names = dict.fromkeys(var.name for statement in statements for var in free_vars(statement))
+        params = tuple(Var(name, self.scope[name].type) for name in names)
+        given = Given(self.asked({f"k{i}": var for i, var in enumerate(params)}), params) if params else None
+        chains = [_Steps(self.writer, replace(statement, keys=params), given) for statement in statements]
+        solved = [chain.solved() for chain in chains]
+        types = [joined_type([amount.type for amount in column]) for column in zip(*solved, strict=True)]
+        layout = Layout(tuple(var.type for var in params), tuple(types or [INT]), positive=False)
+        rows = " UNION ALL ".join(chain.final(layout) for chain in chains) or nothing(layout)
+        pairs = [(Sql(f"a.k{i}", var.type), self.sql(var)) for i, var in enumerate(params)]
+        return sums(rows, layout), pairs, cell_of(layout)
 
     def pairs(self, layout: Layout, positions: Sequence[int], args: Sequence[Term]) -> list[tuple[Sql, Sql]]:
         return [
@@ -283,88 +267,89 @@ class _Chain:
         """``rows`` summed by key, of the keys that are asked for."""
         if not step.known or not self.current:
             return summed(rows, layout)
-        args = [step.args[i] for i in step.known]
-        groups, pairs = self.groups(args), self.pairs(layout, step.known, args)
-        return summed(touched(rows, groups, pairs, self.hint("d")), layout)
+        return summed(self.touched(rows, layout, step.known, [step.args[i] for i in step.known]), layout)
 
-    def measure(self, step: Measure, later: frozenset[str]) -> None:
-        layout, width = self.sources.layout(step.source), len(step.args)
-        rows = self.pruned(step.source, step.args[0] if step.args else None)
-        groups = self.groups(step.args) if width else ""
-        if width:
-            rows = touched(rows, groups, self.pairs(layout, range(width), step.args), self.hint("d"))
+    def touched(self, rows: str, layout: Layout, positions: Sequence[int], args: Sequence[Term]) -> str:
+        """The rows with the keys that are asked for, where these are few."""
+        if not self.writer.broadcast or not args:
+            return rows
+        return touched(rows, self.groups(args), self.pairs(layout, positions, args), self.hint("d"))
+
+    def measured(self, place: int, step: Measure, later: frozenset[str]) -> None:
+        """``step`` and all that read the same group of the same map: it is looked up once."""
+        alike = [step]
+        for i, other in enumerate(self.body.steps[place + 1 :], place + 1):
+            if isinstance(other, Measure) and _goes_with(step, other):
+                alike.append(other)
+                self.done.add(i)
+        self.measure(alike, later)
+
+    def measure(self, steps: Sequence[Measure], later: frozenset[str]) -> None:
+        step = steps[0]
+        layout, args = self.sources.layout(step.source), step.args
         if step.bounds:
-            raise QueryError(
-                "a sum of what lies within bounds",
-                hint="Spark has no index of such sums: keep the view embedded",
+            found, pairs = self.within(step.source, args, step.bounds)
+        else:
+            rows = self.pruned(step.source, args[0] if args else None)
+            rows = self.touched(rows, layout, range(len(args)), args)
+            found = (
+                self.values(steps, layout, rows) if is_ordered(step.aggregate) else self.cells(layout, rows)
             )
-        read = self.ordered if is_ordered(step.aggregate) else self.cells
-        found, value = read(step, layout, rows, groups)
-        if not self.current:
-            self.select(later, {step.var.name: value}, f"FROM ({found}) a")
-            return
-        args = map(self.sql, step.args)
-        on = " AND ".join(joins(Sql(f"a.k{i}", layout.keys[i]), arg) for i, arg in enumerate(args))
-        join = f"JOIN ({found}) a ON {on}" if on else f"CROSS JOIN ({found}) a"
-        self.select(later, {step.var.name: value}, f"FROM {self.current} c {join}")
+            here = [Sql(f"a.k{i}", layout.keys[i]) for i in range(len(args))]
+            pairs = list(zip(here, map(self.sql, args), strict=True))
+        new: dict[str, Sql] = {}
+        for i, each in enumerate(steps):
+            if is_ordered(each.aggregate):
+                type_ = ordered_type(each.aggregate, layout)
+                new[each.var.name] = Sql(none_of(each.aggregate, f"a.m{i}", type_), type_)
+            else:
+                cell = cell_of(layout)
+                new[each.var.name] = read_cell(each.aggregate, [cell[m] for m in each.measures])
+        self.attach(found, pairs, new, later)
 
-    def cells(self, step: Measure, layout: Layout, rows: str, groups: str) -> tuple[str, Sql]:
-        """The measures of every group that is asked for, zero where there is nothing."""
-        zeros = [f"{zero(t)} AS m{i}" for i, t in enumerate(layout.measures)]
-        keys = [f"g{i} AS k{i}" for i in range(len(layout.keys))]
-        empty = f"SELECT {', '.join([*keys, *zeros])}{f' FROM {groups}' if groups else ''}"
-        every = sums(f"{empty} UNION ALL {rows}", layout)
+    def cells(self, layout: Layout, rows: str) -> str:
+        """The measures of every group."""
         names = [*layout.key_names, *(f"{m} AS m{i}" for i, m in enumerate(cleaned(layout)))]
-        cell = [Sql(f"a.m{i}", layout.measures[i]) for i in step.measures]
-        return f"SELECT {', '.join(names)} FROM ({every})", read_cell(step.aggregate, cell)
+        return f"SELECT {', '.join(names)} FROM ({sums(rows, layout)})"
 
-    def ordered(self, step: Measure, layout: Layout, rows: str, groups: str) -> tuple[str, Sql]:
-        """The least, the greatest or the number of the values of every group that is asked for."""
-        type_ = in_order(layout)
-        width = len(layout.keys) - 1
-        last = f"CAST(NULL AS {sql_type(type_)}) AS k{width}, 0L AS m0"
-        keys = "".join(f"g{i} AS k{i}, " for i in range(width))
-        empty = f"SELECT {keys}{last}{f' FROM {groups}' if groups else ''}"
-        value = ordered(step.aggregate, f"k{width}", "m0 > 0", type_)
-        by = f" GROUP BY {', '.join(layout.key_names[:-1])}" if width else ""
-        selected = ", ".join([*layout.key_names[:-1], f"{value.text} AS m0"])
-        every = sums(f"{empty} UNION ALL SELECT {', '.join(layout.names)} FROM ({rows})", layout)
-        return f"SELECT {selected} FROM ({every}){by}", Sql("a.m0", value.type)
+    def values(self, steps: Sequence[Measure], layout: Layout, rows: str) -> str:
+        """The least, the first or the number of the values of every group."""
+        *group, value = layout.key_names
+        found = taken(steps[0].aggregate, sums(rows, layout), layout, ("m0",))
+        columns = [f"{ordered(step.aggregate, value, 'm0')} AS m{i}" for i, step in enumerate(steps)]
+        by = f" GROUP BY {', '.join(group)}" if group else ""
+        return f"SELECT {', '.join([*group, *columns])} FROM ({found}){by}"
 
+    def each(self, bag: Sql, pattern: Term, count: Var, later: frozenset[str]) -> None:
+        """One row per element of a bag, how often it is there beside it."""
+        assert isinstance(bag.type, Bag)
+        new: dict[str, Sql] = {}
+        conditions = list(self.matched(pattern, Sql("e.v", bag.type.element), new))
+        used = {name: value for name, value in (new | {count.name: Sql("e.n", INT)}).items() if name in later}
+        source = f"FROM {self.current} c LATERAL VIEW explode({bag.text}) elements AS e"
+        self.select(later, used, source, " AND ".join(conditions))
 
-def is_linear(statement: Statement, step: Find | Range) -> bool:
-    """Whether rows may stay unsummed: their measures are factors of the amounts, and nothing else."""
-    if is_change(step.source):
-        return True
-    counts = {count.name for count in step.counts}
-    others = [term for other in statement.steps if other is not step for term in uses(other)]
-    if is_partial(*statement.keys, *statement.amounts, *others, *uses(step)):
-        return False
-    if counts & term_vars(*others, *statement.keys):
-        return False
-    return all(_is_factor(counts, amount) for amount in statement.amounts) if counts else True
-
-
-def product(left: Sql, right: Sql) -> Sql:
-    """An amount times a multiplicity."""
-    scope = {"a": left, "b": right}
-    types = [v.type for v in (left, right)]
-    return sql(Call("*", (Var("a", types[0]), Var("b", types[1]))), scope)
+    def matched(self, pattern: Term, value: Sql, new: dict[str, Sql]) -> Iterator[str]:
+        """What must hold for ``value`` to be as ``pattern`` says, and the variables that it names."""
+        match pattern:
+            case Var(name) if name not in self.scope and name not in new:
+                new[name] = value
+            case Tuple(fields):
+                assert isinstance(value.type, Record)
+                for i, ((_, item), type_) in enumerate(zip(fields, value.type.types, strict=True)):
+                    yield from self.matched(item, Sql(f"{value.text}.f{i}", type_), new)
+            case _:
+                yield equal(value, sql(pattern, {**self.scope, **new}))
 
 
-def _is_factor(counts: set[str], amount: Term) -> bool:
-    """Whether exactly one factor of ``amount`` is one of ``counts``, and no other uses them."""
-    factors = list(_factors(amount))
-    if any(isinstance(f, Const) and f.value == 0 for f in factors):
-        return True
-    own = [f for f in factors if term_vars(f) & counts]
-    return len(own) == 1 and isinstance(own[0], Var)
+def cell_of(layout: Layout) -> list[Sql]:
+    """The measures of an attached row; of none, zeros."""
+    return [Sql(f"coalesce(a.m{i}, {zero(t)})", t) for i, t in enumerate(layout.measures)]
 
 
-def _factors(term: Term) -> Iterator[Term]:
-    match term:
-        case Call("*", (left, right)):
-            yield from _factors(left)
-            yield from _factors(right)
-        case _:
-            yield term
+def _goes_with(one: Measure, other: Measure) -> bool:
+    """Whether both are read off the same rows."""
+    same = (one.source, one.args, one.bounds) == (other.source, other.args, other.bounds)
+    if not is_ordered(one.aggregate) or one.aggregate == other.aggregate:
+        return same
+    return same and first_of(one.aggregate) is None and first_of(other.aggregate) is None

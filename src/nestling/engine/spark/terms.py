@@ -18,12 +18,15 @@ from typing import Any, assert_never
 from nestling.calculus.functions import FUNCTIONS
 from nestling.calculus.terms import Call, Const, Field, InL, Term, Tuple, Var
 from nestling.calculus.traverse import walk
-from nestling.calculus.types import INT, LABEL, Scalar, Type
+from nestling.calculus.types import INT, LABEL, Record, Scalar, Type
 from nestling.calculus.types import Label as LabelType
 from nestling.engine.spark.functions import call_sql
 from nestling.engine.spark.labels import MICROSECOND
-from nestling.engine.spark.types import sql_type
+from nestling.engine.spark.types import fits_decimal, sql_type
 from nestling.errors import QueryError
+
+#: The record without fields.
+UNIT_VALUE = "'u', 0L"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +61,22 @@ def sql(term: Term, scope: Scope) -> Sql:
         case InL(site, args):
             inner = ", ".join(_in_label(arg, scope) for arg in args)
             return Sql(f"concat('i{site};(', {inner + ', ' if inner else ''}')')", LABEL)
-        case Tuple() | Field():
-            raise QueryError("Spark keeps no records in a column", hint="select the fields that are needed")
+        case Tuple(fields):
+            found = [(name, sql(item, scope)) for name, item in fields]
+            inner = ", ".join(f"'f{i}', {value.text}" for i, (_, value) in enumerate(found))
+            fields_of = tuple((name, value.type) for name, value in found)
+            return Sql(f"named_struct({inner or UNIT_VALUE})", Record(fields_of))
+        case Field(of, name):
+            return _field(sql(of, scope), name)
         case _:
             assert_never(term)
+
+
+def _field(of: Sql, name: str) -> Sql:
+    assert isinstance(of.type, Record)
+    position = of.type.index(name)
+    assert position is not None
+    return Sql(f"{of.text}.f{position}", of.type.types[position])
 
 
 def _call(name: str, args: list[Sql], terms: tuple[Term, ...]) -> Sql:
@@ -139,7 +154,7 @@ def literal(value: Any, type_: Type = INT) -> str:  # noqa: C901 - one arm per t
                 )
             return f"CAST('{value!r}' AS DOUBLE)"
         case Decimal():
-            if not value.is_finite() or value != round(value, 18) or abs(value) >= 10**19:
+            if not value.is_finite() or not fits_decimal(value):
                 raise QueryError(f"{value} does not fit Spark's DECIMAL(37,18)", hint="use fewer digits")
             return f"CAST('{value:f}' AS DECIMAL(37,18))"
         case str():

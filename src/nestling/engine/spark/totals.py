@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from nestling.calculus.types import Scalar
+from nestling.calculus.types import FLOAT, INT, Record, nullable
 from nestling.engine.spark.columns import Layout
 from nestling.program.batches import is_change
 from nestling.program.statements import Assign, Both, Check, Combine, Find, Measure, Statement
@@ -46,9 +46,9 @@ def _finds_one(step: Find, layout: Layout) -> bool:
 
 
 def _sums_here(layout: Layout) -> bool:
-    """Whether Arrow groups and adds as Spark does: floats have two zeros, decimals more digits."""
-    keys = all(not isinstance(type_, Scalar) or type_.name != "float" for type_ in layout.keys)
-    return keys and all(measure.name in ("int", "float") for measure in layout.measures)
+    """Whether Arrow groups and adds as Spark does: floats have two zeros, decimals more digits, records no order."""
+    keys = all(not isinstance(t, Record) and t not in (FLOAT, nullable(FLOAT)) for t in layout.keys)
+    return keys and all(measure in (INT, FLOAT) for measure in layout.measures)
 
 
 def totals(rows: Any, layout: Layout) -> Any:
@@ -58,9 +58,7 @@ def totals(rows: Any, layout: Layout) -> Any:
     if not rows.num_rows:
         return rows
     measures = layout.names[len(layout.keys) :]
-    if any(
-        m.name == "int" and _is_large(rows.column(n)) for n, m in zip(measures, layout.measures, strict=True)
-    ):
+    if any(m == INT and _is_large(rows.column(n)) for n, m in zip(measures, layout.measures, strict=True)):
         return _exactly(rows, layout)
     grouped = rows.group_by(layout.key_names, use_threads=False).aggregate(
         [(name, "sum") for name in measures]

@@ -10,6 +10,8 @@ date       DATE
 datetime   TIMESTAMP_NTZ
 timedelta  BIGINT          microseconds
 label      STRING          see ``labels``
+record     STRUCT          fields ``f0, f1, …``: the elements that are kept in order
+bag        ARRAY           of elements ``v`` and how often each, ``n``, in order: the first of them
 =========  ==============  =======================================================================
 
 Law: a value that is written and read again is the same.
@@ -19,19 +21,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 from functools import cache
 from typing import Any
 
+from nestling.calculus.types import Bag, Record, Scalar, Type, show_type
 from nestling.calculus.types import Label as LabelType
-from nestling.calculus.types import Scalar, Type, show_type
 from nestling.engine.spark.labels import MICROSECOND, read_label, write_label
 from nestling.errors import ChangeError, QueryError
+from nestling.values.bag import ZBag
+from nestling.values.order import order_key
 
 SQL = {
     "bool": "BOOLEAN", "int": "BIGINT", "float": "DOUBLE", "decimal": "DECIMAL(37,18)", "str": "STRING",
     "bytes": "BINARY", "date": "DATE", "datetime": "TIMESTAMP_NTZ", "timedelta": "BIGINT",
 }  # fmt: skip
+
+#: For all digits of a column, which are more than Python has by itself.
+_WIDE = Context(prec=38)
+
+#: No file has a struct without fields.
+UNIT = "u: BIGINT"
 
 
 def sql_type(type_: Type) -> str:
@@ -41,6 +51,11 @@ def sql_type(type_: Type) -> str:
             return SQL[name]
         case LabelType():
             return "STRING"
+        case Record():
+            fields = ", ".join(f"f{i}: {sql_type(field)}" for i, field in enumerate(type_.types))
+            return f"STRUCT<{fields or UNIT}>"
+        case Bag(element, True):
+            return f"ARRAY<STRUCT<v: {sql_type(element)}, n: BIGINT>>"
     raise QueryError(
         f"Spark keeps no column of type {show_type(type_)}",
         hint="inner bags are kept as rows of their own: leave the level shredded",
@@ -58,15 +73,44 @@ def _arrow_types() -> dict[str, Any]:
     }  # fmt: skip
 
 
+@cache
 def arrow_type(sql: str) -> Any:
     """The Arrow type of an SQL type."""
+    import pyarrow as pa
+
+    if sql.startswith("ARRAY<"):
+        return pa.list_(arrow_type(sql[len("ARRAY<") : -1]))
+    if sql.startswith("STRUCT<"):
+        fields = (field.split(": ", 1) for field in _fields(sql[len("STRUCT<") : -1]))
+        return pa.struct([pa.field(name, arrow_type(type_)) for name, type_ in fields])
     return _arrow_types()[sql]
+
+
+def _fields(text: str) -> list[str]:
+    """``text`` parted at the commas that stand in no brackets."""
+    found, depth = [""], 0
+    for sign in text:
+        depth += (sign in "<(") - (sign in ">)")
+        if sign == "," and not depth:
+            found.append("")
+        else:
+            found[-1] += sign
+    return [field.strip() for field in found]
 
 
 def ddl(schema: Any) -> str:
     """The columns of an Arrow schema as SQL declares them."""
-    names = {arrow: sql for sql, arrow in _arrow_types().items()}
-    return ", ".join(f"{field.name} {names[field.type]}" for field in schema)
+    return ", ".join(f"{field.name} {_declared(field.type)}" for field in schema)
+
+
+def _declared(arrow: Any) -> str:
+    import pyarrow as pa
+
+    if pa.types.is_list(arrow):
+        return f"ARRAY<{_declared(arrow.value_type)}>"
+    if pa.types.is_struct(arrow):
+        return f"STRUCT<{', '.join(f'{field.name}: {_declared(field.type)}' for field in arrow)}>"
+    return next(sql for sql, known in _arrow_types().items() if known == arrow)
 
 
 def arrow_schema(columns: Sequence[tuple[str, str]]) -> Any:
@@ -105,7 +149,26 @@ def _writer(type_: Type) -> Callable[[Any], Any]:
             return float
         case LabelType():
             return write_label
+        case Record():
+            return _record_writer(type_)
+        case Bag(element):
+            write = _writer(element)
+            return lambda bag: [{"v": write(v), "n": n} for v, n in sorted(bag.items(), key=_by_value)]
     return lambda value: value
+
+
+def _record_writer(type_: Record) -> Callable[[Any], Any]:
+    fields = [(f"f{i}", _writer(field)) for i, field in enumerate(type_.types)]
+
+    def write(value: Any) -> Any:
+        pairs = zip(fields, value, strict=True)
+        return {name: None if v is None else to(v) for (name, to), v in pairs} or {"u": 0}
+
+    return write
+
+
+def _by_value(item: tuple[Any, int]) -> Any:
+    return order_key(item[0])
 
 
 def values(types: Sequence[Type], table: Any) -> list[tuple[Any, ...]]:
@@ -126,11 +189,37 @@ def _reader(type_: Type) -> Callable[[Any], Any] | None:
             return plain_decimal
         case LabelType():
             return read_label
+        case Record():
+            return _record_reader(type_)
+        case Bag(element):
+            read = _reader(element) or (lambda value: value)
+            return lambda pairs: ZBag((None if p["v"] is None else read(p["v"]), p["n"]) for p in pairs)
     return None
 
 
+def _record_reader(type_: Record) -> Callable[[Any], Any]:
+    fields = [(f"f{i}", _reader(field)) for i, field in enumerate(type_.types)]
+
+    def read(value: Any) -> Any:
+        return tuple(
+            value[name] if of is None or value[name] is None else of(value[name]) for name, of in fields
+        )
+
+    return read
+
+
+def fits_decimal(value: Decimal) -> bool:
+    """Whether a column holds all digits of ``value``."""
+    places = Context(prec=len(value.as_tuple().digits)).normalize(value).as_tuple().exponent
+    return isinstance(places, int) and places >= -18 and abs(value) < 10**19
+
+
 def plain_decimal(value: Decimal) -> Decimal:
-    """``value`` without the zeros that a fixed scale adds."""
-    short = value.normalize()
+    """``value`` without the zeros that a fixed scale adds.
+
+    >>> plain_decimal(Decimal("1234567890123.123456789012345670")), plain_decimal(Decimal("100.00"))
+    (Decimal('1234567890123.12345678901234567'), Decimal('100'))
+    """
+    short = _WIDE.normalize(value)
     exponent = short.as_tuple().exponent
-    return short.quantize(Decimal(1)) if isinstance(exponent, int) and exponent > 0 else short
+    return _WIDE.quantize(short, Decimal(1)) if isinstance(exponent, int) and exponent > 0 else short

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import TYPE_CHECKING
 
+from nestling.calculus.types import FLOAT, Type
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.relations import summed
 
@@ -46,14 +47,14 @@ def differing(stored: str, meant: str, layout: Layout) -> str:
         f" UNION ALL SELECT {before}{there} FROM ({summed(meant, layout)})"
     )
     sums = ", ".join(f"SUM({side}{i}) AS {side}{i}" for side in "ab" for i in width)
-    tests = " OR ".join(_apart(f"a{i}", f"b{i}", measure.name) for i, measure in enumerate(layout.measures))
+    tests = " OR ".join(_apart(f"a{i}", f"b{i}", measure) for i, measure in enumerate(layout.measures))
     by = f" GROUP BY {', '.join(layout.key_names)}" if layout.keys else ""
     grouped = f"SELECT {before}{sums} FROM ({both}){by}"
     return f"SELECT 1 AS one FROM ({grouped}) WHERE {tests}"
 
 
-def _apart(left: str, right: str, name: str) -> str:
-    if name != "float":
+def _apart(left: str, right: str, measure: Type) -> str:
+    if measure != FLOAT:
         return f"{left} <> {right}"
     size = f"greatest(1.0D, abs({left}), abs({right}))"
     return f"({left} <> {right} AND NOT coalesce(abs({left} - {right}) <= {TOLERANCE} * {size}, false))"

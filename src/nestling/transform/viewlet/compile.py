@@ -212,7 +212,7 @@ class Compiler:
         ]
         computed = frozenset(factor.var.name for factor in chosen if isinstance(factor, Lift))
         # What the factors are read by goes along with the keys, and is renamed as they are.
-        carried = (*monomial.keys, *(term for factor in chosen for term in _read_by(factor)))
+        carried = (*monomial.keys, *(term for factor in chosen for term in read_by(factor)))
         whole = Monomial(carried, monomial.weights, (*monomial.factors, *tests))
         delta = replaced(whole, chosen, matches, times, computed)
         if delta is None:
@@ -221,7 +221,7 @@ class Compiler:
         steps = [
             step
             for factor, var in zip(chosen, times, strict=True)
-            for step in self.flipped(factor, event, var, [terms.pop(0) for _ in _read_by(factor)])
+            for step in self.flipped(factor, event, var, [terms.pop(0) for _ in read_by(factor)])
         ]
         given = (*event.keys, *event.old, *event.new)
         return self.statement(target, delta, given, steps, "aux", len(monomial.keys))
@@ -399,7 +399,7 @@ def is_counted_on_reading(factor: Pointwise) -> bool:
     return simple and tests_ranges(query) and is_safe(untested(query))
 
 
-def _read_by(factor: Lift | Pointwise) -> tuple[Term, ...]:
+def read_by(factor: Lift | Pointwise) -> tuple[Term, ...]:
     """What says which part of its query a bounded lift reads."""
     if isinstance(factor, Lift) and factor.bounds:
         return (*factor.args, *(bound.term for bound in factor.bounds))

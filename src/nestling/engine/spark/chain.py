@@ -1,0 +1,115 @@
+"""A chain of common table expressions: each has a column for every variable that is still needed.
+
+What is read beside the chain (a sum, an aggregate, a total) is attached to it by an outer join, so that the chain is
+named once for each: Spark puts the text of an expression wherever its name stands, and twice each would be twice as
+much work at every step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from nestling.calculus.terms import Term, Var
+from nestling.engine.spark.relations import Sources, pruned
+from nestling.engine.spark.terms import Sql, joins, sql
+from nestling.program.batches import is_change
+from nestling.program.flat import Bound
+from nestling.program.statements import Find, Statement
+from nestling.program.traverse import term_vars
+
+
+@dataclass
+class Writer:
+    """Statements of one query. ``broadcast``: what steps have found is small and goes to the data."""
+
+    sources: Sources
+    broadcast: bool = True
+    ctes: dict[str, str] = field(default_factory=dict)
+
+    def hint(self, *aliases: str) -> str:
+        return f"/*+ BROADCAST({', '.join(aliases)}) */ " if self.broadcast else ""
+
+    def cte(self, text: str) -> str:
+        """The name of a query; one that was named before keeps its name."""
+        return self.ctes.setdefault(text, f"c{len(self.ctes)}")
+
+    def finds_nothing(self, statement: Statement) -> bool:
+        """Whether it looks through something that has no rows."""
+        finds = (step.source for step in statement.steps if isinstance(step, Find))
+        return any(self.sources.is_empty(source) for source in finds)
+
+    def text(self, body: str) -> str:
+        """``body`` with all that it names."""
+        named = ", ".join(f"{name} AS ({text})" for text, name in self.ctes.items())
+        return f"WITH {named} {body}" if named else body
+
+
+class Chain:
+    """``scope`` has a column of the last expression for every variable that is still needed."""
+
+    def __init__(self, writer: Writer) -> None:
+        self.writer, self.sources = writer, writer.sources
+        self.scope: dict[str, Sql] = {}
+        self.current = ""
+        self.times: list[str] = []  # multiplicities that the statement leaves out, since they are one
+        self.columns = 0
+        self.origins: dict[str, tuple[str, int]] = {}  # which column of which change a variable comes from
+        self.base, self.based = "", frozenset[str]()  # before anything was attached, and its variables
+
+    def sql(self, term: Term) -> Sql:
+        return sql(term, self.scope)
+
+    def hint(self, alias: str) -> str:
+        return self.writer.hint(alias)
+
+    def select(
+        self, later: Iterable[str], new: Mapping[str, Sql], source: str = "", where: str = "", hint: str = ""
+    ) -> None:
+        """The next expression: the columns needed ``later``, and ``new`` ones, from where a condition holds."""
+        wanted = {*later, *self.times}
+        scope = {n: value for n, value in self.scope.items() if n in wanted and n not in new}
+        columns = [value.text for value in scope.values()]
+        for name, value in new.items():
+            self.columns += 1
+            scope[name] = Sql(f"x{self.columns}", value.type)
+            columns.append(f"{value.text} AS x{self.columns}")
+        origin = source or (f"FROM {self.current} c" if self.current else "")
+        condition = f" WHERE {where}" if where else ""
+        text = f"SELECT {hint}{', '.join(columns) or '1 AS one'} {origin}{condition}"
+        self.current, self.scope = self.writer.cte(text), scope
+
+    def rest_here(self) -> None:
+        """What is asked for from now on is asked for by the rows that are here."""
+        self.base, self.based = self.current, frozenset(self.scope)
+
+    def attach(
+        self, found: str, pairs: Sequence[tuple[Sql, Sql]], new: Mapping[str, Sql], later: frozenset[str]
+    ) -> None:
+        """``new`` columns of the row of ``found`` that goes with each row so far; where there is none, of nulls."""
+        on = " AND ".join(joins(left, right) for left, right in pairs)
+        origin = self.current or "(SELECT 1 AS one)"
+        self.select(later, new, f"FROM {origin} c LEFT JOIN ({found}) a ON {on or 'true'}")
+
+    def asked(self, columns: Mapping[str, Term], distinct: bool = True) -> str:
+        """The values of terms, by name; perhaps some more than the rows so far have."""
+        texts = ", ".join(f"{self.sql(term).text} AS {name}" for name, term in columns.items())
+        rows = self.base if self.base and term_vars(*columns.values()) <= self.based else self.current
+        kept = "DISTINCT " if distinct else ""
+        return self.writer.cte(f"SELECT {kept}{texts}{f' FROM {rows}' if rows else ''}")
+
+    def groups(self, args: Sequence[Term]) -> str:
+        """The values of ``args`` for a semi-join, to which it is no harm that some come several times."""
+        return self.asked({f"g{i}": arg for i, arg in enumerate(args)}, distinct=False)
+
+    def probes(self, args: Sequence[Term], bounds: Sequence[Bound]) -> str:
+        limits = {f"b{i}": bound.term for i, bound in enumerate(bounds)}
+        return self.asked({f"g{i}": arg for i, arg in enumerate(args)} | limits)
+
+    def pruned(self, source: str, first: Term | None) -> str:
+        """The rows of a source; where its first key is ``first``, a column of a small change, only those."""
+        rows = self.sources.raw(source)
+        origin = self.origins.get(first.name) if isinstance(first, Var) else None
+        if origin is None or is_change(source):
+            return rows
+        return pruned(rows, "k0", self.sources.near(*origin))

@@ -1,0 +1,100 @@
+"""The features of SQL on Spark: many views in one program, a few batches, every answer that of the reference."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from nestling.calculus.evaluate import evaluate
+from nestling.calculus.terms import Expr
+from nestling.database.definitions import TableDef
+from nestling.engine.protocol import Batch
+from nestling.engine.spark.columns import layouts
+from nestling.engine.spark.engine import SparkEngine
+from nestling.engine.spark.refuse import check_program
+from nestling.frontend.sql import translate
+from nestling.program.statements import Program
+from nestling.transform.viewlet import compile_views
+from nestling.transform.viewlet.batch import compile_batches
+from nestling.transform.viewlet.compile import CannotCompile
+from tests.engines.suite.test_engines import alike
+from tests.engines.worlds import flat_view
+from tests.frontends.sql.features import FEATURES
+from tests.frontends.sql.worlds import TABLES, World
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+#: One of each kind of step: the rest of the features takes minutes.
+ALWAYS = (
+    "division", "spread", "count_several", "any_less", "top_nulls_descending", "top_mixed", "top_inside", "running_sum",
+    "window_row_number", "window_top_per_group", "scalar_inequality", "truncated", "decimals", "full_join",
+)  # fmt: skip
+TOGETHER = 20
+
+
+def moves(world: World, most: int) -> list[Batch]:
+    """Transactions of a world, each as what it adds to the flat tables."""
+    engine = world.db.state.engine
+    found: list[Batch] = []
+    for _ in range(2):
+        before = {name: dict(engine.table(name)) for name in world.db.state.declarations()}
+        world.change(most)
+        after = {name: engine.table(name) for name in before}
+        changed = {
+            name: {row: after[name].get(row, 0) - rows.get(row, 0) for row in {*rows, *after[name]}}
+            for name, rows in before.items()
+        }
+        found.append({name: [(row, n) for row, n in rows.items() if n] for name, rows in changed.items()})
+    return found
+
+
+def declared(tables: Iterable[TableDef]) -> dict[str, Any]:
+    return {name: decl for table in tables for name, decl in table.declarations.items()}
+
+
+def follows(spark: Any, names: Iterable[str], seed: str) -> None:
+    """Views of features are, after batches, what the reference says."""
+    world = World(TABLES, seed)
+    queries: dict[str, Expr] = {name: translate(FEATURES[name].query, world.db.catalog()) for name in names}
+    views = {name: flat_view(query) for name, query in queries.items()}
+    engine = SparkEngine(compile_batches(declared(world.db.state.tables.values()), views), spark)
+    for batch in moves(world, 12):
+        engine.apply_batch(batch)
+    nested = world.db.state.nested_tables()
+    for name, query in queries.items():
+        assert alike(engine.read(name), evaluate(query, nested)), name
+
+
+def test_features_of_every_kind(spark):
+    follows(spark, ALWAYS, "spark")
+
+
+def maintained() -> dict[str, Program]:
+    """The features that have a program by rows, with that by batches."""
+    world, found = World(TABLES, "none"), {}
+    tables = declared(world.db.state.tables.values())
+    for name, feature in FEATURES.items():
+        view = flat_view(translate(feature.query, world.db.catalog()))
+        try:
+            found[name] = compile_batches(tables, {name: view})
+        except CannotCompile:
+            with pytest.raises(CannotCompile):
+                compile_views(tables, {name: view})
+    return found
+
+
+def test_what_is_maintained_embedded_is_on_spark():
+    """a feature that has a program by rows has one by batches, and all of it an SQL text"""
+    programs = maintained()
+    for program in programs.values():
+        check_program(program, layouts(program))
+
+    assert len(programs) > 200
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(3))
+def test_every_feature(spark, seed):
+    some = list(maintained())
+    for start in range(0, len(some), TOGETHER):
+        follows(spark, some[start : start + TOGETHER], f"spark {seed}")
