@@ -65,8 +65,8 @@ class Stream:
 
 
 def close(row: Any) -> Any:
-    """Numbers to ten digits: DuckDB divides decimals as doubles."""
-    return tuple(float(f"{value:.10g}") if isinstance(value, float) else value for value in row)
+    """Numbers to four places and ten digits: Spark rounds quotients of decimals to six places, DuckDB takes doubles."""
+    return tuple(float(f"{round(value, 4):.10g}") if isinstance(value, float) else value for value in row)
 
 
 def tpch_events(seed: int, orders: int) -> list[list[tuple[str, Any, int]]]:
