@@ -37,7 +37,9 @@ def stream(size: Size) -> tuple[list[Event], list[Event]]:
     # Below scale 0.01 there are too few suppliers for four different ones to each part.
     files["partsupp"] = list({tuple(row[:2]): row for row in files["partsupp"]}.values())
     nations = [("nation", (int(key), name, int(region)), +1) for key, name, region, *_ in files["nation"]]
-    others = [(table, len(files[table]), map(read, files[table])) for table, read in _READ.items()]
+    others: list[tuple[str, int, Iterator[Row]]] = [
+        (table, len(files[table]), map(read, files[table])) for table, read in _READ.items()
+    ]
     orders = _orders(files["orders"], files["lineitem"])
     rng = Random(size.seed)
     return nations, list(interleaved(orders, len(files["orders"]), others, size.deleted, rng))

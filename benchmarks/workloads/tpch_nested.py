@@ -261,7 +261,8 @@ def _line_of_table(rng: Random, flat: list[tuple[int, int, int]], number: int) -
 
 def _at_some_depth(rng: Random, roots: list[_Node], level: int, number: int) -> Change:
     """One more or one less at a random depth: a line as often as all else together."""
-    siblings, path, depth = roots, (), level
+    siblings, depth = roots, level
+    path: tuple[int, ...] = ()
     while depth > 0 and siblings and rng.random() < 0.85:
         node = rng.choice(siblings)
         path, siblings, depth = (*path, node.id), node.kids, depth - 1

@@ -196,14 +196,17 @@ def test_the_difference_to_a_snapshot_is_found(both):
     both.insert("notes", [("n", ["t"]), ("n", ["t"]), ("m", [])], NOTES)
     snapshot = [(2, "bob", [("a", ["x"])]), (1, "ann", [("a", ["x"])]), (3, "bob", [])]
     both.do(lambda db: db.sync("docs", both.frame(snapshot, DOCS)), lambda db: db.sync("docs", snapshot))
+    db.delete("notes", where=lambda n: n.text == "n")
+    both.theirs.delete("notes", where=lambda n: n.text == "n")
+    assert both.alike()
+    if arriving.FEW:
+        return  # the difference is found by Spark in any case
     notes = [("m", []), ("n", ["t"]), ("m", [])]
     both.do(lambda db: db.sync("notes", both.frame(notes, NOTES)), lambda db: db.sync("notes", notes))
     assert both.alike()
     version = db.version
     db.sync("notes", notes)
     assert db.version == version == db.state.note["version"]
-    db.delete("notes", where=lambda n: n.text == "n")
-    both.theirs.delete("notes", where=lambda n: n.text == "n")
     db.delete("docs", where="id > 1")
     both.theirs.delete("docs", where=lambda d: d.id > 1)
     assert both.alike()

@@ -143,6 +143,7 @@ programs(
     date_filter=lambda d: d.m.filter((col("day") >= date(2024, 2, 1)) & (col("seen") > F.lit(datetime(2024, 2, 28, 12)))).select("id"),
     date_moves=lambda d: d.m.select(F.date_add("day", 2).alias("x"), F.add_months("day", -2).alias("y"), F.expr("day + INTERVAL 3 DAYS").alias("z"), F.expr("seen + INTERVAL 2 HOURS").alias("w"), F.datediff("day", F.lit(date(2024, 1, 10))).alias("n")),
     truncated=lambda d: d.m.select(F.trunc("day", "month").alias("m"), F.date_trunc("hour", "seen").alias("h"), col("seen").cast("date").alias("d")),
+    sizes=lambda d: d.n.join(d.t.select(col("k").alias("key")), col("k") == col("key")).select((col("k") + col("y")).alias("s"), (col("y") + 1).alias("t"), col("k").cast("bigint").alias("b"), (col("i") > col("y")).alias("g")),
     decimals=lambda d: d.m.select((col("price") + 1).alias("p"), (col("price") - F.lit(0.25).cast("decimal(3,2)")).alias("q")),
     decimal_group=lambda d: d.m.groupBy("id").agg(F.sum("price").alias("s"), F.max("price").alias("hi"), F.sum("f").alias("f")),
     rounding=lambda d: d.m.select(F.floor("f").alias("d"), F.ceil("f").alias("u"), F.round("f", 0).alias("r"), F.sqrt(F.abs("f")).alias("q")),

@@ -142,3 +142,16 @@ def test_what_is_written(states):
         ]
     )
     assert PLACE not in to_sql(frame, MARKS)
+
+
+def test_a_join_of_different_sizes_is_one_of_columns(states):
+    """Spark widens one side; an equation of columns is looked up, one of casts is not"""
+    tables = states[0][0]
+    frame = tables.n.join(tables.t.select(col("k").alias("key")), col("l") == col("key")).select(
+        (col("l") + col("k")).alias("x")
+    )
+
+    text = to_sql(frame, MARKS)
+    assert "SELECT t1.`l` + t1.`k` AS `x`" in text
+    assert "ON t1.`l` = t3.`key`" in text
+    assert "CAST" not in text

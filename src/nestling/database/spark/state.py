@@ -12,6 +12,7 @@ from datetime import datetime
 from threading import RLock
 from typing import Any
 
+from nestling.calculus.traverse import relations
 from nestling.calculus.types import Record
 from nestling.database.change import Change
 from nestling.database.constraints import violation
@@ -275,8 +276,7 @@ class SparkState(State):
         with self.lock:
             for name in names:
                 read = needed(program, self._sources(name))
-                tables = [self.running.now.stored[source].rows for source in read if source in program.tables]
-                small = sum(tables) <= arriving.FEW
+                small = self._rows_behind(name) <= arriving.FEW
                 if small:
                     super().verify(name, maps=False)
                 if maps or not small:
@@ -285,6 +285,11 @@ class SparkState(State):
         for name in names:
             if mine := [source for source in needed(program, self._sources(name)) if source in wrong]:
                 raise wrong_answer(f"{', '.join(mine)} of {name}")
+
+    def _rows_behind(self, name: str) -> int:
+        """How many rows the tables have that a view is computed from."""
+        tables = [self.tables[table] for table in relations(self.views[name].query)]
+        return sum(self.running.now.stored[flat].rows for table in tables for flat in table.declarations)
 
     # -- watching
 

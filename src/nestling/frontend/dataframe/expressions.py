@@ -83,8 +83,7 @@ def expression(node: Node, reach: Reach, run: Run) -> str:
 def _written(node: Node, reach: Reach, run: Run) -> str:
     check_mode(node)
     if node.kind in BINARY:
-        compares = node.kind in COMPARISONS
-        left, right = (operand(_bare(part) if compares else part, reach, run) for part in node.children)
+        left, right = (operand(part, reach, run) for part in _sides(node))
         return f"{left} {BINARY[node.kind]} {right}"
     if node.kind in FUNCTIONS:
         return f"{FUNCTIONS[node.kind]}({listed(node.children, reach, run)})"
@@ -105,18 +104,33 @@ def operand(node: Node, reach: Reach, run: Run) -> str:
     return f"({text})" if inner.kind in BINARY or inner.kind in _LOOSE or negative else text
 
 
+def _sides(node: Node) -> list[Node]:
+    """The operands, without the casts that widen whole numbers where SQL does so itself.
+
+    A join by an equation of columns is looked up; one of casts is not.
+    """
+    if node.kind in COMPARISONS:
+        return [_bare(part) for part in node.children]
+    widened = [part for part in node.children if _widens(part)]
+    if node.kind in ("Add", "Subtract", "Multiply") and len(widened) == 1:
+        return [part.child if part in widened else part for part in node.children]
+    return node.children
+
+
 def _bare(node: Node) -> Node:
-    """A whole number that is written out, without its type: it compares the same in any."""
-    literal_ = node.child if node.kind == "Cast" else node
-    if (
-        literal_.kind != "Literal"
-        or literal_.fields["dataType"] not in WHOLE
-        or literal_.fields["value"] is None
-    ):
-        return node
-    if node.kind == "Cast" and node.fields["dataType"] not in WHOLE:
-        return node
-    return Node("Literal", {**literal_.fields, "dataType": "integer"}, [], literal_.find)
+    """A whole number without its size: it compares the same in any."""
+    inner = node.child if _widens(node) else node
+    if inner.kind == "Literal" and inner.fields["dataType"] in WHOLE and inner.fields["value"] is not None:
+        return Node("Literal", {**inner.fields, "dataType": "integer"}, [], inner.find)
+    return inner
+
+
+def _widens(node: Node) -> bool:
+    """Whether ``node`` makes a whole number of more bits out of one of fewer."""
+    if node.kind != "Cast" or node.fields["dataType"] not in WHOLE:
+        return False
+    own = node.child.fields.get("dataType") or str(node.child.jvm.dataType().typeName())
+    return own in WHOLE and WHOLE.index(own) < WHOLE.index(node.fields["dataType"])
 
 
 def listed(nodes: list[Node], reach: Reach, run: Run) -> str:
