@@ -334,7 +334,8 @@ def describe(statement: Statement) -> str:
     sources = ", ".join(dict.fromkeys(s.source for s in statement.steps if hasattr(s, "source")))
     text = f"{statement.target or 'answer'}[{keys}] += {amounts}{f'  from {sources}' if sources else ''}"
     # A comment is for reading: names need no quotes there.
-    return re.sub(r"`·?([\w.]+)`", r"\1", text)
+    # It stands on one line, however long the text is.
+    return re.sub(r"`·?([\w.]+)`", r"\1", " ".join(text.split()))
 
 
 def _operand(text: str) -> str:
