@@ -136,7 +136,7 @@ def _places(use: Use) -> int:
     match use.terms[0]:
         case Call("round", (_, Const(int(places)))) if places >= 0:
             return places
-        case Call("to_decimal" | "read_decimal" | "ratio" | "mean", (*_, Const(int(places)))):
+        case Call("to_decimal" | "read_decimal" | "ratio", (*_, Const(int(places)))):
             return places
     raise QueryError(
         "a decimal as text has as many places as it came with, and Spark keeps all with the same",
@@ -311,7 +311,7 @@ def _to_bits(use: Use) -> Where:
 
 PARTIAL: dict[str, Callable[[Use], Where]] = {
     "quotient": _quotient, "remainder": _remainder, "to_int": _to_int, "floor": _whole, "ceil": _whole,
-    "ratio": _ratio, "mean": _ratio,
+    "ratio": _ratio,
     "to_decimal": _to_decimal, "read_decimal": _read_decimal, "read_int": _reads(_INT, "BIGINT"),
     "read_float": _reads(f"(?i)^[+-]?inf(inity)?$|{_NUMBER}", "DOUBLE"), "read_bool": _read_bool,
     "read_date": _reads_moment(_DAY % ".*", "DATE"),
