@@ -57,6 +57,13 @@ feature(
     strings="SELECT upper(c) AS u, length(c) AS n, c || '!' AS j, substring(c, 2, 1) AS s, replace(c, 'b', 'x') AS r FROM r",
     more_strings=("SELECT left(c, 2) AS l, trim(c || ' ') AS t, concat(c, 'x', c) AS d, instr(c, 'b') AS p FROM r",
                   "SELECT left(c, 2), trim(c || ' '), c || 'x' || c, instr(c, 'b') FROM r"),
+    trims=("SELECT ltrim('a', c) AS l, rtrim('bc', c) AS r, btrim(c, 'ab') AS b, trim(LEADING 'a' FROM c) AS d, trim(TRAILING 'b' FROM c) AS t,"
+           " trim(BOTH 'ab' FROM c) AS w, ltrim(' ' || c) AS x, btrim(' ' || c || ' ') AS y FROM r",
+           "SELECT ltrim(c, 'a'), rtrim(c, 'bc'), trim(c, 'ab'), ltrim(c, 'a'), rtrim(c, 'b'), trim(c, 'ab'), ltrim(' ' || c), trim(' ' || c || ' ') FROM r"),
+    names_of_functions=("SELECT lcase(c) AS l, ucase(c) AS u, lower(c) AS m, char_length(c) AS n, startswith(c, 'a') AS s, endswith(c, 'b') AS e,"
+                        " contains(c, 'b') AS k, negative(b) AS g, isnull(a) AS z, isnotnull(a) AS y, nvl2(a, b, 7) AS v, if(a > 1, b, -1) AS w FROM r",
+                        "SELECT lower(c), upper(c), lower(c), length(c), starts_with(c, 'a'), ends_with(c, 'b'), contains(c, 'b'), -b,"
+                        " a IS NULL, a IS NOT NULL, CASE WHEN a IS NULL THEN 7 ELSE b END, CASE WHEN a > 1 THEN b ELSE -1 END FROM r"),
     casts=("SELECT CAST(a AS STRING) AS s, CAST(b AS DOUBLE) AS f, CAST(a AS DECIMAL(10, 2)) AS d FROM r",
            "SELECT CAST(a AS VARCHAR), CAST(b AS DOUBLE), CAST(a AS DECIMAL(10, 2)) FROM r"),
     try_casts=("SELECT TRY_CAST(c AS INT) AS i, TRY_CAST(c AS DATE) AS d, TRY_CAST(a * 100 AS TINYINT) AS t, TRY_CAST(c AS DECIMAL(3, 1)) AS x FROM r",
@@ -282,6 +289,11 @@ feature(
     "m",
     dates="SELECT year(day) AS y, month(day) AS m, day(day) AS d, quarter(day) AS q FROM m",
     date_literals="SELECT id FROM m WHERE day >= DATE '2024-02-01' AND day < DATE '2024-02-01' + INTERVAL '1' MONTH",
+    parts_of_dates=("SELECT dayofmonth(day) AS d, dayofweek(day) AS w, weekday(day) AS k, dayofyear(day) AS y, minute(seen) AS m, hour(seen) AS h,"
+                    " extract(DOY FROM day) AS x, extract(DAYOFWEEK FROM day) AS v FROM m",
+                    "SELECT day(day), dayofweek(day) + 1, (dayofweek(day) + 6) % 7, dayofyear(day), minute(seen), hour(seen), dayofyear(day), dayofweek(day) + 1 FROM m"),
+    days_off=("SELECT date_sub(day, 3) AS a, dateadd(day, 2) AS b, date_diff(day, DATE '2024-01-10') AS c, sqrt(abs(f)) AS s, ceiling(f) AS u FROM m",
+              "SELECT day - 3, day + 2, date_diff('day', DATE '2024-01-10', day), sqrt(abs(f)), CAST(ceil(f) AS BIGINT) FROM m"),
     date_strings="SELECT id FROM m WHERE day = '2024-02-29' OR day > '2024-12-01'",
     date_moves=("SELECT day + INTERVAL '3' DAY AS x, date_add(day, 2) AS y, add_months(day, -2) AS z FROM m",
                 "SELECT CAST(day + INTERVAL '3' DAY AS DATE), day + 2, CAST(day - INTERVAL '2' MONTH AS DATE) FROM m"),

@@ -252,11 +252,12 @@ def _like(term: Term, other: Term) -> Term:
     return call("nullable", term) if is_nullable(other) else term
 
 
-def _trim(function: str) -> Builder:
+def _trim(function: str, text: int) -> Builder:
+    """The signs come before the ``text`` in ``ltrim`` and ``rtrim``, and behind it in ``btrim``."""
+
     def build(values: list[Value], node: Any, env: Env) -> Value:
         if len(values) == 2:
-            signs, text = values
-            return _plain(function, [text, signs], node, env)
+            return _plain(function, [values[text], values[1 - text]], node, env)
         return _plain(function, [*_arguments(values, 1, node, env), One(const(" "))], node, env)
 
     return build
@@ -337,8 +338,8 @@ def _mod(values: list[Value], node: Any, env: Env) -> Value:
 _BUILDERS: dict[str, Builder] = {
     "coalesce": _coalesce, "nvl": _coalesce, "ifnull": _coalesce, "nullif": _nullif, "nvl2": _nvl2, "if": _if,
     "iff": _if, "greatest": _extreme(">"), "least": _extreme("<"), "concat": _concat, "round": _round,
-    "pmod": _pmod, "mod": _mod, "left": _side(False), "right": _side(True), "ltrim": _trim("trim_left"),
-    "rtrim": _trim("trim_right"), "btrim": _trim("trim"), "date_sub": _date_sub, "date_trunc": _truncated(True),
+    "pmod": _pmod, "mod": _mod, "left": _side(False), "right": _side(True), "ltrim": _trim("trim_left", 1),
+    "rtrim": _trim("trim_right", 1), "btrim": _trim("trim", 0), "date_sub": _date_sub, "date_trunc": _truncated(True),
     "trunc": _truncated(False), "replace": _replace, "isnull": _isnull(False), "isnotnull": _isnull(True),
     "regexp_like": _rlike, "regexp": _rlike, "rlike": _rlike,
 }  # fmt: skip
