@@ -21,8 +21,8 @@ def undefined_where(term: Call) -> Term | None:
             return None
         case Call("/" | "//" | "%" | "quotient", (left, right)):
             return _and_not_null(call("==", right, const(0)), left)
-        case Call("ratio", (left, right, _, _)):
-            return _and_not_null(call("==", right, const(0)), left)
+        case Call("ratio", (left, right, digits, places)):
+            return _and_not_null(call("==", right, const(0)), left, digits, places)
         case Call("matches", (_, Const())):
             return None
         case Call("to_int" | "floor" | "ceil", (number,)) if _scalar(number).name == "int":
@@ -45,10 +45,11 @@ def is_total(term: Term) -> bool:
     return all(map(is_total, children(term)))
 
 
-def _and_not_null(test: Term, term: Term) -> Term:
-    if not _scalar(term).nullable:
-        return test
-    return call("and", test, call("not", call("is_null", term)))
+def _and_not_null(test: Term, *terms: Term) -> Term:
+    for term in terms:
+        if _scalar(term).nullable:
+            test = call("and", test, call("not", call("is_null", term)))
+    return test
 
 
 def _scalar(term: Term) -> Scalar:

@@ -1,6 +1,7 @@
 """Databases on Spark: what a user sees is what he sees embedded, and it is there again after reopening."""
 
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +136,7 @@ def test_what_is_refused_changes_nothing(opened):
 def test_what_spark_does_not_do_is_refused_when_it_is_defined(opened):
     db = opened()
     declare(db, RELATED, {})
-    db.table("P", "id INT, price DECIMAL(10, 2)", key="id")
+    db.table("P", {"id": int, "price": Decimal}, key="id")
     refused: list[Callable[[], Any]] = [
         lambda: db.view("v", "SELECT CAST(price AS STRING) AS p FROM P"),
         lambda: db.view("v", "[m.name for m in M]", language="python", refresh="lazy"),

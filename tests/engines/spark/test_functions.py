@@ -125,7 +125,9 @@ def test_every_function_means_what_it_means(spark):
     ]
     assert not wrong, (len(wrong), wrong[:40])
     refused = {term.function for n, term in enumerate(terms) if n not in TEXTS and isinstance(term, Call)}
-    assert refused == {"to_text"}, "a decimal as text"
+    assert refused == {"to_text", "no_matches"}, (
+        "a decimal as text; whether a text is a pattern is known before"
+    )
     assert len(found) > 8000
 
 
@@ -164,7 +166,8 @@ def same(term: Term, found: Any, expected: Any) -> bool:
         return (isnan(found) and isnan(expected)) or isclose(found, expected, rel_tol=1e-15)
     if isinstance(expected, Decimal) and isinstance(found, Decimal) and isinstance(term, Call):
         # A quotient has 18 places on Spark, and 28 digits or more embedded.
-        return abs(found - expected) <= (Decimal("1e-18") if term.function in ("/", "ratio") else 0)
+        near = max(Decimal("1e-18"), abs(expected) * Decimal("1e-27"))
+        return abs(found - expected) <= (near if term.function in ("/", "ratio") else 0)
     if isinstance(found, Decimal) and isinstance(expected, int):
         return found == expected
     return type(found) is type(expected) and bool(found == expected)
@@ -175,5 +178,7 @@ def test_the_grid_has_what_is_undefined():
     for name, function in FUNCTIONS.items():
         if function.partial:
             cases = [(term, env) for term in calls(function) for env in environments(term)]
+            # A front end refuses what is no pattern, and Spark would not plan it.
+            cases += [(Call(name, (slot("str", 0), Const("(", STR))), {"str0": "a"})] * (name == "matches")
             assert any(isinstance(meaning_of(case), Exception) for case in cases), name
     assert FUNCTIONS["no_floor"].result([nullable(Scalar("float"))]) == BOOL
