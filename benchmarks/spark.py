@@ -48,14 +48,18 @@ class Counters:
         self.bus = spark.sparkContext._jsc.sc().listenerBus()
         self.store = spark.sparkContext._jsc.sc().statusStore()
         self.last = -1
-        self.since()
 
-    def since(self) -> dict[str, int]:
+    def new_jobs(self) -> list[Any]:
+        """The jobs since the last look, as far as Spark still knows them."""
         self.bus.waitUntilEmpty()
         jobs = self.store.jobsList(None)
-        found = dict.fromkeys(COUNTED, 0)
         new = [job for job in (jobs.apply(i) for i in range(jobs.size())) if job.jobId() > self.last]
-        for job in new:
+        self.last = max([self.last, *(job.jobId() for job in new)])
+        return new
+
+    def since(self) -> dict[str, int]:
+        found = dict.fromkeys(COUNTED, 0)
+        for job in self.new_jobs():
             found["jobs"] += 1
             stages = job.stageIds()
             for j in range(stages.size()):
@@ -66,7 +70,6 @@ class Counters:
                 found["KB shuffled"] += stage.shuffleWriteBytes() // 1024
                 found["rows written"] += stage.outputRecords()
                 found["KB written"] += stage.outputBytes() // 1024
-        self.last = max([self.last, *(job.jobId() for job in new)])
         return found
 
 
@@ -182,7 +185,7 @@ def measure(
         runs, tidied, counted = [], 0.0, dict.fromkeys(COUNTED, 0)
         for _ in range(repeat):
             change = at.change(size)
-            counters.since()
+            counters.new_jobs()
             runs.append(timed(spark, change))
             counted = counters.since()
             counted |= {what: counted[what] + n for what, n in at.logged().items()}
