@@ -86,7 +86,7 @@ def rates(quick: bool) -> list[Goal]:
         goals.append(
             Goal(f"{query.name.upper()}: events/s by its trigger", trigger, paper, True, remark=remark)
         )
-    source = "tpchgen-cli" if tpch_files.is_there() else "our generator (tpchgen-cli is not on the path)"
+    source = "tpchgen-cli" if tpch_files.is_there() else "our generator (tpchgen-cli is not there)"
     header = ["query", "trigger", "db.insert", "batches", "recomputed", "the paper's", "remark"]
     show(f"Events a second (as a multiple of the paper's); TPC-H rows by {source}", header, rows)
     tenfold = sum(goal.measured >= 10 * goal.bound for goal in goals)

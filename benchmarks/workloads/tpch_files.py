@@ -1,11 +1,12 @@
 """TPC-H's own rows, as ``tpchgen-cli`` writes them, in the columns and the order of ``tpch.events``.
 
-Without that program on the path there are none, and ``tpch`` makes rows of its own.
+Without that program on the path, or beside the interpreter, there are none, and ``tpch`` makes rows of its own.
 """
 
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -19,16 +20,21 @@ from .workload import Event, Row
 PROGRAM = "tpchgen-cli"
 
 
+def found() -> str | None:
+    """The program, if it is there."""
+    return which(PROGRAM) or which(PROGRAM, path=str(Path(sys.executable).parent))
+
+
 def is_there() -> bool:
     """Whether the program can be run."""
-    return which(PROGRAM) is not None
+    return found() is not None
 
 
 def stream(size: Size) -> tuple[list[Event], list[Event]]:
     """The nations, which never change, and all other events: what ``tpch.load`` and ``tpch.events`` give."""
     with TemporaryDirectory() as place:
         subprocess.run(
-            [PROGRAM, "-s", str(size.scale), f"--output-dir={place}"], check=True, capture_output=True
+            [found() or PROGRAM, "-s", str(size.scale), f"--output-dir={place}"], check=True, capture_output=True
         )
         files = {
             path.stem: [line.removesuffix("|").split("|") for line in path.read_text().splitlines()]
