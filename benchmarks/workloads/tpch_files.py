@@ -34,7 +34,9 @@ def stream(size: Size) -> tuple[list[Event], list[Event]]:
     """The nations, which never change, and all other events: what ``tpch.load`` and ``tpch.events`` give."""
     with TemporaryDirectory() as place:
         subprocess.run(
-            [found() or PROGRAM, "-s", str(size.scale), f"--output-dir={place}"], check=True, capture_output=True
+            [found() or PROGRAM, "-s", str(size.scale), f"--output-dir={place}"],
+            check=True,
+            capture_output=True,
         )
         files = {
             path.stem: [line.removesuffix("|").split("|") for line in path.read_text().splitlines()]
