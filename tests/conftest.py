@@ -1,4 +1,4 @@
-"""What every test shares: the Hypothesis profiles and the ``--update`` option.
+"""What tests share: the Hypothesis profiles, the ``--update`` option and one session of Spark.
 
 ``HYPOTHESIS_PROFILE`` chooses how property tests run. ``quick`` draws the same examples every time, so that a
 change is judged by what it changed; ``laws`` draws new ones, and many, to find new bugs. A law sets no
@@ -6,9 +6,12 @@ change is judged by what it changed; ``laws`` draws new ones, and many, to find 
 """
 
 import os
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.engines.spark.session import missing, session
 
 QUICK_EXAMPLES = 100
 
@@ -36,3 +39,12 @@ def _register(name: str, max_examples: int, always_the_same: bool) -> None:
 _register("quick", QUICK_EXAMPLES, always_the_same=True)
 _register("laws", 20 * QUICK_EXAMPLES, always_the_same=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+@pytest.fixture(scope="session")
+def spark() -> Any:
+    """The shared session; without Java the tests of it are skipped, and say so."""
+    reason = missing()
+    if reason:
+        pytest.skip(reason)
+    return session()

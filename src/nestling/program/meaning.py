@@ -93,16 +93,17 @@ def _matched(
     patterns: tuple[Term, ...], values: tuple[Any, ...], times: int, env: Env
 ) -> Iterator[tuple[Env, int]]:
     extended = dict(env)
-    if times and all(_match(p, v, extended) for p, v in zip(patterns, values, strict=True)):
+    if times and all(matches(p, v, extended) for p, v in zip(patterns, values, strict=True)):
         yield extended, times
 
 
-def _match(pattern: Term, value: Any, env: Env) -> bool:
+def matches(pattern: Term, value: Any, env: Env) -> bool:
+    """Whether ``value`` is of the form of ``pattern``; ``env`` is given the variables that are new."""
     match pattern:
         case Var(name):
             return bool(env.setdefault(name, value) == value)
         case Tuple(items):
-            return all(_match(item, v, env) for (_, item), v in zip(items, value, strict=True))
+            return all(matches(item, v, env) for (_, item), v in zip(items, value, strict=True))
     return bool(evaluate_term(pattern, env) == value)
 
 

@@ -12,9 +12,9 @@ from nestling.calculus.aggregates import AGGREGATES
 from nestling.calculus.countwise import OPERATORS
 from nestling.calculus.evaluate import evaluate_term
 from nestling.calculus.functions import FUNCTIONS, apply_function
-from nestling.calculus.terms import Term, Tuple, Var
+from nestling.calculus.terms import Term
 from nestling.program.flat import Bound, first_of, is_ordered
-from nestling.program.meaning import Cells, Env
+from nestling.program.meaning import Cells, Env, matches
 from nestling.program.statements import (
     Assign,
     Both,
@@ -133,14 +133,5 @@ def _read(aggregate: str, cell: tuple[Any, ...]) -> Any:
 
 def _matched(patterns: Sequence[Term], values: Sequence[Any], env: Env) -> Env | None:
     extended = dict(env)
-    same = (_match(p, v, extended) for p, v in zip(patterns, values, strict=True))
+    same = (matches(p, v, extended) for p, v in zip(patterns, values, strict=True))
     return extended if all(same) else None
-
-
-def _match(pattern: Term, value: Any, env: Env) -> bool:
-    match pattern:
-        case Var(name):
-            return bool(env.setdefault(name, value) == value)
-        case Tuple(items):
-            return all(_match(item, v, env) for (_, item), v in zip(items, value, strict=True))
-    return bool(evaluate_term(pattern, env) == value)

@@ -1,20 +1,11 @@
-"""The shared session, and two states of the tables in it."""
+"""Two states of the tables, in the shared session."""
 
 from typing import Any
 
 import pytest
 
-from tests.engines.spark.session import missing, session
 from tests.frontends.dataframe.tables import frames
 from tests.frontends.sql.worlds import TABLES, World
-
-
-@pytest.fixture(scope="session")
-def spark() -> Any:
-    reason = missing()
-    if reason:
-        pytest.skip(reason)
-    return session()
 
 
 @pytest.fixture(scope="module")

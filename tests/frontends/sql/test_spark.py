@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from tests.engines.spark.session import missing, session
 from tests.frontends.sql.features import FEATURES
 from tests.frontends.sql.judge import Judge, exact
 from tests.frontends.sql.worlds import TABLES, World
@@ -18,11 +17,8 @@ pytestmark = pytest.mark.xdist_group("spark")
 
 
 @pytest.fixture(scope="module")
-def judge() -> Judge:
-    reason = missing()
-    if reason:
-        pytest.skip(reason)
-    return Judge(session())
+def judge(spark: Any) -> Judge:
+    return Judge(spark)
 
 
 @pytest.fixture(scope="module")
