@@ -13,9 +13,9 @@ from nestling.engine.local.inorder import ABOVE, BELOW, InOrder
 from nestling.engine.local.loading import load_cells, load_rows, take_over
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.storage import identifier, stores
-from nestling.engine.local.terms import namespace
 from nestling.engine.local.where import summed_where
 from nestling.engine.nesting import leaves, shape
+from nestling.engine.python import namespace
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
 from nestling.program.traverse import exact_columns
