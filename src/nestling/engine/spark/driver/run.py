@@ -1,0 +1,168 @@
+"""Statements run by the driver, where what they read and what changes is little.
+
+How much is read is known before: a source that is looked into is read once, whole, as it has no index. How much is
+found is not; where it is much, Spark starts over.
+
+Law: it adds what the query of the statements adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Context, localcontext
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from nestling.engine.protocol import Row
+from nestling.engine.spark.columns import Layout
+from nestling.engine.spark.driver.events import event_rows
+from nestling.engine.spark.driver.exact import is_exact, is_key
+from nestling.engine.spark.driver.lookup import Found, TooMuchError, cells, entries
+from nestling.engine.spark.driver.write import ORDERED, LookUp, Written, written
+from nestling.engine.spark.state import Change, Moment
+from nestling.engine.spark.types import arrow_table
+from nestling.errors import ChangeError
+from nestling.program.batches import GROUPS, is_change
+from nestling.program.statements import Statement
+from nestling.program.steps import reads
+
+#: The driver reads at most so many values of what is stored, starts from so many changed rows, and goes through so many
+#: entries of a source. At ten million values it takes as long as the least of Spark's jobs.
+CELLS, ROWS, MOST = 8_000_000, 20_000, 200_000
+
+#: Enough for all digits of sums.
+_WIDE = Context(prec=60)
+
+
+@dataclass
+class Driver:
+    """What an engine knows of its statements. ``folder``: where files are."""
+
+    folder: Path | None
+    _written: dict[int, tuple[Statement, Written | None]] = field(default_factory=dict)
+
+    def added(self, statements: Sequence[Statement], moment: Moment) -> dict[str, Any] | None:
+        """What ``statements`` add, by target, summed by key; ``None`` where that is for Spark."""
+        runs = [self._of(statement, moment) for statement in statements]
+        if not self._is_little({s for statement in statements for s in reads(statement)}, moment):
+            return None
+        looking = _Looking(self, moment)
+        found: dict[str, dict[Row, Row]] = {}
+        try:
+            with localcontext(_WIDE):
+                for statement, run in zip(statements, runs, strict=True):
+                    if run is None:
+                        return None
+                    pairs = run.run(partial(looking.for_run, run))
+                    _sum(found.setdefault(statement.target, {}), pairs)
+        except TooMuchError:
+            return None
+        return {name: changed(sums, moment.layouts[name]) for name, sums in found.items()}
+
+    def _of(self, statement: Statement, moment: Moment) -> Written | None:
+        known = self._written.get(id(statement))
+        if known is None:
+            layouts = {name: moment.layout(name) for name in reads(statement)}
+            layouts[statement.target] = moment.layouts[statement.target]
+            run = written(statement, layouts) if is_exact(statement, layouts) else None
+            known = self._written[id(statement)] = (statement, run)
+        return known[1]
+
+    def _is_little(self, sources: Iterable[str], moment: Moment) -> bool:
+        stored = 0
+        for name in sources:
+            if is_change(name):
+                if moment.changes[name].size > ROWS or moment.changes[name].table is None:
+                    return False
+            else:
+                stored += cells(moment.stored[name], moment.layouts[name])
+        return stored <= CELLS
+
+    def matching(
+        self, moment: Moment, name: str, positions: Sequence[int], keys: set[Row]
+    ) -> list[Row] | None:
+        """The entries that have one of ``keys`` at ``positions``; ``None`` where that is for Spark."""
+        stored, layout = moment.stored[name], moment.layouts[name]
+        if cells(stored, layout) > CELLS or not all(is_key(layout.keys[p]) for p in positions):
+            return None
+        try:
+            found = entries(self.folder, stored, layout, positions, keys, MOST)
+        except TooMuchError:
+            return None
+        return [entry for group in found.values() for entry in group]
+
+    # -- what changes in a map
+
+    def events(
+        self, moment: Moment, name: str, aggregates: Sequence[str], added: Sequence[Change]
+    ) -> dict[str, list[Row]] | None:
+        """The keys of a map to which something is added, by aggregate; ``None`` where that is for Spark."""
+        layout = moment.layouts[name]
+        if not all(map(is_key, layout.keys)) or any(a not in ("", GROUPS, *ORDERED) for a in aggregates):
+            return None
+        if any(change.table is None for change in added) or sum(change.size for change in added) > ROWS:
+            return None
+        if cells(moment.stored[name], layout) > CELLS:
+            return None
+        change = [row for one in added for row in one.rows or ()]
+        looking = _Looking(self, moment)
+        try:
+            with localcontext(_WIDE):
+                return {a: event_rows(layout, a, change, looking.all_of(name)) for a in aggregates}
+        except TooMuchError:
+            return None
+
+
+@dataclass
+class _Looking:
+    """Look-ups of one stage: what was found once is not read again."""
+
+    driver: Driver
+    moment: Moment
+    known: dict[LookUp, tuple[set[Row], Found]] = field(default_factory=dict)
+
+    def for_run(self, run: Written, number: int, keys: set[Row]) -> Found:
+        return self.at(run.lookups[number], keys)
+
+    def at(self, lookup: LookUp, keys: set[Row]) -> Found:
+        before = self.known.get(lookup)
+        if before is not None and keys <= before[0]:
+            return before[1]
+        found = self._found(lookup, keys)
+        self.known[lookup] = (keys, found)
+        return found
+
+    def all_of(self, name: str) -> Callable[[Sequence[int], set[Row]], Found]:
+        """Looks into one source."""
+        return lambda positions, keys: self.at(LookUp(name, tuple(positions)), keys)
+
+    def _found(self, lookup: LookUp, keys: set[Row]) -> Found:
+        moment, name = self.moment, lookup.source
+        if not is_change(name):
+            stored, layout = moment.stored[name], moment.layouts[name]
+            return entries(self.driver.folder, stored, layout, lookup.positions, keys, MOST)
+        found: Found = {}
+        for row in moment.changes[name].rows or ():
+            key = tuple([row[p] for p in lookup.positions])
+            if key in keys:
+                found.setdefault(key, []).append(row)
+        return found
+
+
+def _sum(sums: dict[Row, Row], pairs: Iterable[tuple[Row, Row]]) -> None:
+    for key, amounts in pairs:
+        before = sums.get(key)
+        sums[key] = amounts if before is None else tuple(map(sum, zip(before, amounts, strict=True)))
+    if len(sums) > MOST:
+        raise TooMuchError
+
+
+def changed(sums: Mapping[Row, Row], layout: Layout) -> Any:
+    """Sums as an Arrow table, those that change something."""
+    rows = [key + amounts for key, amounts in sums.items() if any(amounts)]
+    try:
+        return arrow_table(layout.columns, rows)
+    except ChangeError as error:
+        raise ArithmeticError(str(error)) from error
