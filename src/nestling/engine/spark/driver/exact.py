@@ -41,9 +41,9 @@ _CHOOSES = ("and", "or", "not", "if", "is_null", "coalesce", "nullable")
 Types = Mapping[str, Layout]
 
 
-def is_exact(statement: Statement, layouts: Types) -> bool:
+def is_exact(statement: Statement, layouts: Types, target: Layout, params: Sequence[Var] = ()) -> bool:
     """Whether the driver may run ``statement`` over relations with these columns."""
-    scope: dict[str, Sql] = {}
+    scope = {param.name: Sql(param.name, param.type) for param in params}
     for step in statement.steps:
         if not all(_is_plain(term, scope) for term in uses(step)):
             return False
@@ -51,7 +51,6 @@ def is_exact(statement: Statement, layouts: Types) -> bool:
         if found is None:
             return False
         scope |= {name: Sql(name, type_) for name, type_ in found.items()}
-    target = layouts[statement.target]
     return all(map(is_key, target.keys)) and all(
         _is_plain(term, scope) for term in (*statement.keys, *statement.amounts)
     )

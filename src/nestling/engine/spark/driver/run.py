@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from nestling.calculus.terms import Var
 from nestling.engine.protocol import Row
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.driver.events import event_rows
@@ -25,7 +26,7 @@ from nestling.engine.spark.state import Change, Moment
 from nestling.engine.spark.types import arrow_table
 from nestling.errors import ChangeError
 from nestling.program.batches import GROUPS, is_change
-from nestling.program.statements import Statement
+from nestling.program.statements import Plan, Statement
 from nestling.program.steps import reads
 
 #: The driver reads at most so many values of what is stored, starts from so many changed rows, and goes through so many
@@ -45,29 +46,61 @@ class Driver:
 
     def added(self, statements: Sequence[Statement], moment: Moment) -> dict[str, Any] | None:
         """What ``statements`` add, by target, summed by key; ``None`` where that is for Spark."""
-        runs = [self._of(statement, moment) for statement in statements]
-        if not self._is_little({s for statement in statements for s in reads(statement)}, moment):
-            return None
-        looking = _Looking(self, moment)
         found: dict[str, dict[Row, Row]] = {}
-        try:
-            with localcontext(_WIDE):
-                for statement, run in zip(statements, runs, strict=True):
-                    if run is None:
-                        return None
-                    pairs = run.run(partial(looking.for_run, run))
-                    _sum(found.setdefault(statement.target, {}), pairs)
-        except TooMuchError:
+        pairs = self._solved(statements, moment, {s.target: moment.layouts[s.target] for s in statements})
+        if pairs is None:
             return None
+        for statement, some in zip(statements, pairs, strict=True):
+            add_up(found.setdefault(statement.target, {}), some)
         return {name: changed(sums, moment.layouts[name]) for name, sums in found.items()}
 
-    def _of(self, statement: Statement, moment: Moment) -> Written | None:
+    def answer(
+        self, plan: Plan, layout: Layout, moment: Moment, given: Sequence[Row] | None
+    ) -> list[Row] | None:
+        """The rows of a plan, for the parameters ``given``, each with how often; ``None`` where that is for Spark."""
+        if plan.params and given is None:
+            return None
+        targets = {statement.target: layout for statement in plan.statements}
+        pairs = self._solved(plan.statements, moment, targets, plan.params, given if plan.params else None)
+        if pairs is None:
+            return None
+        found: dict[Row, Row] = {}
+        for some in pairs:
+            add_up(found, some)
+        return [key + amounts for key, amounts in found.items() if any(amounts)]
+
+    def _solved(
+        self,
+        statements: Sequence[Statement],
+        moment: Moment,
+        targets: Mapping[str, Layout],
+        params: Sequence[Var] = (),
+        given: Sequence[Row] | None = None,
+    ) -> list[list[tuple[Row, Row]]] | None:
+        """The keys and amounts of each statement."""
+        if not self._is_little({s for statement in statements for s in reads(statement)}, moment):
+            return None
+        looking, found = _Looking(self, moment), []
+        try:
+            with localcontext(_WIDE):
+                for statement in statements:
+                    run = self._of(statement, moment, targets[statement.target], params)
+                    if run is None:
+                        return None
+                    found.append(run.run(partial(looking.for_run, run), [()] if given is None else given))
+        except TooMuchError:
+            return None
+        return found
+
+    def _of(
+        self, statement: Statement, moment: Moment, target: Layout, params: Sequence[Var]
+    ) -> Written | None:
         known = self._written.get(id(statement))
         if known is None:
             layouts = {name: moment.layout(name) for name in reads(statement)}
-            layouts[statement.target] = moment.layouts[statement.target]
-            run = written(statement, layouts) if is_exact(statement, layouts) else None
-            known = self._written[id(statement)] = (statement, run)
+            exact = is_exact(statement, layouts, target, params)
+            known = (statement, written(statement, layouts, params) if exact else None)
+            self._written[id(statement)] = known
         return known[1]
 
     def _is_little(self, sources: Iterable[str], moment: Moment) -> bool:
@@ -151,12 +184,11 @@ class _Looking:
         return found
 
 
-def _sum(sums: dict[Row, Row], pairs: Iterable[tuple[Row, Row]]) -> None:
+def add_up(sums: dict[Row, Row], pairs: Iterable[tuple[Row, Row]]) -> None:
+    """Add amounts to sums by key."""
     for key, amounts in pairs:
         before = sums.get(key)
         sums[key] = amounts if before is None else tuple(map(sum, zip(before, amounts, strict=True)))
-    if len(sums) > MOST:
-        raise TooMuchError
 
 
 def changed(sums: Mapping[Row, Row], layout: Layout) -> Any:

@@ -1,7 +1,8 @@
 """A statement as a Python function over rows that are here: a step is a clause, a look-up the start of a new loop.
 
-    def run(look):
-        rows = [()]
+``rows`` are values of a plan's parameters; a statement of a trigger starts from one row of none.
+
+    def run(look, rows):
         found0 = look(0, {() for () in rows})
         rows = [(cust, qty, n) for () in rows for (_, cust, _, qty, n) in found0.get((), ()) if qty > 2]
         found1 = look(1, {(cust,) for (cust, qty, n) in rows})
@@ -45,12 +46,12 @@ class Written:
 
     lookups: list[LookUp]
     source: str
-    run: Callable[[Look], list[tuple[Row, Row]]]
+    run: Callable[[Look, Sequence[Row]], list[tuple[Row, Row]]]
 
 
-def written(statement: Statement, layouts: Types) -> Written:
-    """``statement`` as a function."""
-    writer = _Writer(statement, layouts)
+def written(statement: Statement, layouts: Types, params: Sequence[Var] = ()) -> Written:
+    """``statement`` as a function of ``look`` and of values for ``params``."""
+    writer = _Writer(statement, layouts, live=[param.name for param in params])
     source = writer.text()
     names = namespace() | _HELPERS
     exec(compile(source, f"<{statement.target}>", "exec"), names)
@@ -80,7 +81,7 @@ class _Writer:
             self.within(*terms)
         keys, amounts = (tuple_of([self.python(term) for term in terms]) for terms in ends)
         self.lines.append(f"return [({keys}, {amounts}) {self.loop()}]")
-        return "def run(look):\n    rows = [()]\n" + "".join(f"    {line}\n" for line in self.lines)
+        return "def run(look, rows):\n" + "".join(f"    {line}\n" for line in self.lines)
 
     def python(self, term: Term) -> str:
         return python(term, self.scope)
