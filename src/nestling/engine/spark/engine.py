@@ -11,6 +11,7 @@ from nestling.engine.protocol import Batch, Row, consolidated, inner_first
 from nestling.engine.spark.batch import restricted, run_batch, size
 from nestling.engine.spark.columns import Layout, layouts
 from nestling.engine.spark.driver import Driver
+from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.durable import Durable
 from nestling.engine.spark.frames import frame, table_frame
 from nestling.engine.spark.plans import plan_layout, plan_sql
@@ -54,7 +55,7 @@ class SparkEngine:
         self.accept: Callable[[Moment, Moment], None] = lambda moment, before: None
         self.check()
         self.durable = Durable(lake, self.session, self.layouts, keys or {}) if lake is not None else None
-        self.driver = Driver(None if lake is None else lake.path)
+        self.driver = Driver(Files(None if lake is None else lake.path))
         stored = {} if self.durable is None else self.durable.load()
         self.now = self._empty()
         self.now.stored |= stored

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, localcontext
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from nestling.calculus.terms import Var
@@ -20,6 +19,7 @@ from nestling.engine.protocol import Row
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.driver.events import event_rows
 from nestling.engine.spark.driver.exact import is_exact, is_key
+from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.driver.lookup import Found, TooMuchError, cells, entries
 from nestling.engine.spark.driver.write import ORDERED, LookUp, Written, written
 from nestling.engine.spark.state import Change, Moment
@@ -39,9 +39,9 @@ _WIDE = Context(prec=60)
 
 @dataclass
 class Driver:
-    """What an engine knows of its statements. ``folder``: where files are."""
+    """What an engine knows of its statements and of its files."""
 
-    folder: Path | None
+    files: Files
     _written: dict[int, tuple[Statement, Written | None]] = field(default_factory=dict)
 
     def added(self, statements: Sequence[Statement], moment: Moment) -> dict[str, Any] | None:
@@ -104,14 +104,19 @@ class Driver:
         return known[1]
 
     def _is_little(self, sources: Iterable[str], moment: Moment) -> bool:
-        stored = 0
-        for name in sources:
-            if is_change(name):
-                if moment.changes[name].size > ROWS or moment.changes[name].table is None:
-                    return False
-            else:
-                stored += cells(moment.stored[name], moment.layouts[name])
-        return stored <= CELLS
+        changes = [moment.changes[name] for name in sources if is_change(name)]
+        if any(change.size > ROWS or change.table is None for change in changes):
+            return False
+        return stored_cells(sources, moment) <= CELLS
+
+    def takes(self, statement: Statement, moment: Moment, layouts: Mapping[str, Layout]) -> str:
+        """Who runs a statement on a small change as things are, and why."""
+        if not is_exact(statement, layouts, layouts[statement.target]):
+            return "by Spark: a step, or a number, that is Spark's alone"
+        stored = stored_cells(reads(statement), moment)
+        if stored > CELLS:
+            return f"by Spark: {stored:,} values are stored where it looks, the driver reads {CELLS:,}"
+        return f"by the driver, without a job: {stored:,} values are stored where it looks"
 
     def matching(
         self, moment: Moment, name: str, positions: Sequence[int], keys: set[Row]
@@ -121,7 +126,7 @@ class Driver:
         if cells(stored, layout) > CELLS or not all(is_key(layout.keys[p]) for p in positions):
             return None
         try:
-            found = entries(self.folder, stored, layout, positions, keys, MOST)
+            found = entries(self.files, stored, layout, positions, keys, MOST)
         except TooMuchError:
             return None
         return [entry for group in found.values() for entry in group]
@@ -175,13 +180,18 @@ class _Looking:
         moment, name = self.moment, lookup.source
         if not is_change(name):
             stored, layout = moment.stored[name], moment.layouts[name]
-            return entries(self.driver.folder, stored, layout, lookup.positions, keys, MOST)
+            return entries(self.driver.files, stored, layout, lookup.positions, keys, MOST)
         found: Found = {}
         for row in moment.changes[name].rows or ():
             key = tuple([row[p] for p in lookup.positions])
             if key in keys:
                 found.setdefault(key, []).append(row)
         return found
+
+
+def stored_cells(sources: Iterable[str], moment: Moment) -> int:
+    """How many values are stored in sources, changes aside."""
+    return sum(cells(moment.stored[n], moment.layouts[n]) for n in sources if not is_change(n))
 
 
 def add_up(sums: dict[Row, Row], pairs: Iterable[tuple[Row, Row]]) -> None:
