@@ -20,7 +20,7 @@ from typing import Any
 from nestling.calculus.countwise import OPERATORS
 from nestling.calculus.terms import Term, Var
 from nestling.engine.protocol import Row
-from nestling.engine.python import Scope, namespace, python, truth, tuple_of
+from nestling.engine.python import Scope, namespace, python, run_source, truth, tuple_of
 from nestling.engine.spark.driver.exact import Types, arithmetic
 from nestling.engine.spark.driver.lookup import Found
 from nestling.program.flat import is_ordered
@@ -54,7 +54,7 @@ def written(statement: Statement, layouts: Types, params: Sequence[Var] = ()) ->
     writer = _Writer(statement, layouts, live=[param.name for param in params])
     source = writer.text()
     names = namespace() | _HELPERS
-    exec(compile(source, f"<{statement.target}>", "exec"), names)
+    run_source(source, f"<nestling, to {statement.target}>", names)
     return Written(writer.lookups, source, names["run"])
 
 
