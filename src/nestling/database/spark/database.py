@@ -315,7 +315,10 @@ class SparkDatabase(Database):
         with self.state.lock:
             if changes_since is not None:
                 return self.state.feed(view, changes_since, (path,) if isinstance(path, str) else tuple(path))
-            return self.state.running.flat_frame(view) if shredded else self._frames.frame(view)
+            if not shredded:
+                return self._frames.frame(view)
+            with self.state.reading(view) as found:
+                return found.flat_frame(view)
 
     def table_df(self, table: str) -> Any:
         """A table as a DataFrame, inner bags as arrays; what is computed from it can be a view."""

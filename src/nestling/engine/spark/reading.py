@@ -9,7 +9,7 @@ from nestling.calculus.types import Type
 from nestling.engine.nesting import leaves, nested, shape
 from nestling.engine.protocol import Row
 from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.frames import frame, table_frame
+from nestling.engine.spark.frames import counted_frame, frame, table_frame
 from nestling.engine.spark.plans import plan_layout, plan_sql
 from nestling.engine.spark.relations import joins_text, nothing, pruned, summed
 from nestling.engine.spark.session import python_errors
@@ -58,6 +58,15 @@ class Reading:
         """A view as a DataFrame, inner bags as arrays."""
         return frame(self.program, self.now, view)
 
+    def counted(self, view: str) -> Any:
+        """The same, equal rows counted: ``v``, and ``n``, how often."""
+        return counted_frame(self.program, self.now, view)
+
+    def total(self, view: str) -> int:
+        """How many rows a view has."""
+        found = self.arrow(f"SELECT coalesce(SUM(m0), 0) AS n FROM ({self._flat_sql(view)})").to_pylist()
+        return int(found[0]["n"])
+
     def some(self, view: str, most: int) -> list[dict[str, Any]]:
         """At most so many rows of a view, here."""
         with python_errors():
@@ -70,9 +79,12 @@ class Reading:
 
     def flat_frame(self, view: str) -> Any:
         """The flat rows of a view as a DataFrame: ``k0, k1, …``, inner bags as labels, and ``m0``, how often."""
+        return self.session.sql(self._flat_sql(view))
+
+    def _flat_sql(self, view: str) -> str:
         plan = self.program.views[view].rows
         layout = plan_layout(plan)
-        return self.session.sql(plan_sql(plan, layout, self.now, None) or nothing(layout))
+        return plan_sql(plan, layout, self.now, None) or nothing(layout)
 
     def nested_table(self, name: str, element: Type) -> ZBag:
         """The rows of a table, their inner bags in them."""
