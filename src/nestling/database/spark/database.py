@@ -21,6 +21,7 @@ from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
 from nestling.database.rows import Event
 from nestling.database.spark import arriving
+from nestling.database.spark.addressed import change_elements
 from nestling.database.spark.arriving import apart, as_frame, check_batch, few_apart, few_changes
 from nestling.database.spark.commit import SparkCommit
 from nestling.database.spark.frames import Frames
@@ -121,7 +122,7 @@ class SparkDatabase(Database):
             snapshot = as_frame(self.state.running.session, definition.record, pairs).drop("_change_type")
         check_batch(snapshot)
         with self._large() as large:
-            wanted = large.counted(definition, large.arrived(snapshot), 1)
+            wanted = large.rows_of(definition, large.arrived(snapshot), 1)
             difference = large.differing(definition, wanted)
             few = large.few(definition, difference, arriving.FEW)
             if few is None:
@@ -160,12 +161,12 @@ class SparkDatabase(Database):
                         raise ChangeError(
                             f"{name} comes with a large change", hint="give a DataFrame of it too"
                         )
-                    large.change_elements(*bag, large.arrived(rows), sign)
+                    change_elements(large, *bag, large.arrived(rows), sign)
                     continue
                 table = self.state.tables[name]
                 if not is_frame(rows):
                     rows = as_frame(large.session, table.record, rows.items())
-                large.change(table, large.total(large.counted(table, large.arrived(rows), sign)))
+                large.change(table, large.total(large.rows_of(table, large.arrived(rows), sign)))
             return self._loaded(large)
 
     @contextmanager
