@@ -165,13 +165,14 @@ def test_random_changes(library, number):
         return [(row.id, [(s.no, [(b.title, list(b.words)) for b in s.books]) for s in row.shelves])
                 for row in library.theirs.table("lib").rows()]  # fmt: skip
 
-    shelf: tuple[Any, ...]
-    book: tuple[Any, ...]
+    def some(values: list[Any], otherwise: Any) -> Any:
+        return rng.choice(values) if values else otherwise
+
     for _ in range(8):
         rows = stored()
-        key, inside = rng.choice(rows) if rows else (0, [])
-        shelf = rng.choice(inside) if inside else (0, [])
-        book = rng.choice(shelf[1]) if shelf[1] else ("a", [])
+        key, inside = some(rows, (0, []))
+        shelf = some(inside, (0, []))
+        book = some(shelf[1], ("a", []))
         library.change(*rng.choice([
             ("lib", (rng.randrange(3), shelves(), "insert")),
             ("lib", *((*row, "delete") for row in rows[:1])),
