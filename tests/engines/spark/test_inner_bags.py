@@ -130,7 +130,7 @@ def test_keys_that_labels_do_not_name(spark, tmp_path, monkeypatch, key):
     schema = f"k {key}, tags ARRAY<STRING>"
     for db in (both.ours, both.theirs):
         db.table("T", schema, key="k")
-    rows = {"DOUBLE": [0.1, 1e22, -0.0], "DECIMAL(9,2)": list(map(Decimal, ("0.10", "100", "7")))}[key]
+    rows: list[Any] = [0.1, 1e22, -0.0] if key == "DOUBLE" else list(map(Decimal, ("0.10", "100", "7")))
     for number, few in enumerate((0, 10, 0)):
         monkeypatch.setattr(arriving, "FEW", few)
         both.apply("T", [(rows[number], ["t", "u"], "insert")], schema)
