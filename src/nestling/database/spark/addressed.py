@@ -13,6 +13,7 @@ from nestling.database.deep import inner_labels, not_one
 from nestling.database.definitions import TableDef, leaf_positions
 from nestling.database.elements import elements
 from nestling.database.feed import FEED_COLUMNS, Pairs
+from nestling.database.spark.arriving import as_frame
 from nestling.database.spark.canonical import column, value_of
 from nestling.database.spark.large import Large
 from nestling.database.spark.shredding import leaves
@@ -32,6 +33,31 @@ def change_elements(large: Large, table: TableDef, level: Path, rows: Any, sign:
     placed = change.placed(sign)
     change.delete(placed)
     change.insert(placed)
+
+
+def elements_frame(session: Any, table: TableDef, level: Path, changes: Any) -> Any:
+    """Such rows that are here, as a DataFrame, or none; elements on the way are all told by the same columns."""
+    found = elements(table, level, changes)
+    if not found:
+        return None
+    told = [[step for step in address if not isinstance(step, str)] for _, address, _, _ in found]
+    if any([*map(set, steps)] != [*map(set, told[0])] for steps in told):
+        raise ChangeError(
+            f"what comes to {dictionary_name(table.name, level)} is told by other columns in other rows",
+            hint="give a DataFrame of each",
+        )
+    outer = [level[:i] for i in range(1, len(level)) if level[:i] in table.levels]
+    ways = [
+        (path[-1], Record(tuple((name, _type_of(table.levels[path].element, name)) for name in step)))
+        for path, step in zip(outer, told[0], strict=True)
+    ]
+    keys = zip(table.key, table.key_types, strict=True)
+    record = Record((*keys, *ways, ("element", table.levels[level].element)))
+    rows = (
+        ((*(key if len(table.key) > 1 else (key,)), *steps, value), times)
+        for (key, _, value, times), steps in zip(found, told, strict=True)
+    )
+    return as_frame(session, record, rows)
 
 
 class _Elements:
@@ -138,6 +164,11 @@ class _Elements:
     def insert(self, placed: str) -> None:
         came = self.large.query(f"SELECT l, {self.at} AS e, n AS m, id AS p FROM {placed} WHERE n > 0")
         self.large.insert_elements(self.table, self.level, self.element, came)
+
+
+def _type_of(element: Type, name: str) -> Type:
+    assert isinstance(element, Record)
+    return dict(element.fields)[name]
 
 
 def _told(element: Type, given: Any) -> Record:

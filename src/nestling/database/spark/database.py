@@ -21,7 +21,7 @@ from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
 from nestling.database.rows import Event
 from nestling.database.spark import arriving
-from nestling.database.spark.addressed import change_elements
+from nestling.database.spark.addressed import change_elements, elements_frame
 from nestling.database.spark.arriving import apart, as_frame, check_batch, few_apart, few_changes
 from nestling.database.spark.commit import SparkCommit
 from nestling.database.spark.frames import Frames
@@ -158,10 +158,9 @@ class SparkDatabase(Database):
                 bag = inner_bag(self.state.tables, name)
                 if bag is not None:
                     if not is_frame(rows):
-                        raise ChangeError(
-                            f"{name} comes with a large change", hint="give a DataFrame of it too"
-                        )
-                    change_elements(large, *bag, large.arrived(rows), sign)
+                        rows = elements_frame(large.session, *bag, rows)
+                    if rows is not None:
+                        change_elements(large, *bag, large.arrived(rows), sign)
                     continue
                 table = self.state.tables[name]
                 if not is_frame(rows):
