@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from nestling.calculus.types import ELEMENT, LABEL, Bag, Path, Record, Type, dictionary_name
+from nestling.calculus.types import ELEMENT, LABEL, Bag, Path, Record, Type, bag_levels, dictionary_name
 from nestling.database.definitions import TableDef
 from nestling.database.feed import FEED_COLUMNS, SIGNS, z_bag
 from nestling.database.spark.canonical import canonical, value_of, wrong
@@ -211,7 +211,9 @@ class Large:
         for bag in (column.bag for column in columns if column.bag is not None):
             bags = f"SELECT {bag.label} AS l, {number} AS p, {bag.at} AS bag FROM {rows}"
             inner = "concat(p, '.', row_number() OVER (PARTITION BY l ORDER BY e))"
-            elements = self.query(
+            # What has bags inside is gone through once for each level below.
+            once = self.written if any(bag_levels(bag.element)) else self.query
+            elements = once(
                 f"SELECT l, e, m, {inner} AS p FROM (SELECT l, p, e, count(*) AS m"
                 f" FROM ({bags}) LATERAL VIEW explode(bag) AS e GROUP BY l, p, e)"
             )
