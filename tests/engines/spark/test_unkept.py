@@ -9,6 +9,7 @@ from nestling.database.change import Change
 from nestling.database.database import Database
 from nestling.engine.reference import ReferenceEngine
 from nestling.engine.spark.columns import layouts
+from nestling.engine.spark.driver import run
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.unkept import computed
@@ -42,7 +43,7 @@ def move(db: Database, case: Case, *numbers: int) -> None:
             case.moves[number](change)
 
 
-def test_nothing_is_kept_and_everything_is_answered(spark, tmp_path):
+def test_nothing_is_kept_and_everything_is_answered(spark, tmp_path, monkeypatch):
     """read, found, as a frame, after reopening, added to data, told to subscribers; no map, no statement, no job"""
     names = ("spend", "by_customer")
     db: Any = nl.Database(spark=spark, path=tmp_path / "lake")
@@ -61,6 +62,7 @@ def test_nothing_is_kept_and_everything_is_answered(spark, tmp_path):
     assert [told(change) for change in heard[0]] == [told(change) for change in heard[1]]
     assert heard[0]
     assert (db.state.running.program.maps, db.last_refresh.statements) == ({}, 0)
+    monkeypatch.setattr(run, "CELLS", -1)  # the driver takes nothing
     stats = db.stats()
     for name, view in db.views.items():
         answer = other.views[name].bag()
@@ -116,7 +118,7 @@ def test_a_batch_costs_it_nothing(spark, tmp_path):
 @pytest.mark.parametrize(
     "world", [name if name == "keyed" else pytest.param(name, marks=pytest.mark.soak) for name in WORLDS]
 )
-def test_random_views(spark, world):
+def test_random_views(spark, world, monkeypatch):
     """what is computed from the tables is what the reference keeps"""
     found = WORLDS[world]
     views, among = compiled(found, draws(queries("full", schema=found.schema), 40))
@@ -125,9 +127,11 @@ def test_random_views(spark, world):
     check_program(program, layouts(program))
     engine = SparkEngine(compile_batches(found.tables, {}), spark)
     reference = ReferenceEngine(compile_batches(found.tables, views))
-    for changes in draws(batches(found, among), 1)[0]:
+    for changes in draws(batches(found, among, 2), 1)[0]:
         engine.apply_batch(changes)
         reference.apply_batch(changes)
-    with computed(program, layouts(program), engine.now) as reading:
-        for name in views:
-            assert reading.read(name) == reference.read(name)
+    for cells in (run.CELLS, -1):  # by the driver what it takes, and all by Spark
+        monkeypatch.setattr(run, "CELLS", cells)
+        with computed(program, layouts(program), engine.now) as reading:
+            for name in views:
+                assert reading.read(name) == reference.read(name)

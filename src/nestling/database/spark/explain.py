@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from nestling.calculus.types import show_type
 from nestling.engine.spark.linear import is_linear
+from nestling.engine.spark.refuse import change_layouts
 from nestling.engine.spark.unkept import fillings
 from nestling.program.batches import is_change
 from nestling.program.show import show_query, show_statement
@@ -48,7 +49,8 @@ def _computed(state: SparkState, view: Computed) -> Iterator[str]:
 
 
 def _lines(state: SparkState, view: str) -> Iterator[str]:
-    program = state.running.program
+    running, program = state.running, state.running.program
+    layouts = running.layouts | change_layouts(program, running.layouts)
     plan = program.views[view]
     read = [s for p in plans(plan) for statement in p.statements for s in reads(statement)]
     sources = [name for name in needed(program, read) if not is_change(name)]
@@ -56,7 +58,7 @@ def _lines(state: SparkState, view: str) -> Iterator[str]:
     yield ""
     yield "Stored"
     for name in sources:
-        rows = state.running.now.stored[name].rows
+        rows = running.now.stored[name].rows
         decl = program.maps.get(name)
         what = f"{show_query(decl.query)}  ({decl.why})" if decl is not None else "a table"
         yield f"  {name}: {rows} rows; {what}"
@@ -64,8 +66,11 @@ def _lines(state: SparkState, view: str) -> Iterator[str]:
         statements = [s for s in trigger_statements(trigger) if s.target in sources]
         if statements:
             yield ""
-            yield f"A batch of {table}, at least {_jobs(trigger, set(sources))} queries"
-            yield from _accessed(statements)
+            yield f"A batch of {table}, by Spark at least {_jobs(trigger, set(sources))} queries"
+            for statement in statements:
+                yield f"  {show_statement(statement)}"
+                yield f"    {running.driver.takes(statement, running.now, layouts)}"
+                yield from (f"    {line}" for line in access(statement))
     yield ""
     yield "Reading"
     yield from _accessed(plan.rows.statements)
@@ -83,7 +88,7 @@ def _jobs(trigger: Trigger, sources: set[str]) -> int:
 
 
 def access(statement: Statement) -> Iterator[str]:
-    """What each source costs: Spark has no index, so what is not the change is scanned."""
+    """What each source costs by Spark, which has no index: what is not the change is scanned."""
     for number, step in enumerate(statement.steps):
         match step:
             case Find(source) if is_change(source):

@@ -8,6 +8,8 @@ from typing import Any
 from nestling.engine.protocol import Batch, Row, consolidated, inner_first
 from nestling.engine.spark.batch import restricted, run_batch, size
 from nestling.engine.spark.columns import Layout, layouts
+from nestling.engine.spark.driver import Driver
+from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.durable import Durable
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.refuse import check_program
@@ -47,6 +49,7 @@ class SparkEngine(Reading):
         self.accept: Callable[[Moment, Moment], None] = lambda moment, before: None
         self.check()
         self.durable = Durable(lake, self.session, self.layouts, keys or {}) if lake is not None else None
+        self.driver = Driver(Files(None if lake is None else lake.path))
         stored = {} if self.durable is None else self.durable.load()
         self.now = self._empty()
         self.now.stored |= stored
@@ -66,7 +69,8 @@ class SparkEngine(Reading):
     def _empty(self) -> Moment:
         """Maps at their meaning on empty tables: what depends on no row is there from the start."""
         most = None if self.durable is None else MOST
-        moment = Moment(self.session, self.layouts, {name: Stored() for name in self.layouts}, most=most)
+        stored = {name: Stored() for name in self.layouts}
+        moment = Moment(self.session, self.layouts, stored, self.driver, most=most)
         nothing: dict[str, dict[Row, int]] = {name: {} for name in self.program.tables}
         for name, decl in self.program.maps.items():
             cells = {} if decl.role == "watch" else meaning(decl.query, nothing)

@@ -9,6 +9,7 @@ from nestling.calculus.types import Type
 from nestling.engine.nesting import leaves, nested, shape
 from nestling.engine.protocol import Row
 from nestling.engine.spark.columns import Layout
+from nestling.engine.spark.driver import Driver
 from nestling.engine.spark.frames import counted_frame, frame, table_frame
 from nestling.engine.spark.plans import plan_layout, plan_sql
 from nestling.engine.spark.relations import joins_text, nothing, pruned, summed
@@ -26,7 +27,8 @@ class Reading:
 
     program: Program
     session: Any
-    layouts: Mapping[str, Layout]
+    layouts: dict[str, Layout]
+    driver: Driver
     now: Moment
 
     def arrow(self, text: str) -> Any:
@@ -40,6 +42,9 @@ class Reading:
 
     def _entries(self, name: str) -> Iterable[Row]:
         layout = self.layouts[name]
+        here = self.driver.matching(self.now, name, (), {()})
+        if here is not None:
+            return here
         table = self.arrow(summed(self.now.raw(name), layout))
         return values([type_ for _, type_ in layout.columns], table)
 
@@ -100,11 +105,14 @@ class Reading:
         """The flat rows of a plan, for the parameters ``given``; with the parameters in front if it skips them."""
         if not plan.statements:
             return []
+        layout = plan_layout(plan)
+        here = self.driver.answer(plan, layout, self.now, given)
+        if here is not None:
+            return [(row[:-1], row[-1]) for row in here]
         start = None
         if plan.params and given is not None:
             columns = [(f"k{i}", param.type) for i, param in enumerate(plan.params)]
             start = Given(register(self.session, arrow_table(columns, given)).view, plan.params)
-        layout = plan_layout(plan)
         text = plan_sql(plan, layout, self.now, start)
         if text is None:
             return []
@@ -159,6 +167,9 @@ class Reading:
 
     def matching(self, name: str, positions: Sequence[int], keys: Sequence[Row]) -> list[Row]:
         """The entries of a source that have one of ``keys`` at ``positions``, measures last."""
+        here = self.driver.matching(self.now, name, positions, set(keys))
+        if here is not None:
+            return here
         layout = self.layouts[name]
         columns = [(f"g{i}", layout.keys[p]) for i, p in enumerate(positions)]
         table = arrow_table(columns, keys)
