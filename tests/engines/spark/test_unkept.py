@@ -43,7 +43,7 @@ def move(db: Database, case: Case, *numbers: int) -> None:
             case.moves[number](change)
 
 
-def test_nothing_is_kept_and_everything_is_answered(spark, tmp_path, monkeypatch):
+def test_nothing_is_kept_and_everything_is_answered(spark, tmp_path):
     """read, found, as a frame, after reopening, added to data, told to subscribers; no map, no statement, no job"""
     names = ("spend", "by_customer")
     db: Any = nl.Database(spark=spark, path=tmp_path / "lake")
@@ -62,7 +62,6 @@ def test_nothing_is_kept_and_everything_is_answered(spark, tmp_path, monkeypatch
     assert [told(change) for change in heard[0]] == [told(change) for change in heard[1]]
     assert heard[0]
     assert (db.state.running.program.maps, db.last_refresh.statements) == ({}, 0)
-    monkeypatch.setattr(run, "CELLS", -1)  # the driver takes nothing
     stats = db.stats()
     for name, view in db.views.items():
         answer = other.views[name].bag()
