@@ -32,11 +32,11 @@ class Frames:
 
     def frame(self, name: str) -> Any:
         """A table or a view, its inner bags as arrays."""
-        running = self.state.running
         if name in self.state.tables:
-            rows = running.table_frame(name, self.state.tables[name].record)
+            rows = self.state.running.table_frame(name, self.state.tables[name].record)
         elif name in self.state.views:
-            rows = running.frame(name)
+            with self.state.reading(name) as found:
+                rows = found.frame(name)
         else:
             raise QueryError(
                 f"there is no table or view {name!r}", hint=known([*self.state.tables, *self.state.views])
