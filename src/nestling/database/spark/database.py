@@ -29,6 +29,7 @@ from nestling.database.spark.state import SparkState
 from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.transaction import SparkTransaction
 from nestling.database.spark.watching import Feed
+from nestling.database.state import computing
 from nestling.database.transaction import Transaction
 from nestling.errors import ChangeError, QueryError
 from nestling.storage.lake import Lake
@@ -65,6 +66,8 @@ class SparkDatabase(Database):
         self.constraints = {name: self.state.views[name] for name in self.state.constraints}
         self._surrogates = int(note.get("numbers", 0))
         self._numbers = count(self._surrogates)
+        self.state.coming = (self.version, _now())
+        self.state.follow()
 
     # -- definitions
 
@@ -258,7 +261,7 @@ class SparkDatabase(Database):
     def _note(self) -> dict[str, Any]:
         """What is stored with a change."""
         self._surrogates = next(self._numbers)
-        self.state.coming = (self.version + 1, datetime.now(UTC).replace(tzinfo=None))
+        self.state.coming = (self.version + 1, _now())
         return {"version": self.version + 1, "numbers": self._surrogates + 1, "streams": self._arriving}
 
     def _publish(self, events: list[Event], seconds: Callable[[], float]) -> None:
@@ -271,6 +274,7 @@ class SparkDatabase(Database):
         if tables:
             # First of all: whatever happens now, the change is stored, and its batch must not come again.
             self.version, self._batches = self.version + 1, self._arriving
+            self.state.follow()
         statements = self.state.batch_statements(tables)
         events = sum(tables.values())
         changes = self._noted() if tables else {}
@@ -315,7 +319,10 @@ class SparkDatabase(Database):
         with self.state.lock:
             if changes_since is not None:
                 return self.state.feed(view, changes_since, (path,) if isinstance(path, str) else tuple(path))
-            return self.state.running.flat_frame(view) if shredded else self._frames.frame(view)
+            if not shredded:
+                return self._frames.frame(view)
+            with computing(view):
+                return self.state.reader(view).flat_frame(view)
 
     def table_df(self, table: str) -> Any:
         """A table as a DataFrame, inner bags as arrays; what is computed from it can be a view."""
@@ -341,6 +348,10 @@ class SparkDatabase(Database):
         for stream in self._streams.values():
             stream.stop()
         self._lake.close()
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(tzinfo=None)
 
 
 @contextmanager

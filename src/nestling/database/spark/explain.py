@@ -22,11 +22,18 @@ def explain(state: SparkState, view: str) -> str:
 
 
 def _lines(state: SparkState, view: str) -> Iterator[str]:
-    program = state.running.program
+    program = state.program_of(view)
     plan = program.views[view]
     read = [s for p in plans(plan) for statement in p.statements for s in reads(statement)]
     sources = [name for name in needed(program, read) if not is_change(name)]
     yield f"{view}: Bag({show_type(plan.element)}), kept on Spark"
+    if view in state.behind:
+        later = state.behind[view]
+        yield (
+            f"lazy: {later.rows} rows wait, and are run as one batch when it is read"
+            if later.is_started
+            else "lazy: computed when it is first read"
+        )
     yield ""
     yield "Stored"
     for name in sources:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from threading import RLock
 from typing import Any
 
@@ -17,24 +19,27 @@ from nestling.calculus.types import Record
 from nestling.database.change import Change
 from nestling.database.constraints import violation
 from nestling.database.definitions import ViewDef
-from nestling.database.durable import map_name, read_table, read_view, table_text, view_text
+from nestling.database.durable import read_table, read_view, table_text, view_text
 from nestling.database.first import starts
 from nestling.database.inspect import wrong_answer
 from nestling.database.spark import arriving
 from nestling.database.spark.arriving import kept
 from nestling.database.spark.buffer import Buffer
 from nestling.database.spark.explain import explain
-from nestling.database.spark.watching import Feed, Logged, feed_frame, feed_layout, feed_name, record
+from nestling.database.spark.started import knob, started
+from nestling.database.spark.watching import Feed, Logged, feed_frame, feed_name, record
 from nestling.database.state import UNDEFINED, State, computing
 from nestling.database.watching import Answer, Levels, read_change
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
+from nestling.engine.spark.later import Later
 from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.state import Moment
 from nestling.engine.spark.verify import wrong_maps
 from nestling.errors import ChangeError, NestlingError, QueryError
 from nestling.frontend.schema import element_value
-from nestling.program.steps import needed, plans, reads, trigger_statements
+from nestling.program.statements import Program
+from nestling.program.steps import maps_of, plans, reads, trigger_statements
 from nestling.storage.lake import Lake
 from nestling.transform.lower import lower
 from nestling.transform.lower.view import CannotLower
@@ -43,7 +48,6 @@ from nestling.transform.shred import shred
 from nestling.transform.simplify import simplify
 from nestling.transform.viewlet.batch import compile_batches
 from nestling.transform.viewlet.compile import CannotCompile
-from nestling.transform.viewlet.storing import Store
 from nestling.transform.viewlet.watch import watches
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
@@ -69,7 +73,7 @@ class SparkState(State):
         self._logs: dict[str, list[Any]] = {}
         for kind, name, text in lake.manifest.definitions:
             self._remember(kind, name, text)
-        self.running = self._started()
+        self.running, self.behind = self._started()
         self.buffer = Buffer(self.running)
         self.engine: Any = self.buffer  # all that a transaction asks of an engine
 
@@ -83,29 +87,21 @@ class SparkState(State):
             self.define(*read_view(name, text, self))
             self.constraints |= {name} if kind == "constraint" else set()
 
-    def _started(self) -> SparkEngine:
-        """An engine over what is stored, for what is defined."""
-        store = {name: knob(self.views[name]) for name in self.flat}
-        logs = {level.name: level.query for levels in self.watched.values() for level in levels}
-        program = compile_batches(self.declarations(), self.flat, logs, store)
-        keys = {name: f"table {name}" for name in program.tables}
-        keys |= {name: map_name(decl) for name, decl in program.maps.items() if decl.role != "watch"}
-        kept = {feed_name(level): feed_layout(level) for name in self.feeds for level in self.watched[name]}
-        engine = SparkEngine(program, self.spark, self.lake, keys | {name: name for name in kept}, kept)
+    def _started(self) -> tuple[SparkEngine, dict[str, Later]]:
+        engine, behind = started(self)
         engine.accept = self.accept
-        return engine
+        for name, later in behind.items():
+            later.accept = partial(self._take, name)
+        return engine, behind
 
     def accept(self, moment: Moment, before: Moment) -> None:
         """What a batch leads to: take what it logged, and refuse it if a constraint is not empty."""
         self._logs = {}
-        for view, levels in self.watched.items():
-            for level in levels:
-                logged = moment.take(level.name)
-                for rows in logged if view in self.feeds else ():
-                    record(self.running, moment, level, rows, self.coming)
-                if view in self.told:
-                    # Rows in files are gone with the next commit.
-                    self._logs[level.name] = [self.running.here(rows) for rows in logged]
+        for view in self.watched:
+            if not self.is_apart(view):
+                self._take(view, moment)
+        for later in self.behind.values():
+            later.note(moment, before)
         for name in self.constraints:
             if any(moment.stored[source] is not before.stored[source] for source in self._sources(name)):
                 try:
@@ -115,9 +111,34 @@ class SparkState(State):
                 except NestlingError as error:
                     raise ChangeError(f"constraint {error.what}", hint="nothing was changed") from error
 
+    def _take(self, view: str, moment: Moment) -> None:
+        """Take what was logged of a view: for its feed, and for those who are told."""
+        for level in self.watched.get(view, ()):
+            logged = moment.take(level.name)
+            for rows in logged if view in self.feeds else ():
+                record(self.running, moment, level, rows, self.coming)
+            if view in self.told:
+                # Rows in files are gone with the next commit.
+                self._logs[level.name] = [self.running.here(rows) for rows in logged]
+
+    def program_of(self, view: str) -> Program:
+        """The program that a view is read by."""
+        return self.behind[view].program if view in self.behind else self.running.program
+
+    def reader(self, view: str) -> SparkEngine:
+        """An engine that reads a view, up to date."""
+        return self.behind[view].fresh() if view in self.behind else self.running
+
+    def follow(self) -> None:
+        """Bring views up to date that are refreshed when they are read, and whose changes somebody hears of."""
+        for name in self.behind:
+            if name in self.watched:
+                with suppress(*UNDEFINED):  # told when it has a value
+                    self.reader(name)
+
     def _sources(self, view: str) -> list[str]:
         """The tables and maps that a view is read from."""
-        found = plans(self.running.program.views[view])
+        found = plans(self.program_of(view).views[view])
         return [source for plan in found for statement in plan.statements for source in reads(statement)]
 
     def _check_empty(self, engine: SparkEngine, constraint: str) -> None:
@@ -137,7 +158,7 @@ class SparkState(State):
     # -- definitions
 
     def define(self, view: ViewDef, remembered: dict[str, Any] | None = None) -> None:
-        if view.refresh != "eager" or view.store == "none":
+        if view.refresh == "hybrid" or view.store == "none":
             raise QueryError(
                 f"{view.name}: refresh={view.refresh!r}, store={view.store!r} is not on Spark yet",
                 hint="leave both out",
@@ -190,13 +211,13 @@ class SparkState(State):
         before = self.running
         if before.durable is not None:
             before.now = before.durable.tidy(before.now)
-        engine = self._started()
+        engine, behind = self._started()
         if constraint:
             self._check_empty(engine, constraint)
         if engine.durable is not None:
             engine.durable.note = self.note
             engine.now = engine.durable.tidy(engine.now, self._definitions())
-        self.running, self._statements = engine, {}
+        self.running, self.behind, self._statements = engine, behind, {}
         self.buffer.stored = engine
         self.buffer.clear()
 
@@ -214,14 +235,14 @@ class SparkState(State):
     def read(self, name: str) -> ZBag:
         with self.lock, computing(name):
             self.check_committed()
-            return self.running.read(name)
+            return self.reader(name).read(name)
 
     def find(self, name: str, first: Any) -> ZBag:
         with self.lock, computing(name):
             self.check_committed()
-            plan = self.running.program.views[name]
+            plan = self.program_of(name).views[name]
             if plan.lookup is not None and not isinstance(first, tuple):
-                return self.running.find(name, first)
+                return self.reader(name).find(name, first)
         return ZBag((row, n) for row, n in self.read(name).items() if starts(row, first))
 
     def check_committed(self) -> None:
@@ -252,15 +273,15 @@ class SparkState(State):
         return sum(len(list(trigger_statements(triggers[table]))) for table in tables)
 
     def stats(self, name: str) -> dict[str, Any]:
-        program = self.running.program
-        maps = [source for source in needed(program, self._sources(name)) if source in program.maps]
+        program, waiting = self.program_of(name), self.behind[name].rows if name in self.behind else 0
+        rows, maps = self.read(name).total, self._maps(name)
         statements = {
             table: count
             for table, trigger in program.triggers.items()
             if (count := sum(s.target in maps for s in trigger_statements(trigger)))
         }
         stored = {source: self.running.now.stored[source].rows for source in maps}
-        return {"rows": self.read(name).total, "maps": stored, "statements": statements, "waiting": 0}
+        return {"rows": rows, "maps": stored, "statements": statements, "waiting": waiting}
 
     def explain(self, name: str, format: str, code: bool) -> str:
         if format != "text" or code:
@@ -272,19 +293,26 @@ class SparkState(State):
 
     def verify_all(self, names: Sequence[str], maps: bool) -> None:
         """Few rows are looked at by the reference; of many, Spark computes the maps anew, and compares all at once."""
-        program, suspects = self.running.program, set[str]()
+        suspects: dict[str, set[str]] = {}  # by the view whose program they are of; of most, the same
         with self.lock:
             for name in names:
-                read = needed(program, self._sources(name))
                 small = self._rows_behind(name) <= arriving.FEW
                 if small:
                     super().verify(name, maps=False)
                 if maps or not small:
-                    suspects |= {source for source in read if source in program.maps}
-            wrong = wrong_maps(self.running, suspects)
+                    program = name if name in self.behind else ""
+                    suspects.setdefault(program, set()).update(self._maps(name))
+            wrong = {
+                found
+                for view, some in suspects.items()
+                for found in wrong_maps(self.reader(view) if view else self.running, some)
+            }
         for name in names:
-            if mine := [source for source in needed(program, self._sources(name)) if source in wrong]:
+            if mine := [source for source in self._maps(name) if source in wrong]:
                 raise wrong_answer(f"{', '.join(mine)} of {name}")
+
+    def _maps(self, name: str) -> list[str]:
+        return maps_of(self.program_of(name), name)
 
     def _rows_behind(self, name: str) -> int:
         """How many rows the tables have that a view is computed from."""
@@ -309,9 +337,13 @@ class SparkState(State):
     def _log(self, name: str) -> None:
         if name in self.watched:
             return
+        with computing(name):
+            self.reader(name)  # what is told starts from what is there
         self.watched[name] = Levels(watches(name, self.flat[name], self.declarations()))
         try:
             self._install()
+            with computing(name):
+                self.reader(name)
         except BaseException as reason:
             del self.watched[name]
             if isinstance(reason, (CannotCompile, QueryError)):
@@ -350,14 +382,9 @@ class SparkState(State):
             running.now = running.durable.tidy(running.now, self._definitions())
 
     def change(self, name: str, version: int, answer: Answer) -> Change:
-        logged = Logged(self.running, name, self.watched[name], self._logs)
+        running = self.running.beside(self.program_of(name))
+        logged = Logged(running, name, self.watched[name], self._logs)
         return read_change(logged, name, version, self.watched[name], answer)
 
     def committed(self, events: Any) -> None:
-        """No view is refreshed later."""
-
-
-def knob(view: ViewDef) -> Store:
-    """The materialisation knob of a view."""
-    store: Store = view.store  # type: ignore[assignment]  # "none" is refused before
-    return store
+        """What waits is stored with the change."""

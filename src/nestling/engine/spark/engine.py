@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from copy import copy
 from typing import Any
 
 from nestling.calculus.types import Type
@@ -117,40 +118,47 @@ class SparkEngine:
         }
         self.apply(tables, note)
 
-    def apply(self, changes: Mapping[str, Any], note: Mapping[str, Any] | None = None) -> None:
-        """The same, of Arrow tables that have each row once; ``note`` is stored with it."""
-        if self.durable is not None and sum(map(size, changes.values())) > BULK:
-            self._apply_bulk(changes, note)
-            return
+    def apply(
+        self, changes: Mapping[str, Any], note: Mapping[str, Any] | None = None, large: bool = False
+    ) -> None:
+        """The same, of Arrow tables that have each row once, or of files; ``note`` is stored with it."""
+        moment, large = self.after(changes, large)
+        self._accepted(moment)
+        self.store(moment, note or {}, large)
+
+    def after(self, changes: Mapping[str, Any], large: bool = False) -> tuple[Moment, bool]:
+        """The moment after ``changes``; and whether these, or what follows from them, are many, and in files."""
+        large = large or sum(map(size, changes.values())) > BULK
+        sink = self.durable.write if large and self.durable is not None else None
         try:
-            moment = self._run(changes)
+            return self._run(changes, sink), large
         except ArithmeticError:
             # A state in between had no value; what the rows come to may have one.
-            moment = self._recomputed(changes)
+            return self._recomputed(changes, sink), large
         except TooManyError:
-            self._apply_bulk(changes, note)
-            return
-        self._accepted(moment)
-        if self.durable is not None:
-            self.durable.append(note or {}, moment)
-        self.now.drop_views(moment)
-        self.now = moment
+            return self.after(changes, large=True)
 
-    def _apply_bulk(self, changes: Mapping[str, Any], note: Mapping[str, Any] | None) -> None:
-        """The same where the rows, or what follows from them, are many: what is added is in files at once."""
-        assert self.durable is not None
-        try:
-            moment = self._run(changes, self.durable.write)
-        except ArithmeticError:
-            moment = self._recomputed(changes, large=True)
-        self._accepted(moment)
-        noted, self.durable.note = self.durable.note, note or {}
+    def store(self, moment: Moment, note: Mapping[str, Any], large: bool) -> None:
+        """Move on to ``moment``; ``large``: what it adds is in files already, and these are stored."""
+        if self.durable is None or not large:
+            if self.durable is not None:
+                self.durable.append(note, moment)
+            self.now.drop_views(moment)
+            self.now = moment
+            return
+        noted, self.durable.note = self.durable.note, note
         try:
             after = self.durable.tidy(moment)
         except BaseException:
             self.durable.note = noted
             raise
         self._move(after, moment)
+
+    def beside(self, program: Program, now: Moment | None = None) -> SparkEngine:
+        """Another program over the same relations, for reading, and to see what follows from a change."""
+        engine = copy(self)
+        engine.program, engine.now = program, now or self.now
+        return engine
 
     def _move(self, after: Moment, *others: Moment) -> None:
         for moment in (self.now, *others):
@@ -184,10 +192,9 @@ class SparkEngine:
             raise
         return moment
 
-    def _recomputed(self, changes: Mapping[str, Any], large: bool = False) -> Moment:
+    def _recomputed(self, changes: Mapping[str, Any], sink: Sink | None = None) -> Moment:
         """The moment after ``changes``, its maps by what they differ from those of the tables as they come to be."""
         moment = self.now.next()
-        sink = self.durable.write if large and self.durable is not None else None
         for name, rows in changes.items():
             moment.add(name, rows)
         scratch = self.computed(moment, set(self.program.maps))
@@ -210,7 +217,7 @@ class SparkEngine:
             parts[name] = self.durable.write(name, f"SELECT {columns} FROM nestling_loaded")
         rows = {name: part.rows for name, part in parts.items() if part.rows}
         if rows:
-            self._apply_bulk(parts, note)
+            self.apply(parts, note, large=True)
         return rows
 
     def keep(self, name: str, condition: str) -> None:

@@ -109,6 +109,7 @@ class Moment:
     stored: dict[str, Stored]
     changes: dict[str, tuple[Layout, Part]] = field(default_factory=dict)
     added: dict[str, list[Any]] = field(default_factory=dict)
+    emptied: set[str] = field(default_factory=set)
     tables: dict[str, Any] = field(default_factory=dict)
     #: How many rows of a statement's effect one task may send here; more go to files. ``None``: there are none.
     most: int | None = None
@@ -174,6 +175,13 @@ class Moment:
         self.stored[name] = Stored()
         self.added.pop(name, None)
         return [*stored.files, *([stored.recent] if stored.recent_rows else [])]
+
+    def empty(self, name: str) -> None:
+        """Let a source hold nothing."""
+        if self.stored[name].rows:
+            self.stored[name] = Stored()
+            self.emptied.add(name)
+            self.added.pop(name, None)
 
     def add(self, name: str, rows: Any) -> None:
         """Add rows to a source: an Arrow table, or rows that are in files already."""

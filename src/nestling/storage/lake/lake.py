@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import Any
 
 from nestling.errors import StoreError
 from nestling.storage.lake.files import sync_all, sync_folder, write_atomically
-from nestling.storage.lake.log import SUFFIX, read_epoch, write_epoch
+from nestling.storage.lake.log import SUFFIX, Epoch, read_epoch, write_epoch
 from nestling.storage.lock import Lock
 
 FORMAT = 1
@@ -119,8 +119,8 @@ class Lake:
 
     # -- the log
 
-    def replay(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-        """Notes and changes of the epochs after the manifest's, in order."""
+    def replay(self) -> Iterator[Epoch]:
+        """The epochs after the manifest's, in order."""
         for file in sorted((self.path / "log").glob(f"*{SUFFIX}")):
             if int(file.stem) != self.epoch + 1:
                 raise StoreError(
@@ -129,9 +129,11 @@ class Lake:
             self.epoch += 1
             yield read_epoch(file)
 
-    def append(self, note: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
-        """Store the changes of the next epoch: Arrow tables by relation."""
-        write_epoch(self.path / "log", self.epoch + 1, note, changes)
+    def append(
+        self, note: Mapping[str, Any], changes: Mapping[str, Any], emptied: Iterable[str] = ()
+    ) -> None:
+        """Store the next epoch: Arrow tables to be added to relations, some of which are ``emptied`` before."""
+        write_epoch(self.path / "log", self.epoch + 1, note, changes, emptied)
         self.epoch += 1
 
     @property
