@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nestling.calculus.types import show_type
+from nestling.engine.spark.columns import postponed
 from nestling.engine.spark.linear import is_linear
 from nestling.program.batches import is_change
 from nestling.program.show import show_query, show_statement
 from nestling.program.statements import Find, Measure, Propagate, Range, Statement, Total, Trigger, Where
-from nestling.program.steps import needed, plans, reads, trigger_statements
+from nestling.program.steps import maps_of, needed, plans, reads, trigger_statements
 
 if TYPE_CHECKING:
     from nestling.database.spark.state import SparkState
@@ -34,6 +35,10 @@ def _lines(state: SparkState, view: str) -> Iterator[str]:
             if later.is_started
             else "lazy: computed when it is first read"
         )
+    late = [name for name in maps_of(program, view) if name in program.deferred]
+    if late:
+        rows = sum(state.running.now.stored[postponed(name)].rows for name in late)
+        yield f"hybrid: what changes in {', '.join(late)} is passed on when it is read; {rows} rows wait"
     yield ""
     yield "Stored"
     for name in sources:
@@ -45,7 +50,7 @@ def _lines(state: SparkState, view: str) -> Iterator[str]:
         statements = [s for s in trigger_statements(trigger) if s.target in sources]
         if statements:
             yield ""
-            yield f"A batch of {table}, at least {_jobs(trigger, set(sources))} queries"
+            yield f"A batch of {table}, at least {_jobs(trigger, set(sources) - program.deferred)} queries"
             for statement in statements:
                 yield f"  {show_statement(statement)}"
                 yield from (f"    {line}" for line in access(statement))

@@ -6,15 +6,18 @@ Views that are kept with every change share one program. A lazy view has one of 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nestling.database.definitions import ViewDef
 from nestling.database.durable import map_name
 from nestling.database.spark.watching import feed_layout, feed_name
+from nestling.engine.spark.columns import postponed
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.later import Later, later_layouts, waiting_for
 from nestling.program.statements import Program
 from nestling.transform.viewlet.batch import compile_batches
+from nestling.transform.viewlet.defer import deferred
 from nestling.transform.viewlet.storing import Store
 
 if TYPE_CHECKING:
@@ -43,7 +46,9 @@ def program_of(state: SparkState, views: Iterable[str], taken: Iterable[str] = (
     flat = {name: state.flat[name] for name in views}
     store = {name: knob(state.views[name]) for name in flat}
     logs = {level.name: level.query for name in flat for level in state.watched.get(name, ())}
-    return compile_batches(state.declarations(), flat, logs, store, taken)
+    program = compile_batches(state.declarations(), flat, logs, store, taken)
+    patient = {name for name in flat if state.views[name].refresh == "hybrid"}
+    return replace(program, deferred=deferred(program, patient))
 
 
 def knob(view: ViewDef) -> Store:
@@ -53,8 +58,9 @@ def knob(view: ViewDef) -> Store:
 
 
 def map_keys(program: Program) -> dict[str, str]:
-    """Under which names the lake has the maps of a program; what was logged is not kept."""
-    return {name: map_name(decl) for name, decl in program.maps.items() if decl.role != "watch"}
+    """Under which names the lake has the maps of a program and what waits for them; what was logged is not kept."""
+    maps = {name: map_name(decl) for name, decl in program.maps.items() if decl.role != "watch"}
+    return maps | {postponed(name): postponed(maps[name]) for name in program.deferred}
 
 
 def later_keys(view: str, program: Program) -> dict[str, str]:

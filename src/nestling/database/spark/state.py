@@ -33,6 +33,7 @@ from nestling.database.watching import Answer, Levels, read_change
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.later import Later
+from nestling.engine.spark.postponed import settle
 from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.state import Moment
 from nestling.engine.spark.verify import wrong_maps
@@ -74,6 +75,8 @@ class SparkState(State):
         for kind, name, text in lake.manifest.definitions:
             self._remember(kind, name, text)
         self.running, self.behind = self._started()
+        if self.running.built and self.running.durable is not None:
+            self.running.now = self.running.durable.tidy(self.running.now)
         self.buffer = Buffer(self.running)
         self.engine: Any = self.buffer  # all that a transaction asks of an engine
 
@@ -127,7 +130,11 @@ class SparkState(State):
 
     def reader(self, view: str) -> SparkEngine:
         """An engine that reads a view, up to date."""
-        return self.behind[view].fresh() if view in self.behind else self.running
+        if view in self.behind:
+            return self.behind[view].fresh()
+        if self.views[view].refresh == "hybrid":
+            settle(self.running)
+        return self.running
 
     def follow(self) -> None:
         """Bring views up to date that are refreshed when they are read, and whose changes somebody hears of."""
@@ -158,11 +165,8 @@ class SparkState(State):
     # -- definitions
 
     def define(self, view: ViewDef, remembered: dict[str, Any] | None = None) -> None:
-        if view.refresh == "hybrid" or view.store == "none":
-            raise QueryError(
-                f"{view.name}: refresh={view.refresh!r}, store={view.store!r} is not on Spark yet",
-                hint="leave both out",
-            )
+        if view.store == "none":
+            raise QueryError(f"{view.name}: store={view.store!r} is not on Spark yet", hint="leave it out")
         try:
             flat = lower(shred(normalize(simplify(normalize(view.query)))))
             program = compile_batches(self.declarations(), {view.name: flat}, store={view.name: knob(view)})
@@ -209,6 +213,7 @@ class SparkState(State):
         if not hasattr(self, "running"):
             return
         before = self.running
+        settle(before)
         if before.durable is not None:
             before.now = before.durable.tidy(before.now)
         engine, behind = self._started()
@@ -273,15 +278,19 @@ class SparkState(State):
         return sum(len(list(trigger_statements(triggers[table]))) for table in tables)
 
     def stats(self, name: str) -> dict[str, Any]:
-        program, waiting = self.program_of(name), self.behind[name].rows if name in self.behind else 0
-        rows, maps = self.read(name).total, self._maps(name)
+        program, maps = self.program_of(name), self._maps(name)
+        waiting = self.behind[name].rows if name in self.behind else 0
+        rows = self.read(name).total
         statements = {
             table: count
             for table, trigger in program.triggers.items()
             if (count := sum(s.target in maps for s in trigger_statements(trigger)))
         }
         stored = {source: self.running.now.stored[source].rows for source in maps}
-        return {"rows": rows, "maps": stored, "statements": statements, "waiting": waiting}
+        late = [source for source in maps if source in program.deferred]
+        return {
+            "rows": rows, "maps": stored, "statements": statements, "waiting": waiting, "postponed": late
+        }  # fmt: skip
 
     def explain(self, name: str, format: str, code: bool) -> str:
         if format != "text" or code:
@@ -297,11 +306,12 @@ class SparkState(State):
         with self.lock:
             for name in names:
                 small = self._rows_behind(name) <= arriving.FEW
+                with computing(name):
+                    self.reader(name)  # nothing waits then
                 if small:
                     super().verify(name, maps=False)
                 if maps or not small:
-                    program = name if name in self.behind else ""
-                    suspects.setdefault(program, set()).update(self._maps(name))
+                    suspects.setdefault(name if name in self.behind else "", set()).update(self._maps(name))
             wrong = {
                 found
                 for view, some in suspects.items()

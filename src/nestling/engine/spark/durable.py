@@ -35,6 +35,8 @@ class Durable:
         self.lake, self.session, self.layouts, self.keys = lake, session, layouts, dict(keys)
         #: What was stored with the last change.
         self.note: Mapping[str, Any] = lake.manifest.note
+        #: The relations of the lake that had rows when it was loaded, whoever they belong to.
+        self.held: set[str] = set()
 
     def load(self) -> dict[str, Stored]:
         """What is stored, of the sources that the lake has."""
@@ -49,6 +51,8 @@ class Durable:
                 recent.pop(key, None)
             for key, table in epoch.changes.items():
                 recent.setdefault(key, []).append(table)
+        in_files = {key for key, relation in self.lake.manifest.relations.items() if relation.rows}
+        self.held = (in_files - emptied).union(recent)
         found = {}
         for name, key in self.keys.items():
             relation = self.lake.manifest.relations.get(key)

@@ -10,16 +10,18 @@ from nestling.calculus.types import Type
 from nestling.engine.nesting import leaves, nested, shape
 from nestling.engine.protocol import Batch, Row, consolidated, inner_first
 from nestling.engine.spark.batch import restricted, run_batch, size
-from nestling.engine.spark.columns import Layout, layouts
+from nestling.engine.spark.columns import POSTPONED, Layout, layouts, postponed
 from nestling.engine.spark.durable import Durable
 from nestling.engine.spark.frames import frame, table_frame
 from nestling.engine.spark.plans import plan_layout, plan_sql
+from nestling.engine.spark.postponed import pass_on
 from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.relations import difference, joins_text, nothing, pruned, summed
 from nestling.engine.spark.session import TooManyError, own_session, python_errors
 from nestling.engine.spark.stage import Sink, arrow
 from nestling.engine.spark.state import Moment, Part, Stored, near, register, register_frame
 from nestling.engine.spark.statements import Given
+from nestling.engine.spark.totals import sums_here, totals
 from nestling.engine.spark.types import arrow_table, values
 from nestling.program.meaning import meaning
 from nestling.program.statements import Plan, Program
@@ -57,9 +59,15 @@ class SparkEngine:
         stored = {} if self.durable is None else self.durable.load()
         self.now = self._empty()
         self.now.stored |= stored
-        missing = {name for name in program.maps if name not in stored} - self.watched
-        if self.durable is not None and missing:
-            self._build(missing)
+        #: The maps that were not there, and have been computed.
+        self.built = {name for name in program.maps if name not in stored} - self.watched
+        if self.durable is not None:
+            late = {key for key in self.durable.held if key.startswith(POSTPONED)}
+            if late and (self.built or not late <= set(self.durable.keys.values())):
+                # What waits is not for these maps.
+                self.built = set(program.maps) - self.watched
+                self.now.stored |= {postponed(name): Stored() for name in program.deferred}
+            self._build(self.built)
 
     @property
     def watched(self) -> set[str]:
@@ -82,12 +90,15 @@ class SparkEngine:
 
     def _build(self, maps: Set[str]) -> None:
         """Compute ``maps`` from the tables."""
-        scratch = self.computed(self.now, maps)
-        self.now.stored |= {name: scratch.stored[name] for name in maps}
+        if maps:
+            scratch = self.computed(self.now, maps)
+            self.now.stored |= {name: scratch.stored[name] for name in maps}
 
     def computed(self, moment: Moment, maps: Set[str]) -> Moment:
         """``maps`` of the tables of ``moment``, in bulk: each table is one change that comes to empty ones."""
         scratch = self._empty()
+        for name in self.program.deferred:
+            del scratch.stored[postponed(name)]  # nothing waits
         kept = set(needed(self.program, sorted(maps)))
         sink = self.durable.write if self.durable is not None else None
         parts = []
@@ -126,17 +137,22 @@ class SparkEngine:
         self._accepted(moment)
         self.store(moment, note or {}, large)
 
-    def after(self, changes: Mapping[str, Any], large: bool = False) -> tuple[Moment, bool]:
-        """The moment after ``changes``; and whether these, or what follows from them, are many, and in files."""
-        large = large or sum(map(size, changes.values())) > BULK
+    def after(
+        self, changes: Mapping[str, Any], large: bool = False, late: Mapping[str, Any] | None = None
+    ) -> tuple[Moment, bool]:
+        """The moment after ``changes``; and whether these, or what follows from them, are many, and in files.
+
+        ``late``: changes of maps that waited, to be passed on.
+        """
+        large = large or sum(map(size, (*changes.values(), *(late or {}).values()))) > BULK
         sink = self.durable.write if large and self.durable is not None else None
         try:
-            return self._run(changes, sink), large
+            return self._run(changes, sink, late), large
         except ArithmeticError:
             # A state in between had no value; what the rows come to may have one.
             return self._recomputed(changes, sink), large
         except TooManyError:
-            return self.after(changes, large=True)
+            return self.after(changes, True, late)
 
     def store(self, moment: Moment, note: Mapping[str, Any], large: bool) -> None:
         """Move on to ``moment``; ``large``: what it adds is in files already, and these are stored."""
@@ -182,11 +198,26 @@ class SparkEngine:
         self._move(self.durable.tidy(self.now))
         return True
 
-    def _run(self, changes: Mapping[str, Any], sink: Sink | None = None) -> Moment:
+    def gathered(self, name: str) -> Any:
+        """What was added to a relation, summed by key: an Arrow table, or, where it is much, rows in files."""
+        stored, layout = self.now.stored[name], self.layouts[name]
+        if not stored.files and stored.rows <= BULK and sums_here(layout):
+            return totals(stored.recent, layout)
+        text = difference(self.now.raw(name), layout)
+        if self.durable is None or stored.rows <= BULK:
+            return self.arrow(text)
+        part = self.durable.write("passing", text)
+        return part if part.rows > BULK else self.here(part)
+
+    def _run(
+        self, changes: Mapping[str, Any], sink: Sink | None = None, late: Mapping[str, Any] | None = None
+    ) -> Moment:
         moment = self.now.next()
         some = [name for name in inner_first(self.program) if name in changes and size(changes[name])]
         try:
             run_batch(moment, [(self.program.triggers[name], changes[name]) for name in some], sink)
+            if late is not None:
+                pass_on(moment, self.program, late, sink)
         except BaseException:
             moment.drop_views(self.now)
             raise
@@ -197,6 +228,8 @@ class SparkEngine:
         moment = self.now.next()
         for name, rows in changes.items():
             moment.add(name, rows)
+        for name in self.program.deferred:
+            moment.empty(postponed(name))
         scratch = self.computed(moment, set(self.program.maps))
         before = self.computed(self.now, self.watched) if self.watched else moment
         for name in self.program.maps:

@@ -14,10 +14,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nestling.engine.spark.columns import Layout, layouts, table_layout
-from nestling.engine.spark.engine import BULK, SparkEngine
-from nestling.engine.spark.relations import difference
+from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.state import Moment, register_frame
-from nestling.engine.spark.totals import sums_here, totals
 from nestling.program.batches import change_of
 from nestling.program.statements import Program
 from nestling.program.steps import needed
@@ -107,7 +105,7 @@ class Later:
         engine, then = self.engine, self._then()
         assert engine.durable is not None
         some = {table: name for table, name in self.waiting.items() if engine.now.stored[name].rows}
-        changes = {table: gathered(engine, name) for table, name in some.items()}
+        changes = {table: engine.gathered(name) for table, name in some.items()}
         try:
             moment, large = engine.beside(self.program, then).after(changes)
             after = engine.now.next()
@@ -135,19 +133,6 @@ class Later:
             if now.stored[name].recent_rows:
                 then.add(table, negated(now.stored[name].recent))
         return then
-
-
-def gathered(engine: SparkEngine, name: str) -> Any:
-    """What was added to a relation, summed by key: an Arrow table, or, where it is much, rows in files."""
-    stored, layout = engine.now.stored[name], engine.layouts[name]
-    if not stored.files and stored.recent_rows <= BULK and sums_here(layout):
-        return totals(stored.recent, layout)
-    text = difference(engine.now.raw(name), layout)
-    if stored.rows <= BULK:
-        return engine.arrow(text)
-    assert engine.durable is not None
-    part = engine.durable.write("passing", text)
-    return part if part.rows > BULK else engine.here(part)
 
 
 def negated(rows: Any) -> Any:
