@@ -1,8 +1,8 @@
 """The second half of a batch, later: the changes of nested maps that wait until somebody reads.
 
 Until they are passed on, such a map is as it was, and all that reads it equals its definition with it as it was. What
-changed in it is added to a relation of its own, which is stored with the batch; before a reading it is summed, and passed
-on once for each key.
+changed in it is added to a relation of its own, which is stored with the batch; before a reading it is summed, and
+passed on once for each key.
 
 Law (9): when a view is read, it answers the same whether changes were passed on at once or have waited.
 """
