@@ -15,7 +15,7 @@ from typing import Any
 
 from nestling.engine.spark.columns import Layout, layouts, table_layout
 from nestling.engine.spark.engine import SparkEngine
-from nestling.engine.spark.state import Moment, register_frame
+from nestling.engine.spark.state import Moment, Part, register_frame
 from nestling.program.batches import change_of
 from nestling.program.statements import Program
 from nestling.program.steps import needed
@@ -102,10 +102,11 @@ class Later:
 
     def _run(self) -> None:
         """Run what waits, as one batch."""
-        engine, then = self.engine, self._then()
+        engine = self.engine
         assert engine.durable is not None
         some = {table: name for table, name in self.waiting.items() if engine.now.stored[name].rows}
         changes = {table: engine.gathered(name) for table, name in some.items()}
+        then = without(engine.now, changes)
         try:
             moment, large = engine.beside(self.program, then).after(changes)
             after = engine.now.next()
@@ -121,23 +122,18 @@ class Later:
         finally:
             then.drop_views(engine.now)
 
-    def _then(self) -> Moment:
-        """The tables as they were when it was last run."""
-        now = self.engine.now
-        then = now.next()
-        for table, name in self.waiting.items():
-            columns = ", ".join([*now.layouts[table].key_names, "-m0 AS m0"])
-            for part in now.stored[name].files:
-                rows = now.session.sql(f"SELECT {columns} FROM {part.view}")
-                then.add(table, register_frame(rows, part.rows))
-            if now.stored[name].recent_rows:
-                then.add(table, negated(now.stored[name].recent))
-        return then
 
-
-def negated(rows: Any) -> Any:
-    """``rows`` as often less."""
+def without(now: Moment, changes: Mapping[str, Any]) -> Moment:
+    """The moment before ``changes`` of its tables."""
     import pyarrow.compute as pc
 
-    place = rows.schema.get_field_index("m0")
-    return rows.set_column(place, "m0", pc.negate_checked(rows.column("m0")))
+    then = now.next()
+    for table, rows in changes.items():
+        if isinstance(rows, Part):
+            columns = ", ".join([*now.layouts[table].key_names, "-m0 AS m0"])
+            negated = now.session.sql(f"SELECT {columns} FROM {rows.view}")
+            then.add(table, register_frame(negated, rows.rows))
+        else:
+            place = rows.schema.get_field_index("m0")
+            then.add(table, rows.set_column(place, "m0", pc.negate_checked(rows.column("m0"))))
+    return then
