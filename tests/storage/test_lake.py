@@ -79,6 +79,18 @@ def test_a_relation_is_emptied_with_what_is_added_to_others(tmp_path):
     again.close()
 
 
+def test_two_commits_at_one_epoch(tmp_path):
+    """a change that is in files already has no epoch of its own"""
+    lake = Lake(tmp_path / "lake")
+    files: tuple[str, ...] = ()
+    for number in (1, 2):
+        files = (*files, lake.write_changes("a", change(number)))
+        lake.commit({"a": Relation((), files, 0, number)}, (), {})
+
+    assert everything(lake) == {"a": [1, 2]}
+    lake.close()
+
+
 def test_leftovers_are_removed(tmp_path):
     lake = Lake(tmp_path / "lake")
     lake.append({}, {"a": change(1)})

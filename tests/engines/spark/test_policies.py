@@ -9,11 +9,13 @@ import pytest
 
 import nestling as nl
 from nestling.database.database import Database
+from nestling.database.spark import arriving
 from nestling.engine.spark import durable, engine, stage
 from nestling.engine.spark.columns import postponed
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.state import Moment
 from tests.engines.spark.test_cost import BY_REGION, Counters, applied, sold
+from tests.engines.spark.test_kill import killed
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -212,15 +214,26 @@ def test_what_waits_costs_no_job_and_is_run_as_one_batch(spark, shop, monkeypatc
     assert shop.stats()["by_region"]["waiting"] == 0
 
 
-def test_much_that_waits_goes_to_files(shop, opened, monkeypatch):
-    """before it is read, since it is much; and when it is run, nothing of it comes here"""
+def test_much_that_waits_goes_to_files(spark, shop, opened, monkeypatch):
+    """before it is read, since it is much; and when it is run, nothing of it comes here
+
+    A change that was in files has these in common with what waits; the table may be stored otherwise since then.
+    """
     monkeypatch.setattr(durable, "ROWS", 20)
+    monkeypatch.setattr(durable, "FILES", 1)
     monkeypatch.setattr(engine, "BULK", 100)
-    for first in (1000, 1100, 1200):
-        shop.insert("sales", [(i, i % 20, 5) for i in range(first, first + 50)])
+    monkeypatch.setattr(arriving, "FEW", 60)
+    rows = [(i, i % 20, 5) for i in range(1000, 1100)]
+    shop.insert("sales", spark.createDataFrame(rows, "id BIGINT, cust BIGINT, qty BIGINT"))
+    stored = shop.state.running.now.stored
+    waiting, table = stored["sales waiting for by_region"], stored["sales"]
+    assert waiting.rows == 100
+    assert set(waiting.files[0].paths) <= set(table.files[0].paths)
+    shop.delete("sales", rows[:30])
     assert shop.state.running.now.stored["sales waiting for by_region"].recent_rows == 0
     shop = opened()
-    assert waits(shop) == {"by_region": 150}
+    assert waits(shop) == {"by_region": 130}
+    shop.insert("sales", [(i, i % 20, 5) for i in range(1100, 1150)])
     shop.views["by_region"].rows()
 
     assert shop.state.lake.logged == 0
@@ -238,6 +251,9 @@ def test_reopening_computes_nothing(shop, opened, monkeypatch):
     monkeypatch.setattr(SparkEngine, "computed", computed)
     shop = opened()
     assert waits(shop) == {"by_region": 1}
+    shop.view("regions", "[c.region for c in customers]", language="python", refresh="lazy")
+    assert waits(shop) == {"by_region": 1, "regions": 0}
+    shop.drop("regions")
     shop.verify()
     shop = opened()
     assert waits(shop) == {"by_region": 0}
@@ -292,3 +308,40 @@ def test_the_changes_of_a_lazy_view_are_kept(opened, spark, monkeypatch):
     assert sorted(map(tuple, db.view_df("v").collect())) == [(1, 7), (2, 7)]
     assert db.view_df("v", shredded=True).count() == 2
     assert db.views["v"][2].b == 7
+
+
+WAITS = """
+import sys
+import nestling as nl
+import nestling.engine.spark.durable as durable
+from tests.engines.spark.session import session
+
+durable.EPOCHS, durable.FILES = int(sys.argv[2]), 1
+db = nl.Database(spark=session(), path=sys.argv[1])
+db.table("T", {"k": int, "x": int})
+db.view("later", "[(k, sum(t.x for t in T if t.k == k)) for k in {t.k for t in T}]", language="python", refresh="lazy")
+db.view("above", "[sum(t.x for t in T if 2 * t.x < sum(u.x for u in T if u.k == t.k))]", language="python",
+        refresh="hybrid")
+print("ready", flush=True)
+while True:
+    n = db.version
+    db.apply({"T": {(n % 3, n): 1, (n % 2, n - 1): 1, (0, 7): n % 2 or -1}})
+    if n % 3 == 2:
+        db.read("later")
+    if n % 4 == 3:
+        db.read("above")
+    print(db.version, flush=True)
+"""
+
+
+@pytest.mark.soak
+def test_a_killed_driver_loses_nothing_that_waits(spark, tmp_path):
+    """between batches, readings that run what waits, and compaction; nothing is run twice"""
+    random = Random(0)
+    for number in range(8):
+        acknowledged = killed(random.random() * 3, WAITS, str(tmp_path / "lake"), str(1 + number % 3))
+        db = nl.Database(spark=spark, path=tmp_path / "lake")
+        assert acknowledged <= db.version <= acknowledged + 1
+        assert len(db.table("T")) == 2 * db.version + db.version % 2
+        db.verify(maps=True)
+        db.close()

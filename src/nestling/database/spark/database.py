@@ -333,7 +333,8 @@ class SparkDatabase(Database):
 
         They are temporary views there, replaced after every change; so they hide other tables of these names.
         """
-        self._frames.publish(names or (*self.state.tables, *self.state.views))
+        with self.state.lock:
+            self._frames.publish(names or (*self.state.tables, *self.state.views))
 
     def stats(self) -> dict[str, dict[str, Any]]:
         """Per view: rows, stored rows of its maps, statements per batch of each table it follows."""

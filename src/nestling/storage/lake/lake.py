@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from nestling.errors import StoreError
 from nestling.storage.lake.files import sync_all, sync_folder, write_atomically
@@ -160,7 +161,8 @@ class Lake:
         """Move changes of a relation from the log to a file of their own."""
         import pyarrow.parquet as pq
 
-        file = self.folder(relation) / f"changes-{self.epoch}.parquet"
+        # Several commits may stand at one epoch: a large change is not in the log.
+        file = self.folder(relation) / f"changes-{self.epoch}-{uuid4().hex}.parquet"
         pq.write_table(table, file)
         sync_all(file.parent)
         return str(file.relative_to(self.path))
