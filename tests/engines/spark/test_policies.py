@@ -16,6 +16,7 @@ from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.state import Moment
 from tests.engines.spark.test_cost import BY_REGION, Counters, applied, sold
 from tests.engines.spark.test_kill import killed
+from tests.engines.test_knobs import CONDITIONS
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -155,6 +156,42 @@ def test_policies_agree_for_long(spark, tmp_path, monkeypatch, seed):
     if seed % 3 == 2:
         monkeypatch.setattr(engine, "BULK", 2)
     walked(spark, tmp_path / "lake", seed, 25, ALL)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("refresh", ["lazy", "hybrid"])
+def test_conditions_wait(spark, tmp_path, refresh):
+    """aggregates of every kind in conditions, one inside another; read at random, and opened again"""
+    random, other, seen = Random(refresh), Database(), set[str]()
+
+    def opened() -> Any:
+        return nl.Database(spark=spark, path=tmp_path / "lake")
+
+    db = opened()
+    for each in (db, other):
+        for table in ("T", "U"):
+            each.table(table, {"k": int, "x": int})
+        for name, condition in CONDITIONS.items():
+            each.view(f"v_{name}", condition, refresh=refresh)
+    for _ in range(20):
+        table = random.choice("TU")
+        there = sorted(other.table(table).rows())
+        rows = [(random.randrange(1, 3), random.randrange(-1, 5)) for _ in range(2)]
+        change = dict.fromkeys(rows, 1) | {row: -1 for row in there[:1] if random.random() < 0.5}
+        for each in (db, other):
+            each.apply({table: change})
+        seen |= {name for name, rows in waits(db).items() if rows}
+        if random.random() < 0.4:
+            name = random.choice(sorted(db.views))
+            assert db.read(name) == other.read(name)
+        if random.random() < 0.1:
+            db.close()
+            db = opened()
+    for name in db.views:
+        assert db.read(name) == other.read(name)
+    assert len(seen) > 3
+    db.verify(maps=True)
+    db.close()
 
 
 @pytest.fixture
