@@ -41,6 +41,12 @@ _register("laws", 20 * QUICK_EXAMPLES, always_the_same=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
+@pytest.fixture
+def by_queries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark does everything: the driver takes nothing, however little it is."""
+    monkeypatch.setattr("nestling.engine.spark.driver.run.CELLS", -1)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Any:
     """The shared session; without Java the tests of it are skipped, and say so."""

@@ -103,12 +103,12 @@ def test_foreign_libraries_stay_at_home(path):
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_only_the_local_engine_runs_text_as_code(path):
+def test_text_is_run_as_code_in_one_place(path):
     called = {node.func for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)}
     for function in called:
         match function:
             case ast.Name(name) | ast.Attribute(ast.Name("builtins"), name) if name in RUNS_TEXT:
-                assert may_see(path, ("engine/local",)), f"line {function.lineno}: {name}"
+                assert may_see(path, ("engine/python",)), f"line {function.lineno}: {name}"
 
 
 def may_see(path: Path, homes: tuple[str, ...] | None) -> bool:

@@ -15,7 +15,7 @@ from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.state import Moment, near, rounded
 from nestling.engine.spark.totals import totals
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.usefixtures("by_queries")]
 
 BY_REGION = (
     "[(r, sum(s.qty for s in sales for c in customers if c.cid == s.cust and c.region == r and s.qty > 2))"

@@ -49,8 +49,11 @@ def same(left: dict[str, Any], right: dict[str, Any]) -> bool:
     return left.keys() == right.keys() and all(alike(left[name], right[name]) for name in left)
 
 
-def test_the_same_moves_have_the_same_answers(opened):
+@pytest.mark.parametrize("way", ["by_queries", "by_the_driver"])
+def test_the_same_moves_have_the_same_answers(opened, way, request):
     """nested views under updates, deletions and deep changes, reopened half-way, a view added to what is there"""
+    if way == "by_queries":
+        request.getfixturevalue("by_queries")
     first = {name: NESTED.views[name] for name in ("baskets", "by_customer", "spend", "dear")}
     db, other = opened(), Database()
     declare(db, NESTED, first)

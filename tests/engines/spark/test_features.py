@@ -65,7 +65,10 @@ def follows(spark: Any, names: Iterable[str], seed: str) -> None:
         assert alike(engine.read(name), evaluate(query, nested)), name
 
 
-def test_features_of_every_kind(spark):
+@pytest.mark.parametrize("way", ["by_queries", "by_the_driver"])
+def test_features_of_every_kind(spark, way, request):
+    if way == "by_queries":
+        request.getfixturevalue("by_queries")
     follows(spark, ALWAYS, "spark")
 
 
@@ -94,7 +97,7 @@ def test_what_is_maintained_embedded_is_on_spark():
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(3))
-def test_every_feature(spark, seed):
+def test_every_feature(spark, seed, by_queries):
     some = list(maintained())
     for start in range(0, len(some), TOGETHER):
         follows(spark, some[start : start + TOGETHER], f"spark {seed}")

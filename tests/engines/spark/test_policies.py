@@ -32,7 +32,7 @@ VIEWS: dict[str, Callable[..., Any]] = {
 }
 
 
-FEW = [("lazy", "sums"), ("lazy", "nested"), ("hybrid", "above"), ("hybrid", "shared")]
+FEW = [("lazy", "sums"), ("hybrid", "shared")]
 ALL = [*((refresh, name) for refresh in ("lazy", "hybrid") for name in VIEWS), ("eager", "sums")]
 
 
@@ -51,6 +51,7 @@ class Walk:
         self.spark, self.path, self.random = spark, path, random
         self.db, self.other = declare(nl.Database(spark=spark, path=path), views), declare(Database(), views)
         self.heard: dict[str, list[Any]] = {}
+        self.waited: set[str] = set()
 
     def change(self) -> None:
         before = {name: self.other.read(name) for name in self.heard}
@@ -62,6 +63,7 @@ class Walk:
             now = self.other.read(name)
             assert (changes.pop().before(now) if changes else now) == before[name]
             assert not changes
+        self.waited |= {name for name, rows in waits(self.db).items() if rows}
 
     def insert(self) -> Callable[[Any], None]:
         few, keys = self.random.randrange, self.keys()
@@ -139,13 +141,14 @@ def walked(spark: Any, path: Path, seed: int, steps: int, views: list[tuple[str,
         chances = [walk.change] * 6 + [walk.read] * 3 + [walk.reopen, walk.listen]
         walk.random.choice(chances)()
     walk.end()
+    assert len(walk.waited) >= len(views) / 2
 
 
 def test_policies_agree(spark, tmp_path, monkeypatch):
     """as embedded; every few epochs all that waits moves to files, and is summed there"""
     monkeypatch.setattr(durable, "EPOCHS", 3)
     monkeypatch.setattr(durable, "FILES", 1)
-    walked(spark, tmp_path / "lake", 1, 8, FEW)
+    walked(spark, tmp_path / "lake", 1, 10, FEW)
 
 
 @pytest.mark.soak
@@ -224,6 +227,7 @@ def shop(opened: Any) -> Any:
     return db
 
 
+@pytest.mark.usefixtures("by_queries")
 def test_what_waits_costs_no_job_and_is_run_as_one_batch(spark, shop, monkeypatch):
     """what came and went in between is not run at all"""
     counters, queries = Counters(spark), list[str]()
@@ -259,13 +263,14 @@ def test_much_that_waits_goes_to_files(spark, shop, opened, monkeypatch):
     monkeypatch.setattr(durable, "ROWS", 20)
     monkeypatch.setattr(durable, "FILES", 1)
     monkeypatch.setattr(engine, "BULK", 100)
-    monkeypatch.setattr(arriving, "FEW", 60)
     rows = [(i, i % 20, 5) for i in range(1000, 1100)]
-    shop.insert("sales", spark.createDataFrame(rows, "id BIGINT, cust BIGINT, qty BIGINT"))
-    stored = shop.state.running.now.stored
-    waiting, table = stored["sales waiting for by_region"], stored["sales"]
+    with monkeypatch.context() as patched:
+        patched.setattr(arriving, "FEW", 60)
+        shop.insert("sales", spark.createDataFrame(rows, "id BIGINT, cust BIGINT, qty BIGINT"))
+    waiting = shop.state.running.now.stored["sales waiting for by_region"]
+    folder = shop.state.lake.folder("table sales").relative_to(shop.folder)
     assert waiting.rows == 100
-    assert set(waiting.files[0].paths) <= set(table.files[0].paths)
+    assert all(path.startswith(str(folder)) for path in waiting.files[0].paths)
     shop.delete("sales", rows[:30])
     assert shop.state.running.now.stored["sales waiting for by_region"].recent_rows == 0
     shop = opened()
@@ -275,7 +280,7 @@ def test_much_that_waits_goes_to_files(spark, shop, opened, monkeypatch):
 
     assert shop.state.lake.logged == 0
     assert not any(stored.recent_rows for stored in shop.state.running.now.stored.values())
-    shop.verify(maps=True)
+    shop.verify()
 
 
 def test_reopening_computes_nothing(shop, opened, monkeypatch):
@@ -297,9 +302,9 @@ def test_reopening_computes_nothing(shop, opened, monkeypatch):
     shop.verify()
 
 
-@pytest.mark.parametrize("refresh", ["eager", "lazy", "hybrid"])
+@pytest.mark.parametrize("refresh", ["lazy", "hybrid"])
 def test_what_has_no_value(opened, refresh):
-    """a lazy view refuses nothing, and answers when it has a value again; the others refuse"""
+    """a lazy view refuses nothing, and answers when it has a value again; a hybrid one refuses as an eager one does"""
     db = opened()
     db.table("N", {"a": int, "b": int})
     view = db.view("v", lambda N: [sum(n.a // n.b for n in N)], refresh=refresh)

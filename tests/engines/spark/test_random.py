@@ -50,10 +50,10 @@ def compiled(world: World, queries_drawn: list[Any]) -> tuple[dict[str, FlatView
 
 
 @st.composite
-def batches(draw: Draw, world: World, among: frozenset[str]) -> list[Batch]:
+def batches(draw: Draw, world: World, among: frozenset[str], number: int) -> list[Batch]:
     stored = Stored(world, among)
     found: list[Batch] = []
-    for _ in range(2):
+    for _ in range(number):
         changes: dict[str, list[tuple[Any, int]]] = {}
         for _ in range(6):
             events = draw(steps(stored))
@@ -80,13 +80,23 @@ def test_nothing_is_refused():
 
 
 @pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
-def test_random_programs(spark, world):
+def test_random_programs(spark, world, by_queries):
     """every map equals its query, and every answer is that of the reference"""
+    runs_as_the_reference_does(spark, world, 1)
+
+
+@pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
+def test_random_programs_by_the_driver(spark, world):
+    """the same where the driver takes what is little; it does not take all"""
+    runs_as_the_reference_does(spark, world, 8)
+
+
+def runs_as_the_reference_does(spark: Any, world: World, times: int) -> None:
     views, among = compiled(world, draws(queries("full", schema=world.schema), 40))
     assert len(views) == VIEWS
     program = compile_batches(world.tables, views)
     engine, reference = SparkEngine(program, spark), ReferenceEngine(program)
-    for changes in draws(batches(world, among), 1)[0]:
+    for changes in draws(batches(world, among, 2 * times), 1)[0]:
         engine.apply_batch(changes)
         reference.apply_batch(changes)
     for name, decl in program.maps.items():
@@ -98,15 +108,18 @@ def test_random_programs(spark, world):
 @pytest.mark.soak
 @pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
 @pytest.mark.parametrize("wave", range(3))
-def test_random_programs_whose_changes_wait(spark, world, wave):
+@pytest.mark.parametrize("way", ["by_queries", "by_the_driver"])
+def test_random_programs_whose_changes_wait(spark, world, wave, way, request):
     """changes of nested maps are passed on after several batches: every map equals its query then"""
+    if way == "by_queries":
+        request.getfixturevalue(way)
     drawn = draws(queries("full", schema=world.schema), 400)[wave::3]
     views, among = compiled(world, [query for query in drawn if waits(world, query)])
     program = compile_batches(world.tables, views)
     late = replace(program, deferred=deferred(program, views))
     assert late.deferred
     engine, reference = SparkEngine(late, spark), ReferenceEngine(program)
-    for changes in draws(batches(world, among), wave + 1)[wave]:
+    for changes in draws(batches(world, among, 2), wave + 1)[wave]:
         engine.apply_batch(changes)
         reference.apply_batch(changes)
     settle(engine)

@@ -18,12 +18,17 @@ from tests.engines.suite.cases import CASES, Case
 from tests.engines.suite.engines import embedded, on_spark, reference
 from tests.engines.worlds import flat_view
 
-ENGINES = ("reference", "embedded", pytest.param("spark", marks=pytest.mark.xdist_group("spark")))
+#: On Spark once by its queries alone, and once as it is: what is little is done by the driver.
+ENGINES = (
+    "reference",
+    "embedded",
+    *(pytest.param(kind, marks=pytest.mark.xdist_group("spark")) for kind in ("queries", "spark")),
+)
 
 
 def engine_of(kind: str, tables: dict[str, TableDef], views: dict[str, FlatView]) -> Engine:
     declared = {name: decl for table in tables.values() for name, decl in table.declarations.items()}
-    if kind == "spark":
+    if kind in ("queries", "spark"):
         if missing():
             pytest.skip(missing())
         return on_spark(session())(declared, views)
@@ -41,7 +46,9 @@ def opened(case: Case) -> Database:
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 @pytest.mark.parametrize("kind", ENGINES)
-def test_every_engine_answers_what_the_reference_does(kind, case):
+def test_every_engine_answers_what_the_reference_does(kind, case, request):
+    if kind == "queries":
+        request.getfixturevalue("by_queries")
     db = opened(case)
     assert not db.state.reasons
     views = {name: flat_view(view.query) for name, view in db.state.views.items()}

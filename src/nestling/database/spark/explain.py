@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from nestling.calculus.types import show_type
 from nestling.engine.spark.columns import postponed
 from nestling.engine.spark.linear import is_linear
+from nestling.engine.spark.refuse import change_layouts
 from nestling.program.batches import is_change
 from nestling.program.show import show_query, show_statement
 from nestling.program.statements import Find, Measure, Propagate, Range, Statement, Total, Trigger, Where
@@ -23,7 +24,8 @@ def explain(state: SparkState, view: str) -> str:
 
 
 def _lines(state: SparkState, view: str) -> Iterator[str]:
-    program = state.program_of(view)
+    running, program = state.running, state.program_of(view)
+    layouts = running.layouts | change_layouts(program, running.layouts)
     plan = program.views[view]
     read = [s for p in plans(plan) for statement in p.statements for s in reads(statement)]
     sources = [name for name in needed(program, read) if not is_change(name)]
@@ -42,7 +44,7 @@ def _lines(state: SparkState, view: str) -> Iterator[str]:
     yield ""
     yield "Stored"
     for name in sources:
-        rows = state.running.now.stored[name].rows
+        rows = running.now.stored[name].rows
         decl = program.maps.get(name)
         what = f"{show_query(decl.query)}  ({decl.why})" if decl is not None else "a table"
         yield f"  {name}: {rows} rows; {what}"
@@ -50,9 +52,11 @@ def _lines(state: SparkState, view: str) -> Iterator[str]:
         statements = [s for s in trigger_statements(trigger) if s.target in sources]
         if statements:
             yield ""
-            yield f"A batch of {table}, at least {_jobs(trigger, set(sources) - program.deferred)} queries"
+            queries = _jobs(trigger, set(sources) - program.deferred)
+            yield f"A batch of {table}, by Spark at least {queries} queries"
             for statement in statements:
                 yield f"  {show_statement(statement)}"
+                yield f"    {running.driver.takes(statement, running.now, layouts)}"
                 yield from (f"    {line}" for line in access(statement))
     yield ""
     yield "Reading"
@@ -67,7 +71,7 @@ def _jobs(trigger: Trigger, sources: set[str]) -> int:
 
 
 def access(statement: Statement) -> Iterator[str]:
-    """What each source costs: Spark has no index, so what is not the change is scanned."""
+    """What each source costs by Spark, which has no index: what is not the change is scanned."""
     for number, step in enumerate(statement.steps):
         match step:
             case Find(source) if is_change(source):

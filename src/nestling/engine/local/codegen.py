@@ -16,8 +16,8 @@ from nestling.engine.local.merge import single_changes, sources, summed, togethe
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store, identifier, statements, stores
-from nestling.engine.local.terms import Scope, python, tuple_of
 from nestling.engine.local.writes import add_to, add_to_ordered, collect, write_row
+from nestling.engine.python import Scope, python, tuple_of
 from nestling.program.flat import Shape
 from nestling.program.statements import Add, Event, Plan, Program, Propagate, Statement, Trigger, Write
 from nestling.program.steps import waiting

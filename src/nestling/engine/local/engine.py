@@ -13,9 +13,9 @@ from nestling.engine.local.inorder import ABOVE, BELOW, InOrder
 from nestling.engine.local.loading import load_cells, load_rows, take_over
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.storage import identifier, stores
-from nestling.engine.local.terms import namespace
 from nestling.engine.local.where import summed_where
 from nestling.engine.nesting import leaves, shape
+from nestling.engine.python import namespace, run_source
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
 from nestling.program.traverse import exact_columns
@@ -49,7 +49,7 @@ class LocalEngine:
             self.names[f"change_{self.stores[name].python}"] = waiting
         self._lost = False
         # The source is our own: made from the program, with literals through repr only.
-        exec(compile(self.source, "<nestling trigger program>", "exec"), self.names)
+        run_source(self.source, "<nestling trigger program>", self.names)
         self.triggers: dict[str, Callable[[Row, int], None]] = {
             name: self.names[f"on_{identifier(name)}"] for name in program.tables
         }

@@ -17,7 +17,7 @@ from nestling.engine.spark.events import event_layout, event_sql
 from nestling.engine.spark.linear import is_linear
 from nestling.engine.spark.relations import pruned
 from nestling.engine.spark.stage import Added, Sink, Stage, arrow
-from nestling.engine.spark.state import Moment, Part, near, register
+from nestling.engine.spark.state import Change, Moment, Part, near
 from nestling.program.batches import GROUPS, change_of
 from nestling.program.statements import (
     Action,
@@ -37,10 +37,10 @@ from nestling.program.steps import reads, trigger_statements
 HINT = "/*+ BROADCAST(d) */ "
 
 #: A trigger, and the rows of its table that come and go: an Arrow table, or rows in files.
-Change = tuple[Trigger, Any]
+Arrived = tuple[Trigger, Any]
 
 
-def run_batch(moment: Moment, changes: Sequence[Change], sink: Sink | None = None) -> None:
+def run_batch(moment: Moment, changes: Sequence[Arrived], sink: Sink | None = None) -> None:
     """Add rows to the triggers' tables, in this order, and to every map what follows.
 
     With a ``sink`` the change is not small: nothing of it is sent to all executors, and nothing comes here.
@@ -66,10 +66,10 @@ def together(triggers: Sequence[Trigger]) -> int:
     return len(triggers)
 
 
-def first_stage(moment: Moment, group: Sequence[Change], sink: Sink | None) -> list[Added]:
+def first_stage(moment: Moment, group: Sequence[Arrived], sink: Sink | None) -> list[Added]:
     """What the statements on rows add, each table seeing those before it as they will be."""
     stage, before = Stage(moment, sink), moment.next()
-    before.changes, before.tables = dict(moment.changes), moment.tables
+    before.changes = dict(moment.changes)
     try:
         for number, (trigger, rows) in enumerate(group):
             adds = [action.statement for action in trigger.actions if isinstance(action, Add)]
@@ -92,7 +92,7 @@ def settle(moment: Moment, trigger: Trigger, rows: Any, added: Added, sink: Sink
     for name, table in added.items():
         if name not in later:
             moment.add(name, table)
-    forget(moment, change_of(trigger.table), rows)
+    forget(moment, change_of(trigger.table))
     for action in trigger.actions:
         if isinstance(action, Propagate):
             if postponed(action.map) in moment.stored:
@@ -107,12 +107,12 @@ def propagate(moment: Moment, action: Propagate, collected: dict[str, list[Any]]
     changes = collected.pop(action.map, [])
     if not sum(map(size, changes)):
         return
-    parts = [view_of(moment, change) for change in changes]
+    own = [Change(moment.layouts[action.map], rows) for rows in changes]
     adds = [add for _, adds in action.events for add in adds]
     sources = []
-    for source, layout, found in events(moment, action, changes, parts, sink):
+    for source, layout, found in events(moment, action, own, sink):
         seen(moment, source, layout, found)
-        sources.append((source, found))
+        sources.append(source)
     stage = Stage(moment, sink)
     stage.run([add.statement for add in adds])
     later = {add.statement.target for add in adds if add.later}
@@ -123,30 +123,49 @@ def propagate(moment: Moment, action: Propagate, collected: dict[str, list[Any]]
             moment.add(name, table)
     for added_rows in changes:
         moment.add(action.map, added_rows)
-    for source, found in sources:
-        forget(moment, source, found)
-    for part, rows_of in zip(parts, changes, strict=True):
-        if part is not rows_of:
-            moment.session.catalog.dropTempView(part.view)
+    for source in sources:
+        forget(moment, source)
+    for change in own:
+        change.forget(moment.session)
 
 
 def events(
-    moment: Moment, action: Propagate, changes: Sequence[Any], parts: Sequence[Part], sink: Sink | None
+    moment: Moment, action: Propagate, changes: Sequence[Change], sink: Sink | None
 ) -> Iterator[tuple[str, Layout, Any]]:
     """What the keys of a map were and are, by aggregate: rows, or the query of them."""
     layout = moment.layouts[action.map]
-    # Several maps may have changed this one; an event sums what they did to a key.
-    rows = " UNION ALL ".join(f"SELECT {', '.join(layout.names)} FROM {part.view}" for part in parts)
-    stored = moment.raw(action.map)
-    if sink is None and len(changes) == 1 and len(layout.keys) > (action.events[0][0].aggregate != ""):
-        stored = pruned(stored, "k0", near(changes[0], layout, 0))
     statements = [add.statement for _, adds in action.events for add in adds]
     aggregates = {event.aggregate for event, _ in action.events}
     if any(change_of(action.map, GROUPS) in reads(statement) for statement in statements):
         aggregates.add(GROUPS)
-    for aggregate in sorted(aggregates):
+    here = moment.driver.events(moment, action.map, sorted(aggregates), changes) if sink is None else None
+    if here is None:
+        yield from queried(moment, action, changes, sorted(aggregates), statements, sink)
+        return
+    for aggregate, rows in here.items():
+        yield change_of(action.map, aggregate), event_layout(layout, aggregate), rows
+
+
+def queried(
+    moment: Moment,
+    action: Propagate,
+    changes: Sequence[Change],
+    aggregates: Sequence[str],
+    statements: Sequence[Statement],
+    sink: Sink | None,
+) -> Iterator[tuple[str, Layout, Any]]:
+    """The same by Spark."""
+    layout = moment.layouts[action.map]
+    # Several maps may have changed this one; an event sums what they did to a key.
+    columns = ", ".join(layout.names)
+    rows = " UNION ALL ".join(f"SELECT {columns} FROM {change.view(moment.session)}" for change in changes)
+    stored = moment.raw(action.map)
+    if sink is None and len(changes) == 1 and len(layout.keys) > (action.events[0][0].aggregate != ""):
+        stored = pruned(stored, "k0", near(changes[0].table, layout, 0))
+    for aggregate in aggregates:
         text = event_sql(layout, aggregate, stored, f"({rows})", "" if sink else HINT)
         source = change_of(action.map, aggregate)
+        found: Any
         if sink is not None:
             found = sink(source, text)
         elif is_read_once(source, statements):
@@ -192,21 +211,11 @@ def size(rows: Any) -> int:
     return rows.rows if isinstance(rows, Part) else int(rows.num_rows)
 
 
-def view_of(moment: Moment, rows: Any) -> Part:
-    """Rows as Spark can name them."""
-    return rows if isinstance(rows, Part) else register(moment.session, rows)
-
-
 def seen(moment: Moment, source: str, layout: Layout, rows: Any) -> None:
     """Let statements see a change."""
-    moment.changes[source] = (layout, view_of(moment, rows))
-    if not isinstance(rows, Part):
-        moment.tables[source] = rows
+    moment.changes[source] = Change(layout, rows)
 
 
-def forget(moment: Moment, source: str, rows: Any) -> None:
-    """A change is over; what is in files stays for the table it was added to."""
-    _, part = moment.changes.pop(source)
-    moment.tables.pop(source, None)
-    if part is not rows:
-        moment.session.catalog.dropTempView(part.view)
+def forget(moment: Moment, source: str) -> None:
+    """A change is over."""
+    moment.changes.pop(source).forget(moment.session)

@@ -11,6 +11,8 @@ from nestling.engine.nesting import leaves, nested, shape
 from nestling.engine.protocol import Batch, Row, consolidated, inner_first
 from nestling.engine.spark.batch import restricted, run_batch, size
 from nestling.engine.spark.columns import POSTPONED, Layout, layouts, postponed
+from nestling.engine.spark.driver import Driver
+from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.durable import Durable
 from nestling.engine.spark.frames import frame, table_frame
 from nestling.engine.spark.plans import plan_layout, plan_sql
@@ -56,6 +58,7 @@ class SparkEngine:
         self.accept: Callable[[Moment, Moment], None] = lambda moment, before: None
         self.check()
         self.durable = Durable(lake, self.session, self.layouts, keys or {}) if lake is not None else None
+        self.driver = Driver(Files(None if lake is None else lake.path))
         stored = {} if self.durable is None else self.durable.load()
         self.now = self._empty()
         self.now.stored |= stored
@@ -81,7 +84,8 @@ class SparkEngine:
     def _empty(self) -> Moment:
         """Maps at their meaning on empty tables: what depends on no row is there from the start."""
         most = None if self.durable is None else MOST
-        moment = Moment(self.session, self.layouts, {name: Stored() for name in self.layouts}, most=most)
+        stored = {name: Stored() for name in self.layouts}
+        moment = Moment(self.session, self.layouts, stored, self.driver, most=most)
         nothing: dict[str, dict[Row, int]] = {name: {} for name in self.program.tables}
         for name, decl in self.program.maps.items():
             cells = {} if decl.role == "watch" else meaning(decl.query, nothing)
@@ -274,6 +278,9 @@ class SparkEngine:
 
     def _entries(self, name: str) -> Iterable[Row]:
         layout = self.layouts[name]
+        here = self.driver.matching(self.now, name, (), {()})
+        if here is not None:
+            return here
         table = self.arrow(summed(self.now.raw(name), layout))
         return values([type_ for _, type_ in layout.columns], table)
 
@@ -322,11 +329,14 @@ class SparkEngine:
         """The flat rows of a plan, for the parameters ``given``; with the parameters in front if it skips them."""
         if not plan.statements:
             return []
+        layout = plan_layout(plan)
+        here = self.driver.answer(plan, layout, self.now, given)
+        if here is not None:
+            return [(row[:-1], row[-1]) for row in here]
         start = None
         if plan.params and given is not None:
             columns = [(f"k{i}", param.type) for i, param in enumerate(plan.params)]
             start = Given(register(self.session, arrow_table(columns, given)).view, plan.params)
-        layout = plan_layout(plan)
         text = plan_sql(plan, layout, self.now, start)
         if text is None:
             return []
@@ -381,6 +391,9 @@ class SparkEngine:
 
     def matching(self, name: str, positions: Sequence[int], keys: Sequence[Row]) -> list[Row]:
         """The entries of a source that have one of ``keys`` at ``positions``, measures last."""
+        here = self.driver.matching(self.now, name, positions, set(keys))
+        if here is not None:
+            return here
         layout = self.layouts[name]
         columns = [(f"g{i}", layout.keys[p]) for i, p in enumerate(positions)]
         table = arrow_table(columns, keys)

@@ -39,7 +39,7 @@ class _Empty:
 
 def check_program(program: Program, layouts: Mapping[str, Layout]) -> None:
     """Raise a ``QueryError`` unless all of ``program`` can be written as SQL."""
-    writer = Writer(_Empty({**layouts, **_changes(program, layouts)}))
+    writer = Writer(_Empty({**layouts, **change_layouts(program, layouts)}))
     for trigger in program.triggers.values():
         for statement in trigger_statements(trigger):
             writer.statement(statement, layouts[statement.target])
@@ -50,7 +50,8 @@ def check_program(program: Program, layouts: Mapping[str, Layout]) -> None:
                 writer.statement(statement, plan_layout(plan), given)
 
 
-def _changes(program: Program, layouts: Mapping[str, Layout]) -> dict[str, Layout]:
+def change_layouts(program: Program, layouts: Mapping[str, Layout]) -> dict[str, Layout]:
+    """The columns of all changes that statements may see."""
     found = {change_of(name): layouts[name] for name in program.tables}
     for name, decl in program.maps.items():
         aggregates = ("", GROUPS) if decl.order == "sums" else ("",)

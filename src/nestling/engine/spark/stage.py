@@ -1,4 +1,4 @@
-"""Statements of one stage: what each adds to its target, all found by one query.
+"""Statements of one stage: what each adds to its target, all found by one query, or by the driver where it is little.
 
 With a sink the change is not small: every target is a query of its own then, and what it finds stays in files.
 """
@@ -40,11 +40,21 @@ class Stage:
         self.moment, self.sink = moment, sink
         self.ctes: dict[str, str] = {}
         self.targets: list[_Target] = []
+        self.here: dict[int, Added] = {}  # what the driver has found
         self.runs = 0
 
     def run(self, statements: Sequence[Statement], moment: Moment | None = None) -> None:
-        """Write ``statements`` as queries over ``moment`` as it is now."""
-        writer = Writer(moment or self.moment, self.sink is None, self.ctes)
+        """Run ``statements`` over ``moment`` as it is now, or write them as queries."""
+        moment = moment or self.moment
+        self.runs += 1
+        here = moment.driver.added(statements, moment) if self.sink is None else None
+        if here is None:
+            self.write(statements, moment)
+        else:
+            self.here[self.runs - 1] = here
+
+    def write(self, statements: Sequence[Statement], moment: Moment) -> None:
+        writer = Writer(moment, self.sink is None, self.ctes)
         layouts = self.moment.layouts
         texts: dict[str, list[str]] = {}
         large = set()
@@ -54,12 +64,11 @@ class Stage:
                 texts.setdefault(statement.target, []).append(text)
                 if not is_small(statement, layouts):
                     large.add(statement.target)
-        self.targets += [_Target(self.runs, name, found, name in large) for name, found in texts.items()]
-        self.runs += 1
+        self.targets += [_Target(self.runs - 1, name, found, name in large) for name, found in texts.items()]
 
     def found(self) -> list[Added]:
         """What every run adds, by target, summed by key."""
-        found: list[Added] = [{} for _ in range(self.runs)]
+        found: list[Added] = [dict(self.here.get(run, {})) for run in range(self.runs)]
         if self.sink is None and self.targets:
             table = arrow(
                 self.moment, self._text(" UNION ALL ".join(map(self._tagged, range(len(self.targets)))))

@@ -7,15 +7,20 @@ it has been computed and stored.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nestling.calculus.types import Scalar
+from nestling.engine.protocol import Row
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.relations import nothing
 from nestling.engine.spark.terms import literal
-from nestling.engine.spark.types import arrow_schema, ddl
+from nestling.engine.spark.types import arrow_schema, arrow_table, ddl, values
+
+if TYPE_CHECKING:
+    from nestling.engine.spark.driver import Driver
 
 _NUMBERS = count()
 
@@ -57,6 +62,54 @@ def register_frame(frame: Any, rows: int, paths: tuple[str, ...] = ()) -> Part:
     part = Part(f"nestling_{next(_NUMBERS)}", rows, paths)
     frame.createOrReplaceTempView(part.view)
     return part
+
+
+@dataclass
+class Change:
+    """What comes and goes in a source while a batch is run, in the form that is asked for.
+
+    ``given``: an Arrow table, rows in files or the query of them, or rows as Python has them.
+    """
+
+    layout: Layout
+    given: Any
+    _part: Part | None = field(default=None, init=False)
+
+    @property
+    def size(self) -> int:
+        if isinstance(self.given, Part):
+            return self.given.rows
+        return len(self.given) if isinstance(self.given, list) else int(self.given.num_rows)
+
+    @cached_property
+    def table(self) -> Any:
+        """An Arrow table; ``None`` where the rows are not here."""
+        if isinstance(self.given, Part):
+            return None
+        return arrow_table(self.layout.columns, self.given) if isinstance(self.given, list) else self.given
+
+    @cached_property
+    def rows(self) -> list[Row] | None:
+        """Keys and measures; ``None`` where the rows are not here."""
+        if isinstance(self.given, Part):
+            return None
+        if isinstance(self.given, list):
+            return self.given
+        return values([type_ for _, type_ in self.layout.columns], self.given)
+
+    def view(self, session: Any) -> str:
+        """What Spark calls it; it is told when it is first asked."""
+        if isinstance(self.given, Part):
+            return self.given.view
+        if self._part is None:
+            self._part = register(session, self.table)
+        return self._part.view
+
+    def forget(self, session: Any) -> None:
+        """The change is over; what is in files stays for the source it was added to."""
+        if self._part is not None:
+            session.catalog.dropTempView(self._part.view)
+            self._part = None
 
 
 #: Up to this many keys are looked up by their values; beyond, a join finds them faster.
@@ -107,40 +160,41 @@ class Moment:
     session: Any
     layouts: Mapping[str, Layout]
     stored: dict[str, Stored]
-    changes: dict[str, tuple[Layout, Part]] = field(default_factory=dict)
+    driver: Driver
+    changes: dict[str, Change] = field(default_factory=dict)
     added: dict[str, list[Any]] = field(default_factory=dict)
     emptied: set[str] = field(default_factory=set)
-    tables: dict[str, Any] = field(default_factory=dict)
     #: How many rows of a statement's effect one task may send here; more go to files. ``None``: there are none.
     most: int | None = None
     _views: dict[str, tuple[Any, Part]] = field(default_factory=dict)
 
     def next(self) -> Moment:
         """The same, to be added to."""
-        return Moment(self.session, self.layouts, dict(self.stored), most=self.most, _views=dict(self._views))
+        views = dict(self._views)
+        return replace(self, stored=dict(self.stored), changes={}, added={}, emptied=set(), _views=views)
 
     def kept_as(self, stored: dict[str, Stored]) -> Moment:
         """The same, in other files."""
         views = {n: known for n, known in self._views.items() if stored[n].recent is known[0]}
-        return Moment(self.session, self.layouts, stored, most=self.most, _views=views)
+        return replace(self, stored=stored, changes={}, added={}, emptied=set(), _views=views)
 
     def layout(self, name: str) -> Layout:
-        return self.changes[name][0] if name in self.changes else self.layouts[name]
+        return self.changes[name].layout if name in self.changes else self.layouts[name]
 
     def is_empty(self, name: str) -> bool:
         if name in self.changes:
-            return not self.changes[name][1].rows
+            return not self.changes[name].size
         return not self.stored[name].rows
 
     def near(self, name: str, column: int) -> str | None:
-        table = self.tables.get(name)
-        return None if table is None else near(table, self.layout(name), column)
+        change = self.changes.get(name)
+        return None if change is None or change.table is None else near(change.table, change.layout, column)
 
     def raw(self, name: str) -> str:
         layout = self.layout(name)
         columns = ", ".join(layout.names)
         if name in self.changes:
-            return f"SELECT {columns} FROM {self.changes[name][1].view}"
+            return f"SELECT {columns} FROM {self.changes[name].view(self.session)}"
         stored = self.stored[name]
         parts = [part for part in stored.files if part.rows]
         if stored.recent_rows:
@@ -159,6 +213,8 @@ class Moment:
 
         Those of ``files`` only where the moment was stored otherwise: what could not be run may be tried again.
         """
+        for change in self.changes.values():
+            change.forget(self.session)
         used = {part.view for part in kept._named()}
         for part in self._named():
             if part.view not in used and (files or not part.paths):
@@ -166,7 +222,6 @@ class Moment:
 
     def _named(self) -> Iterator[Part]:
         yield from (part for _, part in self._views.values())
-        yield from (part for _, part in self.changes.values())
         yield from (part for stored in self.stored.values() for part in stored.files)
 
     def take(self, name: str) -> list[Any]:

@@ -129,9 +129,8 @@ def arrow_table(columns: Sequence[tuple[str, Type]], rows: Iterable[Sequence[Any
     for (name, type_), values in zip(columns, parts, strict=True):
         write = _writer(type_)
         try:
-            arrays.append(
-                pa.array([None if v is None else write(v) for v in values], arrow_type(sql_type(type_)))
-            )
+            written = values if write is None else [None if v is None else write(v) for v in values]
+            arrays.append(pa.array(written, arrow_type(sql_type(type_))))
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeError) as error:
             raise ChangeError(
                 f"a value of {name} does not fit Spark's {sql_type(type_)}: {error}",
@@ -141,7 +140,8 @@ def arrow_table(columns: Sequence[tuple[str, Type]], rows: Iterable[Sequence[Any
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _writer(type_: Type) -> Callable[[Any], Any]:
+def _writer(type_: Type) -> Callable[[Any], Any] | None:
+    """How a value is written; ``None``: as it is."""
     match type_:
         case Scalar("timedelta"):
             return lambda value: value // MICROSECOND
@@ -152,13 +152,17 @@ def _writer(type_: Type) -> Callable[[Any], Any]:
         case Record():
             return _record_writer(type_)
         case Bag(element):
-            write = _writer(element)
+            write = _writer(element) or _same
             return lambda bag: [{"v": write(v), "n": n} for v, n in sorted(bag.items(), key=_by_value)]
-    return lambda value: value
+    return None
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def _record_writer(type_: Record) -> Callable[[Any], Any]:
-    fields = [(f"f{i}", _writer(field)) for i, field in enumerate(type_.types)]
+    fields = [(f"f{i}", _writer(field) or _same) for i, field in enumerate(type_.types)]
 
     def write(value: Any) -> Any:
         pairs = zip(fields, value, strict=True)
@@ -192,7 +196,7 @@ def _reader(type_: Type) -> Callable[[Any], Any] | None:
         case Record():
             return _record_reader(type_)
         case Bag(element):
-            read = _reader(element) or (lambda value: value)
+            read = _reader(element) or _same
             return lambda pairs: ZBag((None if p["v"] is None else read(p["v"]), p["n"]) for p in pairs)
     return None
 

@@ -42,6 +42,11 @@ def namespace() -> dict[str, Any]:
     return names
 
 
+def run_source(source: str, file: str, names: dict[str, Any]) -> None:
+    """Run generated source: what it defines is in ``names`` then. Nothing else runs text as code."""
+    exec(compile(source, file, "exec"), names)
+
+
 def _strict(name: str) -> Any:
     function = FUNCTIONS[name]
     return lambda *args: apply_function(function, args)

@@ -1,0 +1,210 @@
+"""Statements run by the driver, where what they read and what changes is little.
+
+How much is read is known before: a source that is looked into is read once, whole, as it has no index. How much is
+found is not; where it is much, Spark starts over.
+
+Law: it adds what the query of the statements adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Context, localcontext
+from functools import partial
+from typing import Any
+
+from nestling.calculus.terms import Var
+from nestling.engine.protocol import Row
+from nestling.engine.spark.columns import Layout
+from nestling.engine.spark.driver.events import event_rows
+from nestling.engine.spark.driver.exact import is_exact, is_key
+from nestling.engine.spark.driver.files import Files
+from nestling.engine.spark.driver.lookup import Found, TooMuchError, cells, entries
+from nestling.engine.spark.driver.write import ORDERED, LookUp, Written, written
+from nestling.engine.spark.state import Change, Moment
+from nestling.engine.spark.types import arrow_table
+from nestling.errors import ChangeError
+from nestling.program.batches import GROUPS, is_change
+from nestling.program.statements import Plan, Statement
+from nestling.program.steps import reads
+
+#: The driver reads at most so many values of what is stored, starts from so many changed rows, and goes through so many
+#: entries of a source. At ten million values it takes as long as the least of Spark's jobs.
+CELLS, ROWS, MOST = 8_000_000, 20_000, 200_000
+
+#: Enough for all digits of sums.
+_WIDE = Context(prec=60)
+
+
+@dataclass
+class Driver:
+    """What an engine knows of its statements and of its files."""
+
+    files: Files
+    _written: dict[int, tuple[Statement, Written | None]] = field(default_factory=dict)
+
+    def added(self, statements: Sequence[Statement], moment: Moment) -> dict[str, Any] | None:
+        """What ``statements`` add, by target, summed by key; ``None`` where that is for Spark."""
+        found: dict[str, dict[Row, Row]] = {}
+        pairs = self._solved(statements, moment, {s.target: moment.layouts[s.target] for s in statements})
+        if pairs is None:
+            return None
+        for statement, some in zip(statements, pairs, strict=True):
+            add_up(found.setdefault(statement.target, {}), some)
+        return {name: changed(sums, moment.layouts[name]) for name, sums in found.items()}
+
+    def answer(
+        self, plan: Plan, layout: Layout, moment: Moment, given: Sequence[Row] | None
+    ) -> list[Row] | None:
+        """The rows of a plan, for the parameters ``given``, each with how often; ``None`` where that is for Spark."""
+        if plan.params and given is None:
+            return None
+        targets = {statement.target: layout for statement in plan.statements}
+        pairs = self._solved(plan.statements, moment, targets, plan.params, given if plan.params else None)
+        if pairs is None:
+            return None
+        found: dict[Row, Row] = {}
+        for some in pairs:
+            add_up(found, some)
+        return [key + amounts for key, amounts in found.items() if any(amounts)]
+
+    def _solved(
+        self,
+        statements: Sequence[Statement],
+        moment: Moment,
+        targets: Mapping[str, Layout],
+        params: Sequence[Var] = (),
+        given: Sequence[Row] | None = None,
+    ) -> list[list[tuple[Row, Row]]] | None:
+        """The keys and amounts of each statement."""
+        if not self._is_little({s for statement in statements for s in reads(statement)}, moment):
+            return None
+        looking, found = _Looking(self, moment), []
+        try:
+            with localcontext(_WIDE):
+                for statement in statements:
+                    run = self._of(statement, moment, targets[statement.target], params)
+                    if run is None:
+                        return None
+                    found.append(run.run(partial(looking.for_run, run), [()] if given is None else given))
+        except TooMuchError:
+            return None
+        return found
+
+    def _of(
+        self, statement: Statement, moment: Moment, target: Layout, params: Sequence[Var]
+    ) -> Written | None:
+        known = self._written.get(id(statement))
+        if known is None:
+            layouts = {name: moment.layout(name) for name in reads(statement)}
+            exact = is_exact(statement, layouts, target, params)
+            known = (statement, written(statement, layouts, params) if exact else None)
+            self._written[id(statement)] = known
+        return known[1]
+
+    def _is_little(self, sources: Iterable[str], moment: Moment) -> bool:
+        changes = [moment.changes[name] for name in sources if is_change(name)]
+        if any(change.size > ROWS or change.table is None for change in changes):
+            return False
+        return stored_cells(sources, moment) <= CELLS
+
+    def takes(self, statement: Statement, moment: Moment, layouts: Mapping[str, Layout]) -> str:
+        """Who runs a statement on a small change as things are, and why."""
+        if not is_exact(statement, layouts, layouts[statement.target]):
+            return "by Spark: a step, or a number, that is Spark's alone"
+        stored = stored_cells(reads(statement), moment)
+        if stored > CELLS:
+            return f"by Spark: {stored:,} values are stored where it looks, the driver reads {CELLS:,}"
+        return f"by the driver, without a job: {stored:,} values are stored where it looks"
+
+    def matching(
+        self, moment: Moment, name: str, positions: Sequence[int], keys: set[Row]
+    ) -> list[Row] | None:
+        """The entries that have one of ``keys`` at ``positions``; ``None`` where that is for Spark."""
+        stored, layout = moment.stored[name], moment.layouts[name]
+        if cells(stored, layout) > CELLS or not all(is_key(layout.keys[p]) for p in positions):
+            return None
+        try:
+            found = entries(self.files, stored, layout, positions, keys, MOST)
+        except TooMuchError:
+            return None
+        return [entry for group in found.values() for entry in group]
+
+    # -- what changes in a map
+
+    def events(
+        self, moment: Moment, name: str, aggregates: Sequence[str], added: Sequence[Change]
+    ) -> dict[str, list[Row]] | None:
+        """The keys of a map to which something is added, by aggregate; ``None`` where that is for Spark."""
+        layout = moment.layouts[name]
+        if not all(map(is_key, layout.keys)) or any(a not in ("", GROUPS, *ORDERED) for a in aggregates):
+            return None
+        if any(change.table is None for change in added) or sum(change.size for change in added) > ROWS:
+            return None
+        if cells(moment.stored[name], layout) > CELLS:
+            return None
+        change = [row for one in added for row in one.rows or ()]
+        looking = _Looking(self, moment)
+        try:
+            with localcontext(_WIDE):
+                return {a: event_rows(layout, a, change, looking.all_of(name)) for a in aggregates}
+        except TooMuchError:
+            return None
+
+
+@dataclass
+class _Looking:
+    """Look-ups of one stage: what was found once is not read again."""
+
+    driver: Driver
+    moment: Moment
+    known: dict[LookUp, tuple[set[Row], Found]] = field(default_factory=dict)
+
+    def for_run(self, run: Written, number: int, keys: set[Row]) -> Found:
+        return self.at(run.lookups[number], keys)
+
+    def at(self, lookup: LookUp, keys: set[Row]) -> Found:
+        before = self.known.get(lookup)
+        if before is not None and keys <= before[0]:
+            return before[1]
+        found = self._found(lookup, keys)
+        self.known[lookup] = (keys, found)
+        return found
+
+    def all_of(self, name: str) -> Callable[[Sequence[int], set[Row]], Found]:
+        """Looks into one source."""
+        return lambda positions, keys: self.at(LookUp(name, tuple(positions)), keys)
+
+    def _found(self, lookup: LookUp, keys: set[Row]) -> Found:
+        moment, name = self.moment, lookup.source
+        if not is_change(name):
+            stored, layout = moment.stored[name], moment.layouts[name]
+            return entries(self.driver.files, stored, layout, lookup.positions, keys, MOST)
+        found: Found = {}
+        for row in moment.changes[name].rows or ():
+            key = tuple([row[p] for p in lookup.positions])
+            if key in keys:
+                found.setdefault(key, []).append(row)
+        return found
+
+
+def stored_cells(sources: Iterable[str], moment: Moment) -> int:
+    """How many values are stored in sources, changes aside."""
+    return sum(cells(moment.stored[n], moment.layouts[n]) for n in sources if not is_change(n))
+
+
+def add_up(sums: dict[Row, Row], pairs: Iterable[tuple[Row, Row]]) -> None:
+    """Add amounts to sums by key."""
+    for key, amounts in pairs:
+        before = sums.get(key)
+        sums[key] = amounts if before is None else tuple(map(sum, zip(before, amounts, strict=True)))
+
+
+def changed(sums: Mapping[Row, Row], layout: Layout) -> Any:
+    """Sums as an Arrow table, those that change something."""
+    rows = [key + amounts for key, amounts in sums.items() if any(amounts)]
+    try:
+        return arrow_table(layout.columns, rows)
+    except ChangeError as error:
+        raise ArithmeticError(str(error)) from error
