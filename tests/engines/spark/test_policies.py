@@ -1,5 +1,6 @@
 """When views are refreshed on Spark: they answer and tell the same; what differs is what waits, and it is stored."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -321,6 +322,7 @@ def test_what_has_no_value(opened, refresh):
         with pytest.raises(nl.NestlingError, match="v cannot be computed"):
             read()
     assert not heard
+    assert db.stats()["v"]["rows"] is None
     db.apply({"N": {(1, 0): -1, (8, 2): 1}})
     assert view.rows() == [6]
     assert [(change.version, change.deleted, change.inserted) for change in heard] == [(3, [2], [6])]
@@ -350,6 +352,31 @@ def test_the_changes_of_a_lazy_view_are_kept(opened, spark, monkeypatch):
     assert sorted(map(tuple, db.view_df("v").collect())) == [(1, 7), (2, 7)]
     assert db.view_df("v", shredded=True).count() == 2
     assert db.views["v"][2].b == 7
+
+
+ABOVE = "[sum(t.x for t in T if 2 * t.x < sum(u.x for u in T if u.k == t.k))]"
+
+
+def test_maps_that_are_not_there_are_computed(opened, tmp_path):
+    """as after another version: what waited for those that were there is not run, and what was computed stays"""
+    db = opened()
+    db.table("T", {"k": int, "x": int})
+    db.view("above", ABOVE, language="python", refresh="hybrid")
+    db.insert("T", [(1, 2), (1, 3)])
+    assert any(waits(db).values())
+    db.close()
+    current = tmp_path / "lake" / "CURRENT"
+    manifest = json.loads(current.read_text())
+    gone = [key for key in manifest["relations"] if key.startswith("map ")][:1]
+    del manifest["relations"][gone[0]]
+    current.write_text(json.dumps(manifest))
+
+    db = opened()
+    assert not any(waits(db).values())
+    db.verify(maps=True)
+    db.insert("T", [(1, 9)])
+    db.verify(maps=True)
+    assert not opened().state.running.built
 
 
 WAITS = """

@@ -280,7 +280,7 @@ class SparkState(State):
     def stats(self, name: str) -> dict[str, Any]:
         program, maps = self.program_of(name), self._maps(name)
         waiting = self.behind[name].rows if name in self.behind else 0
-        rows = self.read(name).total
+        rows = self._total(name)
         statements = {
             table: count
             for table, trigger in program.triggers.items()
@@ -291,6 +291,15 @@ class SparkState(State):
         return {
             "rows": rows, "maps": stored, "statements": statements, "waiting": waiting, "postponed": late
         }  # fmt: skip
+
+    def _total(self, name: str) -> int | None:
+        """How many rows a view has; none where it has no value."""
+        try:
+            return self.read(name).total
+        except NestlingError as error:
+            if isinstance(error.__cause__, UNDEFINED):
+                return None
+            raise
 
     def explain(self, name: str, format: str, code: bool) -> str:
         if format != "text" or code:
