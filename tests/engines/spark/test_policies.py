@@ -147,9 +147,9 @@ def walked(spark: Any, path: Path, seed: int, steps: int, views: list[tuple[str,
 
 def test_policies_agree(spark, tmp_path, monkeypatch):
     """as embedded; every few epochs all that waits moves to files, and is summed there"""
-    monkeypatch.setattr(durable, "EPOCHS", 3)
+    monkeypatch.setattr(durable, "EPOCHS", 4)
     monkeypatch.setattr(durable, "FILES", 1)
-    walked(spark, tmp_path / "lake", 1, 10, FEW)
+    walked(spark, tmp_path / "lake", 1, 8, FEW)
 
 
 @pytest.mark.soak
