@@ -21,6 +21,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 # which folders of src/nestling may import what the others may not
 HOMES = {
     "sqlglot": ("frontend/sql",),
+    "py4j": ("engine/spark",),
     "pyspark": ("engine/spark", "frontend/dataframe"),
     "marshal": ("engine/local",),
     "pickle": ("engine/local",),

@@ -30,7 +30,7 @@ def bag_at(stored: Stored, table: TableDef, row: Row, address: Address) -> tuple
             continue
         level, label = _bag(table, level, row, columns, names)
         row, names = element_of(stored, table, level, label, step), []
-        columns = _labels(table, level)
+        columns = inner_labels(table, level)
     return _bag(table, level, row, columns, names)
 
 
@@ -45,7 +45,7 @@ def _bag(
     return level, label
 
 
-def _labels(table: TableDef, level: Path) -> dict[Path, int]:
+def inner_labels(table: TableDef, level: Path) -> dict[Path, int]:
     """Where in the elements of ``level``, without their own label, the labels of bags inside stand."""
     columns = table.declarations[dictionary_name(table.name, level)].columns[1:]
     places = {column.name: i for i, column in enumerate(columns)}
@@ -56,7 +56,7 @@ def _labels(table: TableDef, level: Path) -> dict[Path, int]:
 def element_of(stored: Stored, table: TableDef, level: Path, label: Label, wanted: Mapping[str, Any]) -> Row:
     """The one element of a bag whose columns are as ``wanted``."""
     name = dictionary_name(table.name, level)
-    tests = _flat(name, table.levels[level].element, wanted)
+    tests = address_columns(name, table.levels[level].element, wanted)
     found = [
         (row, times)
         for row, times in stored.under(name, label).items()
@@ -64,23 +64,28 @@ def element_of(stored: Stored, table: TableDef, level: Path, label: Label, wante
     ]
     count = sum(times for _, times in found)
     if count != 1:
-        shown = ", ".join(f"{column} = {value!r}" for column, value in wanted.items()) or "any columns"
-        raise ChangeError(
-            f"{count or 'no'} elements of {name} have {shown}",
-            hint="name columns that tell the element from all others" if count else "nothing was changed",
-        )
+        raise not_one(name, wanted, count)
     return found[0][0]
+
+
+def not_one(name: str, wanted: Mapping[str, Any], count: int) -> ChangeError:
+    """Not one element of a bag is as ``wanted``, but ``count``."""
+    shown = ", ".join(f"{column} = {value!r}" for column, value in wanted.items()) or "any columns"
+    return ChangeError(
+        f"{count or 'no'} elements of {name} have {shown}",
+        hint="name columns that tell the element from all others" if count else "nothing was changed",
+    )
 
 
 def changed(name: str, element: Type, row: Row, new: Mapping[str, Any]) -> Row:
     """An element with new values in some columns; its inner bags are the same."""
     columns = list(row)
-    for place, leaf in _flat(name, element, new):
+    for place, leaf in address_columns(name, element, new):
         columns[place] = leaf
     return tuple(columns)
 
 
-def _flat(name: str, element: Type, values: Mapping[str, Any]) -> list[tuple[int, Any]]:
+def address_columns(name: str, element: Type, values: Mapping[str, Any]) -> list[tuple[int, Any]]:
     """Values of columns as they stand in a flat row, each with its place."""
     if not isinstance(element, Record):
         raise ChangeError(

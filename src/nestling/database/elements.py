@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from nestling.calculus.types import Path, Record
-from nestling.database.deep import Address
+from nestling.calculus.types import Path, Record, dictionary_name
+from nestling.database.deep import Address, address_columns
 from nestling.database.definitions import TableDef
 from nestling.errors import ChangeError
 from nestling.frontend.schema import element_value
@@ -42,15 +42,11 @@ def inner_bag(tables: Mapping[str, TableDef], name: str) -> tuple[TableDef, Path
 
 def elements(table: TableDef, level: Path, changes: Any) -> list[Element]:
     """What comes and goes, each once: deletions first."""
-    total: dict[Any, tuple[Any, Address, Any, int]] = {}
+    total: dict[Any, Element] = {}
     for row, times in changes.items():
-        key, address, value = _element(table, level, row)
-        place = (
-            key,
-            tuple(step if isinstance(step, str) else tuple(sorted(step.items())) for step in address),
-        )
-        before = total.get((place, value), (key, address, value, 0))[3]
-        total[place, value] = (key, address, value, before + times)
+        key, address, place, value = _element(table, level, row)
+        before = total.get((key, place, value), (key, address, value, 0))[3]
+        total[key, place, value] = (key, address, value, before + times)
     return sorted((found for found in total.values() if found[3]), key=lambda found: found[3] > 0)
 
 
@@ -59,15 +55,25 @@ def outer_bags(table: TableDef, level: Path) -> list[str]:
     return [level[i - 1] for i in range(1, len(level)) if level[:i] in table.levels]
 
 
-def _element(table: TableDef, level: Path, row: Any) -> tuple[Any, Address, Any]:
+def _element(table: TableDef, level: Path, row: Any) -> tuple[Any, Address, Any, Any]:
+    """The key, the address as it is given and as it can be compared, and the element."""
     named = dict(row) if isinstance(row, Mapping) else _by_name(table, level, row)
     parts = tuple(_taken(named, name) for name in table.key)
     address: list[str | Mapping[str, Any]] = []
+    place: list[tuple[int, Any]] = []
     outer = outer_bags(table, level)
     for i, name in enumerate(level, start=1):
         address.append(name)
         if level[:i] in table.levels and i < len(level):
-            address.append(_taken(named, name))
+            told = _taken(named, name)
+            if not isinstance(told, Mapping):
+                raise ChangeError(
+                    f"{name} is {told!r}", hint="it has columns that tell an element from all others"
+                )
+            address.append(told)
+            place += address_columns(
+                dictionary_name(table.name, level[:i]), table.levels[level[:i]].element, told
+            )
     type_ = table.levels[level].element
     if "element" in named:
         value = named.pop("element")
@@ -77,7 +83,8 @@ def _element(table: TableDef, level: Path, row: Any) -> tuple[Any, Address, Any]
         value = named
     else:
         raise ChangeError("column 'element' is missing", hint="it holds what comes to or goes from the bag")
-    return parts[0] if len(parts) == 1 else parts, tuple(address), element_value(type_, value)
+    key = parts[0] if len(parts) == 1 else parts
+    return key, tuple(address), tuple(place), element_value(type_, value)
 
 
 def _by_name(table: TableDef, level: Path, row: Any) -> dict[str, Any]:

@@ -43,6 +43,7 @@ from nestling.values.label import Label
 
 #: What Python raises where a term has no value.
 UNDEFINED = (ArithmeticError, TypeError, ValueError)
+NOTHING_KEPT = 'store="none": nothing is kept of it'
 EXCLUDE = "exclude the value in the view (… if y != 0), or delete the row"
 
 
@@ -127,7 +128,7 @@ class State:
 
     def _define_maps(self, view: ViewDef, remembered: dict[str, Any] | None) -> None:
         if view.store == "none":
-            self.reasons[view.name], self.codes[view.name] = 'store="none": nothing is kept of it', KNOB
+            self.reasons[view.name], self.codes[view.name] = NOTHING_KEPT, KNOB
             return
         try:
             flat = lower(shred(normalize(simplify(normalize(total(view.query))))))

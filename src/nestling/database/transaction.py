@@ -132,6 +132,8 @@ class Transaction:
         for value in elements:
             wanted = element_value(element, value)
             found = self._element(name, label, wanted, element)
+            if found is None:
+                raise not_in(name, element, wanted, _parts(definition, key))
             gone = [Event(name, (label, *found), -1)]
             if self.state.engine.count(name, (label, *found)) == 1:
                 # The last of equal elements takes its bags along.
@@ -150,16 +152,12 @@ class Transaction:
         if new != old:
             self._run([Event(name, (label, *old), -1), Event(name, (label, *new), 1)])
 
-    def _element(self, name: str, label: Label, wanted: Any, element: Any) -> Row:
+    def _element(self, name: str, label: Label, wanted: Any, element: Any) -> Row | None:
         if not any(bag_levels(element)):
             plain = tuple(_leaves((wanted,)))
-            if self.state.engine.count(name, (label, *plain)) > 0:
-                return plain
-            raise not_in(name, element, wanted, label.environment)
-        for row in self.state.under(name, label):
-            if nested(iter(row), element, self.state) == wanted:
-                return row
-        raise not_in(name, element, wanted, label.environment)
+            return plain if self.state.engine.count(name, (label, *plain)) > 0 else None
+        rows = self.state.under(name, label)
+        return next((row for row in rows if nested(iter(row), element, self.state) == wanted), None)
 
     def rollback(self, done: int = 0) -> None:
         """Undo what was applied after the first ``done`` events."""
@@ -248,8 +246,8 @@ class Transaction:
 
     def _row_of(self, table: TableDef, key: Any) -> Row:
         if not table.key:
-            raise ChangeError(f"{table.name} has no key", hint="declare one: db.table(name, schema, key=...)")
-        parts = key if isinstance(key, tuple) and len(table.key) > 1 else (key,)
+            raise keyless(table)
+        parts = _parts(table, key)
         try:
             flat = self.state.by_key(table, tuple(map(element_value, table.key_types, parts)))
         except ChangeError:
@@ -321,6 +319,10 @@ def key_taken(table: TableDef, key: Row) -> ChangeError:
     )
 
 
+def keyless(table: TableDef) -> ChangeError:
+    return ChangeError(f"{table.name} has no key", hint="declare one: db.table(name, schema, key=...)")
+
+
 def no_key(table: TableDef, key: Row) -> ChangeError:
     return ChangeError(
         f"{table.name} has no row with key {_shown(key)}", hint=f"its key is {', '.join(table.key)}"
@@ -343,6 +345,10 @@ def no_row(table: TableDef, value: Row, times: int) -> ChangeError:
     """``value`` would have to be there ``times`` more times."""
     shown = f"{table.name} has no row {python_value(table.record, value)}"
     return ChangeError(shown + ("" if times == 1 else f" {times} more times"), hint="nothing was deleted")
+
+
+def _parts(table: TableDef, key: Any) -> Row:
+    return key if isinstance(key, tuple) and len(table.key) > 1 else (key,)
 
 
 def _shown(key: tuple[Any, ...]) -> str:

@@ -40,6 +40,8 @@ def declare(db: Database) -> Database:
 class Both:
     """The same changes on Spark and embedded: the same answers, the same refusals."""
 
+    refused = ""
+
     def __init__(self, spark: Any, path: Any) -> None:
         self.spark = spark
         self.ours: Any = declare(nl.Database(spark=spark, path=path))
@@ -49,8 +51,8 @@ class Both:
         return self.spark.createDataFrame(rows, schema)
 
     def do(self, ours: Any, theirs: Any) -> None:
-        refused = [self._refused(ours, self.ours), self._refused(theirs, self.theirs)]
-        assert refused[0] == refused[1]
+        self.refused, refused = self._refused(ours, self.ours), self._refused(theirs, self.theirs)
+        assert self.refused == refused
 
     def _refused(self, change: Any, db: Database) -> str:
         try:

@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Any
 
 from nestling.calculus.types import Bag, Record, Scalar, Type
+from nestling.calculus.types import Label as LabelType
 from nestling.engine.spark.types import plain_decimal, sql_type
 from nestling.errors import QueryError
 from nestling.values.bag import ZBag
@@ -86,6 +87,8 @@ def _does_not_fit(name: str, kind: str, at: str) -> list[str]:
 def canonical(type_: Type, at: str, given: Any = None) -> str:
     """The value at ``at``; fields that ``given`` leaves out are null."""
     match type_:
+        case LabelType():
+            return at
         case Scalar("timedelta"):
             return f"unix_micros(TIMESTAMP'1970-01-01 00:00:00' + {at})"
         case Scalar("float"):

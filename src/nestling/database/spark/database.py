@@ -21,6 +21,7 @@ from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
 from nestling.database.rows import Event
 from nestling.database.spark import arriving
+from nestling.database.spark.addressed import change_elements, elements_frame
 from nestling.database.spark.arriving import apart, as_frame, check_batch, few_apart, few_changes
 from nestling.database.spark.commit import SparkCommit
 from nestling.database.spark.frames import Frames
@@ -29,7 +30,6 @@ from nestling.database.spark.state import SparkState
 from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.transaction import SparkTransaction
 from nestling.database.spark.watching import Feed
-from nestling.database.state import computing
 from nestling.database.transaction import Transaction
 from nestling.errors import ChangeError, QueryError
 from nestling.storage.lake import Lake
@@ -124,7 +124,7 @@ class SparkDatabase(Database):
             snapshot = as_frame(self.state.running.session, definition.record, pairs).drop("_change_type")
         check_batch(snapshot)
         with self._large() as large:
-            wanted = large.counted(definition, large.arrived(snapshot), 1)
+            wanted = large.rows_of(definition, large.arrived(snapshot), 1)
             difference = large.differing(definition, wanted)
             few = large.few(definition, difference, arriving.FEW)
             if few is None:
@@ -160,15 +160,14 @@ class SparkDatabase(Database):
                 bag = inner_bag(self.state.tables, name)
                 if bag is not None:
                     if not is_frame(rows):
-                        raise ChangeError(
-                            f"{name} comes with a large change", hint="give a DataFrame of it too"
-                        )
-                    large.change_elements(*bag, large.arrived(rows), sign)
+                        rows = elements_frame(large.session, *bag, rows)
+                    if rows is not None:
+                        change_elements(large, *bag, large.arrived(rows), sign)
                     continue
                 table = self.state.tables[name]
                 if not is_frame(rows):
                     rows = as_frame(large.session, table.record, rows.items())
-                large.change(table, large.total(large.counted(table, large.arrived(rows), sign)))
+                large.change(table, large.total(large.rows_of(table, large.arrived(rows), sign)))
             return self._loaded(large)
 
     @contextmanager
@@ -321,8 +320,8 @@ class SparkDatabase(Database):
                 return self.state.feed(view, changes_since, (path,) if isinstance(path, str) else tuple(path))
             if not shredded:
                 return self._frames.frame(view)
-            with computing(view):
-                return self.state.reader(view).flat_frame(view)
+            with self.state.reading(view) as found:
+                return found.flat_frame(view)
 
     def table_df(self, table: str) -> Any:
         """A table as a DataFrame, inner bags as arrays; what is computed from it can be a view."""

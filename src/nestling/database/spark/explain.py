@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from nestling.calculus.types import show_type
 from nestling.engine.spark.columns import postponed
 from nestling.engine.spark.linear import is_linear
 from nestling.engine.spark.refuse import change_layouts
+from nestling.engine.spark.unkept import fillings
 from nestling.program.batches import is_change
 from nestling.program.show import show_query, show_statement
 from nestling.program.statements import Find, Measure, Propagate, Range, Statement, Total, Trigger, Where
@@ -16,11 +17,36 @@ from nestling.program.steps import maps_of, needed, plans, reads, trigger_statem
 
 if TYPE_CHECKING:
     from nestling.database.spark.state import SparkState
+    from nestling.database.spark.unkept import Computed
 
 
 def explain(state: SparkState, view: str) -> str:
     """A report in plain text."""
-    return "\n".join(_lines(state, view)) + "\n"
+    lines = _computed(state, state.unkept[view]) if view in state.unkept else _lines(state, view)
+    return "\n".join(lines) + "\n"
+
+
+def _computed(state: SparkState, view: Computed) -> Iterator[str]:
+    """What it takes to read a view of which nothing is kept."""
+    name, program = view.view.name, view.program
+    plan = program.views[name]
+    yield f"{name}: Bag({show_type(plan.element)}), computed on Spark on every read"
+    yield f"  because {state.reasons[name]} ({state.codes[name]}); a batch costs it nothing"
+    yield ""
+    yield "Read from"
+    for table in view.tables:
+        yield f"  {table}: {state.running.now.stored[table].rows} rows; a table"
+    for source, statements in fillings(program).items():
+        yield ""
+        yield f"Computed first: {source}, {show_query(program.maps[source].query)}  ({program.maps[source].why})"
+        yield from _accessed(statements)
+    yield ""
+    yield "Reading"
+    yield from _accessed(plan.rows.statements)
+    for (site, _), inner in plan.definitions.items():
+        yield ""
+        yield f"Inner bag {site}, for all labels at once"
+        yield from _accessed(inner.statements)
 
 
 def _lines(state: SparkState, view: str) -> Iterator[str]:
@@ -60,7 +86,11 @@ def _lines(state: SparkState, view: str) -> Iterator[str]:
                 yield from (f"    {line}" for line in access(statement))
     yield ""
     yield "Reading"
-    for statement in plan.rows.statements:
+    yield from _accessed(plan.rows.statements)
+
+
+def _accessed(statements: Iterable[Statement]) -> Iterator[str]:
+    for statement in statements:
         yield f"  {show_statement(statement)}"
         yield from (f"    {line}" for line in access(statement))
 

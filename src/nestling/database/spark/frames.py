@@ -11,7 +11,6 @@ from nestling.calculus.terms import Expr
 from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.database.accept import known
 from nestling.database.languages import sql
-from nestling.database.state import computing
 from nestling.engine.spark.types import SQL
 from nestling.errors import NestlingError, QueryError
 from nestling.frontend.dataframe import in_session, marked, recognised, to_sql
@@ -33,12 +32,11 @@ class Frames:
 
     def frame(self, name: str) -> Any:
         """A table or a view, its inner bags as arrays."""
-        running = self.state.running
         if name in self.state.tables:
-            rows = running.table_frame(name, self.state.tables[name].record)
+            rows = self.state.running.table_frame(name, self.state.tables[name].record)
         elif name in self.state.views:
-            with computing(name):
-                rows = self.state.reader(name).frame(name)
+            with self.state.reading(name) as found:
+                rows = found.frame(name)
         else:
             raise QueryError(
                 f"there is no table or view {name!r}", hint=known([*self.state.tables, *self.state.views])

@@ -1,46 +1,46 @@
 """The running state on Spark: one program for batches, its engine, and the lake that keeps both.
 
 What has no program is refused when it is defined: the reference would bring all tables to the driver at every read.
+Views of which nothing is kept have programs of their own, which are run when they are read.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from threading import RLock
 from typing import Any
 
-from nestling.calculus.traverse import relations
 from nestling.calculus.types import Record
 from nestling.database.change import Change
 from nestling.database.constraints import violation
 from nestling.database.definitions import ViewDef
 from nestling.database.durable import read_table, read_view, table_text, view_text
 from nestling.database.first import starts
-from nestling.database.inspect import wrong_answer
-from nestling.database.spark import arriving
 from nestling.database.spark.arriving import kept
 from nestling.database.spark.buffer import Buffer
 from nestling.database.spark.explain import explain
+from nestling.database.spark.inspect import stats, verify
 from nestling.database.spark.started import knob, started
+from nestling.database.spark.unkept import Computed
 from nestling.database.spark.watching import Feed, Logged, feed_frame, feed_name, record
-from nestling.database.state import UNDEFINED, State, computing
+from nestling.database.state import NOTHING_KEPT, UNDEFINED, State, computing
 from nestling.database.watching import Answer, Levels, read_change
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.later import Later
 from nestling.engine.spark.postponed import settle
+from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.state import Moment
-from nestling.engine.spark.verify import wrong_maps
 from nestling.errors import ChangeError, NestlingError, QueryError
 from nestling.frontend.schema import element_value
 from nestling.program.statements import Program
-from nestling.program.steps import maps_of, plans, reads, trigger_statements
+from nestling.program.steps import plans, reads, trigger_statements
 from nestling.storage.lake import Lake
 from nestling.transform.lower import lower
 from nestling.transform.lower.view import CannotLower
@@ -48,9 +48,10 @@ from nestling.transform.normalize import normalize
 from nestling.transform.shred import shred
 from nestling.transform.simplify import simplify
 from nestling.transform.viewlet.batch import compile_batches
+from nestling.transform.viewlet.choose import KNOB
 from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.watch import watches
-from nestling.values.bag import ZBag
+from nestling.values.bag import EMPTY, ZBag
 from nestling.values.label import Label
 
 #: How many of the rows that break a constraint are told.
@@ -72,6 +73,9 @@ class SparkState(State):
         #: The version that is about to be stored, and when; and per level what changes with it in a view.
         self.coming = (0, datetime.min)
         self._logs: dict[str, list[Any]] = {}
+        #: The views of which nothing is kept, and what changed in those that somebody hears of.
+        self.unkept: dict[str, Computed] = {}
+        self._compared: dict[str, ZBag] = {}
         for kind, name, text in lake.manifest.definitions:
             self._remember(kind, name, text)
         self.running, self.behind = self._started()
@@ -105,6 +109,8 @@ class SparkState(State):
                 self._take(view, moment)
         for later in self.behind.values():
             later.note(moment, before)
+        told = self.told & self.unkept.keys()
+        self._compared = {name: self.unkept[name].change(moment, before) for name in told}
         for name in self.constraints:
             if any(moment.stored[source] is not before.stored[source] for source in self._sources(name)):
                 try:
@@ -166,7 +172,10 @@ class SparkState(State):
 
     def define(self, view: ViewDef, remembered: dict[str, Any] | None = None) -> None:
         if view.store == "none":
-            raise QueryError(f"{view.name}: store={view.store!r} is not on Spark yet", hint="leave it out")
+            self.unkept[view.name] = Computed(view, self.declarations())
+            self.reasons[view.name], self.codes[view.name] = NOTHING_KEPT, KNOB
+            self.views[view.name] = view
+            return
         try:
             flat = lower(shred(normalize(simplify(normalize(view.query)))))
             program = compile_batches(self.declarations(), {view.name: flat}, store={view.name: knob(view)})
@@ -204,6 +213,7 @@ class SparkState(State):
         self.constraints.discard(name)
         self.feeds.pop(name, None)
         self.told.discard(name)
+        self.unkept.pop(name, None)
 
     def _install(self, constraint: str = "") -> None:
         """A new engine over what is stored; maps that stay keep their files, new ones are computed in bulk.
@@ -237,17 +247,28 @@ class SparkState(State):
 
     # -- reading
 
+    @contextmanager
+    def reading(self, name: str) -> Iterator[Reading]:
+        """What answers for a view: an engine, nothing waiting, or a plan over the tables as they are."""
+        with self.lock:
+            if name not in self.unkept:
+                with computing(name):
+                    engine = self.reader(name)
+                yield engine
+                return
+            with self.unkept[name].over(self.running.now) as found:
+                yield found
+
     def read(self, name: str) -> ZBag:
-        with self.lock, computing(name):
+        with self.reading(name) as found, computing(name):
             self.check_committed()
-            return self.reader(name).read(name)
+            return found.read(name)
 
     def find(self, name: str, first: Any) -> ZBag:
-        with self.lock, computing(name):
+        with self.reading(name) as found, computing(name):
             self.check_committed()
-            plan = self.program_of(name).views[name]
-            if plan.lookup is not None and not isinstance(first, tuple):
-                return self.reader(name).find(name, first)
+            if found.program.views[name].lookup is not None and not isinstance(first, tuple):
+                return found.find(name, first)
         return ZBag((row, n) for row, n in self.read(name).items() if starts(row, first))
 
     def check_committed(self) -> None:
@@ -278,28 +299,7 @@ class SparkState(State):
         return sum(len(list(trigger_statements(triggers[table]))) for table in tables)
 
     def stats(self, name: str) -> dict[str, Any]:
-        program, maps = self.program_of(name), self._maps(name)
-        waiting = self.behind[name].rows if name in self.behind else 0
-        rows = self._total(name)
-        statements = {
-            table: count
-            for table, trigger in program.triggers.items()
-            if (count := sum(s.target in maps for s in trigger_statements(trigger)))
-        }
-        stored = {source: self.running.now.stored[source].rows for source in maps}
-        late = [source for source in maps if source in program.deferred]
-        return {
-            "rows": rows, "maps": stored, "statements": statements, "waiting": waiting, "postponed": late
-        }  # fmt: skip
-
-    def _total(self, name: str) -> int | None:
-        """How many rows a view has; none where it has no value."""
-        try:
-            return self.read(name).total
-        except NestlingError as error:
-            if isinstance(error.__cause__, UNDEFINED):
-                return None
-            raise
+        return stats(self, name)
 
     def explain(self, name: str, format: str, code: bool) -> str:
         if format != "text" or code:
@@ -310,44 +310,29 @@ class SparkState(State):
         self.verify_all([name], maps)
 
     def verify_all(self, names: Sequence[str], maps: bool) -> None:
-        """Few rows are looked at by the reference; of many, Spark computes the maps anew, and compares all at once."""
-        suspects: dict[str, set[str]] = {}  # by the view whose program they are of; of most, the same
+        """Compute views anew and compare, all at once."""
         with self.lock:
-            for name in names:
-                small = self._rows_behind(name) <= arriving.FEW
-                with computing(name):
-                    self.reader(name)  # nothing waits then
-                if small:
-                    super().verify(name, maps=False)
-                if maps or not small:
-                    suspects.setdefault(name if name in self.behind else "", set()).update(self._maps(name))
-            wrong = {
-                found
-                for view, some in suspects.items()
-                for found in wrong_maps(self.reader(view) if view else self.running, some)
-            }
-        for name in names:
-            if mine := [source for source in self._maps(name) if source in wrong]:
-                raise wrong_answer(f"{', '.join(mine)} of {name}")
-
-    def _maps(self, name: str) -> list[str]:
-        return maps_of(self.program_of(name), name)
-
-    def _rows_behind(self, name: str) -> int:
-        """How many rows the tables have that a view is computed from."""
-        tables = [self.tables[table] for table in relations(self.views[name].query)]
-        return sum(self.running.now.stored[flat].rows for table in tables for flat in table.declarations)
+            verify(self, names, maps)
 
     # -- watching
 
     def watch(self, name: str) -> None:
         """Tell the changes of a view from now on."""
         with self.lock:
-            self._log(name)
+            if name in self.unkept:
+                self.stats(name)  # from now on it has a value, or a change is refused
+                self.watched[name] = Levels()
+            else:
+                self._log(name)
             self.told.add(name)
 
     def keep_feed(self, name: str, feed: Feed) -> None:
         """Keep what changes in a view, in files."""
+        if name in self.unkept:
+            raise NestlingError(
+                f"nothing is kept of {name}, nor are its changes",
+                hint="subscribe to it, or define it without store",
+            )
         with self.lock:
             self._log(name)
             self.feeds[name] = feed
@@ -401,6 +386,10 @@ class SparkState(State):
             running.now = running.durable.tidy(running.now, self._definitions())
 
     def change(self, name: str, version: int, answer: Answer) -> Change:
+        if name in self.unkept:
+            return Change(
+                name, version, self.views[name].element, self._compared.get(name, EMPTY), (), answer
+            )
         running = self.running.beside(self.program_of(name))
         logged = Logged(running, name, self.watched[name], self._logs)
         return read_change(logged, name, version, self.watched[name], answer)

@@ -32,14 +32,21 @@ COPIES = "CASE WHEN n < 0 THEN raise_error('a view with negative counts is read 
 
 def frame(program: Program, moment: Moment, view: str) -> Any:
     """The rows of ``view``, as often as they occur."""
+    columns = "v.*" if isinstance(program.views[view].element, Record) else "v AS value"
+    copies = f"LATERAL VIEW explode(array_repeat(0, {COPIES})) AS copy"
+    return moment.session.sql(f"SELECT {columns} FROM ({_view_rows(program, moment, view)}) {copies}")
+
+
+def counted_frame(program: Program, moment: Moment, view: str) -> Any:
+    """The rows of ``view``, ``v``, and how often each occurs, ``n``; equal ones may come apart."""
+    return moment.session.sql(_view_rows(program, moment, view))
+
+
+def _view_rows(program: Program, moment: Moment, view: str) -> str:
     plan = program.views[view]
     writer = Writer(moment, broadcast=False)
     rows = _Frame(program, moment, view, writer).plan(plan.rows, None, 0, plan.element)
-    columns = "v.*" if isinstance(plan.element, Record) else "v AS value"
-    text = writer.text(
-        f"SELECT {columns} FROM {rows} LATERAL VIEW explode(array_repeat(0, {COPIES})) AS copy"
-    )
-    return moment.session.sql(text)
+    return writer.text(f"SELECT v, n FROM {rows}")
 
 
 def table_frame(program: Program, moment: Moment, name: str, element: Type) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -30,6 +31,10 @@ UNDEFINED = (
 )  # fmt: skip
 
 
+#: How Spark writes the name of an error, and what it says.
+_CONDITION = re.compile(r"\[([A-Z_]+)(?:\.[A-Z_]+)*\] [^\n]*")
+
+
 def own_session(spark: Any) -> Any:
     """A session beside ``spark``, with settings and temporary views of its own."""
     session = spark.newSession()
@@ -46,16 +51,19 @@ class TooManyError(Exception):
 @contextmanager
 def python_errors() -> Iterator[None]:
     """A term without a value is an ``ArithmeticError``, as in Python."""
+    from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
     try:
         yield
-    except PySparkException as error:
-        condition = (error.getCondition() or "").partition(".")[0]
-        if TOO_MANY in str(error):
+    except (PySparkException, Py4JJavaError) as error:
+        # What fails while it is made ready to be sent to all tasks comes as the cause of something else.
+        told = str(error)
+        if TOO_MANY in told:
             raise TooManyError from error
-        if condition in UNDEFINED:
-            raise ArithmeticError(first_line(str(error))) from error
+        for condition in _CONDITION.finditer(told):
+            if condition[1] in UNDEFINED:
+                raise ArithmeticError(first_line(condition[0])) from error
         raise
 
 

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 _NUMBERS = count()
 
 
+#: The rows of a query that nobody has run: too many for the driver to look into.
+UNCOUNTED = 1 << 50
+
+
 @dataclass(frozen=True)
 class Part:
     """Rows that Spark knows by the name of a temporary view."""

@@ -5,12 +5,16 @@ rather than as it was: the other factors are components, and each of these is a 
 pass over a table per map and monomial fills them all, smaller maps first, and no table is ever gone through inside
 another. A component that the program does not keep is kept until all is filled.
 
+A view of which nothing is kept is read by such passes alone: its program has maps that are filled when it is read, and
+no statement that maintains them.
+
 Law (8): what is filled is the meaning of the map's query.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from graphlib import TopologicalSorter
 
 from nestling.calculus.terms import Var
@@ -20,10 +24,12 @@ from nestling.program.flat import Atom, Monomial
 from nestling.program.statements import Add, Find, MapDecl, Program, Statement, TableDecl, Trigger, Write
 from nestling.program.steps import reads
 from nestling.program.traverse import parts
+from nestling.transform.lower import FlatView
 from nestling.transform.viewlet.compile import NESTED, Compiler
 from nestling.transform.viewlet.events import replaced
 from nestling.transform.viewlet.handles import Identity, Stored
 from nestling.transform.viewlet.naming import apart
+from nestling.transform.viewlet.reading import compile_views
 from nestling.transform.viewlet.schedule import TIMES
 
 
@@ -55,6 +61,13 @@ def fill(program: Program, wanted: Iterable[str]) -> Program:
     return Program(
         tables | {filling(name): TableDecl(filling(name), ()) for name in order}, maps, triggers, {}
     )
+
+
+def unkept(tables: Mapping[str, TableDecl], views: Mapping[str, FlatView]) -> Program:
+    """The program that reads ``views`` and maintains nothing: its triggers fill maps, in the order they stand in."""
+    program = compile_views(tables, views, kind=_Filling)
+    filled = fill(program, program.maps)
+    return replace(filled, tables=dict(tables), views=program.views)
 
 
 def filling(name: str) -> str:

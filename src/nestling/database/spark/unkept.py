@@ -1,0 +1,67 @@
+"""Views on Spark of which nothing is kept: a plan over the tables, made once and run by whoever reads.
+
+A batch costs such a view nothing, unless somebody is told of its changes: then what it was and what it is are compared
+on Spark, and what differs is brought here. That a row leads to no value is found out by who reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+
+from nestling.calculus.traverse import relations
+from nestling.database.definitions import ViewDef
+from nestling.database.spark.canonical import canonical, value_of
+from nestling.engine.spark.columns import layouts
+from nestling.engine.spark.refuse import check_program
+from nestling.engine.spark.session import python_errors
+from nestling.engine.spark.state import Moment
+from nestling.engine.spark.unkept import Unkept, computed
+from nestling.errors import QueryError
+from nestling.program.statements import TableDecl
+from nestling.transform.lower import lower
+from nestling.transform.lower.view import CannotLower
+from nestling.transform.normalize import normalize
+from nestling.transform.shred import shred
+from nestling.transform.simplify import simplify
+from nestling.transform.viewlet import unkept
+from nestling.transform.viewlet.compile import CannotCompile
+from nestling.values.bag import EMPTY, ZBag
+
+
+class Computed:
+    """A view that is computed when it is read."""
+
+    def __init__(self, view: ViewDef, tables: Mapping[str, TableDecl]) -> None:
+        self.view = view
+        try:
+            flat = lower(shred(normalize(simplify(normalize(view.query)))))
+            self.program = unkept(tables, {view.name: flat})
+        except (CannotLower, CannotCompile) as reason:
+            raise QueryError(
+                f"{view.name} cannot be computed on Spark: {reason}",
+                hint="the reference would bring all tables to the driver at every read",
+            ) from reason
+        self.layouts = layouts(self.program)
+        check_program(self.program, self.layouts)
+        read = relations(view.query)
+        #: The flat tables that it is computed from.
+        self.tables = [name for name in tables if name.partition(".")[0] in read]
+
+    def over(self, moment: Moment) -> AbstractContextManager[Unkept]:
+        """What reads the view as the tables are at a moment."""
+        return computed(self.program, self.layouts, moment)
+
+    def change(self, now: Moment, before: Moment) -> ZBag:
+        """What came and went between two moments: the difference is found by Spark."""
+        if all(now.stored[table] is before.stored[table] for table in self.tables):
+            return EMPTY
+        name, element = self.view.name, self.view.element
+        value = f"{canonical(element, 'v')} AS v"
+        with python_errors(), self.over(now) as new, self.over(before) as old:
+            came, went = (
+                new.counted(name).selectExpr(value, "n"),
+                old.counted(name).selectExpr(value, "-n AS n"),
+            )
+            total = came.unionAll(went).groupBy("v").sum("n").toDF("v", "n").where("n <> 0")
+            return ZBag((value_of(element, row["v"]), row["n"]) for row in total.toArrow().to_pylist())
