@@ -394,7 +394,7 @@ db.view("above", "[sum(t.x for t in T if 2 * t.x < sum(u.x for u in T if u.k == 
 print("ready", flush=True)
 while True:
     n = db.version
-    db.apply({"T": {(n % 3, n): 1, (n % 2, n - 1): 1, (0, 7): n % 2 or -1}})
+    db.apply({"T": {(n % 3, n): 1, (n % 2, n - 1): 1, (5, 7): -1 if n % 2 else 1}})
     if n % 3 == 2:
         db.read("later")
     if n % 4 == 3:
