@@ -30,8 +30,9 @@ def everything(lake: Lake) -> dict[str, list[int]]:
     for name, relation in lake.manifest.relations.items():
         for file in relation.files:
             found.setdefault(name, []).extend(pq.read_table(lake.path / file)["k0"].to_pylist())
-    for _, changes in lake.replay():
-        for name, table in changes.items():
+    for epoch in lake.replay():
+        found |= {name: [] for name in epoch.emptied}
+        for name, table in epoch.changes.items():
             found.setdefault(name, []).extend(table["k0"].to_pylist())
     return found
 
@@ -43,7 +44,7 @@ def test_what_was_appended_is_there_again(tmp_path):
     lake.close()
     again = Lake(tmp_path / "lake")
 
-    assert [note for note, _ in again.replay()] == [{"batch": 1}, {"batch": 2}]
+    assert [epoch.note for epoch in again.replay()] == [{"batch": 1}, {"batch": 2}]
     assert again.epoch == 2
     again.close()
 
@@ -62,6 +63,32 @@ def test_the_log_moves_to_files(tmp_path):
     assert everything(again) == {"a": [1, 2, 3]}
     assert again.logged == 1
     again.close()
+
+
+def test_a_relation_is_emptied_with_what_is_added_to_others(tmp_path):
+    """what is in files and what is in the log; what the same epoch adds to it is there"""
+    lake = Lake(tmp_path / "lake")
+    file = lake.write_changes("a", change(1))
+    lake.commit({"a": Relation((), (file,), 0, 1)}, (), {})
+    lake.append({}, {"a": change(2)})
+    lake.append({}, {"a": change(3), "b": change(4)}, emptied=["a"])
+    lake.close()
+    again = Lake(tmp_path / "lake")
+
+    assert everything(again) == {"a": [3], "b": [4]}
+    again.close()
+
+
+def test_two_commits_at_one_epoch(tmp_path):
+    """a change that is in files already has no epoch of its own"""
+    lake = Lake(tmp_path / "lake")
+    files: tuple[str, ...] = ()
+    for number in (1, 2):
+        files = (*files, lake.write_changes("a", change(number)))
+        lake.commit({"a": Relation((), files, 0, number)}, (), {})
+
+    assert everything(lake) == {"a": [1, 2]}
+    lake.close()
 
 
 def test_leftovers_are_removed(tmp_path):
@@ -137,7 +164,7 @@ from nestling.storage.lake import Lake, Relation
 lake = Lake(sys.argv[1])
 rows = [n for r in lake.manifest.relations.get("a", Relation()).files
         for n in pq.read_table(lake.path / r)["k0"].to_pylist()]
-for _, changes in lake.replay():
+for _, changes, _ in lake.replay():
     rows += changes["a"]["k0"].to_pylist()
 while True:
     table = pa.table({"k0": [lake.epoch], "m0": [1]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from typing import assert_never
 
 from nestling.calculus.terms import Term, Var
@@ -149,3 +150,15 @@ def maps_of(program: Program, view: str) -> list[str]:
         return []
     read = [source for plan in plans(program.views[view]) for s in plan.statements for source in reads(s)]
     return [source for source in needed(program, list(dict.fromkeys(read))) if source in program.maps]
+
+
+def waiting(program: Program) -> list[Propagate]:
+    """The changes that no trigger passes on, in the order in which they can be."""
+    actions = [a for t in program.triggers.values() for a in t.actions if isinstance(a, Propagate)]
+    found = {action.map: action for action in actions if action.map in program.deferred}
+    sorter: TopologicalSorter[str] = TopologicalSorter({name: set[str]() for name in sorted(found)})
+    for name, action in found.items():
+        for add in (add for _, adds in action.events for add in adds):
+            if add.later:
+                sorter.add(add.statement.target, name)
+    return [found[name] for name in sorter.static_order()]

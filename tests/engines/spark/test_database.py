@@ -142,7 +142,6 @@ def test_what_spark_does_not_do_is_refused_when_it_is_defined(opened):
     db.table("P", {"id": int, "price": Decimal}, key="id")
     refused: list[Callable[[], Any]] = [
         lambda: db.view("v", "SELECT CAST(price AS STRING) AS p FROM P"),
-        lambda: db.view("v", "[m.name for m in M]", language="python", refresh="lazy"),
     ]
     for define in refused:
         with pytest.raises(QueryError):

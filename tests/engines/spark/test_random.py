@@ -1,5 +1,6 @@
 """Random programs on Spark: many views at once, rows that come and go together, all maps and answers."""
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -13,10 +14,12 @@ from nestling.engine.protocol import Batch
 from nestling.engine.reference import ReferenceEngine
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
+from nestling.engine.spark.postponed import settle
 from nestling.engine.spark.refuse import check_program
 from nestling.transform.lower.view import CannotLower, FlatView
 from nestling.transform.viewlet.batch import compile_batches
 from nestling.transform.viewlet.compile import CannotCompile
+from nestling.transform.viewlet.defer import deferred
 from tests.draws import draws
 from tests.engines.test_batches import book_batch
 from tests.engines.test_inequalities import VIEWS as BOOK
@@ -100,6 +103,39 @@ def runs_as_the_reference_does(spark: Any, world: World, times: int) -> None:
         assert engine.cells(name) == reference.cells(name), decl.why
     for name in views:
         assert engine.read(name) == reference.read(name)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
+@pytest.mark.parametrize("wave", range(3))
+@pytest.mark.parametrize("way", ["by_queries", "by_the_driver"])
+def test_random_programs_whose_changes_wait(spark, world, wave, way, request):
+    """changes of nested maps are passed on after several batches: every map equals its query then"""
+    if way == "by_queries":
+        request.getfixturevalue(way)
+    drawn = draws(queries("full", schema=world.schema), 400)[wave::3]
+    views, among = compiled(world, [query for query in drawn if waits(world, query)])
+    program = compile_batches(world.tables, views)
+    late = replace(program, deferred=deferred(program, views))
+    assert late.deferred
+    engine, reference = SparkEngine(late, spark), ReferenceEngine(program)
+    for changes in draws(batches(world, among, 2), wave + 1)[wave]:
+        engine.apply_batch(changes)
+        reference.apply_batch(changes)
+    settle(engine)
+    for name, decl in program.maps.items():
+        assert engine.cells(name) == reference.cells(name), decl.why
+    for name in views:
+        assert engine.read(name) == reference.read(name)
+
+
+def waits(world: World, query: Any) -> bool:
+    """Whether some nested map of a view can wait."""
+    try:
+        program = compile_batches(world.tables, {"v": flat_view(query)})
+    except (CannotLower, CannotCompile):
+        return False
+    return bool(deferred(program, {"v"}))
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,8 @@ class SparkDatabase(Database):
         self.constraints = {name: self.state.views[name] for name in self.state.constraints}
         self._surrogates = int(note.get("numbers", 0))
         self._numbers = count(self._surrogates)
+        self.state.coming = (self.version, _now())
+        self.state.follow()
 
     # -- definitions
 
@@ -258,7 +260,7 @@ class SparkDatabase(Database):
     def _note(self) -> dict[str, Any]:
         """What is stored with a change."""
         self._surrogates = next(self._numbers)
-        self.state.coming = (self.version + 1, datetime.now(UTC).replace(tzinfo=None))
+        self.state.coming = (self.version + 1, _now())
         return {"version": self.version + 1, "numbers": self._surrogates + 1, "streams": self._arriving}
 
     def _publish(self, events: list[Event], seconds: Callable[[], float]) -> None:
@@ -271,6 +273,7 @@ class SparkDatabase(Database):
         if tables:
             # First of all: whatever happens now, the change is stored, and its batch must not come again.
             self.version, self._batches = self.version + 1, self._arriving
+            self.state.follow()
         statements = self.state.batch_statements(tables)
         events = sum(tables.values())
         changes = self._noted() if tables else {}
@@ -329,7 +332,8 @@ class SparkDatabase(Database):
 
         They are temporary views there, replaced after every change; so they hide other tables of these names.
         """
-        self._frames.publish(names or (*self.state.tables, *self.state.views))
+        with self.state.lock:
+            self._frames.publish(names or (*self.state.tables, *self.state.views))
 
     def stats(self) -> dict[str, dict[str, Any]]:
         """Per view: rows, stored rows of its maps, statements per batch of each table it follows."""
@@ -344,6 +348,10 @@ class SparkDatabase(Database):
         for stream in self._streams.values():
             stream.stop()
         self._lake.close()
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(tzinfo=None)
 
 
 @contextmanager

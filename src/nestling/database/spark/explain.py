@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from nestling.calculus.types import show_type
+from nestling.engine.spark.columns import postponed
 from nestling.engine.spark.linear import is_linear
 from nestling.engine.spark.refuse import change_layouts
 from nestling.engine.spark.unkept import fillings
 from nestling.program.batches import is_change
 from nestling.program.show import show_query, show_statement
 from nestling.program.statements import Find, Measure, Propagate, Range, Statement, Total, Trigger, Where
-from nestling.program.steps import needed, plans, reads, trigger_statements
+from nestling.program.steps import maps_of, needed, plans, reads, trigger_statements
 
 if TYPE_CHECKING:
     from nestling.database.spark.state import SparkState
@@ -49,12 +50,23 @@ def _computed(state: SparkState, view: Computed) -> Iterator[str]:
 
 
 def _lines(state: SparkState, view: str) -> Iterator[str]:
-    running, program = state.running, state.running.program
+    running, program = state.running, state.program_of(view)
     layouts = running.layouts | change_layouts(program, running.layouts)
     plan = program.views[view]
     read = [s for p in plans(plan) for statement in p.statements for s in reads(statement)]
     sources = [name for name in needed(program, read) if not is_change(name)]
     yield f"{view}: Bag({show_type(plan.element)}), kept on Spark"
+    if view in state.behind:
+        later = state.behind[view]
+        yield (
+            f"lazy: {later.rows} rows wait, and are run as one batch when it is read"
+            if later.is_started
+            else "lazy: computed when it is first read"
+        )
+    late = [name for name in maps_of(program, view) if name in program.deferred]
+    if late:
+        rows = sum(state.running.now.stored[postponed(name)].rows for name in late)
+        yield f"hybrid: what changes in {', '.join(late)} is passed on when it is read; {rows} rows wait"
     yield ""
     yield "Stored"
     for name in sources:
@@ -66,7 +78,8 @@ def _lines(state: SparkState, view: str) -> Iterator[str]:
         statements = [s for s in trigger_statements(trigger) if s.target in sources]
         if statements:
             yield ""
-            yield f"A batch of {table}, by Spark at least {_jobs(trigger, set(sources))} queries"
+            queries = _jobs(trigger, set(sources) - program.deferred)
+            yield f"A batch of {table}, by Spark at least {queries} queries"
             for statement in statements:
                 yield f"  {show_statement(statement)}"
                 yield f"    {running.driver.takes(statement, running.now, layouts)}"

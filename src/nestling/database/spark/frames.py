@@ -12,7 +12,7 @@ from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.database.accept import known
 from nestling.database.languages import sql
 from nestling.engine.spark.types import SQL
-from nestling.errors import QueryError
+from nestling.errors import NestlingError, QueryError
 from nestling.frontend.dataframe import in_session, marked, recognised, to_sql
 
 if TYPE_CHECKING:
@@ -58,8 +58,12 @@ class Frames:
         there = [name for name in self.published if name in self.state.tables or name in self.state.views]
         for name in self.published.keys() - set(there):
             self.spark.catalog.dropTempView(name)
-        self.published = {}
-        self.publish(there)
+        self.published = dict.fromkeys(there)
+        for name in there:
+            try:
+                self.publish([name])
+            except NestlingError:  # a lazy view that has no value now is not there, and not as it was
+                self.spark.catalog.dropTempView(name)
 
     def translated(self, frame: Any, catalog: Mapping[str, Type]) -> Expr:
         """The query of a DataFrame, by way of SQL."""

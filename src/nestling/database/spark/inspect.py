@@ -9,8 +9,9 @@ from nestling.calculus.traverse import relations
 from nestling.database.inspect import verify as verify_by_reference
 from nestling.database.inspect import wrong_answer
 from nestling.database.spark import arriving
-from nestling.database.state import computing
+from nestling.database.state import UNDEFINED, computing
 from nestling.engine.spark.verify import wrong_maps
+from nestling.errors import NestlingError
 from nestling.program.steps import maps_of, trigger_statements
 
 if TYPE_CHECKING:
@@ -18,10 +19,14 @@ if TYPE_CHECKING:
 
 
 def stats(state: SparkState, name: str) -> dict[str, Any]:
-    """Rows of a view, counted by Spark, stored rows of the maps that serve it, and how many statements keep these."""
-    with state.reading(name) as found, computing(name):
-        rows = found.total(name)
-    program = state.running.program
+    """Rows of a view, counted by Spark, stored rows of the maps that serve it, and how many statements keep these.
+
+    ``waiting`` counts the rows that a lazy view had not seen, ``postponed`` has the maps of a hybrid view whose changes
+    are passed on when it is read; a lazy view without a value has no ``rows``.
+    """
+    waiting = state.behind[name].rows if name in state.behind else 0
+    rows = _total(state, name)
+    program = state.program_of(name)
     maps = maps_of(program, name)
     statements = {
         table: count
@@ -32,9 +37,20 @@ def stats(state: SparkState, name: str) -> dict[str, Any]:
         "rows": rows,
         "maps": {source: state.running.now.stored[source].rows for source in maps},
         "statements": statements,
-        "waiting": 0,
+        "waiting": waiting,
+        "postponed": [source for source in maps if source in program.deferred],
         "evaluated_on_read": state.reasons.get(name, ""),
     }
+
+
+def _total(state: SparkState, name: str) -> int | None:
+    try:
+        with state.reading(name) as found, computing(name):
+            return found.total(name)
+    except NestlingError as error:
+        if name in state.behind and isinstance(error.__cause__, UNDEFINED):
+            return None
+        raise
 
 
 def verify(state: SparkState, names: Sequence[str], maps: bool) -> None:
@@ -42,16 +58,22 @@ def verify(state: SparkState, names: Sequence[str], maps: bool) -> None:
 
     A view that has no maps, over many rows, is computed by each who reads it: nothing is there to compare.
     """
-    program, suspects = state.running.program, set[str]()
+    suspects: dict[str, set[str]] = {}  # by the view whose program they are of; of most, the same
     for name in names:
         small = _rows_behind(state, name) <= arriving.FEW
         if small:
             verify_by_reference(state, name, maps=False)
         if maps or not small:
-            suspects |= {*maps_of(program, name)}
-    wrong = wrong_maps(state.running, suspects)
+            with state.reading(name):  # nothing waits then
+                program = name if name in state.behind else ""
+            suspects.setdefault(program, set()).update(maps_of(state.program_of(name), name))
+    wrong = {
+        found
+        for view, some in suspects.items()
+        for found in wrong_maps(state.running.beside(state.program_of(view)), some)
+    }
     for name in names:
-        if mine := [source for source in maps_of(program, name) if source in wrong]:
+        if mine := [source for source in maps_of(state.program_of(name), name) if source in wrong]:
             raise wrong_answer(f"{', '.join(mine)} of {name}")
 
 

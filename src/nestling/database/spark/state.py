@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from threading import RLock
 from typing import Any
 
@@ -18,23 +19,27 @@ from nestling.calculus.types import Record
 from nestling.database.change import Change
 from nestling.database.constraints import violation
 from nestling.database.definitions import ViewDef
-from nestling.database.durable import map_name, read_table, read_view, table_text, view_text
+from nestling.database.durable import read_table, read_view, table_text, view_text
 from nestling.database.first import starts
 from nestling.database.spark.arriving import kept
 from nestling.database.spark.buffer import Buffer
 from nestling.database.spark.explain import explain
 from nestling.database.spark.inspect import stats, verify
+from nestling.database.spark.started import knob, started
 from nestling.database.spark.unkept import Computed
-from nestling.database.spark.watching import Feed, Logged, feed_frame, feed_layout, feed_name, record
+from nestling.database.spark.watching import Feed, Logged, feed_frame, feed_name, record
 from nestling.database.state import NOTHING_KEPT, UNDEFINED, State, computing
 from nestling.database.watching import Answer, Levels, read_change
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
+from nestling.engine.spark.later import Later
+from nestling.engine.spark.postponed import settle
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.state import Moment
 from nestling.errors import ChangeError, NestlingError, QueryError
 from nestling.frontend.schema import element_value
+from nestling.program.statements import Program
 from nestling.program.steps import plans, reads, trigger_statements
 from nestling.storage.lake import Lake
 from nestling.transform.lower import lower
@@ -45,7 +50,6 @@ from nestling.transform.simplify import simplify
 from nestling.transform.viewlet.batch import compile_batches
 from nestling.transform.viewlet.choose import KNOB
 from nestling.transform.viewlet.compile import CannotCompile
-from nestling.transform.viewlet.storing import Store
 from nestling.transform.viewlet.watch import watches
 from nestling.values.bag import EMPTY, ZBag
 from nestling.values.label import Label
@@ -74,7 +78,9 @@ class SparkState(State):
         self._compared: dict[str, ZBag] = {}
         for kind, name, text in lake.manifest.definitions:
             self._remember(kind, name, text)
-        self.running = self._started()
+        self.running, self.behind = self._started()
+        if self.running.built and self.running.durable is not None:
+            self.running.now = self.running.durable.tidy(self.running.now)
         self.buffer = Buffer(self.running)
         self.engine: Any = self.buffer  # all that a transaction asks of an engine
 
@@ -88,29 +94,21 @@ class SparkState(State):
             self.define(*read_view(name, text, self))
             self.constraints |= {name} if kind == "constraint" else set()
 
-    def _started(self) -> SparkEngine:
-        """An engine over what is stored, for what is defined."""
-        store = {name: knob(self.views[name]) for name in self.flat}
-        logs = {level.name: level.query for levels in self.watched.values() for level in levels}
-        program = compile_batches(self.declarations(), self.flat, logs, store)
-        keys = {name: f"table {name}" for name in program.tables}
-        keys |= {name: map_name(decl) for name, decl in program.maps.items() if decl.role != "watch"}
-        kept = {feed_name(level): feed_layout(level) for name in self.feeds for level in self.watched[name]}
-        engine = SparkEngine(program, self.spark, self.lake, keys | {name: name for name in kept}, kept)
+    def _started(self) -> tuple[SparkEngine, dict[str, Later]]:
+        engine, behind = started(self)
         engine.accept = self.accept
-        return engine
+        for name, later in behind.items():
+            later.accept = partial(self._take, name)
+        return engine, behind
 
     def accept(self, moment: Moment, before: Moment) -> None:
         """What a batch leads to: take what it logged, and refuse it if a constraint is not empty."""
         self._logs = {}
-        for view, levels in self.watched.items():
-            for level in levels:
-                logged = moment.take(level.name)
-                for rows in logged if view in self.feeds else ():
-                    record(self.running, moment, level, rows, self.coming)
-                if view in self.told:
-                    # Rows in files are gone with the next commit.
-                    self._logs[level.name] = [self.running.here(rows) for rows in logged]
+        for view in self.watched:
+            if not self.is_apart(view):
+                self._take(view, moment)
+        for later in self.behind.values():
+            later.note(moment, before)
         told = self.told & self.unkept.keys()
         self._compared = {name: self.unkept[name].change(moment, before) for name in told}
         for name in self.constraints:
@@ -122,9 +120,38 @@ class SparkState(State):
                 except NestlingError as error:
                     raise ChangeError(f"constraint {error.what}", hint="nothing was changed") from error
 
+    def _take(self, view: str, moment: Moment) -> None:
+        """Take what was logged of a view: for its feed, and for those who are told."""
+        for level in self.watched.get(view, ()):
+            logged = moment.take(level.name)
+            for rows in logged if view in self.feeds else ():
+                record(self.running, moment, level, rows, self.coming)
+            if view in self.told:
+                # Rows in files are gone with the next commit.
+                self._logs[level.name] = [self.running.here(rows) for rows in logged]
+
+    def program_of(self, view: str) -> Program:
+        """The program that a view is read by."""
+        return self.behind[view].program if view in self.behind else self.running.program
+
+    def reader(self, view: str) -> SparkEngine:
+        """An engine that reads a view, up to date."""
+        if view in self.behind:
+            return self.behind[view].fresh()
+        if self.views[view].refresh == "hybrid":
+            settle(self.running)
+        return self.running
+
+    def follow(self) -> None:
+        """Bring views up to date that are refreshed when they are read, and whose changes somebody hears of."""
+        for name in self.behind:
+            if name in self.watched:
+                with suppress(*UNDEFINED):  # told when it has a value
+                    self.reader(name)
+
     def _sources(self, view: str) -> list[str]:
         """The tables and maps that a view is read from."""
-        found = plans(self.running.program.views[view])
+        found = plans(self.program_of(view).views[view])
         return [source for plan in found for statement in plan.statements for source in reads(statement)]
 
     def _check_empty(self, engine: SparkEngine, constraint: str) -> None:
@@ -149,10 +176,6 @@ class SparkState(State):
             self.reasons[view.name], self.codes[view.name] = NOTHING_KEPT, KNOB
             self.views[view.name] = view
             return
-        if view.refresh != "eager":
-            raise QueryError(
-                f"{view.name}: refresh={view.refresh!r} is not on Spark yet", hint="leave it out"
-            )
         try:
             flat = lower(shred(normalize(simplify(normalize(view.query)))))
             program = compile_batches(self.declarations(), {view.name: flat}, store={view.name: knob(view)})
@@ -200,15 +223,16 @@ class SparkState(State):
         if not hasattr(self, "running"):
             return
         before = self.running
+        settle(before)
         if before.durable is not None:
             before.now = before.durable.tidy(before.now)
-        engine = self._started()
+        engine, behind = self._started()
         if constraint:
             self._check_empty(engine, constraint)
         if engine.durable is not None:
             engine.durable.note = self.note
             engine.now = engine.durable.tidy(engine.now, self._definitions())
-        self.running, self._statements = engine, {}
+        self.running, self.behind, self._statements = engine, behind, {}
         self.buffer.stored = engine
         self.buffer.clear()
 
@@ -225,10 +249,12 @@ class SparkState(State):
 
     @contextmanager
     def reading(self, name: str) -> Iterator[Reading]:
-        """What answers for a view: the engine, or a plan over the tables as they are."""
+        """What answers for a view: an engine, nothing waiting, or a plan over the tables as they are."""
         with self.lock:
             if name not in self.unkept:
-                yield self.running
+                with computing(name):
+                    engine = self.reader(name)
+                yield engine
                 return
             with self.unkept[name].over(self.running.now) as found:
                 yield found
@@ -315,9 +341,13 @@ class SparkState(State):
     def _log(self, name: str) -> None:
         if name in self.watched:
             return
+        with computing(name):
+            self.reader(name)  # what is told starts from what is there
         self.watched[name] = Levels(watches(name, self.flat[name], self.declarations()))
         try:
             self._install()
+            with computing(name):
+                self.reader(name)
         except BaseException as reason:
             del self.watched[name]
             if isinstance(reason, (CannotCompile, QueryError)):
@@ -360,14 +390,9 @@ class SparkState(State):
             return Change(
                 name, version, self.views[name].element, self._compared.get(name, EMPTY), (), answer
             )
-        logged = Logged(self.running, name, self.watched[name], self._logs)
+        running = self.running.beside(self.program_of(name))
+        logged = Logged(running, name, self.watched[name], self._logs)
         return read_change(logged, name, version, self.watched[name], answer)
 
     def committed(self, events: Any) -> None:
-        """No view is refreshed later."""
-
-
-def knob(view: ViewDef) -> Store:
-    """The materialisation knob of a view."""
-    store: Store = view.store  # type: ignore[assignment]  # "none" has no maps and does not come here
-    return store
+        """What waits is stored with the change."""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from nestling.calculus.show import show
 from nestling.engine.local.loops import Loops, key_of, needs, read_group
-from nestling.engine.local.merge import single_changes, sources, summed, together, waiting
+from nestling.engine.local.merge import single_changes, sources, summed, together
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store, identifier, statements, stores
@@ -20,6 +20,7 @@ from nestling.engine.local.writes import add_to, add_to_ordered, collect, write_
 from nestling.engine.python import Scope, python, tuple_of
 from nestling.program.flat import Shape
 from nestling.program.statements import Add, Event, Plan, Program, Propagate, Statement, Trigger, Write
+from nestling.program.steps import waiting
 from nestling.program.traverse import term_vars
 
 #: Names that generated functions use for themselves.

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from graphlib import TopologicalSorter
 
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Term
@@ -19,7 +18,6 @@ from nestling.program.statements import (
     Both,
     Each,
     Find,
-    Program,
     Propagate,
     Statement,
     Trigger,
@@ -98,18 +96,6 @@ def single_changes(trigger: Trigger, stores: dict[str, Store]) -> frozenset[str]
         for s in own
         if targets.count(s.target) == 1 and not stores[s.target].is_ordered and not _loops(s, stores)
     )
-
-
-def waiting(program: Program) -> list[Propagate]:
-    """The changes that no trigger passes on, in the order in which they can be."""
-    actions = [a for t in program.triggers.values() for a in t.actions if isinstance(a, Propagate)]
-    found = {action.map: action for action in actions if action.map in program.deferred}
-    sorter: TopologicalSorter[str] = TopologicalSorter({name: set[str]() for name in sorted(found)})
-    for name, action in found.items():
-        for add in (add for _, adds in action.events for add in adds):
-            if add.later:
-                sorter.add(add.statement.target, name)
-    return [found[name] for name in sorter.static_order()]
 
 
 def _loops(statement: Statement, stores: dict[str, Store]) -> bool:

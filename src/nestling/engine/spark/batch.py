@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
-from nestling.engine.spark.columns import Layout
+from nestling.engine.spark.columns import Layout, postponed
 from nestling.engine.spark.events import event_layout, event_sql
 from nestling.engine.spark.linear import is_linear
 from nestling.engine.spark.relations import pruned
@@ -95,7 +95,11 @@ def settle(moment: Moment, trigger: Trigger, rows: Any, added: Added, sink: Sink
     forget(moment, change_of(trigger.table))
     for action in trigger.actions:
         if isinstance(action, Propagate):
-            propagate(moment, action, collected, sink)
+            if postponed(action.map) in moment.stored:
+                for found in collected.pop(action.map, ()):
+                    moment.add(postponed(action.map), found)
+            else:
+                propagate(moment, action, collected, sink)
 
 
 def propagate(moment: Moment, action: Propagate, collected: dict[str, list[Any]], sink: Sink | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from nestling.calculus.types import INT, Record, Scalar, Type
@@ -50,9 +50,19 @@ class Layout:
 
 
 def layouts(program: Program) -> dict[str, Layout]:
-    """The relations of all tables and maps."""
+    """The relations of all tables and maps, and of what waits to be passed on."""
     found = {name: table_layout(decl) for name, decl in program.tables.items()}
-    return found | {name: map_layout(decl) for name, decl in program.maps.items()}
+    found |= {name: map_layout(decl) for name, decl in program.maps.items()}
+    return found | {postponed(name): replace(found[name], positive=False) for name in program.deferred}
+
+
+#: Before the name of a map: what changed in it, and has not been passed on.
+POSTPONED = "postponed "
+
+
+def postponed(map_: str) -> str:
+    """The relation of what changed in a map and waits until somebody reads."""
+    return f"{POSTPONED}{map_}"
 
 
 def table_layout(table: TableDecl) -> Layout:

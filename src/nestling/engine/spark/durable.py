@@ -34,25 +34,34 @@ class Durable:
     def __init__(
         self, lake: Lake, session: Any, layouts: Mapping[str, Layout], keys: Mapping[str, str]
     ) -> None:
-        self.lake, self.session, self.layouts, self.keys = lake, session, layouts, keys
+        self.lake, self.session, self.layouts, self.keys = lake, session, layouts, dict(keys)
         #: What was stored with the last change.
         self.note: Mapping[str, Any] = lake.manifest.note
+        #: The relations of the lake that had rows when it was loaded, whoever they belong to.
+        self.held: set[str] = set()
 
     def load(self) -> dict[str, Stored]:
         """What is stored, of the sources that the lake has."""
         import pyarrow as pa
 
         recent: dict[str, list[Any]] = {}
-        for note, changes in self.lake.replay():
-            self.note = note
-            for key, table in changes.items():
+        emptied: set[str] = set()
+        for epoch in self.lake.replay():
+            self.note = epoch.note
+            for key in epoch.emptied:
+                emptied.add(key)
+                recent.pop(key, None)
+            for key, table in epoch.changes.items():
                 recent.setdefault(key, []).append(table)
+        in_files = {key for key, relation in self.lake.manifest.relations.items() if relation.rows}
+        self.held = (in_files - emptied).union(recent)
         found = {}
         for name, key in self.keys.items():
             relation = self.lake.manifest.relations.get(key)
             if relation is not None:
                 tables = recent.get(key)
-                found[name] = Stored(self.parts(name, relation), pa.concat_tables(tables) if tables else None)
+                files = () if key in emptied else self.parts(name, relation)
+                found[name] = Stored(files, pa.concat_tables(tables) if tables else None)
         return found
 
     def parts(self, name: str, relation: Relation) -> tuple[Part, ...]:
@@ -72,7 +81,7 @@ class Durable:
         changes = {
             self.keys[n]: pa.concat_tables(tables) for n, tables in moment.added.items() if n in self.keys
         }
-        self.lake.append(note, changes)
+        self.lake.append(note, changes, (self.keys[n] for n in moment.emptied if n in self.keys))
         self.note = note
 
     def passing(self, name: str) -> str:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
+from copy import copy
 from typing import Any
 
 from nestling.engine.protocol import Batch, Row, consolidated, inner_first
 from nestling.engine.spark.batch import restricted, run_batch, size
-from nestling.engine.spark.columns import Layout, layouts
+from nestling.engine.spark.columns import POSTPONED, Layout, layouts, postponed
 from nestling.engine.spark.driver import Driver
 from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.durable import Durable
+from nestling.engine.spark.postponed import pass_on
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.relations import difference, summed
 from nestling.engine.spark.session import TooManyError, own_session
 from nestling.engine.spark.stage import Sink, arrow
 from nestling.engine.spark.state import Moment, Part, Stored, register_frame
+from nestling.engine.spark.totals import sums_here, totals
 from nestling.engine.spark.types import arrow_table
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
@@ -53,9 +56,15 @@ class SparkEngine(Reading):
         stored = {} if self.durable is None else self.durable.load()
         self.now = self._empty()
         self.now.stored |= stored
-        missing = {name for name in program.maps if name not in stored} - self.watched
-        if self.durable is not None and missing:
-            self._build(missing)
+        #: The maps that were not there, and have been computed.
+        self.built = {name for name in program.maps if name not in stored} - self.watched
+        if self.durable is not None:
+            late = {key for key in self.durable.held if key.startswith(POSTPONED)}
+            if late and (self.built or not late <= set(self.durable.keys.values())):
+                # What waits is not for these maps.
+                self.built = set(program.maps) - self.watched
+                self.now.stored |= {postponed(name): Stored() for name in program.deferred}
+            self._build(self.built)
 
     @property
     def watched(self) -> set[str]:
@@ -79,12 +88,15 @@ class SparkEngine(Reading):
 
     def _build(self, maps: Set[str]) -> None:
         """Compute ``maps`` from the tables."""
-        scratch = self.computed(self.now, maps)
-        self.now.stored |= {name: scratch.stored[name] for name in maps}
+        if maps:
+            scratch = self.computed(self.now, maps)
+            self.now.stored |= {name: scratch.stored[name] for name in maps}
 
     def computed(self, moment: Moment, maps: Set[str]) -> Moment:
         """``maps`` of the tables of ``moment``, in bulk: each table is one change that comes to empty ones."""
         scratch = self._empty()
+        for name in self.program.deferred:
+            del scratch.stored[postponed(name)]  # nothing waits
         kept = set(needed(self.program, sorted(maps)))
         sink = self.durable.write if self.durable is not None else None
         parts = []
@@ -115,40 +127,52 @@ class SparkEngine(Reading):
         }
         self.apply(tables, note)
 
-    def apply(self, changes: Mapping[str, Any], note: Mapping[str, Any] | None = None) -> None:
-        """The same, of Arrow tables that have each row once; ``note`` is stored with it."""
-        if self.durable is not None and sum(map(size, changes.values())) > BULK:
-            self._apply_bulk(changes, note)
-            return
+    def apply(
+        self, changes: Mapping[str, Any], note: Mapping[str, Any] | None = None, large: bool = False
+    ) -> None:
+        """The same, of Arrow tables that have each row once, or of files; ``note`` is stored with it."""
+        moment, large = self.after(changes, large)
+        self._accepted(moment)
+        self.store(moment, note or {}, large)
+
+    def after(
+        self, changes: Mapping[str, Any], large: bool = False, late: Mapping[str, Any] | None = None
+    ) -> tuple[Moment, bool]:
+        """The moment after ``changes``; and whether these, or what follows from them, are many, and in files.
+
+        ``late``: changes of maps that waited, to be passed on.
+        """
+        large = large or sum(map(size, (*changes.values(), *(late or {}).values()))) > BULK
+        sink = self.durable.write if large and self.durable is not None else None
         try:
-            moment = self._run(changes)
+            return self._run(changes, sink, late), large
         except ArithmeticError:
             # A state in between had no value; what the rows come to may have one.
-            moment = self._recomputed(changes)
+            return self._recomputed(changes, sink), large
         except TooManyError:
-            self._apply_bulk(changes, note)
-            return
-        self._accepted(moment)
-        if self.durable is not None:
-            self.durable.append(note or {}, moment)
-        self.now.drop_views(moment)
-        self.now = moment
+            return self.after(changes, True, late)
 
-    def _apply_bulk(self, changes: Mapping[str, Any], note: Mapping[str, Any] | None) -> None:
-        """The same where the rows, or what follows from them, are many: what is added is in files at once."""
-        assert self.durable is not None
-        try:
-            moment = self._run(changes, self.durable.write)
-        except ArithmeticError:
-            moment = self._recomputed(changes, large=True)
-        self._accepted(moment)
-        noted, self.durable.note = self.durable.note, note or {}
+    def store(self, moment: Moment, note: Mapping[str, Any], large: bool) -> None:
+        """Move on to ``moment``; ``large``: what it adds is in files already, and these are stored."""
+        if self.durable is None or not large:
+            if self.durable is not None:
+                self.durable.append(note, moment)
+            self.now.drop_views(moment)
+            self.now = moment
+            return
+        noted, self.durable.note = self.durable.note, note
         try:
             after = self.durable.tidy(moment)
         except BaseException:
             self.durable.note = noted
             raise
         self._move(after, moment)
+
+    def beside(self, program: Program, now: Moment | None = None) -> SparkEngine:
+        """Another program over the same relations, for reading, and to see what follows from a change."""
+        engine = copy(self)
+        engine.program, engine.now = program, now or self.now
+        return engine
 
     def _move(self, after: Moment, *others: Moment) -> None:
         for moment in (self.now, *others):
@@ -172,22 +196,38 @@ class SparkEngine(Reading):
         self._move(self.durable.tidy(self.now))
         return True
 
-    def _run(self, changes: Mapping[str, Any], sink: Sink | None = None) -> Moment:
+    def gathered(self, name: str) -> Any:
+        """What was added to a relation, summed by key: an Arrow table, or, where it is much, rows in files."""
+        stored, layout = self.now.stored[name], self.layouts[name]
+        if not stored.files and stored.rows <= BULK and sums_here(layout):
+            return totals(stored.recent, layout)
+        text = difference(self.now.raw(name), layout)
+        if self.durable is None or stored.rows <= BULK:
+            return self.arrow(text)
+        part = self.durable.write("passing", text)
+        return part if part.rows > BULK else self.here(part)
+
+    def _run(
+        self, changes: Mapping[str, Any], sink: Sink | None = None, late: Mapping[str, Any] | None = None
+    ) -> Moment:
         moment = self.now.next()
         some = [name for name in inner_first(self.program) if name in changes and size(changes[name])]
         try:
             run_batch(moment, [(self.program.triggers[name], changes[name]) for name in some], sink)
+            if late is not None:
+                pass_on(moment, self.program, late, sink)
         except BaseException:
             moment.drop_views(self.now)
             raise
         return moment
 
-    def _recomputed(self, changes: Mapping[str, Any], large: bool = False) -> Moment:
+    def _recomputed(self, changes: Mapping[str, Any], sink: Sink | None = None) -> Moment:
         """The moment after ``changes``, its maps by what they differ from those of the tables as they come to be."""
         moment = self.now.next()
-        sink = self.durable.write if large and self.durable is not None else None
         for name, rows in changes.items():
             moment.add(name, rows)
+        for name in self.program.deferred:
+            moment.empty(postponed(name))
         scratch = self.computed(moment, set(self.program.maps))
         before = self.computed(self.now, self.watched) if self.watched else moment
         for name in self.program.maps:
@@ -208,7 +248,7 @@ class SparkEngine(Reading):
             parts[name] = self.durable.write(name, f"SELECT {columns} FROM nestling_loaded")
         rows = {name: part.rows for name, part in parts.items() if part.rows}
         if rows:
-            self._apply_bulk(parts, note)
+            self.apply(parts, note, large=True)
         return rows
 
     def keep(self, name: str, condition: str) -> None:

@@ -167,18 +167,20 @@ class Moment:
     driver: Driver
     changes: dict[str, Change] = field(default_factory=dict)
     added: dict[str, list[Any]] = field(default_factory=dict)
+    emptied: set[str] = field(default_factory=set)
     #: How many rows of a statement's effect one task may send here; more go to files. ``None``: there are none.
     most: int | None = None
     _views: dict[str, tuple[Any, Part]] = field(default_factory=dict)
 
     def next(self) -> Moment:
         """The same, to be added to."""
-        return replace(self, stored=dict(self.stored), changes={}, added={}, _views=dict(self._views))
+        views = dict(self._views)
+        return replace(self, stored=dict(self.stored), changes={}, added={}, emptied=set(), _views=views)
 
     def kept_as(self, stored: dict[str, Stored]) -> Moment:
         """The same, in other files."""
         views = {n: known for n, known in self._views.items() if stored[n].recent is known[0]}
-        return replace(self, stored=stored, changes={}, added={}, _views=views)
+        return replace(self, stored=stored, changes={}, added={}, emptied=set(), _views=views)
 
     def layout(self, name: str) -> Layout:
         return self.changes[name].layout if name in self.changes else self.layouts[name]
@@ -232,6 +234,13 @@ class Moment:
         self.stored[name] = Stored()
         self.added.pop(name, None)
         return [*stored.files, *([stored.recent] if stored.recent_rows else [])]
+
+    def empty(self, name: str) -> None:
+        """Let a source hold nothing."""
+        if self.stored[name].rows:
+            self.stored[name] = Stored()
+            self.emptied.add(name)
+            self.added.pop(name, None)
 
     def add(self, name: str, rows: Any) -> None:
         """Add rows to a source: an Arrow table, or rows that are in files already."""

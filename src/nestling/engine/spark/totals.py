@@ -24,7 +24,7 @@ LEAST, GREATEST = -(2**63), 2**63 - 1
 
 def is_small(statement: Statement, layouts: Mapping[str, Layout]) -> bool:
     """Whether ``statement`` adds no more rows than a few for every row of the change it starts from."""
-    if not _sums_here(layouts[statement.target]):
+    if not sums_here(layouts[statement.target]):
         return False
     for number, step in enumerate(statement.steps):
         match step:
@@ -45,7 +45,7 @@ def _finds_one(step: Find, layout: Layout) -> bool:
     return set(layout.key or range(len(layout.keys))) <= set(step.known)
 
 
-def _sums_here(layout: Layout) -> bool:
+def sums_here(layout: Layout) -> bool:
     """Whether Arrow groups and adds as Spark does: floats have two zeros, decimals more digits, records no order."""
     keys = all(not isinstance(t, Record) and t not in (FLOAT, nullable(FLOAT)) for t in layout.keys)
     return keys and all(measure in (INT, FLOAT) for measure in layout.measures)

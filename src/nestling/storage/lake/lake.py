@@ -16,15 +16,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from nestling.errors import StoreError
 from nestling.storage.lake.files import sync_all, sync_folder, write_atomically
-from nestling.storage.lake.log import SUFFIX, read_epoch, write_epoch
+from nestling.storage.lake.log import SUFFIX, Epoch, read_epoch, write_epoch
 from nestling.storage.lock import Lock
 
 FORMAT = 1
@@ -119,8 +120,8 @@ class Lake:
 
     # -- the log
 
-    def replay(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-        """Notes and changes of the epochs after the manifest's, in order."""
+    def replay(self) -> Iterator[Epoch]:
+        """The epochs after the manifest's, in order."""
         for file in sorted((self.path / "log").glob(f"*{SUFFIX}")):
             if int(file.stem) != self.epoch + 1:
                 raise StoreError(
@@ -129,9 +130,11 @@ class Lake:
             self.epoch += 1
             yield read_epoch(file)
 
-    def append(self, note: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
-        """Store the changes of the next epoch: Arrow tables by relation."""
-        write_epoch(self.path / "log", self.epoch + 1, note, changes)
+    def append(
+        self, note: Mapping[str, Any], changes: Mapping[str, Any], emptied: Iterable[str] = ()
+    ) -> None:
+        """Store the next epoch: Arrow tables to be added to relations, some of which are ``emptied`` before."""
+        write_epoch(self.path / "log", self.epoch + 1, note, changes, emptied)
         self.epoch += 1
 
     @property
@@ -158,7 +161,8 @@ class Lake:
         """Move changes of a relation from the log to a file of their own."""
         import pyarrow.parquet as pq
 
-        file = self.folder(relation) / f"changes-{self.epoch}.parquet"
+        # Several commits may stand at one epoch: a large change is not in the log.
+        file = self.folder(relation) / f"changes-{self.epoch}-{uuid4().hex}.parquet"
         pq.write_table(table, file)
         sync_all(file.parent)
         return str(file.relative_to(self.path))

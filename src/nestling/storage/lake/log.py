@@ -7,9 +7,9 @@ file says how long its parts are and what they add up to, so that damage is foun
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from nestling.errors import StoreError
@@ -22,8 +22,13 @@ def log_path(folder: Path, epoch: int) -> Path:
     return folder / f"{epoch:012d}{SUFFIX}"
 
 
-def write_epoch(folder: Path, epoch: int, note: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
-    """Store the changes of one epoch, Arrow tables by relation; they last once this returns."""
+def write_epoch(
+    folder: Path, epoch: int, note: Mapping[str, Any], changes: Mapping[str, Any], emptied: Iterable[str] = ()
+) -> None:
+    """Store the changes of one epoch, Arrow tables by relation; they last once this returns.
+
+    Relations that are ``emptied`` hold nothing before their changes.
+    """
     import pyarrow as pa
 
     parts: list[bytes] = []
@@ -35,12 +40,21 @@ def write_epoch(folder: Path, epoch: int, note: Mapping[str, Any], changes: Mapp
         data = sink.getvalue().to_pybytes()
         parts.append(data)
         described.append([name, len(data), crc32(data)])
-    head = json.dumps({"epoch": epoch, "note": dict(note), "parts": described}).encode()
+    whole = {"epoch": epoch, "note": dict(note), "emptied": sorted(emptied), "parts": described}
+    head = json.dumps(whole).encode()
     write_atomically(log_path(folder, epoch), b"%d %d\n" % (len(head), crc32(head)) + head + b"".join(parts))
 
 
-def read_epoch(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The note of an epoch, and its changes."""
+class Epoch(NamedTuple):
+    """What one file of the log says."""
+
+    note: dict[str, Any]
+    changes: dict[str, Any]
+    emptied: list[str]
+
+
+def read_epoch(path: Path) -> Epoch:
+    """The note of an epoch, its changes, and what was emptied before them."""
     import pyarrow as pa
 
     data = path.read_bytes()
@@ -61,4 +75,4 @@ def read_epoch(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             at += size
     except ValueError as error:
         raise StoreError(f"{path.name} is damaged: {error}", hint="restore it from a copy") from error
-    return described["note"], changes
+    return Epoch(described["note"], changes, described.get("emptied", []))

@@ -15,7 +15,7 @@ Law (9): the maps after a batch are those after its rows one by one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nestling.calculus.build import call
@@ -37,9 +37,10 @@ def compile_batches(
     views: Mapping[str, FlatView],
     watched: Mapping[str, Query] | None = None,
     store: Mapping[str, Store | Storing] | None = None,
+    taken: Iterable[str] = (),
 ) -> Program:
     """The program that maintains ``views`` by batches; its triggers start from ``ΔR`` and not from a row."""
-    return compile_views(tables, views, watched, store, BatchCompiler)
+    return compile_views(tables, views, watched, store, BatchCompiler, taken)
 
 
 @dataclass

@@ -9,7 +9,7 @@ Law (9): a part reads the same whichever way it is stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
@@ -49,17 +49,19 @@ def compile_views(
     watched: Mapping[str, Query] | None = None,
     store: Mapping[str, Store | Storing] | None = None,
     kind: type[Compiler] = Compiler,
+    taken: Iterable[str] = (),
 ) -> Program:
     """The program that maintains ``views`` over ``tables``, and logs what changes in the ``watched`` queries.
 
     Equal maps are stored once. ``store`` has the materialisation knob of views that do not leave it at ``"auto"``.
-    ``kind`` is how deltas are derived: by rows, unless another is given.
+    ``kind`` is how deltas are derived: by rows, unless another is given. No map is called as one that is ``taken``.
     """
     wanted: dict[Identity, tuple[Weights, ...]] = {}
     capped: dict[tuple[str, str, int], Note] = {}
-    of_rows = frozenset(column.name for table in tables.values() for column in table.columns) | {"times"}
+    of_rows = frozenset(column.name for table in tables.values() for column in table.columns)
+    others = of_rows.union(taken, ["times"])
     for _ in range(ROUNDS):
-        compiler = kind(dict(tables), wanted, names=Names(of_rows))
+        compiler = kind(dict(tables), wanted, names=Names(others))
         plans = {
             name: _Reading(compiler, storing((store or {}).get(name, "auto"), view), capped).view(name, view)
             for name, view in views.items()

@@ -70,6 +70,8 @@ def entries(
 
 def _groups(files: Files, stored: Stored, layout: Layout, asked: Any) -> list[tuple[Group, Any]]:
     """The groups of rows that may hold what is asked for, and which of it."""
+    if any(part.rows and not part.paths for part in stored.files):
+        raise TooMuchError  # what is in no file is a query of many rows
     paths = [path for part in stored.files for path in part.paths]
     groups = [group for path in paths for group in files.groups(path, layout)]
     if asked is None or asked.column_names[0] != "k0" or asked.column("k0").null_count:

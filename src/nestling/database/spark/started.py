@@ -1,0 +1,69 @@
+"""The programs of a database on Spark, started over what its lake has.
+
+Views that are kept with every change share one program. A lazy view has one of its own, which is run when it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nestling.database.definitions import ViewDef
+from nestling.database.durable import map_name
+from nestling.database.spark.watching import feed_layout, feed_name
+from nestling.engine.spark.columns import postponed
+from nestling.engine.spark.engine import SparkEngine
+from nestling.engine.spark.later import Later, later_layouts, waiting_for
+from nestling.program.statements import Program
+from nestling.transform.viewlet.batch import compile_batches
+from nestling.transform.viewlet.defer import deferred
+from nestling.transform.viewlet.storing import Store
+
+if TYPE_CHECKING:
+    from nestling.database.spark.state import SparkState
+
+
+def started(state: SparkState) -> tuple[SparkEngine, dict[str, Later]]:
+    """An engine over what is stored, for what is defined; and beside it, the lazy views."""
+    program = program_of(state, [name for name in state.flat if not state.is_apart(name)])
+    later: dict[str, Program] = {}
+    for name in filter(state.is_apart, state.flat):
+        taken = [map_ for other in (program, *later.values()) for map_ in other.maps]
+        later[name] = program_of(state, [name], taken)
+    kept = {feed_name(level): feed_layout(level) for name in state.feeds for level in state.watched[name]}
+    keys = {name: f"table {name}" for name in program.tables} | map_keys(program) | {n: n for n in kept}
+    there = state.lake.manifest.relations
+    for name, own in later.items():
+        kept |= later_layouts(name, own)
+        keys |= {n: key for n, key in later_keys(name, own).items() if key in there}
+    engine = SparkEngine(program, state.spark, state.lake, keys, kept)
+    return engine, {name: Later(name, own, engine, later_keys(name, own)) for name, own in later.items()}
+
+
+def program_of(state: SparkState, views: Iterable[str], taken: Iterable[str] = ()) -> Program:
+    """The program of some views."""
+    flat = {name: state.flat[name] for name in views}
+    store = {name: knob(state.views[name]) for name in flat}
+    logs = {level.name: level.query for name in flat for level in state.watched.get(name, ())}
+    program = compile_batches(state.declarations(), flat, logs, store, taken)
+    patient = {name for name in flat if state.views[name].refresh == "hybrid"}
+    return replace(program, deferred=deferred(program, patient))
+
+
+def knob(view: ViewDef) -> Store:
+    """The materialisation knob of a view."""
+    store: Store = view.store  # type: ignore[assignment]  # "none" is refused before
+    return store
+
+
+def map_keys(program: Program) -> dict[str, str]:
+    """Under which names the lake has the maps of a program and what waits for them; what was logged is not kept."""
+    maps = {name: map_name(decl) for name, decl in program.maps.items() if decl.role != "watch"}
+    return maps | {postponed(name): postponed(maps[name]) for name in program.deferred}
+
+
+def later_keys(view: str, program: Program) -> dict[str, str]:
+    """The same of a view that is refreshed later, and of what waits for it."""
+    maps = {name: f"{key} of {view}" for name, key in map_keys(program).items()}
+    return maps | {name: f"table {name}" for name in waiting_for(view, program).values()}
