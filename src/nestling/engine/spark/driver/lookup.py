@@ -47,6 +47,8 @@ def entries(
     """The entries that have one of ``wanted`` at ``positions``."""
     if not wanted:
         return {}
+    if not positions and stored.rows > budget.entries:
+        raise TooMuchError
     asked = arrow_table([(f"k{p}", layout.keys[p]) for p in positions], list(wanted)) if positions else None
     groups = _groups(files, stored, layout, asked)
     budget.spend(sum(files.cost(group, layout, some) for group, some in groups))
