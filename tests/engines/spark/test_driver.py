@@ -1,5 +1,7 @@
 """What the driver does by itself: it finds what is stored, counts what it may read, and leaves the rest to Spark."""
 
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,6 +12,7 @@ import pytest
 import nestling as nl
 from nestling.calculus.terms import Call, Const, Var
 from nestling.calculus.types import FLOAT, INT, STR, Scalar, nullable
+from nestling.engine.spark import durable
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.driver import files as kept
 from nestling.engine.spark.driver import run
@@ -201,6 +204,61 @@ def test_what_is_not_little_is_sparks(spark, shop, monkeypatch, limit):
     assert counters.since()[0] > 0
     shop.verify()
     assert "by the driver, without a job: 0 values are gone through" in before
+
+
+OF_EVERY_TYPE = {
+    "id": int, "g": str, "p": Decimal, "f": float, "t": datetime, "d": date, "b": bytes, "w": timedelta,
+    "items": [{"a": int, "c": str}],
+}  # fmt: skip
+VIEWS = {
+    "top": "[(g, sorted([(r.p, r.id) for r in R if r.g == g])[:2]) for g in {r.g for r in R}]",
+    "sums": "[(g, sum(r.p for r in R if r.g == g), sum(r.f for r in R if r.g == g)) for g in {r.g for r in R}]",
+    "ends": "[(g, max([r.t for r in R if r.g == g]), min([r.b for r in R if r.g == g])) for g in {r.g for r in R}]",
+    "flat": "[(r.id, i.c, r.d, r.w) for r in R for i in r.items if i.a > 1]",
+    "rank": "[(r.id, len([1 for s in R if s.g == r.g and s.p < r.p])) for r in R]",
+}
+
+
+def of_every_type(random: Random, key: int) -> dict[str, Any]:
+    return {
+        "id": key, "g": f"g{random.randrange(3)}", "p": Decimal(random.randrange(1000)) / 100,
+        "f": random.randrange(8) / 4, "t": datetime(2020, 1, 1 + random.randrange(20), 3),
+        "d": date(1500, 1, 1 + random.randrange(20)), "b": b"x" * random.randrange(3),
+        "w": timedelta(seconds=random.randrange(5)),
+        "items": [{"a": random.randrange(4), "c": "z"} for _ in range(random.randrange(3))],
+    }  # fmt: skip
+
+
+@pytest.mark.xdist_group("spark")
+@pytest.mark.parametrize(
+    ("names", "keys"),
+    [(("sums", "flat"), 8), pytest.param(tuple(VIEWS), 32, marks=pytest.mark.soak)],
+    ids=["few", "many"],
+)
+def test_values_of_every_type_are_found_in_files(spark, tmp_path, monkeypatch, names, keys):
+    """changes leave the log and are summed all the time; the driver reads what Spark wrote, and Spark what it wrote"""
+    for name, value in (("EPOCHS", 4), ("FILES", 0)):
+        monkeypatch.setattr(durable, name, value)
+    random, there = Random(1), list[int]()
+    both: list[Any] = [nl.Database(spark=spark, path=tmp_path / "lake"), nl.Database()]
+    for db in both:
+        db.table("R", OF_EVERY_TYPE, key="id")
+        for name in names:
+            db.view(name, VIEWS[name], language="python", store="full")
+    for key in range(keys):
+        row = of_every_type(random, key)
+        there.append(key)
+        gone = there.pop(random.randrange(len(there))) if key % 3 == 2 else None
+        for db in both:
+            with db.transaction() as change:
+                change.insert("R", [row])
+                if gone is not None:
+                    change.delete("R", key=gone)
+        if key % 4 == 1:
+            assert {v: both[0].views[v].bag() for v in names} == {v: both[1].views[v].bag() for v in names}
+    both[0].verify(maps=True)
+    assert both[0].state.running.driver.files._kept
+    both[0].close()
 
 
 @pytest.mark.xdist_group("spark")

@@ -12,6 +12,7 @@ from nestling.engine.protocol import Batch
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.refuse import check_program
+from nestling.errors import QueryError
 from nestling.frontend.sql import translate
 from nestling.program.statements import Program
 from nestling.transform.viewlet import compile_views
@@ -30,6 +31,8 @@ ALWAYS = (
     "window_row_number", "window_top_per_group", "scalar_inequality", "truncated", "decimals", "full_join",
 )  # fmt: skip
 TOGETHER = 20
+#: Quotients with more places than a column has.
+TOO_FINE = {"window_share", "int_widths", "decimal_spread", "decimal_share"}
 
 
 def moves(world: World, most: int) -> list[Batch]:
@@ -89,8 +92,12 @@ def maintained() -> dict[str, Program]:
 def test_what_is_maintained_embedded_is_on_spark():
     """a feature that has a program by rows has one by batches, and all of it an SQL text"""
     programs = maintained()
-    for program in programs.values():
-        check_program(program, layouts(program))
+    for name, program in programs.items():
+        if name in TOO_FINE:
+            with pytest.raises(QueryError, match="places behind the point"):
+                check_program(program, layouts(program))
+        else:
+            check_program(program, layouts(program))
 
     assert len(programs) > 200
 
@@ -98,6 +105,6 @@ def test_what_is_maintained_embedded_is_on_spark():
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(3))
 def test_every_feature(spark, seed, by_queries):
-    some = list(maintained())
+    some = [name for name in maintained() if name not in TOO_FINE]
     for start in range(0, len(some), TOGETHER):
         follows(spark, some[start : start + TOGETHER], f"spark {seed}")

@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from nestling.calculus.types import Scalar, Type
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.events import event_layout
 from nestling.engine.spark.plans import plan_layout
 from nestling.engine.spark.relations import nothing
 from nestling.engine.spark.statements import Given, Writer
+from nestling.engine.spark.types import PLACES
+from nestling.errors import QueryError
 from nestling.program.batches import GROUPS, change_of
 from nestling.program.statements import Program, Propagate
 from nestling.program.steps import plans, trigger_statements
@@ -39,6 +42,10 @@ class _Empty:
 
 def check_program(program: Program, layouts: Mapping[str, Layout]) -> None:
     """Raise a ``QueryError`` unless all of ``program`` can be written as SQL."""
+    answers = [plan_layout(plan) for view in program.views.values() for plan in plans(view)]
+    for layout in (*layouts.values(), *answers):
+        for _, type_ in layout.columns:
+            check_places(type_)
     writer = Writer(_Empty({**layouts, **change_layouts(program, layouts)}))
     for trigger in program.triggers.values():
         for statement in trigger_statements(trigger):
@@ -48,6 +55,15 @@ def check_program(program: Program, layouts: Mapping[str, Layout]) -> None:
             given = Given("params", plan.params) if plan.params else None
             for statement in plan.statements:
                 writer.statement(statement, plan_layout(plan), given)
+
+
+def check_places(type_: Type) -> None:
+    """Refuse decimals that would be rounded: those that Spark's own rules give more places than a column has."""
+    if isinstance(type_, Scalar) and type_.name == "decimal" and type_.size and type_.size[1] > PLACES:
+        raise QueryError(
+            f"a decimal with {type_.size[1]} places behind the point, where {PLACES} are kept on Spark",
+            hint=f"CAST it to a DECIMAL of at most {PLACES} places, or to a DOUBLE",
+        )
 
 
 def change_layouts(program: Program, layouts: Mapping[str, Layout]) -> dict[str, Layout]:

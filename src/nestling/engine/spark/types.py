@@ -37,6 +37,9 @@ SQL = {
     "bytes": "BINARY", "date": "DATE", "datetime": "TIMESTAMP_NTZ", "timedelta": "BIGINT",
 }  # fmt: skip
 
+#: Behind the point of a decimal.
+PLACES = 18
+
 #: For all digits of a column, which are more than Python has by itself.
 _WIDE = Context(prec=38)
 
@@ -215,7 +218,7 @@ def _record_reader(type_: Record) -> Callable[[Any], Any]:
 def fits_decimal(value: Decimal) -> bool:
     """Whether a column holds all digits of ``value``."""
     places = Context(prec=len(value.as_tuple().digits)).normalize(value).as_tuple().exponent
-    return isinstance(places, int) and places >= -18 and abs(value) < 10**19
+    return isinstance(places, int) and places >= -PLACES and abs(value) < 10**19
 
 
 def plain_decimal(value: Decimal) -> Decimal:

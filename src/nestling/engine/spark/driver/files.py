@@ -83,6 +83,7 @@ class Files:
     folder: Path | None
     _kept: OrderedDict[tuple[str, int], Rows] = field(default_factory=OrderedDict)
     _known: OrderedDict[str, list[Group]] = field(default_factory=OrderedDict)
+    _bytes: int = 0
 
     def groups(self, path: str, layout: Layout) -> list[Group]:
         """The groups of a file."""
@@ -111,8 +112,9 @@ class Files:
             table = file.read_row_group(group.number, columns=layout.names).combine_chunks()
             rows = Rows(table.cast(arrow_schema(layout.sql)), _in_order(table, layout))
             self._kept[place] = rows
-            while len(self._kept) > 1 and sum(known.table.nbytes for known in self._kept.values()) > KEPT:
-                self._kept.popitem(last=False)
+            self._bytes += rows.table.nbytes
+            while len(self._kept) > 1 and self._bytes > KEPT:
+                self._bytes -= self._kept.popitem(last=False)[1].table.nbytes
         self._kept.move_to_end(place)
         return rows
 
