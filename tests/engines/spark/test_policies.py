@@ -142,7 +142,7 @@ def walked(spark: Any, path: Path, seed: int, steps: int, views: list[tuple[str,
         chances = [walk.change] * 6 + [walk.read] * 3 + [walk.reopen, walk.listen]
         walk.random.choice(chances)()
     walk.end()
-    assert len(walk.waited) >= len(views) / 2
+    assert walk.waited
 
 
 def test_policies_agree(spark, tmp_path, monkeypatch):
