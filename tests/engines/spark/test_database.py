@@ -136,6 +136,30 @@ def test_what_is_refused_changes_nothing(opened):
     assert opened().views["related"]["Drive"].name == "Drive"
 
 
+def test_a_view_has_a_value_or_the_change_is_refused(opened):
+    """by the same words as embedded, whether the view stores the quotient or computes it when it is read"""
+    told = []
+    for db in (Database(), opened()):
+        db.table("R", {"k": int, "a": int, "b": int}, key="k")
+        db.view("own", "[(r.k, r.a // r.b) for r in R]", language="python")
+        db.view("of_sum", "[(r.k, 10 // sum(t.b for t in R if t.a == r.a)) for r in R]", language="python")
+        db.insert("R", [(1, 4, 2)])
+        words = []
+        for rows in ([(2, 3, 0)], [(3, 5, 1)], [(4, 4, -2)]):
+            try:
+                db.insert("R", rows)
+            except ChangeError as error:
+                words.append(str(error))
+        db.insert("R", [(5, 0, 3)])
+        with pytest.raises(QueryError, match="cannot be computed from the rows that are there") as refused:
+            db.view("late", "[7 // r.a for r in R]", language="python")
+        told.append((words, answers(db), db.version, str(refused.value)))
+        db.verify()
+
+    assert told[0] == told[1]
+    assert len(told[0][0]) == 2
+
+
 def test_what_spark_does_not_do_is_refused_when_it_is_defined(opened):
     db = opened()
     declare(db, RELATED, {})

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from nestling.database.definitions import ViewDef
 from nestling.database.durable import map_name
 from nestling.database.spark.watching import feed_layout, feed_name
+from nestling.database.state import guard_of
 from nestling.engine.spark.columns import postponed
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.later import Later, later_layouts, waiting_for
@@ -46,7 +47,10 @@ def program_of(state: SparkState, views: Iterable[str], taken: Iterable[str] = (
     flat = {name: state.flat[name] for name in views}
     store = {name: knob(state.views[name]) for name in flat}
     logs = {level.name: level.query for name in flat for level in state.watched.get(name, ())}
-    program = compile_batches(state.declarations(), flat, logs, store, taken)
+    # A guard is kept, so that to look at it is no work; it seldom has a row.
+    guards = {guard_of(name): state.guards[name] for name in flat if name in state.guards}
+    full: dict[str, Store] = dict.fromkeys(guards, "full")
+    program = compile_batches(state.declarations(), flat | guards, logs, store | full, taken)
     patient = {name for name in flat if state.views[name].refresh == "hybrid"}
     return replace(program, deferred=deferred(program, patient))
 

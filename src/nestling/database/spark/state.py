@@ -23,12 +23,13 @@ from nestling.database.durable import read_table, read_view, table_text, view_te
 from nestling.database.first import starts
 from nestling.database.spark.arriving import kept
 from nestling.database.spark.buffer import Buffer
+from nestling.database.spark.defined import absent, guard
 from nestling.database.spark.explain import explain
 from nestling.database.spark.inspect import stats, verify
 from nestling.database.spark.started import knob, started
 from nestling.database.spark.unkept import Computed
 from nestling.database.spark.watching import Feed, Logged, feed_frame, feed_name, record
-from nestling.database.state import NOTHING_KEPT, UNDEFINED, State, computing
+from nestling.database.state import EXCLUDE, NOTHING_KEPT, UNDEFINED, State, computing
 from nestling.database.watching import Answer, Levels, read_change
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
@@ -102,7 +103,7 @@ class SparkState(State):
         return engine, behind
 
     def accept(self, moment: Moment, before: Moment) -> None:
-        """What a batch leads to: take what it logged, and refuse it if a constraint is not empty."""
+        """What a batch leads to: take what it logged; refuse it if a view has no value, or a constraint a row."""
         self._logs = {}
         for view in self.watched:
             if not self.is_apart(view):
@@ -111,6 +112,9 @@ class SparkState(State):
             later.note(moment, before)
         told = self.told & self.unkept.keys()
         self._compared = {name: self.unkept[name].change(moment, before) for name in told}
+        for name in self.guards:
+            if without := absent(self.running, name):
+                raise ChangeError(f"{name} could not be computed: {without}", hint="nothing was changed")
         for name in self.constraints:
             if any(moment.stored[source] is not before.stored[source] for source in self._sources(name)):
                 try:
@@ -186,6 +190,8 @@ class SparkState(State):
             ) from reason
         check_program(program, layouts(program))
         self.views[view.name], self.flat[view.name] = view, flat
+        if (found := guard(view, self.declarations())) is not None:
+            self.guards[view.name] = found
 
     def add_view(self, view: ViewDef) -> None:
         self._add(view)
@@ -204,7 +210,7 @@ class SparkState(State):
             if isinstance(error, UNDEFINED):
                 raise QueryError(
                     f"{view.name} cannot be computed from the rows that are there: {error}",
-                    hint="exclude the value in the view, or delete the row first",
+                    hint=EXCLUDE,
                 ) from error
             raise
 
@@ -227,6 +233,9 @@ class SparkState(State):
         if before.durable is not None:
             before.now = before.durable.tidy(before.now)
         engine, behind = self._started()
+        for name in self.guards:
+            if without := absent(engine, name):
+                raise ArithmeticError(without)
         if constraint:
             self._check_empty(engine, constraint)
         if engine.durable is not None:
