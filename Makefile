@@ -36,7 +36,7 @@ check: $(READY)
 	$(BIN)/lint-imports
 
 test: check
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup # tests on Spark share one session
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --durations=15 # tests on Spark share one session
 
 laws: $(READY)
 	HYPOTHESIS_PROFILE=laws $(BIN)/python -m pytest -q -n $(WORKERS) -m 'hypothesis and not soak' tests

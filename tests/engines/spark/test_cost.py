@@ -32,14 +32,18 @@ class Counters:
         self.bus = spark.sparkContext._jsc.sc().listenerBus()
         self.store = spark.sparkContext._jsc.sc().statusStore()
         self.last = -1
-        self.since()
+        self.new_jobs()
 
-    def since(self) -> tuple[int, int]:
+    def new_jobs(self) -> list[Any]:
         self.bus.waitUntilEmpty()
         jobs = self.store.jobsList(None)
         new = [job for job in (jobs.apply(i) for i in range(jobs.size())) if job.jobId() > self.last]
-        stages = [job.stageIds().apply(i) for job in new for i in range(job.stageIds().size())]
         self.last = max([self.last, *(job.jobId() for job in new)])
+        return new
+
+    def since(self) -> tuple[int, int]:
+        new = self.new_jobs()
+        stages = [job.stageIds().apply(i) for job in new for i in range(job.stageIds().size())]
         return len(new), sum(self.store.lastStageAttempt(stage).shuffleWriteRecords() for stage in stages)
 
 

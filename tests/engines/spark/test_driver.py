@@ -232,7 +232,7 @@ def of_every_type(random: Random, key: int) -> dict[str, Any]:
 @pytest.mark.xdist_group("spark")
 @pytest.mark.parametrize(
     ("names", "keys"),
-    [(("sums", "flat"), 8), pytest.param(tuple(VIEWS), 32, marks=pytest.mark.soak)],
+    [(("sums", "flat"), 6), pytest.param(tuple(VIEWS), 32, marks=pytest.mark.soak)],
     ids=["few", "many"],
 )
 def test_values_of_every_type_are_found_in_files(spark, tmp_path, monkeypatch, names, keys):
