@@ -2,12 +2,10 @@
 
 from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import nestling as nl
 from nestling.database.database import Database
 from nestling.errors import ChangeError, QueryError
 from nestling.frontend.schema import element_value
@@ -16,22 +14,6 @@ from tests.engines.suite.cases import NESTED, RELATED, Case
 from tests.engines.suite.test_engines import alike
 
 pytestmark = pytest.mark.xdist_group("spark")
-
-
-@pytest.fixture
-def opened(spark: Any, tmp_path: Path) -> Any:
-    """Opens one folder again and again; what is open at the end is closed."""
-    found: list[Database] = []
-
-    def open_again() -> Database:
-        if found:
-            found.pop().close()
-        found.append(nl.Database(spark=spark, path=tmp_path / "lake"))
-        return found[0]
-
-    yield open_again
-    for db in found:
-        db.close()
 
 
 def declare(db: Database, case: Case, views: dict[str, str]) -> None:

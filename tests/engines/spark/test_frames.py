@@ -1,13 +1,11 @@
 """Views from DataFrames in a database on Spark: they follow their tables, and come back when it is opened again."""
 
 from collections import Counter
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-import nestling as nl
 from nestling.database.database import Database
 from nestling.errors import QueryError
 from tests.frontends.dataframe.programs import PROGRAMS, F
@@ -24,21 +22,6 @@ def session(spark: Any) -> Any:
     for name, value in (("sql.session.timeZone", "UTC"), ("sql.codegen.wholeStage", "false")):
         own.conf.set(f"spark.{name}", value)
     return own
-
-
-@pytest.fixture
-def opened(session: Any, tmp_path: Path) -> Any:
-    found: list[Database] = []
-
-    def open_again() -> Any:
-        if found:
-            found.pop().close()
-        found.append(nl.Database(spark=session, path=tmp_path / "lake"))
-        return found[0]
-
-    yield open_again
-    for db in found:
-        db.close()
 
 
 class Followed(World):

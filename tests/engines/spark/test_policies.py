@@ -199,22 +199,6 @@ def test_conditions_wait(spark, tmp_path, refresh):
 
 
 @pytest.fixture
-def opened(spark: Any, tmp_path: Path) -> Any:
-    """Opens one folder again and again; what is open at the end is closed."""
-    found: list[Any] = []
-
-    def open_again() -> Any:
-        if found:
-            found.pop().close()
-        found.append(nl.Database(spark=spark, path=tmp_path / "lake"))
-        return found[0]
-
-    yield open_again
-    for db in found:
-        db.close()
-
-
-@pytest.fixture
 def shop(opened: Any) -> Any:
     """A lazy view that was read once, and rows."""
     db = opened()
