@@ -24,6 +24,8 @@ Definitions = tuple[tuple[str, str, str], ...]
 EPOCHS, ROWS = 64, 20_000
 #: When the files of changes become part of the base.
 FILES, LEAST = 16, 100_000
+#: Bytes of a group of rows: what a look-up by key reads at least.
+GROUP = 2_000_000
 
 
 class Durable:
@@ -85,7 +87,7 @@ class Durable:
             frame = self.session.sql(text)
             if name in self.layouts and self.layouts[name].keys:
                 frame = frame.sort(*self.layouts[name].key_names)
-            frame.write.mode("overwrite").parquet(str(folder))
+            frame.write.mode("overwrite").option("parquet.block.size", GROUP).parquet(str(folder))
         files = self.lake.adopt(folder)
         paths = [str(self.lake.path / file) for file in files]
         rows = sum(map(_rows, paths))

@@ -1,12 +1,14 @@
-"""Files that the driver reads again and again: the last that were used stay in memory, up to so many bytes.
+"""Files that the driver reads again and again: the groups of rows that were used last stay in memory.
 
-A file never changes. Those of a base are sorted by key, so what is looked up by a first key that is a number is found
-by halving; all else is found by going through a column.
+A file never changes. Those of a base are sorted by key, so a group of rows holds the keys between two ends; and within
+one, a first key that is a number is found by halving. All else is found by going through a column.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,8 @@ from nestling.calculus.types import INT
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.types import arrow_schema
 
-#: Bytes of all files that are kept.
-KEPT = 256_000_000
+#: Bytes of all groups that are kept, and files whose ends are.
+KEPT, KNOWN = 256_000_000, 1000
 #: Below so many rows for each key that is looked up, going through the column is as fast.
 SPARSE = 16
 
@@ -28,14 +30,21 @@ class Rows:
     table: Any
     sorted: Any = None
 
+    def is_halved(self, asked: Any) -> bool:
+        """Whether what is asked for is found without going through a column."""
+        some = asked is not None and asked.column_names[0] == "k0" and self.sorted is not None
+        return some and asked.num_rows * SPARSE < len(self.sorted)
+
     def near(self, asked: Any) -> Any:
-        """The rows that have at every column of ``asked`` some value that is in it."""
+        """The rows that have at every column of ``asked`` some value that is in it; ``None``: all."""
         import pyarrow.compute as pc
 
-        table = self.table
+        if asked is None:
+            return self.table
+        table, halved = self.table, self.is_halved(asked)
         for name in asked.column_names:
             values = asked.column(name).combine_chunks()
-            if name == "k0" and self.sorted is not None and len(values) * SPARSE < len(self.sorted):
+            if halved and name == "k0":
                 table = table.take(self._places(values))
             else:
                 table = table.filter(pc.is_in(table.column(name), value_set=values))
@@ -51,26 +60,85 @@ class Rows:
         return np.repeat(first, many) + within
 
 
+@dataclass(frozen=True)
+class Group:
+    """A group of rows in a file, and the ends of its first keys where they are known."""
+
+    path: str
+    number: int
+    rows: int
+    ends: tuple[Any, Any] | None
+
+    def within(self, keys: Sequence[Any]) -> slice:
+        """Which of ``keys``, that are in order, may be first keys of its rows."""
+        if self.ends is None:
+            return slice(0, len(keys))
+        return slice(bisect_left(keys, self.ends[0]), bisect_right(keys, self.ends[1]))
+
+
 @dataclass
 class Files:
     """The files in ``folder``."""
 
     folder: Path | None
-    _kept: OrderedDict[str, Rows] = field(default_factory=OrderedDict)
+    _kept: OrderedDict[tuple[str, int], Rows] = field(default_factory=OrderedDict)
+    _known: OrderedDict[str, list[Group]] = field(default_factory=OrderedDict)
 
-    def read(self, path: str, layout: Layout) -> Rows:
+    def groups(self, path: str, layout: Layout) -> list[Group]:
+        """The groups of a file."""
         import pyarrow.parquet as pq
 
-        rows = self._kept.get(path)
+        if path not in self._known:
+            metadata = pq.read_metadata(self._path(path))
+            names = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
+            first = names.index("k0") if "k0" in names else None
+            self._known[path] = [
+                Group(path, number, metadata.row_group(number).num_rows, _ends(metadata, number, first))
+                for number in range(metadata.num_row_groups)
+            ]
+            if len(self._known) > KNOWN:
+                self._known.popitem(last=False)
+        return self._known[path]
+
+    def read(self, group: Group, layout: Layout) -> Rows:
+        """The rows of a group."""
+        import pyarrow.parquet as pq
+
+        place = (group.path, group.number)
+        rows = self._kept.get(place)
         if rows is None:
-            assert self.folder is not None
-            table = pq.ParquetFile(self.folder / path).read(columns=layout.names).combine_chunks()
+            file = pq.ParquetFile(self._path(group.path))
+            table = file.read_row_group(group.number, columns=layout.names).combine_chunks()
             rows = Rows(table.cast(arrow_schema(layout.sql)), _in_order(table, layout))
-            self._kept[path] = rows
+            self._kept[place] = rows
             while len(self._kept) > 1 and sum(known.table.nbytes for known in self._kept.values()) > KEPT:
                 self._kept.popitem(last=False)
-        self._kept.move_to_end(path)
+        self._kept.move_to_end(place)
         return rows
+
+    def cost(self, group: Group, layout: Layout, asked: Any) -> int:
+        """How many values are gone through to find what is asked for."""
+        rows = self._kept.get((group.path, group.number))
+        if rows is None:
+            return group.rows * len(layout.columns)
+        return 0 if rows.is_halved(asked) else group.rows
+
+    def _path(self, path: str) -> Path:
+        assert self.folder is not None
+        return self.folder / path
+
+
+def _ends(metadata: Any, number: int, first: int | None) -> tuple[Any, Any] | None:
+    """The least and the greatest first key, of numbers and texts, if none is null."""
+    found = None if first is None else metadata.row_group(number).column(first).statistics
+    if (
+        found is None
+        or not found.has_min_max
+        or found.null_count != 0
+        or not isinstance(found.min, int | str)
+    ):
+        return None
+    return found.min, found.max
 
 
 def _in_order(table: Any, layout: Layout) -> Any:

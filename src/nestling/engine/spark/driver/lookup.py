@@ -5,11 +5,13 @@ Law: what is found is what a semi-join of the source with the keys finds, summed
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from typing import Any
 
 from nestling.engine.protocol import Row
 from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.driver.files import Files, Rows
+from nestling.engine.spark.driver.files import Files, Group, Rows
 from nestling.engine.spark.state import Stored
 from nestling.engine.spark.types import arrow_table, values
 
@@ -18,27 +20,46 @@ Found = dict[Row, list[Row]]
 
 
 class TooMuchError(Exception):
-    """More was found than the driver goes through."""
+    """More would have to be read, or was found, than the driver goes through."""
+
+
+@dataclass
+class Budget:
+    """Values that may still be gone through, and entries that one look-up may find."""
+
+    values: int
+    entries: int
+
+    def spend(self, values: int) -> None:
+        self.values -= values
+        if self.values < 0:
+            raise TooMuchError
 
 
 def cells(stored: Stored, layout: Layout) -> int:
-    """How many values are read where a source is."""
+    """How many values are stored."""
     return stored.rows * len(layout.columns)
 
 
 def entries(
-    files: Files, stored: Stored, layout: Layout, positions: Sequence[int], wanted: Set[Row], most: int
+    files: Files, stored: Stored, layout: Layout, positions: Sequence[int], wanted: Set[Row], budget: Budget
 ) -> Found:
     """The entries that have one of ``wanted`` at ``positions``."""
     if not wanted:
         return {}
     asked = arrow_table([(f"k{p}", layout.keys[p]) for p in positions], list(wanted)) if positions else None
+    groups = _groups(files, stored, layout, asked)
+    budget.spend(sum(files.cost(group, layout, some) for group, some in groups))
+    budget.spend(stored.recent_rows)
+    parts = [(files.read(group, layout), some) for group, some in groups]
+    if stored.recent_rows:
+        parts.append((Rows(stored.recent.select(layout.names)), asked))
     rows: list[Row] = []
-    for part in _parts(files, stored, layout):
-        near = part.table if asked is None else part.near(asked)
-        if len(rows) + near.num_rows > most:
+    for part, some in parts:
+        table = part.near(some)
+        if len(rows) + table.num_rows > budget.entries:
             raise TooMuchError
-        rows += values([type_ for _, type_ in layout.columns], near)
+        rows += values([type_ for _, type_ in layout.columns], table)
     found: Found = {}
     for entry in merged(rows, layout):
         key = tuple([entry[p] for p in positions])
@@ -47,13 +68,16 @@ def entries(
     return found
 
 
-def _parts(files: Files, stored: Stored, layout: Layout) -> Iterator[Rows]:
-    """All rows of a source."""
-    for part in stored.files:
-        for path in part.paths:
-            yield files.read(path, layout)
-    if stored.recent_rows:
-        yield Rows(stored.recent.select(layout.names))
+def _groups(files: Files, stored: Stored, layout: Layout, asked: Any) -> list[tuple[Group, Any]]:
+    """The groups of rows that may hold what is asked for, and which of it."""
+    paths = [path for part in stored.files for path in part.paths]
+    groups = [group for path in paths for group in files.groups(path, layout)]
+    if asked is None or asked.column_names[0] != "k0" or asked.column("k0").null_count:
+        return [(group, asked) for group in groups]
+    asked = asked.sort_by("k0")
+    keys = asked.column("k0").to_pylist()
+    within = [(group, group.within(keys)) for group in groups]
+    return [(group, asked.slice(w.start, w.stop - w.start)) for group, w in within if w.start < w.stop]
 
 
 def merged(rows: Sequence[Row], layout: Layout) -> list[Row]:

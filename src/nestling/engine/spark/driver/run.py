@@ -1,7 +1,7 @@
 """Statements run by the driver, where what they read and what changes is little.
 
-How much is read is known before: a source that is looked into is read once, whole, as it has no index. How much is
-found is not; where it is much, Spark starts over.
+Where no first key is known a source is gone through, and that is known before. How much a first key finds is not;
+where it is much, Spark starts over.
 
 Law: it adds what the query of the statements adds.
 """
@@ -20,7 +20,7 @@ from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.driver.events import event_rows
 from nestling.engine.spark.driver.exact import is_exact, is_key
 from nestling.engine.spark.driver.files import Files
-from nestling.engine.spark.driver.lookup import Found, TooMuchError, cells, entries
+from nestling.engine.spark.driver.lookup import Budget, Found, TooMuchError, cells, entries
 from nestling.engine.spark.driver.write import ORDERED, LookUp, Written, written
 from nestling.engine.spark.state import Change, Moment
 from nestling.engine.spark.types import arrow_table
@@ -29,7 +29,7 @@ from nestling.program.batches import GROUPS, is_change
 from nestling.program.statements import Plan, Statement
 from nestling.program.steps import reads
 
-#: The driver reads at most so many values of what is stored, starts from so many changed rows, and goes through so many
+#: The driver goes through at most so many values of what is stored, starts from so many changed rows, and finds so many
 #: entries of a source. At ten million values it takes as long as the least of Spark's jobs.
 CELLS, ROWS, MOST = 8_000_000, 20_000, 200_000
 
@@ -78,19 +78,22 @@ class Driver:
         given: Sequence[Row] | None = None,
     ) -> list[list[tuple[Row, Row]]] | None:
         """The keys and amounts of each statement."""
-        if not self._is_little({s for statement in statements for s in reads(statement)}, moment):
+        sources = {source for statement in statements for source in reads(statement)}
+        changes = [moment.changes[name] for name in sources if is_change(name)]
+        if any(change.size > ROWS or change.table is None for change in changes):
             return None
-        looking, found = _Looking(self, moment), []
+        runs = [self._of(statement, moment, targets[statement.target], params) for statement in statements]
+        some = [run for run in runs if run is not None]
+        if len(some) < len(runs) or gone_through(some, moment) > CELLS:
+            return None
+        looking = _Looking(self, moment)
         try:
             with localcontext(_WIDE):
-                for statement in statements:
-                    run = self._of(statement, moment, targets[statement.target], params)
-                    if run is None:
-                        return None
-                    found.append(run.run(partial(looking.for_run, run), [()] if given is None else given))
+                return [
+                    run.run(partial(looking.for_run, run), [()] if given is None else given) for run in some
+                ]
         except TooMuchError:
             return None
-        return found
 
     def _of(
         self, statement: Statement, moment: Moment, target: Layout, params: Sequence[Var]
@@ -103,30 +106,26 @@ class Driver:
             self._written[id(statement)] = known
         return known[1]
 
-    def _is_little(self, sources: Iterable[str], moment: Moment) -> bool:
-        changes = [moment.changes[name] for name in sources if is_change(name)]
-        if any(change.size > ROWS or change.table is None for change in changes):
-            return False
-        return stored_cells(sources, moment) <= CELLS
-
     def takes(self, statement: Statement, moment: Moment, layouts: Mapping[str, Layout]) -> str:
         """Who runs a statement on a small change as things are, and why."""
         if not is_exact(statement, layouts, layouts[statement.target]):
             return "by Spark: a step, or a number, that is Spark's alone"
-        stored = stored_cells(reads(statement), moment)
-        if stored > CELLS:
-            return f"by Spark: {stored:,} values are stored where it looks, the driver reads {CELLS:,}"
-        return f"by the driver, without a job: {stored:,} values are stored where it looks"
+        values = gone_through([written(statement, layouts)], moment)
+        if values > CELLS:
+            return f"by Spark: {values:,} values would be gone through, by the driver at most {CELLS:,}"
+        return (
+            f"by the driver, without a job: {values:,} values are gone through beside what a first key finds"
+        )
 
     def matching(
         self, moment: Moment, name: str, positions: Sequence[int], keys: set[Row]
     ) -> list[Row] | None:
         """The entries that have one of ``keys`` at ``positions``; ``None`` where that is for Spark."""
         stored, layout = moment.stored[name], moment.layouts[name]
-        if cells(stored, layout) > CELLS or not all(is_key(layout.keys[p]) for p in positions):
+        if len(keys) > ROWS or not all(is_key(layout.keys[p]) for p in positions):
             return None
         try:
-            found = entries(self.files, stored, layout, positions, keys, MOST)
+            found = entries(self.files, stored, layout, positions, keys, Budget(CELLS, MOST))
         except TooMuchError:
             return None
         return [entry for group in found.values() for entry in group]
@@ -141,8 +140,6 @@ class Driver:
         if not all(map(is_key, layout.keys)) or any(a not in ("", GROUPS, *ORDERED) for a in aggregates):
             return None
         if any(change.table is None for change in added) or sum(change.size for change in added) > ROWS:
-            return None
-        if cells(moment.stored[name], layout) > CELLS:
             return None
         change = [row for one in added for row in one.rows or ()]
         looking = _Looking(self, moment)
@@ -159,6 +156,7 @@ class _Looking:
 
     driver: Driver
     moment: Moment
+    budget: Budget = field(default_factory=lambda: Budget(CELLS, MOST))
     known: dict[LookUp, tuple[set[Row], Found]] = field(default_factory=dict)
 
     def for_run(self, run: Written, number: int, keys: set[Row]) -> Found:
@@ -180,7 +178,7 @@ class _Looking:
         moment, name = self.moment, lookup.source
         if not is_change(name):
             stored, layout = moment.stored[name], moment.layouts[name]
-            return entries(self.driver.files, stored, layout, lookup.positions, keys, MOST)
+            return entries(self.driver.files, stored, layout, lookup.positions, keys, self.budget)
         found: Found = {}
         for row in moment.changes[name].rows or ():
             key = tuple([row[p] for p in lookup.positions])
@@ -189,9 +187,11 @@ class _Looking:
         return found
 
 
-def stored_cells(sources: Iterable[str], moment: Moment) -> int:
-    """How many values are stored in sources, changes aside."""
-    return sum(cells(moment.stored[n], moment.layouts[n]) for n in sources if not is_change(n))
+def gone_through(runs: Iterable[Written], moment: Moment) -> int:
+    """How many stored values are gone through at least: all there are, where no first key is known."""
+    places = {lookup for run in runs for lookup in run.lookups}
+    names = {place.source for place in places if 0 not in place.positions and not is_change(place.source)}
+    return sum(cells(moment.stored[name], moment.layouts[name]) for name in names)
 
 
 def add_up(sums: dict[Row, Row], pairs: Iterable[tuple[Row, Row]]) -> None:
