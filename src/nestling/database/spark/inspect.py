@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def stats(state: SparkState, name: str) -> dict[str, Any]:
     """Rows of a view, counted by Spark, stored rows of the maps that serve it, and how many statements keep these."""
-    with state.reading(name) as found, computing(name):
+    with computing(name), state.reading(name) as found:
         rows = found.total(name)
     program = state.running.program
     maps = maps_of(program, name)
