@@ -62,6 +62,7 @@ def test_a_view_as_a_frame(opened):
     """arrays of structs, two levels deep, put together by Spark; flat rows with labels; and how it is kept"""
     db = opened()
     declare(db, NESTED, {name: NESTED.views[name] for name in ("by_customer", "biggest", "baskets")})
+    assert db.view_df("by_customer").schema["_1"].dataType.elementType.names == ["id", "_1"]
     for move in NESTED.moves[:2]:
         with db.transaction() as change:
             move(change)

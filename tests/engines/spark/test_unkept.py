@@ -57,7 +57,7 @@ def test_nothing_is_kept_and_everything_is_answered(spark, tmp_path):
         declare(each, NESTED, names)
     heard: list[list[Change]] = [[], []]
     for each, changes in zip((db, other), heard, strict=True):
-        each.views["by_customer"].subscribe(changes.append)
+        each.views["spend"].subscribe(changes.append)
         move(each, NESTED, 1)
     assert [told(change) for change in heard[0]] == [told(change) for change in heard[1]]
     assert heard[0]
@@ -84,6 +84,23 @@ def test_nothing_is_kept_and_everything_is_answered(spark, tmp_path):
         db.drop(name)
     assert not db.views
     assert {name.partition(" ")[0] for name in db.state.lake.manifest.relations} == {"table"}
+    db.close()
+
+
+@pytest.mark.soak
+def test_changes_of_nested_views_are_told(spark, tmp_path):
+    """what came and went, as embedded: by comparing answers, and nothing where no table changed that it reads"""
+    db: Any = nl.Database(spark=spark, path=tmp_path / "lake")
+    other = Database()
+    heard: list[list[Change]] = [[], []]
+    for each, changes in zip((db, other), heard, strict=True):
+        declare(each, NESTED, ("by_customer", "baskets"))
+        for view in each.views.values():
+            view.subscribe(changes.append)
+        move(each, NESTED, *range(len(NESTED.moves)))
+        each.insert("parts", [(9, "cog", 1.0)])
+    assert [told(change) for change in heard[0]] == [told(change) for change in heard[1]]
+    assert len(heard[0]) > len(NESTED.moves)
     db.close()
 
 

@@ -11,6 +11,7 @@ from nestling.calculus.terms import Expr
 from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.database.accept import known
 from nestling.database.languages import sql
+from nestling.database.state import computing
 from nestling.engine.spark.types import SQL
 from nestling.errors import NestlingError, QueryError
 from nestling.frontend.dataframe import in_session, marked, recognised, to_sql
@@ -35,7 +36,7 @@ class Frames:
         if name in self.state.tables:
             rows = self.state.running.table_frame(name, self.state.tables[name].record)
         elif name in self.state.views:
-            with self.state.reading(name) as found:
+            with computing(name), self.state.reading(name) as found:
                 rows = found.frame(name)
         else:
             raise QueryError(

@@ -45,7 +45,7 @@ def stats(state: SparkState, name: str) -> dict[str, Any]:
 
 def _total(state: SparkState, name: str) -> int | None:
     try:
-        with state.reading(name) as found, computing(name):
+        with computing(name), state.reading(name) as found:
             return found.total(name)
     except NestlingError as error:
         if name in state.behind and isinstance(error.__cause__, UNDEFINED):

@@ -269,12 +269,12 @@ class SparkState(State):
                 yield found
 
     def read(self, name: str) -> ZBag:
-        with self.reading(name) as found, computing(name):
+        with computing(name), self.reading(name) as found:
             self.check_committed()
             return found.read(name)
 
     def find(self, name: str, first: Any) -> ZBag:
-        with self.reading(name) as found, computing(name):
+        with computing(name), self.reading(name) as found:
             self.check_committed()
             if found.program.views[name].lookup is not None and not isinstance(first, tuple):
                 return found.find(name, first)

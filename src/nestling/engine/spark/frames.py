@@ -23,6 +23,7 @@ from nestling.engine.spark.relations import joins_text, nothing, summed, sums
 from nestling.engine.spark.state import Moment
 from nestling.engine.spark.statements import Given, Writer
 from nestling.engine.spark.terms import quoted
+from nestling.engine.spark.types import sql_type
 from nestling.program.flat import Shape
 from nestling.program.statements import Plan, Program
 
@@ -110,7 +111,7 @@ class _Frame:
                     position = next(columns)
                     bags = self.bags(labels(position), inner)
                     joins.append(f"LEFT JOIN {bags} b{position} ON r.k{width + position} = b{position}.l")
-                    return f"coalesce(b{position}.bag, array())"
+                    return f"coalesce(b{position}.bag, {_no_bag(inner)})"
                 case Scalar("timedelta"):
                     micros = f"CAST(r.k{width + next(columns)} AS DECIMAL(24,6))"
                     return f"make_dt_interval(0, 0, 0, CAST({micros} / 1000000 AS DECIMAL(18,6)))"
@@ -129,7 +130,7 @@ class _Frame:
             self.defined(kind, texts, element) if kind is not None else self.looked_up(texts, element)
             for kind, texts in labels.items()
         ]
-        empty = "SELECT CAST(NULL AS STRING) AS l, array() AS bag WHERE false"
+        empty = f"SELECT CAST(NULL AS STRING) AS l, {_no_bag(element)} AS bag WHERE false"
         return self.writer.cte(" UNION ALL ".join(texts) or empty)
 
     def defined(self, kind: Shape, texts: list[str], element: Type) -> str:
@@ -168,6 +169,23 @@ class _Frame:
     def collected(self, source: str, label: str) -> str:
         bag = f"flatten(collect_list(array_repeat(v, {COPIES})))"
         return f"SELECT {label} AS l, {bag} AS bag FROM {source} GROUP BY {label}"
+
+
+def _no_bag(element: Type) -> str:
+    """A bag without elements: also where there is no other, its type is known."""
+    return f"CAST(array() AS ARRAY<{_nested_type(element)}>)"
+
+
+def _nested_type(type_: Type) -> str:
+    match type_:
+        case Record(fields):
+            parts = (f"`{name.replace('`', '``')}`: {_nested_type(field)}" for name, field in fields)
+            return f"STRUCT<{', '.join(parts)}>"
+        case Bag(element, False):
+            return f"ARRAY<{_nested_type(element)}>"
+        case Scalar("timedelta"):
+            return "INTERVAL DAY TO SECOND"
+    return sql_type(type_)
 
 
 def _columns(type_: Type) -> list[Type]:

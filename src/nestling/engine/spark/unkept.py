@@ -14,12 +14,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from nestling.engine.spark.columns import Layout
+from nestling.engine.spark.driver.run import ROWS
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.relations import difference
 from nestling.engine.spark.state import UNCOUNTED, Moment, Stored, register_frame
 from nestling.engine.spark.statements import Writer
 from nestling.program.statements import Program, Statement
-from nestling.program.steps import trigger_statements
+from nestling.program.steps import reads, trigger_statements
 
 
 class Unkept(Reading):
@@ -31,12 +32,14 @@ class Unkept(Reading):
         stored = {name: Stored() for name in program.maps}
         stored |= {name: tables.stored[name] for name in program.tables}
         self.now = replace(tables.next(), layouts=layouts, stored=stored)
-        for name, statements in fillings(program).items():
+
+    def fill(self) -> None:
+        for name, statements in fillings(self.program).items():
             self._fill(name, statements)
 
     def _fill(self, name: str, statements: list[Statement]) -> None:
         """What is little is filled by the driver; else a map is a query, and how many rows it has is not known."""
-        here = self.driver.added(statements, self.now)
+        here = self.driver.added(statements, self.now) if self._is_little(statements) else None
         if here is not None:
             for table in here.values():
                 self.now.add(name, table)
@@ -49,12 +52,18 @@ class Unkept(Reading):
             rows = writer.text(difference(" UNION ALL ".join(texts), layout))
             self.now.stored[name] = Stored((register_frame(self.session.sql(rows), UNCOUNTED),))
 
+    def _is_little(self, statements: list[Statement]) -> bool:
+        """Whether all that is gone through is no more than a small change."""
+        sources = {source for statement in statements for source in reads(statement)}
+        return sum(self.now.stored[source].rows for source in sources) <= ROWS
+
 
 @contextmanager
 def computed(program: Program, layouts: dict[str, Layout], tables: Moment) -> Iterator[Unkept]:
     """What reads the views of ``program`` as the ``tables`` are; a DataFrame that it gives lasts as long as they do."""
     reading = Unkept(program, layouts, tables)
     try:
+        reading.fill()
         yield reading
     finally:
         reading.now.drop_views(tables)
