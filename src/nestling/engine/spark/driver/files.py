@@ -85,7 +85,7 @@ class Files:
     _known: OrderedDict[str, list[Group]] = field(default_factory=OrderedDict)
     _bytes: int = 0
 
-    def groups(self, path: str, layout: Layout) -> list[Group]:
+    def groups(self, path: str) -> list[Group]:
         """The groups of a file."""
         import pyarrow.parquet as pq
 

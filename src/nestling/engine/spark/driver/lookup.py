@@ -75,7 +75,7 @@ def _groups(files: Files, stored: Stored, layout: Layout, asked: Any) -> list[tu
     if any(part.rows and not part.paths for part in stored.files):
         raise TooMuchError  # what is in no file is a query of many rows
     paths = [path for part in stored.files for path in part.paths]
-    groups = [group for path in paths for group in files.groups(path, layout)]
+    groups = [group for path in paths for group in files.groups(path)]
     if asked is None or asked.column_names[0] != "k0" or asked.column("k0").null_count:
         return [(group, asked) for group in groups]
     asked = asked.sort_by("k0")

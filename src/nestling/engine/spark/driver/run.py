@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, localcontext
-from functools import partial
-from typing import Any
+from functools import partial, wraps
+from typing import Any, ParamSpec, TypeVar
 
 from nestling.calculus.terms import Var
 from nestling.engine.protocol import Row
@@ -29,12 +29,26 @@ from nestling.program.batches import GROUPS, is_change
 from nestling.program.statements import Plan, Statement
 from nestling.program.steps import reads
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 #: The driver goes through at most so many values of what is stored, starts from so many changed rows, and finds so many
 #: entries of a source. At ten million values it takes as long as the least of Spark's jobs.
 CELLS, ROWS, MOST = 8_000_000, 20_000, 200_000
 
 #: Enough for all digits of sums.
 _WIDE = Context(prec=60)
+
+
+def _exactly(method: Callable[P, T]) -> Callable[P, T]:
+    """``method``, its sums of decimals with all digits, not with the 28 that Python has by itself."""
+
+    @wraps(method)
+    def with_all_digits(*args: P.args, **kwargs: P.kwargs) -> T:
+        with localcontext(_WIDE):
+            return method(*args, **kwargs)
+
+    return with_all_digits
 
 
 @dataclass
@@ -44,6 +58,7 @@ class Driver:
     files: Files
     _written: dict[int, tuple[Statement, Written | None]] = field(default_factory=dict)
 
+    @_exactly
     def added(self, statements: Sequence[Statement], moment: Moment) -> dict[str, Any] | None:
         """What ``statements`` add, by target, summed by key; ``None`` where that is for Spark."""
         found: dict[str, dict[Row, Row]] = {}
@@ -54,6 +69,7 @@ class Driver:
             add_up(found.setdefault(statement.target, {}), some)
         return {name: changed(sums, moment.layouts[name]) for name, sums in found.items()}
 
+    @_exactly
     def answer(
         self, plan: Plan, layout: Layout, moment: Moment, given: Sequence[Row] | None
     ) -> list[Row] | None:
@@ -88,10 +104,7 @@ class Driver:
             return None
         looking = _Looking(self, moment)
         try:
-            with localcontext(_WIDE):
-                return [
-                    run.run(partial(looking.for_run, run), [()] if given is None else given) for run in some
-                ]
+            return [run.run(partial(looking.for_run, run), [()] if given is None else given) for run in some]
         except TooMuchError:
             return None
 
@@ -117,6 +130,7 @@ class Driver:
             f"by the driver, without a job: {values:,} values are gone through beside what a first key finds"
         )
 
+    @_exactly
     def matching(
         self, moment: Moment, name: str, positions: Sequence[int], keys: set[Row]
     ) -> list[Row] | None:
@@ -132,6 +146,7 @@ class Driver:
 
     # -- what changes in a map
 
+    @_exactly
     def events(
         self, moment: Moment, name: str, aggregates: Sequence[str], added: Sequence[Change]
     ) -> dict[str, list[Row]] | None:
@@ -144,8 +159,7 @@ class Driver:
         change = [row for one in added for row in one.rows or ()]
         looking = _Looking(self, moment)
         try:
-            with localcontext(_WIDE):
-                return {a: event_rows(layout, a, change, looking.all_of(name)) for a in aggregates}
+            return {a: event_rows(layout, a, change, looking.all_of(name)) for a in aggregates}
         except TooMuchError:
             return None
 
