@@ -105,6 +105,16 @@ class Durable:
         self.version = self.store.append(encode(tuple(tuple(event) for event in events)))
         return self.version
 
+    def stored_version(self) -> int:
+        """The version that is in the file now: after an interrupt it says whether the change was committed."""
+        self.version = self.store.stored_version()
+        return self.version
+
+    @property
+    def edits(self) -> int:
+        """How often definitions in the file have changed."""
+        return self.store.edits
+
     def tidy(self, state: State) -> None:
         """Write a snapshot where the log has become longer than it is worth."""
         if self.version % EVERY == 0 and self.store.stats().snapshot_due:

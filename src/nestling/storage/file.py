@@ -161,6 +161,19 @@ class FileStore:
             self._depth -= 1
         self._acknowledge()
 
+    def stored_version(self) -> int:
+        """The number of the last change that is in the file now, whatever was interrupted on the way there."""
+        statement = "SELECT coalesce((SELECT max(seq) FROM log), (SELECT at FROM state))"
+        last: int = self._run(statement).fetchone()[0]
+        if last != self._now.last:
+            self._look_again()
+        return last
+
+    @property
+    def edits(self) -> int:
+        """How often definitions have changed."""
+        return self._now.edits
+
     def read_log(self, after: int) -> Iterator[tuple[int, str]]:
         """The entries numbered above ``after``, with their numbers."""
         if after < self._now.at:
