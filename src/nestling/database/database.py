@@ -58,7 +58,9 @@ class Database:
     def __init__(
         self, path: str | Path | None = None, *, memory: int | str | None = None, spark: Any = None
     ) -> None:
-        """``memory``: what views may take besides the tables, in bytes or as ``"512MB"``; they then store less."""
+        """``path``: the file it is kept in; without one, or as ``":memory:"``, it lives and ends with the process.
+
+        ``memory``: what views may take besides the tables, in bytes or as ``"512MB"``; they then store less."""
         self.state = State()
         self.state.memory = bytes_of(memory)
         self.version = 0
@@ -69,7 +71,7 @@ class Database:
         self._subscriptions: list[Subscription] = []
         self._kept: dict[str, list[Change]] = {}
         self._file: Durable | None = None
-        if path is not None:
+        if path is not None and path != ":memory:":
             self._load(Durable(path))
 
     def _load(self, file: Durable) -> None:
