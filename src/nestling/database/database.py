@@ -61,7 +61,9 @@ class Database:
     def __init__(
         self, path: str | Path | None = None, *, memory: int | str | None = None, spark: Any = None
     ) -> None:
-        """``memory``: what views may take besides the tables, in bytes or as ``"512MB"``; they then store less."""
+        """``path``: the file it is kept in; without one, or as ``":memory:"``, it lives and ends with the process.
+
+        ``memory``: what views may take besides the tables, in bytes or as ``"512MB"``; they then store less."""
         self.state = State()
         self.state.memory = bytes_of(memory)
         self.version = 0
@@ -73,7 +75,7 @@ class Database:
         self._file: Durable | None = None
         self._access = Access(self.state, self._recover)
         self._references = References(self.state)
-        if path is not None:
+        if path is not None and path != ":memory:":
             self._load(Durable(path))
 
     def _load(self, file: Durable) -> None:

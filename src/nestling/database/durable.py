@@ -90,15 +90,21 @@ class Durable:
     def define(self, kind: str, definition: TableDef | ViewDef, state: State) -> None:
         """Store a definition, and all there is under it."""
         text = table_text(definition) if isinstance(definition, TableDef) else view_text(definition, state)
-        with self.store.transaction():
+
+        def define() -> None:
             self.store.put_definition(kind, definition.name, text)
             self._snapshot(state)
 
+        self.store.atomically(define)
+
     def drop(self, kind: str, name: str, state: State) -> None:
         """Forget a definition."""
-        with self.store.transaction():
+
+        def drop() -> None:
             self.store.drop_definition(kind, name)
             self._snapshot(state)
+
+        self.store.atomically(drop)
 
     def append(self, events: Iterable[Event]) -> int:
         """Store a change; it survives whatever happens next once this returns."""
