@@ -47,7 +47,7 @@ class Commit:
 
     def _undo(self) -> None:
         self._change.rollback()
-        self._database._discard_logs()
+        self._database.subscribers.discard()
 
     def _seconds(self) -> float:
         return perf_counter() - self._started

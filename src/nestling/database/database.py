@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +15,6 @@ from nestling.calculus.traverse import relations
 from nestling.calculus.types import show_type
 from nestling.database import accept
 from nestling.database.accept import known
-from nestling.database.change import Change
 from nestling.database.commit import Commit
 from nestling.database.constraints import check_state, violation
 from nestling.database.definitions import TableDef, ViewDef
@@ -29,9 +29,10 @@ from nestling.database.rows import Event, Shredder
 from nestling.database.script import run_script
 from nestling.database.state import State, computing
 from nestling.database.storing import bytes_of, keep_within_memory
+from nestling.database.subscribers import Subscribers
 from nestling.database.table import Table
 from nestling.database.transaction import Transaction
-from nestling.database.view import Subscription, View
+from nestling.database.view import View
 from nestling.errors import ChangeError, QueryError
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.schema import record_type, row_value
@@ -66,8 +67,7 @@ class Database:
         self.constraints: dict[str, ViewDef] = {}
         self._numbers = count()
         self._open: Transaction | None = None
-        self._subscriptions: list[Subscription] = []
-        self._kept: dict[str, list[Change]] = {}
+        self.subscribers = Subscribers(self)
         self._file: Durable | None = None
         if path is not None:
             self._load(Durable(path))
@@ -191,8 +191,7 @@ class Database:
             kind = "constraint" if name in self.constraints else "view"
             self._forget(kind, name, lambda: self.state.drop_view(name))
             self.constraints.pop(name, None)
-            self._kept.pop(name, None)
-            self._subscriptions = [s for s in self._subscriptions if s.view.name != name]
+            self.subscribers.forget(name)
             return
         readers = [view.name for view in self.state.views.values() if name in relations(view.query)]
         readers += [
@@ -317,24 +316,13 @@ class Database:
         tables: dict[str, int] = {}
         for event in events:
             tables[event.table] = tables.get(event.table, 0) + 1
-        changes = self._noted()
+        changes = self.subscribers.note(self.version)
         statements = sum([self.state.statements_of(table) * n for table, n in tables.items()])
         self.last_refresh = Refresh(self.version, seconds(), len(events), statements, tables, changes)
         if self._file is not None:
             self._file.tidy(self.state)
-        self._tell()
         keep_within_memory(self.state, self._file, self.constraints)
-
-    def _noted(self) -> dict[str, Change]:
-        """What the last change did to the views that are watched."""
-        changes = {name: self.state.change(name, self.version, self._answer(name)) for name in self._kept}
-        for name, change in changes.items():
-            if change:
-                self._kept[name].append(change)
-        return {name: change for name, change in changes.items() if change}
-
-    def _answer(self, view: str) -> Callable[[], tuple[int, ZBag]]:
-        return lambda: (self.version, self.state.read(view))
+        self.subscribers.deliver()
 
     def _shredder(self, table: str) -> Shredder:
         return Shredder(self.state.tables[table], self._numbers)
@@ -366,33 +354,12 @@ class Database:
 
     # -- watching
 
-    def subscribe(self, subscription: Subscription) -> None:
-        self._subscriptions.append(subscription)
-        self._watch(subscription.view.name)
+    def reading(self) -> AbstractContextManager[object]:
+        """While it is entered, what is read is committed, and nothing is."""
+        return nullcontext()
 
-    def unsubscribe(self, subscription: Subscription) -> None:
-        self._subscriptions = [s for s in self._subscriptions if s is not subscription]
-
-    def changes_of(self, view: str, since: int) -> list[Change]:
-        self._watch(view)
-        return [change for change in self._kept[view] if change.version > since]
-
-    def _watch(self, view: str) -> None:
-        if view not in self._kept:
-            self.state.watch(view)
-            self._kept[view] = []
-
-    def _tell(self) -> None:
-        changes = self.last_refresh.changes
-        for subscription in tuple(self._subscriptions):
-            change = changes.get(subscription.view.name)
-            if change is not None:
-                subscription.function(change)
-
-    def _discard_logs(self) -> None:
-        """Forget what was logged of a change that was undone."""
-        for view in self.state.watched:
-            self.state.change(view, self.version, self._answer(view))
+    def _answer(self, view: str) -> Callable[[], tuple[int, ZBag]]:
+        return lambda: (self.version, self.state.read(view))
 
     # -- closing
 

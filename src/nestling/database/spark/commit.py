@@ -15,18 +15,16 @@ if TYPE_CHECKING:
 class SparkCommit(Commit):
     """One at a time: the batches of a stream come from a thread of its own."""
 
-    __slots__ = ("_lock",)
+    __slots__ = ()
 
-    def __init__(self, database: SparkDatabase) -> None:
-        super().__init__(database)
-        self._lock = database.state.lock
+    _database: SparkDatabase
 
     def __enter__(self) -> Transaction:
-        self._lock.acquire()
+        self._database.begin_change()
         try:
             return super().__enter__()
         except BaseException:
-            self._lock.release()
+            self._database.end_change()
             raise
 
     def __exit__(
@@ -35,4 +33,4 @@ class SparkCommit(Commit):
         try:
             super().__exit__(kind, error, trace)
         finally:
-            self._lock.release()
+            self._database.end_change()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -63,6 +63,7 @@ class SparkDatabase(Database):
         }
         self._arriving = self._batches
         self._streams: dict[str, Stream] = {}
+        self._depth = 0
         self.constraints = {name: self.state.views[name] for name in self.state.constraints}
         self._surrogates = int(note.get("numbers", 0))
         self._numbers = count(self._surrogates)
@@ -107,7 +108,7 @@ class SparkDatabase(Database):
             return super().delete(table, rows, key=key)
         if key is not None or (where is not None and (is_frame(rows) or rows)):
             raise ChangeError("rows, where and key are ways to say what goes", hint="give one of them")
-        with self.state.lock:
+        with self._changing():
             return self._applied({table: rows if where is None else self.state.rows_where(table, where)}, -1)
 
     def apply(self, changes: Mapping[str, Any]) -> Refresh:
@@ -141,7 +142,7 @@ class SparkDatabase(Database):
                 self.state.table(table)
         # Rows that are here may be read once only.
         changes = {name: rows if is_frame(rows) else z_bag(rows) for name, rows in changes.items()}
-        with self.state.lock:
+        with self._changing():
             few = few_changes(changes, sign)
             if few is None:
                 return self._apply_large(changes, sign)
@@ -173,7 +174,7 @@ class SparkDatabase(Database):
     @contextmanager
     def _large(self) -> Iterator[Large]:
         """A large change, in a transaction of its own."""
-        with self.state.lock:
+        with self._changing():
             if self._open is not None:
                 raise ChangeError("a transaction is already open", hint="apply DataFrames outside it")
             large = Large(self.state, self.version + 1)
@@ -218,7 +219,7 @@ class SparkDatabase(Database):
     def apply_once(self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool]) -> None:
         """Apply a micro-batch, unless it is there already: rows of several tables side by side; see ``arriving``."""
         name, query, number = batch
-        with self.state.lock:
+        with self._changing():
             before, last = self._batches.get(name, (query, -1))
             if before != query:
                 raise ChangeError(
@@ -237,6 +238,30 @@ class SparkDatabase(Database):
                         change.apply(self._in_order(few))
             finally:
                 self._arriving = self._batches
+
+    def begin_change(self) -> None:
+        """One at a time: the batches of a stream come from a thread of its own."""
+        self.state.lock.acquire()
+        self._depth += 1
+
+    def end_change(self) -> None:
+        """Who listens is told when the lock is free for others."""
+        self._depth -= 1
+        is_free = not self._depth
+        self.state.lock.release()
+        if is_free:
+            self.subscribers.deliver()
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        self.begin_change()
+        try:
+            yield
+        finally:
+            self.end_change()
+
+    def reading(self) -> AbstractContextManager[object]:
+        return self.state.lock
 
     def transaction(self) -> Commit:
         return SparkCommit(self)
@@ -276,15 +301,11 @@ class SparkDatabase(Database):
             self.state.follow()
         statements = self.state.batch_statements(tables)
         events = sum(tables.values())
-        changes = self._noted() if tables else {}
+        changes = self.subscribers.note(self.version) if tables else {}
         self.last_refresh = Refresh(self.version, seconds(), events, statements, tables, changes)
         if self.state.running.tidy():
             self.state.trim(self.version)
         self._frames.refresh()
-        self._tell()
-
-    def _discard_logs(self) -> None:
-        """What was refused is in no log: logs are taken from what is stored."""
 
     # -- reading
 
