@@ -99,7 +99,7 @@ class SparkDatabase(Database):
             return super().delete(table, rows, key=key)
         if key is not None or (where is not None and (is_frame(rows) or rows)):
             raise ChangeError("rows, where and key are ways to say what goes", hint="give one of them")
-        with self.state.lock:
+        with self._changing():
             return self._applied({table: rows if where is None else self.state.rows_where(table, where)}, -1)
 
     def apply(self, changes: Mapping[str, Any]) -> Refresh:
@@ -133,7 +133,7 @@ class SparkDatabase(Database):
                 self.state.table(table)
         # Rows that are here may be read once only.
         changes = {name: rows if is_frame(rows) else z_bag(rows) for name, rows in changes.items()}
-        with self.state.lock:
+        with self._changing():
             few = few_changes(changes, sign)
             if few is None:
                 return self._apply_large(changes, sign)
@@ -165,7 +165,7 @@ class SparkDatabase(Database):
     @contextmanager
     def _large(self) -> Iterator[Large]:
         """A large change, in a transaction of its own."""
-        with self.state.lock:
+        with self._changing():
             if self._access.open is not None:
                 raise ChangeError("a transaction is already open", hint="apply DataFrames outside it")
             large = Large(self.state, self.version + 1)
@@ -181,7 +181,6 @@ class SparkDatabase(Database):
             tables = self.state.running.load(large.frames(), self._note())
         began = self._began
         self._told(tables, lambda: perf_counter() - began)
-        self._tell()
         return self.last_refresh
 
     def stream(
@@ -211,7 +210,7 @@ class SparkDatabase(Database):
     def apply_once(self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool]) -> None:
         """Apply a micro-batch, unless it is there already: rows of several tables side by side; see ``arriving``."""
         name, query, number = batch
-        with self.state.lock:
+        with self._changing():
             before, last = self._batches.get(name, (query, -1))
             if before != query:
                 raise ChangeError(
@@ -230,6 +229,13 @@ class SparkDatabase(Database):
                         change.apply(self._in_order(few))
             finally:
                 self._arriving = self._batches
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """One change at a time: the batches of a stream come from a thread of its own."""
+        with self.state.lock:
+            yield
+        self._deliver()
 
     def _transaction(self) -> Transaction:
         return SparkTransaction(self.state, self._shredder, self.state.lock)
@@ -261,7 +267,7 @@ class SparkDatabase(Database):
             self.state.follow()
         statements = self.state.batch_statements(tables)
         events = sum(tables.values())
-        changes = self._noted(self.version) if tables else {}
+        changes = self.subscribers.note(self.version) if tables else {}
         self.last_refresh = Refresh(self.version, seconds(), events, statements, tables, changes)
         if self.state.running.tidy():
             self.state.trim(self.version)

@@ -335,6 +335,13 @@ class SparkState(State):
                 self._log(name)
             self.told.add(name)
 
+    def unwatch(self, name: str) -> None:
+        """Tell the changes of a view no more; its feed goes on."""
+        with self.lock:
+            self.told.discard(name)
+            if name not in self.feeds and self.watched.pop(name):
+                self._install()
+
     def keep_feed(self, name: str, feed: Feed) -> None:
         """Keep what changes in a view, in files."""
         if name in self.unkept:
