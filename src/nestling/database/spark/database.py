@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -26,11 +27,13 @@ from nestling.database.spark.arriving import apart, as_frame, check_batch, few_a
 from nestling.database.spark.commit import SparkCommit
 from nestling.database.spark.frames import Frames
 from nestling.database.spark.large import Large
+from nestling.database.spark.opened import check_shared, readable
 from nestling.database.spark.state import SparkState
 from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.transaction import SparkTransaction
 from nestling.database.spark.watching import Feed
 from nestling.database.transaction import Transaction
+from nestling.engine.spark.accepted import check_session, is_local
 from nestling.errors import ChangeError, QueryError
 from nestling.storage.lake import Lake
 
@@ -41,33 +44,75 @@ class SparkDatabase(Database):
     Law (7, durable): what is answered after reopening is what was answered when the last change was acknowledged.
     """
 
-    state: SparkState
-
     def __init__(self, path: str | Path | None = None, *, spark: Any = None) -> None:
-        if path is None:
+        if not isinstance(path, str | os.PathLike):
             raise QueryError("a database on Spark needs a folder", hint='Database(spark=spark, path="…")')
+        check_session(spark)
+        self._spark, self._lake = spark, Lake(path)
         super().__init__()
-        lake = Lake(path)
-        try:
-            self.state = SparkState(spark, lake)
-        except BaseException:
-            lake.close()
-            raise
-        self._lake, self.folder = lake, lake.path
-        self._frames = Frames(self.state, spark, path)
-        note = self.state.note
-        self.version = int(note.get("version", 0))
-        #: Per stream, the query that feeds it and the last micro-batch of it that is stored.
-        self._batches: dict[str, tuple[str, int]] = {
-            name: (query, number) for name, (query, number) in note.get("streams", {}).items()
-        }
-        self._arriving = self._batches
+        self.folder = self._lake.path
         self._streams: dict[str, Stream] = {}
-        self.constraints = {name: self.state.views[name] for name in self.state.constraints}
-        self._surrogates = int(note.get("numbers", 0))
+        self._surrogates = 0
+        try:
+            with readable(self._lake):
+                if not is_local(spark):
+                    check_shared(self._lake, spark)
+                self._take_up(SparkState(spark, self._lake))
+        except BaseException:
+            self._lake.withdraw()
+            raise
+
+    def _take_up(self, state: SparkState) -> None:
+        """Go on from what a lake says."""
+        self._state = state
+        self._frames = Frames(state, self._spark, self.folder)
+        self._arriving = self._batches
+        self.constraints = {name: state.views[name] for name in state.constraints}
+        self._surrogates = max(self._surrogates, int(state.note.get("numbers", 0)))
         self._numbers = count(self._surrogates)
-        self.state.coming = (self.version, _now())
-        self.state.follow()
+        state.coming = (self.version, _now())
+        state.follow()
+
+    # -- where we are
+
+    @property  # type: ignore[override]  # narrower, as the whole class is
+    def state(self) -> SparkState:
+        """What is in memory. Where something was raised while it changed, it is read from the folder again."""
+        if self._lake.is_ahead:
+            with self._state.lock:  # who is changing it has the lock
+                if self._lake.is_ahead:
+                    self._reload()
+        return self._state
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        self._state = state
+
+    def _reload(self) -> None:
+        before, published = self._state, self._frames.published
+        with readable(self._lake):
+            self._lake.reload()
+            self._take_up(SparkState(self._spark, self._lake, before.lock))
+        for name in before.told:
+            if name in self._state.views:
+                self._state.watch(name)
+        self._frames.published = published
+        self._lake.is_ahead = False
+
+    @property
+    def version(self) -> int:
+        """How many changes were stored: it is stored with them."""
+        return int(self._state.note.get("version", 0)) if isinstance(self._state, SparkState) else 0
+
+    @version.setter
+    def version(self, number: int) -> None:
+        assert number == self.version, "a version is stored with its change"
+
+    @property
+    def _batches(self) -> dict[str, tuple[str, int]]:
+        """Per stream, the query that feeds it and the last micro-batch of it that is stored."""
+        streams = self._state.note.get("streams", {})
+        return {name: (query, number) for name, (query, number) in streams.items()}
 
     # -- definitions
 
@@ -80,12 +125,12 @@ class SparkDatabase(Database):
         self.constraints[name] = definition
 
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
-        with self.state.lock:
+        with self.state.lock, self._lake.doubting():
             self._outside_transactions()
             action()
 
     def _forget(self, kind: str, name: str, action: Callable[[], None]) -> None:
-        with self.state.lock:
+        with self.state.lock, self._lake.doubting():
             self._outside_transactions()
             action()
 
@@ -179,10 +224,11 @@ class SparkDatabase(Database):
             large = Large(self.state, self.version + 1)
             self._began = perf_counter()
             try:
-                yield large
+                with self._lake.doubting():
+                    yield large
             finally:
                 large.forget()
-                self.state.running.discard()
+                self._state.running.discard()
 
     def _loaded(self, large: Large) -> Refresh:
         with _computable():
@@ -249,12 +295,14 @@ class SparkDatabase(Database):
 
     def _end(self) -> None:
         self._open = None
-        self.state.buffer.clear()
+        self._state.buffer.clear()
 
     def _store(self, events: list[Event]) -> None:
         """Run the batch, and store what it comes to."""
         if events:
-            with _computable():
+            if self._open is None or self._open.state is not self.state:
+                raise ChangeError("the database was read anew since this change began", hint="do it again")
+            with self._lake.doubting(), _computable():
                 self.state.running.apply_batch(self.state.buffer.changes(), self._note())
 
     def _note(self) -> dict[str, Any]:
@@ -270,16 +318,15 @@ class SparkDatabase(Database):
         self._told(tables, seconds)
 
     def _told(self, tables: Mapping[str, int], seconds: Callable[[], float]) -> None:
-        if tables:
-            # First of all: whatever happens now, the change is stored, and its batch must not come again.
-            self.version, self._batches = self.version + 1, self._arriving
-            self.state.follow()
+        with self._lake.doubting():
+            if tables:
+                self.state.follow()
+            if self.state.running.tidy():
+                self.state.trim(self.version)
         statements = self.state.batch_statements(tables)
         events = sum(tables.values())
         changes = self._noted() if tables else {}
         self.last_refresh = Refresh(self.version, seconds(), events, statements, tables, changes)
-        if self.state.running.tidy():
-            self.state.trim(self.version)
         self._frames.refresh()
         self._tell()
 
@@ -292,8 +339,9 @@ class SparkDatabase(Database):
         """Keep the change feed of a view from now on, in files; with ``versions``, at least of so many."""
         self._outside_transactions()
         self._known_view(view)
-        since = self.state.feeds[view].since if view in self.state.feeds else self.version
-        self.state.keep_feed(view, Feed(since, versions))
+        with self._lake.doubting():
+            since = self.state.feeds[view].since if view in self.state.feeds else self.version
+            self.state.keep_feed(view, Feed(since, versions))
 
     def _known_view(self, view: str) -> None:
         if view not in self.state.views:
