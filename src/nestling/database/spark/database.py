@@ -13,21 +13,19 @@ from typing import Any
 
 from nestling.calculus.terms import Expr
 from nestling.database.accept import known
-from nestling.database.commit import Commit
 from nestling.database.database import Database
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.elements import inner_bag
 from nestling.database.feed import z_bag
 from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
-from nestling.database.rows import Event
 from nestling.database.spark import arriving
 from nestling.database.spark.addressed import change_elements, elements_frame
 from nestling.database.spark.arriving import apart, as_frame, check_batch, few_apart, few_changes
-from nestling.database.spark.commit import SparkCommit
 from nestling.database.spark.frames import Frames
 from nestling.database.spark.large import Large
 from nestling.database.spark.opened import check_shared, readable
+from nestling.database.spark.references import SparkReferences
 from nestling.database.spark.state import SparkState
 from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.transaction import SparkTransaction
@@ -69,6 +67,8 @@ class SparkDatabase(Database):
         self._arriving = self._batches
         self.constraints = {name: state.views[name] for name in state.constraints}
         self._surrogates = max(self._surrogates, int(state.note.get("numbers", 0)))
+        self._access.state, self._references = state, SparkReferences(state)
+        self._access.writing = self._access.lock = state.lock
         self._numbers = count(self._surrogates)
         state.coming = (self.version, _now())
         state.follow()
@@ -116,23 +116,16 @@ class SparkDatabase(Database):
 
     # -- definitions
 
-    def constraint(self, name: str, query: Callable[..., Any] | str, *, language: str = "sql") -> None:
-        definition = self._view_def(name, query, language, "eager", "auto")
-        if self.constraints.get(name) == definition:
-            return
-        self._check_name(name)
-        self._define("constraint", definition, lambda: self.state.add_constraint(definition))
-        self.constraints[name] = definition
+    def _add_constraint(self, definition: ViewDef) -> None:
+        self.state.add_constraint(definition)
+        self.constraints[definition.name] = definition
+
+    def _redefine(self, action: Callable[[], None], store: Any) -> None:
+        with self._lake.doubting():
+            action()  # the lake stores it with the engine that it leads to
 
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
-        with self.state.lock, self._lake.doubting():
-            self._outside_transactions()
-            action()
-
-    def _forget(self, kind: str, name: str, action: Callable[[], None]) -> None:
-        with self.state.lock, self._lake.doubting():
-            self._outside_transactions()
-            action()
+        self._redefine(action, None)
 
     def _translated(self, query: Any, language: str) -> Expr:
         if is_frame(query):
@@ -177,7 +170,7 @@ class SparkDatabase(Database):
                 return self._loaded(large)
             with self.transaction() as change:
                 change.apply({table: few})
-            return self.last_refresh
+            return change.refresh
 
     def _applied(self, changes: Mapping[str, Any], sign: int = 1) -> Refresh:
         """Apply rows and DataFrames as one batch: few as a transaction, many by Spark."""
@@ -192,7 +185,7 @@ class SparkDatabase(Database):
                 return self._apply_large(changes, sign)
             with self.transaction() as change:
                 change.apply(self._in_order(few))
-            return self.last_refresh
+            return change.refresh
 
     def _in_order(self, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Tables that others refer to first, and inner bags after the rows that they are in."""
@@ -219,7 +212,7 @@ class SparkDatabase(Database):
     def _large(self) -> Iterator[Large]:
         """A large change, in a transaction of its own."""
         with self.state.lock:
-            if self._open is not None:
+            if self._access.open is not None:
                 raise ChangeError("a transaction is already open", hint="apply DataFrames outside it")
             large = Large(self.state, self.version + 1)
             self._began = perf_counter()
@@ -231,10 +224,12 @@ class SparkDatabase(Database):
                 self._state.running.discard()
 
     def _loaded(self, large: Large) -> Refresh:
+        large.check_parents()
         with _computable():
             tables = self.state.running.load(large.frames(), self._note())
         began = self._began
         self._told(tables, lambda: perf_counter() - began)
+        self._tell()
         return self.last_refresh
 
     def stream(
@@ -284,38 +279,28 @@ class SparkDatabase(Database):
             finally:
                 self._arriving = self._batches
 
-    def transaction(self) -> Commit:
-        return SparkCommit(self)
+    def _transaction(self) -> Transaction:
+        return SparkTransaction(self.state, self._shredder, self.state.lock)
 
-    def _begin(self) -> Transaction:
-        if self._open is not None:
-            raise ChangeError("a transaction is already open", hint="use it, or commit it first")
-        change = self._open = SparkTransaction(self.state, self._shredder)
-        return change
-
-    def _end(self) -> None:
-        self._open = None
-        self._state.buffer.clear()
-
-    def _store(self, events: list[Event]) -> None:
+    def _commit(self, change: Transaction, began: float) -> Refresh:
         """Run the batch, and store what it comes to."""
-        if events:
-            if self._open is None or self._open.state is not self.state:
-                raise ChangeError("the database was read anew since this change began", hint="do it again")
+        if change.state is not self.state:
+            raise ChangeError("the database was read anew since this change began", hint="do it again")
+        if change.events:
+            self._references.check(change.events)
             with self._lake.doubting(), _computable():
                 self.state.running.apply_batch(self.state.buffer.changes(), self._note())
+        tables: dict[str, int] = {}
+        for event in change.events:
+            tables[event.table] = tables.get(event.table, 0) + 1
+        self._told(tables, lambda: perf_counter() - began)
+        return self.last_refresh
 
     def _note(self) -> dict[str, Any]:
         """What is stored with a change."""
         self._surrogates = next(self._numbers)
         self.state.coming = (self.version + 1, _now())
         return {"version": self.version + 1, "numbers": self._surrogates + 1, "streams": self._arriving}
-
-    def _publish(self, events: list[Event], seconds: Callable[[], float]) -> None:
-        tables: dict[str, int] = {}
-        for event in events:
-            tables[event.table] = tables.get(event.table, 0) + 1
-        self._told(tables, seconds)
 
     def _told(self, tables: Mapping[str, int], seconds: Callable[[], float]) -> None:
         with self._lake.doubting():
@@ -325,19 +310,14 @@ class SparkDatabase(Database):
                 self.state.trim(self.version)
         statements = self.state.batch_statements(tables)
         events = sum(tables.values())
-        changes = self._noted() if tables else {}
+        changes = self._noted(self.version) if tables else {}
         self.last_refresh = Refresh(self.version, seconds(), events, statements, tables, changes)
         self._frames.refresh()
-        self._tell()
-
-    def _discard_logs(self) -> None:
-        """What was refused is in no log: logs are taken from what is stored."""
 
     # -- reading
 
     def keep_changes(self, view: str, versions: int | None = None) -> None:
         """Keep the change feed of a view from now on, in files; with ``versions``, at least of so many."""
-        self._outside_transactions()
         self._known_view(view)
         with self._lake.doubting():
             since = self.state.feeds[view].since if view in self.state.feeds else self.version

@@ -291,7 +291,7 @@ class SparkState(State):
         return ZBag((row, n) for row, n in self.read(name).items() if starts(row, first))
 
     def check_committed(self) -> None:
-        if self.buffer.pending:
+        if self.buffer.events:
             raise NestlingError(
                 "a view on Spark is brought up to date when its transaction ends", hint="read it after that"
             )
