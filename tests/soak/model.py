@@ -118,7 +118,9 @@ def with_rows(model: Model, named: dict[str, Table], table: str, rows: Rows) -> 
     for other in named.values():
         for column, parent in other.references:
             if table == other.name or (table == parent and switches.REFERENCES):
-                dangling(other, column, new[other.name], {key for key, *_ in keys_of(named[parent], new[parent])})
+                dangling(
+                    other, column, new[other.name], {key for key, *_ in keys_of(named[parent], new[parent])}
+                )
     return new
 
 

@@ -37,13 +37,18 @@ class Oracle:
     def __init__(self) -> None:
         self.duck = duckdb.connect(config={"threads": 1})
         self.rows: dict[str, list[Any]] = {}
+        self.told: dict[str, list[Any]] = {}
+        self.waiting: dict[str, tuple[Column, ...]] = {}
 
     def tell(self, name: str, columns: tuple[Column, ...], rows: list[Any]) -> None:
-        """What relation ``name`` holds now."""
-        self.rows[name] = [named(columns, row) for row in rows]
-        kept = [column for column in columns if not (column.kind == "bag" and not column.parts)]
-        if len(kept) != len(columns):
-            return
+        """What relation ``name`` holds now; lists that were told once are not changed."""
+        if self.told.get(name) is not rows:
+            self.told[name], self.waiting[name] = rows, columns
+            self.rows[name] = [named(columns, row) for row in rows]
+
+    def register(self, name: str, columns: tuple[Column, ...]) -> None:
+        """Let DuckDB know a relation."""
+        rows = self.told[name]
         arrays = [
             pa.array([spelled(column, row[place]) for row in rows], arrow(column))
             for place, column in enumerate(columns)
@@ -59,6 +64,9 @@ class Oracle:
 
     def sql(self, text: str) -> list[Any]:
         """The rows of a query."""
+        for name, columns in self.waiting.items():
+            self.register(name, columns)
+        self.waiting.clear()
         return list(self.duck.execute(text).fetchall())
 
 

@@ -4,7 +4,9 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
+from tests.soak import switches
 from tests.soak.changes import step
+from tests.soak.interrupts import way
 from tests.soak.model import Model, Refused, after
 from tests.soak.pyviews import PyWriter
 from tests.soak.schema import Column, Table, tables
@@ -54,7 +56,7 @@ class Plan:
         return replace(self, **changes)
 
 
-def plan(seed: int, changes: int = 40, many: int = 4, reopening: bool = True) -> Plan:
+def plan(seed: int, changes: int = 100, many: int = 4, reopening: bool = True) -> Plan:
     """A random plan with up to ``many`` views and as many changes as said."""
     rng = Random(f"soak {seed}")
     made = tables(rng)
@@ -64,10 +66,11 @@ def plan(seed: int, changes: int = 40, many: int = 4, reopening: bool = True) ->
     steps: list[Step] = []
     model: Model = {table.name: [] for table in made}
     for _ in range(changes):
-        if durable and reopening and rng.random() < 0.08:
+        if durable and reopening and rng.random() < 3 / changes:
             steps.append(("reopen",))
         new = step(rng, made, model, [view.name for view in found])
-        steps.append(new)
+        hit = switches.INTERRUPTS and rng.random() < 5 / changes
+        steps.append(("interrupt", new, *way(rng)) if hit else new)
         try:
             model = after(model, named, new)
         except (Refused, Abandoned):

@@ -114,18 +114,19 @@ class PyWriter:
             return self.number(scope, depth), "int", False
         kind = name.column.kind
         if kind in ("wild", "long", "dec", "float") and depth and self.chance(0.5):
-            return self.total(scope, depth) or known(name), kind, False
+            text, kind = self.total(scope, depth) or (known(name), kind)
+            return text, kind, False
         if self.chance(0.5):
             return name.text, kind, name.column.null
         return known(name) if kind in ZERO else name.text, kind, kind not in ZERO and name.column.null
 
-    def total(self, scope: Scope, depth: int) -> str | None:
-        """A sum of numbers that are not whole."""
+    def total(self, scope: Scope, depth: int) -> tuple[str, str] | None:
+        """A sum of numbers that are not whole, and their kind."""
         for _ in range(4):
             loops, both = self.inner(scope, depth)
             name = self.some(both[len(scope) :], "wild", "long", "dec", "float")
             if name is not None:
-                return f"sum({known(name)} {loops})"
+                return f"sum({known(name)} {loops})", name.column.kind
         return None
 
     def bag(self, scope: Scope, depth: int) -> str:
@@ -184,7 +185,9 @@ class PyWriter:
             return f"{text} is True" if column.null and self.chance(0.3) else f"{text} == True"
         right = self.pick(*WRITTEN[column.kind])
         if column.null:
-            return self.pick(f"({text} is not None and {text} >= {right})", f"{text} == {right}", f"{text} != {right}")
+            return self.pick(
+                f"({text} is not None and {text} >= {right})", f"{text} == {right}", f"{text} != {right}"
+            )
         return f"{text} {self.pick('==', '!=', '<', '>=')} {right}"
 
     # -- views
@@ -203,7 +206,8 @@ class PyWriter:
             parts += [self.bag(scope, 1) for _ in range(self.rng.choice([0, 1, 1, 2]))]
             return f"[({', '.join(parts)},) {loops}]", ()
         if kind == 7:
-            return f"{{{self.pick(self.number(scope, 1), f'({self.number(scope, 0)}, {self.value(scope, 0)[0]})')} {loops}}}", ()
+            pair = f"({self.number(scope, 0)}, {self.value(scope, 0)[0]})"
+            return f"{{{self.pick(self.number(scope, 1), pair)} {loops}}}", ()
         if kind == 8:
             return self.dictionary(), ()
         return f"[{self.number(scope, 2)} {loops}] + [{self.number(scope, 0)} {loops}]", ()

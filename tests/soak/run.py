@@ -9,6 +9,8 @@ from typing import Any
 
 import nestling as nl
 from nestling.errors import ChangeError, NestlingError, QueryError
+from tests.soak.fold import Watcher
+from tests.soak.interrupts import OUTSIDE, interrupted
 from tests.soak.model import Model, Refused, after
 from tests.soak.oracle import Oracle, expected, rounding
 from tests.soak.plan import Plan, View
@@ -17,6 +19,8 @@ from tests.soak.values import Frozen, counted, difference
 
 #: How often a view that is refreshed later is read: after so many changes.
 LATER = 3
+#: How often all that is stored is compared with the reference.
+VERIFIED = 12
 
 
 class Wrong(AssertionError):
@@ -56,6 +60,8 @@ class Run:
         self.views = self.defined(plan.views)
         self.constraints = self.constrained()
         self.tell(self.model)
+        self.look(0)
+        self.watchers = self.watched()
 
     # -- definitions
 
@@ -87,17 +93,27 @@ class Run:
 
     def go(self) -> Tally:
         """All steps; what is wrong is raised."""
-        for number, step in enumerate(self.plan.steps):
+        for number, step in enumerate(self.plan.steps, 1):
             self.do(step)
             self.look(number)
+            self.heard()
+            if number % VERIFIED == 0:
+                self.verify()
         self.look(0)
         self.verify()
         return self.tally
 
     def do(self, step: Step) -> None:
-        if step == ("reopen",):
-            self.reopen()
-            return
+        match step:
+            case ("reopen",):
+                self.reopen()
+            case ("interrupt", inner, how, when):
+                self.interrupt(inner, how, when)
+            case _:
+                self.change(step)
+        self.same_tables()
+
+    def change(self, step: Step) -> None:
         new = self.outcome(step)
         try:
             run(step, self.db, self.db, self.plan.named)
@@ -113,7 +129,27 @@ class Run:
             self.tally.accepted_changes += 1
             self.model = new
             self.tell(new)
+
+    def interrupt(self, step: Step, how: str, when: int) -> None:
+        """A change that is interrupted has happened, or it has not."""
+        new = self.outcome(step)
+        try:
+            with interrupted(how, when):
+                run(step, self.db, self.db, self.plan.named)
+        except OUTSIDE:
+            self.tally.interrupted += 1
+        except (Abandoned, NestlingError):
+            pass
+        if new is not None and self.holds(new):
+            self.model = new
+            self.tell(new)
         self.same_tables()
+        self.watchers = self.watched()
+        self.look(0)
+        self.verify()
+
+    def holds(self, model: Model) -> bool:
+        return all(counted(self.db.table(name).rows()) == counted(rows) for name, rows in model.items())
 
     def outcome(self, step: Step) -> Model | None:
         """The tables after ``step``, or nothing if it should be refused."""
@@ -136,6 +172,7 @@ class Run:
         self.tally.reopened += 1
         self.same_tables()
         self.look(0)
+        self.watchers = self.watched()
 
     # -- what should come of it
 
@@ -166,6 +203,20 @@ class Run:
         self.tally.comparisons += 1
         if found != wanted:
             raise Wrong(f"view {view.name}: {difference(found, wanted)}")
+
+    def watched(self) -> list[Watcher]:
+        return [
+            Watcher(self.db, view.name, number % 2 == 0)
+            for number, view in enumerate(self.views)
+            if view.watched
+        ]
+
+    def heard(self) -> None:
+        """What subscribers were told, against what the views say."""
+        for watcher in self.watchers:
+            self.tally.folded += 1
+            if wrong := watcher.wrong():
+                raise Wrong(wrong)
 
     def verify(self) -> None:
         """All that is stored against the reference."""

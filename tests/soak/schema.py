@@ -141,7 +141,9 @@ def table(rng: Random, name: str, parents: list[Table]) -> Table:
 
 def scalar(rng: Random) -> tuple[str, bool, bool]:
     """The kind of a scalar column, whether it may be null, and whether its floats may be special."""
-    kind = rng.choice(["int"] * 7 + ["str"] * 3 + ["float"] * 2 + ["wild", "dec", "dec", "long", "date", "bool"])
+    kind = rng.choice(
+        ["int"] * 7 + ["str"] * 3 + ["float"] * 2 + ["wild", "dec", "dec", "long", "date", "bool"]
+    )
     if kind in ("wild", "long") and not switches.EXACT:
         kind = "dec"
     return kind, rng.random() < 0.4, kind == "float" and rng.random() < 0.4 and switches.SPECIALS

@@ -1,8 +1,8 @@
 """A failing plan made small: parts are left out one by one for as long as it still fails in the same way."""
 
 import time
-from dataclasses import replace
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from tests.soak.plan import Plan
@@ -44,16 +44,12 @@ def shrunk(plan: Plan, message: str, seconds: float = 90) -> Plan:
 
 
 def smaller_plans(plan: Plan) -> Iterator[Plan]:
-    """Plans with less: views first, which cost most; then changes, in large pieces first; then knobs and rows."""
+    """Plans with less: views first, which cost most; then changes; then knobs, rows and tables."""
     for place in range(len(plan.views)):
         yield plan.but(views=plan.views[:place] + plan.views[place + 1 :])
     if plan.constraints:
         yield plan.but(constraints=())
-    size = (len(plan.steps) + 1) // 2
-    while size:
-        for start in range(0, len(plan.steps), size):
-            yield plan.but(steps=plan.steps[:start] + plan.steps[start + size :])
-        size = size // 2
+    yield from fewer_steps(plan)
     if plan.durable:
         yield plan.but(durable=False)
     if plan.memory:
@@ -61,12 +57,26 @@ def smaller_plans(plan: Plan) -> Iterator[Plan]:
     for place, view in enumerate(plan.views):
         for change in plainer(view):
             yield plan.but(views=(*plan.views[:place], change, *plan.views[place + 1 :]))
+    yield from fewer_tables(plan)
+
+
+def fewer_steps(plan: Plan) -> Iterator[Plan]:
+    """Without some changes, in large pieces first; then with smaller ones."""
+    size = (len(plan.steps) + 1) // 2
+    while size:
+        for start in range(0, len(plan.steps), size):
+            yield plan.but(steps=plan.steps[:start] + plan.steps[start + size :])
+        size = size // 2
     for place, step in enumerate(plan.steps):
         for less in smaller_steps(step):
             yield plan.but(steps=(*plan.steps[:place], *less, *plan.steps[place + 1 :]))
+
+
+def fewer_tables(plan: Plan) -> Iterator[Plan]:
     used = " ".join(view.text for view in plan.views + plan.constraints) + repr(plan.steps)
+    parents = {parent for table in plan.tables for _, parent in table.references}
     for table in plan.tables:
-        if table.name not in used and all(table.name != p for t in plan.tables for _, p in t.references):
+        if table.name not in used and table.name not in parents:
             yield plan.but(tables=tuple(other for other in plan.tables if other is not table))
 
 

@@ -10,7 +10,17 @@ from random import Random
 from tests.soak.schema import Column
 
 _CHOICE = re.compile("\x01([^\x01\x02\x03]*)\x02([^\x01\x02\x03]*)\x03")
-JOINS = ("JOIN", "JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "CROSS JOIN", "SEMI JOIN", "ANTI JOIN")
+JOINS = (
+    "JOIN",
+    "JOIN",
+    "LEFT JOIN",
+    "LEFT JOIN",
+    "RIGHT JOIN",
+    "FULL JOIN",
+    "CROSS JOIN",
+    "SEMI JOIN",
+    "ANTI JOIN",
+)
 LITERALS = {
     "str": ("'a'", "'ab'", "''", "'#1'"),
     "float": ("0.5", "CAST(4 AS DOUBLE)", "CAST(0 AS DOUBLE)"),
@@ -83,7 +93,9 @@ class SqlWriter:
             case 7:
                 return f"coalesce({one}, {two})"
             case 8:
-                return f"CASE WHEN {self.test(scope, depth - 1)} THEN {one} {self.pick('', f'ELSE {two}')} END"
+                return (
+                    f"CASE WHEN {self.test(scope, depth - 1)} THEN {one} {self.pick('', f'ELSE {two}')} END"
+                )
             case 9:
                 return self.scalar_query(scope, depth - 1)
             case 10:
@@ -219,7 +231,9 @@ class SqlWriter:
         right = self.some(new, left.kind) if left else None
         if left is None or right is None:
             return self.test([*scope, *new], 0)
-        return f"{left.text} {self.pick('=', '=', '=', '<', '>=') if left.kind == 'int' else '='} {right.text}"
+        return (
+            f"{left.text} {self.pick('=', '=', '=', '<', '>=') if left.kind == 'int' else '='} {right.text}"
+        )
 
     def exploded(self, text: str, scope: Scope) -> tuple[str, Scope]:
         """A bag of the rows taken apart, perhaps, and one inside it too."""
@@ -231,7 +245,12 @@ class SqlWriter:
                 f", unnest({name.text}) AS {alias}({alias}i)",
             )
             new = [
-                Name(f"{alias}i.{p.name}" if p.name else f"{alias}i", p.kind, p.null, p if p.kind == "bag" else None)
+                Name(
+                    f"{alias}i.{p.name}" if p.name else f"{alias}i",
+                    p.kind,
+                    p.null,
+                    p if p.kind == "bag" else None,
+                )
                 for p in bag.parts
             ]
             scope, name = [*scope, *new], self.some(new, "bag")
@@ -278,7 +297,9 @@ class SqlWriter:
         return made, result
 
     def sets(self, width: int) -> tuple[str, list[str]]:
-        operator = self.pick("UNION ALL", "UNION ALL", "UNION", "INTERSECT", "EXCEPT", "INTERSECT ALL", "EXCEPT ALL")
+        operator = self.pick(
+            "UNION ALL", "UNION ALL", "UNION", "INTERSECT", "EXCEPT", "INTERSECT ALL", "EXCEPT ALL"
+        )
         one, two = self.ints(width), self.ints(width)
         return f"{one} {operator} {two}", ["int"] * width
 
@@ -292,7 +313,9 @@ class SqlWriter:
         where = f" WHERE {self.test(scope, 2)}" if self.chance(0.6) else ""
         items = [self.item(scope) for _ in range(width)]
         named = ", ".join(f"{item} AS c{i}" for i, (item, _) in enumerate(items))
-        return f"SELECT {self.pick('', '', 'DISTINCT ')}{named} FROM {text}{where}", [kind for _, kind in items]
+        return f"SELECT {self.pick('', '', 'DISTINCT ')}{named} FROM {text}{where}", [
+            kind for _, kind in items
+        ]
 
     def collected(self) -> tuple[str, list[str]]:
         """A bag for every group."""
@@ -300,7 +323,9 @@ class SqlWriter:
         key, inner = self.some(scope, "int", "str"), self.number(scope, 1)
         if key is None:
             return self.flat(2)
-        lists = both(f"collect_list({inner})", f"coalesce(list({inner}) FILTER (WHERE ({inner}) IS NOT NULL), [])")
+        lists = both(
+            f"collect_list({inner})", f"coalesce(list({inner}) FILTER (WHERE ({inner}) IS NOT NULL), [])"
+        )
         return f"SELECT {key.text} AS c0, {lists} AS c1, count(*) AS c2 FROM {text} GROUP BY {key.text}", [
             key.kind,
             "bag",
@@ -319,7 +344,11 @@ class SqlWriter:
             f"sum({one.text}) OVER ({part})", f"rank() OVER ({part}{order})", f"dense_rank() OVER ({order})",
             f"count(*) OVER ({part})", f"max({one.text}) OVER ({part})", f"sum({one.text}) OVER ({part}{order})",
         )  # fmt: skip
-        return f"SELECT {one.text} AS c0, {two.text} AS c1, {made} AS c2 FROM {text}{where}", ["int", two.kind, "int"]
+        return f"SELECT {one.text} AS c0, {two.text} AS c1, {made} AS c2 FROM {text}{where}", [
+            "int",
+            two.kind,
+            "int",
+        ]
 
     def query(self) -> tuple[str, tuple[Column, ...]]:
         """A query, and its columns."""

@@ -16,7 +16,9 @@ class Abandoned(Exception):
     """The user thinks better of it."""
 
 
-def run(step: Step, target: Any, database: Any, named: dict[str, Table]) -> None:
+def run(  # noqa: C901 - one arm per kind of step
+    step: Step, target: Any, database: Any, named: dict[str, Table]
+) -> None:
     """Do ``step`` to ``target``: a database, or a transaction of ``database``."""
     match step:
         case ("insert", table, rows):
@@ -50,7 +52,9 @@ def deep(step: Step, target: Any, database: Any) -> None:
     """A change inside one row."""
     kind, table, key, path, what = step
     if target is not database:
-        method = {"deep_insert": "insert_into", "deep_delete": "delete_from", "deep_update": "update_in"}[kind]
+        method = {"deep_insert": "insert_into", "deep_delete": "delete_from", "deep_update": "update_in"}[
+            kind
+        ]
         getattr(target, method)(table, one(key), path, what)
         return
     place = database.table(table).at(*key)
@@ -94,7 +98,9 @@ def one(key: tuple[Any, ...]) -> Any:
     return key[0] if len(key) == 1 else key
 
 
-def written(step: Step, indent: str = "", target: str = "db") -> list[str]:
+def written(  # noqa: C901 - one arm per kind of step
+    step: Step, indent: str = "", target: str = "db"
+) -> list[str]:
     """The lines of Python that do ``step``."""
     match step:
         case ("insert" | "insert_dicts", table, rows):
