@@ -114,6 +114,17 @@ def fresh(rng: Random, table: Table, rows: list[Any]) -> list[Any]:
     return new
 
 
+def filled(rng: Random, table: Table, model: Model) -> list[Any]:
+    """Rows to begin with; each refers to a row that is there."""
+    rows = [made for _ in range(3) for made in fresh(rng, table, [])]
+    found = {table.key_of(made) if table.key else number: made for number, made in enumerate(rows)}
+    places = {column.name: place for place, column in enumerate(table.columns)}
+    for name, parent in table.references:
+        keys = {key for key, *_ in model[parent]}
+        found = {key: made for key, made in found.items() if made[places[name]] in keys}
+    return list(found.values())
+
+
 def columns(rng: Random, table: Table) -> dict[str, Any]:
     names = rng.sample(table.columns, rng.choice([1, 1, 2]))
     free = [column for column in names if column.name not in table.key or rng.random() < 0.2]

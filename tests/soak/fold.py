@@ -59,8 +59,11 @@ class Watcher:
 def folded(rows: list[Any], change: Any) -> list[Any]:
     """The rows after ``change``, by what it says alone."""
     left = without(rows, change.deleted)
+    groups: dict[Any, list[Any]] = {}
     for inner in change.inner:
-        left = changed_inside(left, inner)
+        groups.setdefault(getattr(inner, "id", (inner.key,))[0], []).append(inner)
+    for group in groups.values():
+        left = changed_inside(left, group)
     return left + list(change.inserted)
 
 
@@ -77,14 +80,23 @@ def without(rows: list[Any], gone: list[Any]) -> list[Any]:
     return left
 
 
-def changed_inside(rows: list[Any], inner: Any) -> list[Any]:
-    """The rows with one bag changed: that of every row which has the scalars that ``inner`` names."""
-    fits = [place for place, row in enumerate(rows) if scalars(row) == frozen(tuple(inner.key))]
-    if len({frozen(rows[place]) for place in fits}) != 1:
-        raise Unclear
-    rows = list(rows)
-    for place in fits:
-        rows[place] = inside(rows[place], inner.path, tuple(inner.within), inner)
+def changed_inside(rows: list[Any], group: list[Any]) -> list[Any]:
+    """The rows with bags of one row changed, or of several rows that are equal."""
+    first = group[0]
+    if not hasattr(first, "was"):
+        fits = [row for row in rows if scalars(row) == frozen(tuple(first.key))]
+        if len(fits) != 1:
+            raise Unclear
+        return [*without(rows, fits), *changed(fits, group)]
+    old = [first.was] * first.copies
+    new = changed(old, group)
+    assert counted(new) == counted([first.row] * first.copies), "a row is what its elements make of it"
+    return [*without(rows, old), *new]
+
+
+def changed(rows: list[Any], group: list[Any]) -> list[Any]:
+    for inner in group:
+        rows = [inside(row, inner.path, tuple(inner.within), inner) for row in rows]
     return rows
 
 
@@ -96,11 +108,10 @@ def inside(row: Any, path: tuple[str, ...], within: tuple[Any, ...], inner: Any)
         return row._replace(**{path[0]: new})
     width = len(scalars(bag[0])) if bag else 0
     fits = [place for place, element in enumerate(bag) if scalars(element) == frozen(within[:width])]
-    if len({frozen(bag[place]) for place in fits}) != 1:
+    if len(fits) != 1:
         raise Unclear
-    new = list(bag)
-    for place in fits:
-        new[place] = inside(bag[place], path[1:], within[width:], inner)
+    element = inside(bag[fits[0]], path[1:], within[width:], inner)
+    new = [*bag[: fits[0]], element, *bag[fits[0] + 1 :]]
     return row._replace(**{path[0]: new})
 
 

@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 from tests.soak import switches
-from tests.soak.changes import step
+from tests.soak.changes import filled, step
 from tests.soak.interrupts import way
 from tests.soak.model import Model, Refused, after
 from tests.soak.pyviews import PyWriter
@@ -65,6 +65,9 @@ def plan(seed: int, changes: int = 100, many: int = 4, reopening: bool = True) -
     found = views(rng, made, rng.randint(max(1, many - 2), many))
     steps: list[Step] = []
     model: Model = {table.name: [] for table in made}
+    for table in made:
+        steps.append(("insert", table.name, filled(rng, table, model)))
+        model = after(model, named, steps[-1])
     for _ in range(changes):
         if durable and reopening and rng.random() < 3 / changes:
             steps.append(("reopen",))

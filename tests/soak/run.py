@@ -32,6 +32,7 @@ class Tally:
     """What was done."""
 
     comparisons: int = 0
+    empty: int = 0
     refused_views: Counter[str] = field(default_factory=Counter)
     accepted_views: int = 0
     refused_changes: int = 0
@@ -201,6 +202,7 @@ class Run:
         if view.language == "sql":
             found = rounding(found)
         self.tally.comparisons += 1
+        self.tally.empty += not wanted
         if found != wanted:
             raise Wrong(f"view {view.name}: {difference(found, wanted)}")
 

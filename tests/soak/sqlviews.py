@@ -350,11 +350,35 @@ class SqlWriter:
             "int",
         ]
 
+    def top(self) -> tuple[str, list[str]]:
+        """The first few rows, in an order of all columns that are shown: equal rows are alike."""
+        text, scope = self.rows(1)
+        names = [
+            name for name in self.rng.sample(scope, min(len(scope), 3)) if name.kind in ("int", "str", "date")
+        ]
+        if not names:
+            return self.flat(2)
+        ways = [self.pick(" ", " DESC ") for _ in names]
+        nulls = {" ": "NULLS FIRST", " DESC ": "NULLS LAST"}
+        order = ", ".join(n.text + both(way, way + nulls[way]) for n, way in zip(names, ways, strict=True))
+        items = ", ".join(f"{name.text} AS c{i}" for i, name in enumerate(names))
+        where = f" WHERE {self.test(scope, 1)}" if self.chance(0.4) else ""
+        return f"SELECT {items} FROM {text}{where} ORDER BY {order} LIMIT {self.rng.randint(1, 4)}", [
+            name.kind for name in names
+        ]
+
     def query(self) -> tuple[str, tuple[Column, ...]]:
         """A query, and its columns."""
         width = self.rng.randint(1, 3)
         text, kinds = self.rng.choices(
-            [self.flat, self.mixed, self.sets, lambda _: self.collected(), lambda _: self.windowed()],
-            [8, 5, 3, 2, 1],
+            [
+                self.flat,
+                self.mixed,
+                self.sets,
+                lambda _: self.collected(),
+                lambda _: self.windowed(),
+                lambda _: self.top(),
+            ],
+            [8, 5, 3, 2, 1, 1],
         )[0](width)
         return text, tuple(Column(f"c{i}", kind, True) for i, kind in enumerate(kinds))
