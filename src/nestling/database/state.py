@@ -13,7 +13,7 @@ from typing import Any
 
 from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import Empty, Expr
-from nestling.database.bulk import filled
+from nestling.database.bulk import computed, filled
 from nestling.database.change import Change
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first import first_leaf, first_type, starts
@@ -86,15 +86,13 @@ class State:
         self.tables[table.name] = table
         self._install()
 
-    @contextmanager
-    def all_or_nothing(self) -> Iterator[None]:
-        """What is defined inside is defined at the end, or nothing is: an engine that is replaced is not changed."""
-        before = {name: dict(part) if isinstance(part, dict) else part for name, part in vars(self).items()}
-        try:
-            yield
-        except BaseException:
-            vars(self).update(before)
-            raise
+    def definitions(self) -> dict[str, Any]:
+        """All there is now, to go back to: an engine that is replaced is not changed."""
+        return {name: dict(part) if isinstance(part, dict) else part for name, part in vars(self).items()}
+
+    def go_back_to(self, definitions: dict[str, Any]) -> None:
+        """Be what ``definitions`` was."""
+        vars(self).update(definitions)
 
     def add_view(self, view: ViewDef) -> None:
         """Compile ``view`` and bring its maps up to date with the rows that are there."""
@@ -205,20 +203,17 @@ class State:
         """The engine that answers for a view, up to date."""
         if not self.is_apart(name):
             return self.engine
-        later = self.later(name)
-        try:
-            return later.fresh()
-        except UNDEFINED:
-            del self.lazy[name]  # half refreshed: it starts anew from the tables
-            raise
+        return self.later(name).fresh()
 
     def later(self, name: str) -> LazyView:
         """A view that has an engine of its own."""
-        if name not in self.lazy:
+        if name not in self.lazy or self.lazy[name].torn:
             made = self.started_later(name)
             made.load(self._rows_of(made.reads))
             # It is told of the changes of an open transaction when that is committed.
             made.note(Event(table, row, -times) for table, row, times in self.uncommitted)
+            if name in self.watched:
+                made.watch({level.name: level.query for level in self.watched[name]})
             self.lazy[name] = made
         return self.lazy[name]
 
@@ -340,8 +335,29 @@ class State:
                 yield Event(name, row, times)
 
     def rebuild(self) -> None:
-        """Compute every map anew from the tables: after a trigger failed half-way."""
-        self.engine = filled(self.engine.program, self.engine, keep=False)
+        """Compute every map anew from the tables."""
+        self.restore({})
+
+    def restore(self, before: Mapping[str, Mapping[Row, int]]) -> None:
+        """A new engine over the tables, in which rows are there as often as ``before`` says; all maps are computed.
+
+        The engine so far is only read, and of its tables the dictionaries of their rows alone: a trigger that was
+        cut off may have left everything else half done.
+        """
+        tables = {name: self.engine.table(name) for name in self.engine.program.tables}
+        for name, rows in before.items():
+            stored = tables[name]
+            for row, times in rows.items():
+                if times:
+                    stored[row] = times
+                else:
+                    stored.pop(row, None)
+        self.engine = computed(self.engine.program, tables)
+        # A lazy view that was told of some events starts anew; what somebody listens to, from here.
+        self.uncommitted, self.lazy = [], {}
+        for name in self.watched:
+            if self.is_apart(name):
+                self.later(name)
 
     def read(self, name: str) -> ZBag:
         """The answer of a view, nested."""

@@ -6,10 +6,10 @@ before it, in one query, and what it does is kept here until it is committed as 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from nestling.database.rows import Row
+from nestling.database.rows import Event, Row
 from nestling.engine.spark.engine import SparkEngine
 from nestling.program.statements import Program, TableDecl
 from nestling.values.label import Label
@@ -19,6 +19,8 @@ Counts = dict[Row, int]
 
 class Buffer:
     """What an engine does for a transaction, on rows that were fetched."""
+
+    is_torn = False
 
     def __init__(self, engine: SparkEngine) -> None:
         self.stored = engine
@@ -82,6 +84,16 @@ class Buffer:
         known |= found
 
     # -- changes
+
+    def note(self, events: Iterable[Event]) -> None:
+        """The transaction goes on with ``events``."""
+        for table, row, times in events:
+            self.apply(table, row, times)
+
+    def forget(self, events: Sequence[Event]) -> None:
+        """The transaction takes back its last ``events``."""
+        for table, row, times in reversed(events):
+            self.apply(table, row, -times)
 
     def apply(self, table: str, row: Row, times: int) -> None:
         """Note that ``row`` comes ``times`` times."""

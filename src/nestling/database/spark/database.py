@@ -12,18 +12,16 @@ from typing import Any
 
 from nestling.calculus.terms import Expr
 from nestling.database.accept import known
-from nestling.database.commit import Commit
+from nestling.database.access import Access
 from nestling.database.database import Database
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.elements import inner_bag
 from nestling.database.feed import z_bag
 from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
-from nestling.database.rows import Event
 from nestling.database.spark import arriving
 from nestling.database.spark.addressed import change_elements, elements_frame
 from nestling.database.spark.arriving import apart, as_frame, check_batch, few_apart, few_changes
-from nestling.database.spark.commit import SparkCommit
 from nestling.database.spark.frames import Frames
 from nestling.database.spark.large import Large
 from nestling.database.spark.state import SparkState
@@ -64,6 +62,8 @@ class SparkDatabase(Database):
         self._arriving = self._batches
         self._streams: dict[str, Stream] = {}
         self.constraints = {name: self.state.views[name] for name in self.state.constraints}
+        self._access = Access(self.state, self._recover)
+        self._access.writing = self._access.lock = self.state.lock
         self._surrogates = int(note.get("numbers", 0))
         self._numbers = count(self._surrogates)
         self.state.coming = (self.version, _now())
@@ -71,23 +71,15 @@ class SparkDatabase(Database):
 
     # -- definitions
 
-    def constraint(self, name: str, query: Callable[..., Any] | str, *, language: str = "sql") -> None:
-        definition = self._view_def(name, query, language, "eager", "auto")
-        if self.constraints.get(name) == definition:
-            return
-        self._check_name(name)
-        self._define("constraint", definition, lambda: self.state.add_constraint(definition))
-        self.constraints[name] = definition
+    def _add_constraint(self, definition: ViewDef) -> None:
+        self.state.add_constraint(definition)
+        self.constraints[definition.name] = definition
+
+    def _redefine(self, action: Callable[[], None], store: Any) -> None:
+        action()  # the lake stores it with the engine that it leads to
 
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
-        with self.state.lock:
-            self._outside_transactions()
-            action()
-
-    def _forget(self, kind: str, name: str, action: Callable[[], None]) -> None:
-        with self.state.lock:
-            self._outside_transactions()
-            action()
+        self._redefine(action, None)
 
     def _translated(self, query: Any, language: str) -> Expr:
         if is_frame(query):
@@ -132,7 +124,7 @@ class SparkDatabase(Database):
                 return self._loaded(large)
             with self.transaction() as change:
                 change.apply({table: few})
-            return self.last_refresh
+            return change.refresh
 
     def _applied(self, changes: Mapping[str, Any], sign: int = 1) -> Refresh:
         """Apply rows and DataFrames as one batch: few as a transaction, many by Spark."""
@@ -147,7 +139,7 @@ class SparkDatabase(Database):
                 return self._apply_large(changes, sign)
             with self.transaction() as change:
                 change.apply(self._in_order(few))
-            return self.last_refresh
+            return change.refresh
 
     def _in_order(self, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Tables that others refer to first, and inner bags after the rows that they are in."""
@@ -174,7 +166,7 @@ class SparkDatabase(Database):
     def _large(self) -> Iterator[Large]:
         """A large change, in a transaction of its own."""
         with self.state.lock:
-            if self._open is not None:
+            if self._access.open is not None:
                 raise ChangeError("a transaction is already open", hint="apply DataFrames outside it")
             large = Large(self.state, self.version + 1)
             self._began = perf_counter()
@@ -189,6 +181,7 @@ class SparkDatabase(Database):
             tables = self.state.running.load(large.frames(), self._note())
         began = self._began
         self._told(tables, lambda: perf_counter() - began)
+        self._tell()
         return self.last_refresh
 
     def stream(
@@ -238,36 +231,28 @@ class SparkDatabase(Database):
             finally:
                 self._arriving = self._batches
 
-    def transaction(self) -> Commit:
-        return SparkCommit(self)
+    def _transaction(self) -> Transaction:
+        return SparkTransaction(self.state, self._shredder, self.state.lock)
 
-    def _begin(self) -> Transaction:
-        if self._open is not None:
-            raise ChangeError("a transaction is already open", hint="use it, or commit it first")
-        change = self._open = SparkTransaction(self.state, self._shredder)
-        return change
-
-    def _end(self) -> None:
-        self._open = None
-        self.state.buffer.clear()
-
-    def _store(self, events: list[Event]) -> None:
+    def _commit(self, change: Transaction, began: float) -> Refresh:
         """Run the batch, and store what it comes to."""
-        if events:
-            with _computable():
-                self.state.running.apply_batch(self.state.buffer.changes(), self._note())
+        try:
+            if change.events:
+                with _computable():
+                    self.state.running.apply_batch(self.state.buffer.changes(), self._note())
+        finally:
+            self.state.buffer.clear()
+        tables: dict[str, int] = {}
+        for event in change.events:
+            tables[event.table] = tables.get(event.table, 0) + 1
+        self._told(tables, lambda: perf_counter() - began)
+        return self.last_refresh
 
     def _note(self) -> dict[str, Any]:
         """What is stored with a change."""
         self._surrogates = next(self._numbers)
         self.state.coming = (self.version + 1, _now())
         return {"version": self.version + 1, "numbers": self._surrogates + 1, "streams": self._arriving}
-
-    def _publish(self, events: list[Event], seconds: Callable[[], float]) -> None:
-        tables: dict[str, int] = {}
-        for event in events:
-            tables[event.table] = tables.get(event.table, 0) + 1
-        self._told(tables, seconds)
 
     def _told(self, tables: Mapping[str, int], seconds: Callable[[], float]) -> None:
         if tables:
@@ -276,21 +261,16 @@ class SparkDatabase(Database):
             self.state.follow()
         statements = self.state.batch_statements(tables)
         events = sum(tables.values())
-        changes = self._noted() if tables else {}
+        changes = self._noted(self.version) if tables else {}
         self.last_refresh = Refresh(self.version, seconds(), events, statements, tables, changes)
         if self.state.running.tidy():
             self.state.trim(self.version)
         self._frames.refresh()
-        self._tell()
-
-    def _discard_logs(self) -> None:
-        """What was refused is in no log: logs are taken from what is stored."""
 
     # -- reading
 
     def keep_changes(self, view: str, versions: int | None = None) -> None:
         """Keep the change feed of a view from now on, in files; with ``versions``, at least of so many."""
-        self._outside_transactions()
         self._known_view(view)
         since = self.state.feeds[view].since if view in self.state.feeds else self.version
         self.state.keep_feed(view, Feed(since, versions))
