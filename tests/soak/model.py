@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from tests.soak import switches
 from tests.soak.schema import Column, Table
 from tests.soak.steps import Abandoned, Step
 from tests.soak.values import frozen
@@ -17,19 +16,32 @@ class Refused(Exception):
 
 def after(model: Model, named: dict[str, Table], step: Step) -> Model:
     """The rows after ``step``; a change that cannot be accepted raises, and the model stays as it is."""
+    new = applied(model, named, step)
+    for table in named.values():
+        refer(new, named, table, new[table.name])
+    return new
+
+
+def applied(model: Model, named: dict[str, Table], step: Step) -> Model:
+    """The rows after ``step`` inside a transaction: a row that others refer to may be gone for a while."""
     match step:
         case ("transaction", steps, ending):
             for inner in steps:
-                model = after(model, named, inner)
+                model = applied(model, named, inner)
             if ending == "abandon":
                 raise Abandoned
             return model
         case ("apply", changes):
             for table, pairs in changes:
-                model = with_rows(model, named, table, patched(model[table], pairs))
+                model = with_rows(model, named[table], patched(model[table], pairs))
+                refer(model, named, named[table], [row for row, times in pairs if times > 0])
             return model
-    table = step[1]
-    return with_rows(model, named, table, changed(model[table], named[table], step))
+    old, table = model[step[1]], named[step[1]]
+    model = with_rows(model, table, changed(old, table, step))
+    if not step[0].startswith("deep"):
+        there = {frozen(row) for row in old}
+        refer(model, named, table, [row for row in model[table.name] if frozen(row) not in there])
+    return model
 
 
 def changed(rows: Rows, table: Table, step: Step) -> Rows:
@@ -108,27 +120,18 @@ def chosen(bag: list[Any], column: Column, wanted: dict[str, Any]) -> int:
     return fits[0]
 
 
-def with_rows(model: Model, named: dict[str, Table], table: str, rows: Rows) -> Model:
-    """The model with other rows in one table: keys stay unique, and every reference finds its row."""
-    definition = named[table]
-    keys = [definition.key_of(row) for row in rows] if definition.key else []
+def with_rows(model: Model, table: Table, rows: Rows) -> Model:
+    """The model with other rows in one table, whose keys stay unique."""
+    keys = [table.key_of(row) for row in rows] if table.key else []
     if len(keys) != len(set(keys)):
         raise Refused("a key is there twice")
-    new = model | {table: rows}
-    for other in named.values():
-        for column, parent in other.references:
-            if table == other.name or (table == parent and switches.REFERENCES):
-                dangling(
-                    other, column, new[other.name], {key for key, *_ in keys_of(named[parent], new[parent])}
-                )
-    return new
+    return model | {table.name: rows}
 
 
-def keys_of(table: Table, rows: Rows) -> list[tuple[Any, ...]]:
-    return [table.key_of(row) for row in rows]
-
-
-def dangling(table: Table, column: str, rows: Rows, keys: set[Any]) -> None:
-    place = [c.name for c in table.columns].index(column)
-    if any(row[place] is not None and row[place] not in keys for row in rows):
-        raise Refused(f"{column} of {table.name} refers to no row")
+def refer(model: Model, named: dict[str, Table], table: Table, rows: Rows) -> None:
+    """Refuse rows of ``table`` that refer to none."""
+    names = [column.name for column in table.columns]
+    for column, parent in table.references:
+        keys = {named[parent].key_of(row) for row in model[parent]}
+        if any((row[names.index(column)],) not in keys for row in rows):
+            raise Refused(f"{column} of {table.name} refers to no row")

@@ -145,6 +145,8 @@ class Run:
             self.model = new
             self.tell(new)
         self.same_tables()
+        for watcher in self.watchers:  # one that was being told may have been interrupted itself
+            watcher.subscription.cancel()
         self.watchers = self.watched()
         self.look(0)
         self.verify()
