@@ -4,11 +4,14 @@ A step is a tuple: what is done, to which table, with what. ``run`` does it to a
 ``written`` is the line of Python that does the same.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from tests.soak.schema import Table
 
 Step = tuple[Any, ...]
+#: Called inside a transaction with the name of a view and what was done so far.
+Peek = Callable[[str, list[Step]], None]
 Rows = list[tuple[Any, ...]]
 
 
@@ -17,9 +20,9 @@ class Abandoned(Exception):
 
 
 def run(  # noqa: C901 - one arm per kind of step
-    step: Step, target: Any, database: Any, named: dict[str, Table]
+    step: Step, target: Any, database: Any, named: dict[str, Table], peek: Peek = lambda view, steps: None
 ) -> None:
-    """Do ``step`` to ``target``: a database, or a transaction of ``database``."""
+    """Do ``step`` to ``target``: a database, or a transaction of ``database``; ``peek`` reads a view inside one."""
     match step:
         case ("insert", table, rows):
             target.insert(table, rows)
@@ -43,7 +46,7 @@ def run(  # noqa: C901 - one arm per kind of step
         case ("deep_insert" | "deep_delete" | "deep_update", *_):
             deep(step, target, database)
         case ("transaction", steps, ending):
-            transact(steps, ending, database, named)
+            transact(steps, ending, database, named, peek)
         case _:
             raise ValueError(step)
 
@@ -63,13 +66,13 @@ def deep(step: Step, target: Any, database: Any) -> None:
     getattr(place, kind.removeprefix("deep_"))(what)
 
 
-def transact(steps: list[Step], ending: str, database: Any, named: dict[str, Table]) -> None:
+def transact(steps: list[Step], ending: str, database: Any, named: dict[str, Table], peek: Peek) -> None:
     """Several steps at once; reading goes on inside, and the end may be a change of mind."""
     with database.transaction() as change:
-        for step in steps:
+        for number, step in enumerate(steps, 1):
             run(step, change, database, named)
-            if ending.removeprefix("read ") in database.views:
-                database.views[ending.removeprefix("read ")].rows()
+            if ending.startswith("read "):
+                peek(ending.removeprefix("read "), steps[:number])
         if ending == "abandon":
             raise Abandoned
 
