@@ -170,7 +170,7 @@ def test_changes_are_pulled_by_version(db, related):
 
 def test_a_patch_of_a_change(db, related):
     patches = []
-    related.subscribe(lambda change: patches.append(change.to_json_patch()))
+    related.subscribe(lambda change: patches.append(change.to_json_patch()), history=10)
     db.insert("M", [("Jarhead", "Drama", "Mendes")])
 
     assert json.loads(json.dumps(patches)) == [

@@ -97,6 +97,11 @@ class Access:
 
     # -- writers
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether this thread is changing the database."""
+        return self.writing._is_owned()  # type: ignore[attr-defined, no-any-return]
+
     @contextmanager
     def transaction(self, make: Callable[[], Transaction]) -> Iterator[Transaction]:
         """A transaction, when those before it have ended; over at the end of the block, whatever happens in it."""
@@ -121,11 +126,11 @@ class Access:
             self.open, self.state.uncommitted = None, []
 
     @contextmanager
-    def defining(self) -> Iterator[None]:
+    def defining(self, what: str = "definitions") -> Iterator[None]:
         """Nobody else writes or reads."""
         with self.writing, self.lock:
             if self.open is not None and not self.open.is_over:
-                raise QueryError("definitions cannot change inside a transaction", hint="commit it first")
+                raise QueryError(f"{what} cannot change inside a transaction", hint="commit it first")
             self.settle()
             yield
 

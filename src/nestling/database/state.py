@@ -274,6 +274,15 @@ class State:
         else:
             self._install()
 
+    def unwatch(self, name: str) -> None:
+        """Log the changes of a view no more."""
+        self._before.pop(name, None)
+        levels = self.watched.pop(name)
+        if levels and self.is_apart(name):
+            self.later(name).watch({})
+        elif levels:
+            self._install()
+
     def change(self, name: str, version: int, answer: Answer) -> Change:
         """What changed in a watched view since the last call; ``answer`` reads the view, and says its version."""
         if self.views[name].refresh == "lazy" and self.absent(name):

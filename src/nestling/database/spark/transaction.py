@@ -31,6 +31,7 @@ class SparkTransaction(Transaction):
         return self.state.buffer
 
     def _rows(self) -> Rows:
+        self.state.buffer.begin(self)
         return self.state.buffer
 
     def rows(self, table: str) -> ZBag:
