@@ -19,7 +19,7 @@ from nestling.database.access import Access
 from nestling.database.commit import commit
 from nestling.database.constraints import violation
 from nestling.database.definitions import TableDef, ViewDef
-from nestling.database.durable import Durable, largest_number
+from nestling.database.durable import Durable
 from nestling.database.engines import on_spark
 from nestling.database.feed import z_bag
 from nestling.database.inspect import stats
@@ -85,7 +85,7 @@ class Database:
             raise
         self._file, self.version = file, file.version
         self.constraints = {name: self.state.views[name] for name in file.constraints}
-        self._numbers = count(largest_number(self.state) + 1)
+        self._numbers = file.numbers
 
     # -- what there is
 
