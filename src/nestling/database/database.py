@@ -189,6 +189,7 @@ class Database:
         self._outside_transactions()
         if name in self.state.views:
             kind = "constraint" if name in self.constraints else "view"
+            self.subscribers.settle(name)
             self._forget(kind, name, lambda: self.state.drop_view(name))
             self.constraints.pop(name, None)
             self.subscribers.forget(name)
@@ -357,9 +358,6 @@ class Database:
     def reading(self) -> AbstractContextManager[object]:
         """While it is entered, what is read is committed, and nothing is."""
         return nullcontext()
-
-    def _answer(self, view: str) -> Callable[[], tuple[int, ZBag]]:
-        return lambda: (self.version, self.state.read(view))
 
     # -- closing
 

@@ -29,7 +29,7 @@ from nestling.database.spark.large import Large
 from nestling.database.spark.state import SparkState
 from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.transaction import SparkTransaction
-from nestling.database.spark.watching import Feed
+from nestling.database.spark.watching import Feed, feed_of
 from nestling.database.transaction import Transaction
 from nestling.errors import ChangeError, QueryError
 from nestling.storage.lake import Lake
@@ -338,7 +338,9 @@ class SparkDatabase(Database):
         self._known_view(view)
         with self.state.lock:
             if changes_since is not None:
-                return self.state.feed(view, changes_since, (path,) if isinstance(path, str) else tuple(path))
+                return feed_of(
+                    self.state, view, changes_since, (path,) if isinstance(path, str) else tuple(path)
+                )
             if not shredded:
                 return self._frames.frame(view)
             with self.state.reading(view) as found:
