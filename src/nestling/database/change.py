@@ -7,12 +7,13 @@ Law (10): rows and elements are consolidated: nothing is both added and removed,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from nestling.calculus.types import Path, Type
 from nestling.errors import NestlingError
-from nestling.frontend.schema import listed, python_value
+from nestling.frontend.schema import python_value
+from nestling.frontend.schema.read import order_key
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
 
@@ -31,7 +32,7 @@ class Inner:
     stays. ``was`` and ``row`` read the whole row, before and after, and cost what it holds.
     """
 
-    __slots__ = ("_change", "copies", "element", "elements", "id", "key", "path", "within")
+    __slots__ = ("_change", "copies", "element", "elements", "id", "path")
 
     def __init__(
         self, change: Change, id_: tuple[Row, ...], path: Path, element: Type, elements: ZBag, copies: int
@@ -40,8 +41,16 @@ class Inner:
         #: How many equal rows there are: this happened in each of them.
         self.copies = copies
         self.id, self.path, self.element, self.elements = id_, path, element, elements
-        self.key = scalars(id_[0])
-        self.within = scalars([value for columns in id_[1:] for value in columns]) if len(id_) > 1 else ()
+
+    @property
+    def key(self) -> Row:
+        """The scalar columns of the row."""
+        return _scalars(self.id[0])
+
+    @property
+    def within(self) -> Row:
+        """The scalar columns of the elements on the way to the bag."""
+        return tuple([value for columns in self.id[1:] for value in _scalars(columns)])
 
     @property
     def row(self) -> Any:
@@ -56,12 +65,12 @@ class Inner:
     @property
     def inserted(self) -> list[Any]:
         """The elements that came."""
-        return _listed(self.element, self.elements.positive())
+        return _listed(self.element, self.elements, 1)
 
     @property
     def deleted(self) -> list[Any]:
         """The elements that went."""
-        return _listed(self.element, self.elements.negative())
+        return _listed(self.element, self.elements, -1)
 
     def __repr__(self) -> str:
         return f"Inner({self.key}, {'.'.join(self.path)}: {self.elements!r})"
@@ -113,12 +122,12 @@ class Change:
     @property
     def inserted(self) -> list[Any]:
         """The rows that came, nested."""
-        return _listed(self.element, self.rows.positive())
+        return _listed(self.element, self.rows, 1)
 
     @property
     def deleted(self) -> list[Any]:
         """The rows that went, nested, as they were."""
-        return _listed(self.element, self.rows.negative())
+        return _listed(self.element, self.rows, -1)
 
     @property
     def replaced(self) -> list[tuple[Any, Any]]:
@@ -191,13 +200,16 @@ class Change:
         return f"Change({self.view}, version {self.version})"
 
 
-def scalars(columns: Iterable[Any]) -> Row:
-    """The columns that are no labels."""
+def _scalars(columns: Row) -> Row:
     return tuple([value for value in columns if type(value) is not Label])
 
 
-def _listed(element: Type, bag: ZBag) -> list[Any]:
-    return [python_value(element, value) for value in listed(element, bag)] if bag else []
+def _listed(element: Type, bag: ZBag, sign: int) -> list[Any]:
+    """What came (``sign`` 1) or went (-1), in the order of the values."""
+    pairs = [(value, sign * times) for value, times in bag.items() if sign * times > 0]
+    if len(pairs) > 1:
+        pairs.sort(key=lambda pair: order_key(element, pair[0]))
+    return [python_value(element, value) for value, times in pairs for _ in range(times)]
 
 
 def copied(value: Any) -> Any:

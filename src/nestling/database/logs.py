@@ -73,8 +73,10 @@ def taken(state: State, name: str) -> Taken:
         return NOTHING  # told when it has a value
     kept = state.watched[name]
     if kept:
-        drain = state.engine_of(name).drain
-        return Taken({level.name: log for level in kept if (log := drain(level.name))})
+        engine = state.engine_of(name)
+        stored, drain = engine.stored, engine.drain
+        logged = [level.name for level in kept if stored[level.name]]  # most commits reach few levels
+        return Taken({level: log for level in logged if (log := drain(level))}) if logged else NOTHING
     before = state.compared[name]
     now = state.compared[name] = state.read(name)
     return Taken({}, now - before)

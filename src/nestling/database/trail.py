@@ -60,6 +60,7 @@ class Trail:
         "_logged",
         "_patches",
         "_state",
+        "element",
         "history",
         "view",
     )
@@ -71,7 +72,8 @@ class Trail:
         self._last = Step(version, Taken({}))
         self._changes: list[ref[Change]] = []
         self._logged, self._is_anew = 0, False
-        self._patches = Patches(state.views[view].element)
+        self.element = state.views[view].element
+        self._patches = Patches(self.element)
         #: How many changes a history keeps: these can be read as long as they are there.
         self.history = 0
 
@@ -86,7 +88,7 @@ class Trail:
         step.is_anew, self._is_anew = self._is_anew, False
         self._last.next = self._last = step
         rows = taken.rows if not taken.logs else None
-        change = Change(self.view, version, self._state.views[self.view].element, rows, (self, step))
+        change = Change(self.view, version, self.element, rows, (self, step))
         if rows is None and not self._is_change(taken, change):
             return None
         self._changes.append(ref(change))
@@ -114,7 +116,7 @@ class Trail:
         for held in self._changes:
             if (change := held()) is not None:
                 change.settle()
-        self._changes, self._patches = [], Patches(self._state.views[self.view].element)
+        self._changes, self._patches = [], Patches(self.element)
         self._is_anew = True  # if it is read on, it is logged in another way
 
     # -- what a change asks

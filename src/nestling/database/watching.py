@@ -7,11 +7,12 @@ same holds of the sum of several logs, and so a change can be read when others h
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
-from nestling.calculus.types import Record, Type
+from nestling.calculus.types import Record, Scalar, Type
 from nestling.database.change import Change, Inner
 from nestling.database.rows import Row
 from nestling.transform.viewlet.watch import Watch
@@ -38,12 +39,24 @@ class Levels(tuple[Watch, ...]):
         return {level.name: outer for level in self[1:] for outer in self if level.outer == outer.name}
 
     @cached_property
-    def splits(self) -> dict[str, list[int]]:
-        """Per level, where in its columns each level on the way to it ends."""
-        found: dict[str, list[int]] = {}
+    def parts(self) -> dict[str, list[slice]]:
+        """Per level, which of its columns are those of each level on the way to it, and its own."""
+        found: dict[str, list[slice]] = {}
         for level in self:
-            found[level.name] = [*found.get(level.outer, ()), len(level.query.keys)]
+            found[level.name] = [*found.get(level.outer, ()), slice(level.before, len(level.query.keys))]
         return found
+
+    @cached_property
+    def flat(self) -> dict[str, Callable[[Row], Any] | None]:
+        """Per level, how columns become the element where no bag and no record is inside it."""
+        return {level.name: _made(level.element) for level in self}
+
+
+def _made(element: Type) -> Callable[[Row], Any] | None:
+    if isinstance(element, Scalar):
+        return itemgetter(0)
+    is_flat = isinstance(element, Record) and all(isinstance(type_, Scalar) for type_ in element.types)
+    return tuple if is_flat else None
 
 
 class Source(Protocol):
@@ -130,10 +143,7 @@ class Reader:
         if not self.changed:
             return EMPTY
         if not self.levels.below[self.root.name]:
-            return ZBag(
-                (self.source.nested(self.view, flat, self.root.element), n)
-                for flat, n in self.changed.items()
-            )
+            return self.elements(self.root, self.changed, 1)
         return add_all(self.difference(self.root, (), flat, n) for flat, n in self.changed.items())
 
     def stayed(self) -> dict[Row, None]:
@@ -225,16 +235,19 @@ class Reader:
             parts = add_all(self.difference(level, prefix, columns, n) for columns, n in log.items())
             elements = ZBag((value, times // copies) for value, times in parts.items())
         else:
-            nested, element = self.source.nested, level.element
-            elements = ZBag(
-                [(nested(self.view, columns, element), n // copies) for columns, n in log.items()]
-            )
+            elements = self.elements(level, log, copies)
         if not elements:
             return None
-        splits = self.levels.splits[outer.name]
-        id_ = tuple([prefix[start:end] for start, end in zip([0, *splits], splits, strict=False)])
+        id_ = tuple([prefix[part] for part in self.levels.parts[outer.name]])
         rows = copies if len(id_) == 1 else self.copies(self.root, (), id_[0])[1]
         return Inner(change, id_, level.path, level.element, elements, rows)
+
+    def elements(self, level: Watch, log: Mapping[Row, int], copies: int) -> ZBag:
+        """What a log of elements without bags says of one copy of their bag."""
+        make, view, element = self.levels.flat[level.name], self.view, level.element
+        if make is not None:
+            return ZBag([(make(columns), n // copies) for columns, n in log.items()])
+        return ZBag([(self.source.nested(view, columns, element), n // copies) for columns, n in log.items()])
 
 
 def _grouped(levels: Levels, logs: Logs) -> Grouped:
