@@ -201,6 +201,7 @@ class Database:
         """Forget a view, a constraint, or a table that no view reads."""
         with self._access.defining():
             if name in self.state.views:
+                self.subscribers.settle(name)
                 self._forget("constraint" if name in self.constraints else "view", name, self._drop_view)
                 self.subscribers.forget(name)
                 return
@@ -361,9 +362,6 @@ class Database:
             view.verify(maps)
 
     # -- watching
-
-    def _answer(self, view: str) -> Callable[[], tuple[int, ZBag]]:
-        return lambda: (self.version, self.state.read(view))
 
     # -- closing
 

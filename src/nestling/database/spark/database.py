@@ -29,7 +29,7 @@ from nestling.database.spark.references import SparkReferences
 from nestling.database.spark.state import SparkState
 from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.transaction import SparkTransaction
-from nestling.database.spark.watching import Feed
+from nestling.database.spark.watching import Feed, feed_of
 from nestling.database.transaction import Transaction
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.errors import ChangeError, QueryError
@@ -351,7 +351,9 @@ class SparkDatabase(Database):
         self._known_view(view)
         with self.state.lock:
             if changes_since is not None:
-                return self.state.feed(view, changes_since, (path,) if isinstance(path, str) else tuple(path))
+                return feed_of(
+                    self.state, view, changes_since, (path,) if isinstance(path, str) else tuple(path)
+                )
             if not shredded:
                 return self._frames.frame(view)
             with self.state.reading(view) as found:
