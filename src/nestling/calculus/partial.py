@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from nestling.calculus.build import call, const
-from nestling.calculus.functions import FUNCTIONS
+from nestling.calculus.functions import ABSENT, FUNCTIONS
 from nestling.calculus.terms import Call, Const, Term
 from nestling.calculus.traverse import children
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
+from nestling.errors import NoValue
 
 
-def undefined_where(term: Call) -> Term | None:
+def undefined_where(term: Call) -> Term | None:  # noqa: C901 - one arm per kind of function
     """The condition, total itself, under which ``term`` has no value though its arguments have one.
 
-    A division has none by zero; of any other partial function ``f``, ``no_f`` says it. Of a null there is a value,
-    which is null. That a number is too large for Python's floats is not foreseen here.
+    A division has none by zero; of any other partial function ``f``, ``no_f`` says it, but where all arguments of such
+    types have a value. Of a null there is a value, which is null.
     """
     match term:
+        case Call("+" | "-" | "*" | "/" | "//" | "%" as name, args) if _may_overflow(name, args):
+            return Call(f"no_{ABSENT[name]}", args)
+        case Call("+" | "-" | "*"):
+            return None
         case Call("/" | "//" | "%" | "quotient", (_, Const(value))) if value is None or value:
             return None
         case Call("/" | "//" | "%" | "quotient", (left, right)):
@@ -25,11 +30,46 @@ def undefined_where(term: Call) -> Term | None:
             return _and_not_null(call("==", right, const(0)), left, digits, places)
         case Call("matches", (_, Const())):
             return None
+        case Call("like", (_, Const(), Const())) if _has_value(Call("like", (const(""), *term.args[1:]))):
+            return None
         case Call("to_int" | "floor" | "ceil", (number,)) if _scalar(number).name == "int":
+            return None
+        case Call("to_float" | "to_str" | "to_text", (value,)) if not _is_endless(value):
+            return None
+        case Call("round", (_, Const(places))) if places is None or abs(places) <= MOST_PLACES:
+            return None
+        case Call("neg", (number,)) if _scalar(number).name != "timedelta":
             return None
         case Call(name, args) if FUNCTIONS[name].partial:
             return Call(f"no_{name}", args)
     return None
+
+
+#: Rounding to no more places than these has a value.
+MOST_PLACES = 1000
+
+
+def _may_overflow(name: str, args: tuple[Term, ...]) -> bool:
+    """Whether a sum, product or quotient of such arguments may be too large: a moment, or an int made a float."""
+    kinds = [_scalar(arg).name for arg in args]
+    if "timedelta" in kinds:
+        return True
+    is_float = "float" in kinds or (name == "/" and "decimal" not in kinds)
+    return is_float and any(map(_is_endless, args))
+
+
+def _is_endless(term: Term) -> bool:
+    """Whether ``term`` is an int of any length."""
+    type_ = _scalar(term)
+    return type_.name == "int" and not type_.size and not isinstance(term, Const)
+
+
+def _has_value(term: Call) -> bool:
+    try:
+        FUNCTIONS[term.function].apply(*(arg.value for arg in term.args if isinstance(arg, Const)))
+    except NoValue:
+        return False
+    return True
 
 
 def is_total(term: Term) -> bool:

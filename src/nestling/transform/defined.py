@@ -14,6 +14,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, assert_never
 
+from nestling.calculus.aggregates import AGGREGATES
 from nestling.calculus.build import FALSE, TRUE, call, const, countwise, empty, for_, let, union, where
 from nestling.calculus.functions import FUNCTIONS
 from nestling.calculus.partial import undefined_where
@@ -41,10 +42,11 @@ from nestling.calculus.terms import (
     SingBag,
     Term,
     Union,
+    Var,
 )
 from nestling.calculus.traverse import children, is_term, map_children, walk
-from nestling.calculus.types import STR, Scalar
-from nestling.calculus.typing import term_type
+from nestling.calculus.types import BOOL, STR, Scalar
+from nestling.calculus.typing import element_type, term_type
 
 #: Comparisons seen from the other side.
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
@@ -56,8 +58,18 @@ Known = frozenset[Term]
 def total(node: Any) -> Any:
     """``node`` with a value wherever it is asked: some value where there is none."""
     inner = map_children(node, total)
+    if isinstance(inner, Fold) and _may_be_absent(inner):
+        return Fold(inner.var, f"some_{inner.aggregate}", inner.source, inner.body)
     absent = undefined_where(inner) if isinstance(inner, Call) else None
     return inner if absent is None else call("if", absent, _instead(inner), inner)
+
+
+def _may_be_absent(fold: Fold) -> bool:
+    """Whether a mean or variance may be too large for a float: that of ints of any length, or of such decimals."""
+    element = element_type(fold.source)
+    if not isinstance(element, Scalar) or element.size or f"no_{fold.aggregate}" not in AGGREGATES:
+        return False
+    return element.name == "int" or (element.name == "decimal" and fold.aggregate != "avg")
 
 
 #: A value of each type, which nobody sees.
@@ -102,8 +114,9 @@ def _in(expr: Expr, known: Known) -> Expr:
         case Fold(var, aggregate, source, body):
             inside = _in(body, known)
             if not isinstance(inside, Empty):
-                inside = Fold(var, aggregate, total(source), inside)
-            return union(STR, _in(source, known), inside)
+                given = f"some_{aggregate}" if _may_be_absent(expr) else aggregate
+                inside = Fold(var, given, total(source), inside)
+            return union(STR, _in(source, known), _too_large(expr), inside)
         case Let(var, bound, body):
             inside = let(var, total(bound), _in(body, known))
             return union(STR, _in(bound, known), inside)
@@ -117,6 +130,15 @@ def _in(expr: Expr, known: Known) -> Expr:
             return union(STR, *(_in(child, known) for child in children(expr)))
         case _:
             assert_never(expr)
+
+
+def _too_large(fold: Fold) -> Expr:
+    """The text of an aggregate that has no value."""
+    if not _may_be_absent(fold):
+        return empty(STR)
+    text = f"{fold.aggregate}({show(fold.source, width=1000)})"
+    absent = Var(f"{fold.var.name}·absent", BOOL)
+    return Fold(absent, f"no_{fold.aggregate}", total(fold.source), where(absent, Sing(const(text))))
 
 
 def _support(source: Expr) -> Expr:
