@@ -1,7 +1,8 @@
 """What the operators mean on numbers and moments: Python's, but for decimals, and for what raises.
 
 Decimals are added and multiplied exactly, whatever the thread's context; a quotient of decimals of no declared size has
-28 digits, half to even. Where Python raises because there is no value, ``NoValue`` is raised, and nothing else is.
+28 digits, half to even. Of two ints it is that of floats: neither may be too large for one. Where Python raises because
+there is no value, ``NoValue`` is raised, and nothing else is.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from nestling.errors import NoValue
-from nestling.values.exact import EXACT, NAN, QUOTIENT
+from nestling.values.exact import EXACT, FLOAT_END, NAN, QUOTIENT
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -45,10 +46,21 @@ def _by(plain: Callable[[Any, Any], Any], exact: Callable[[Any, Any], Any]) -> C
     return partial(apply)
 
 
+def _fraction(left: Any, right: Any) -> Any:
+    """``left / right``; an int that is too large for a float has no fraction, whatever it is divided by."""
+    if type(left) is type(right) is int and not (_is_small(left) and _is_small(right)):
+        raise NoValue("an int is too large for a float")
+    return left / right
+
+
+def _is_small(number: int) -> bool:
+    return -FLOAT_END < number < FLOAT_END
+
+
 add = _by(operator.add, EXACT.add)
 subtract = _by(operator.sub, EXACT.subtract)
 multiply = _by(operator.mul, EXACT.multiply)
-divide = _by(operator.truediv, lambda left, right: QUOTIENT.divide(Decimal(left), Decimal(right)))
+divide = _by(_fraction, lambda left, right: QUOTIENT.divide(Decimal(left), Decimal(right)))
 floor_divide = _by(operator.floordiv, EXACT.divide_int)
 modulo = _by(operator.mod, EXACT.remainder)
 

@@ -20,7 +20,7 @@ from nestling.calculus.partial import undefined_where
 from nestling.calculus.terms import Call, Const, Field, InL, Term, Tuple, Var
 from nestling.calculus.types import Record, Scalar
 from nestling.calculus.typing import term_type
-from nestling.values.exact import NAN, mean_float, one_nan, rounded_float
+from nestling.values.exact import FLOAT_END, NAN, mean_float, one_nan, rounded_float
 from nestling.values.label import Label
 
 #: Functions that Python writes as an operator with the same meaning on values that are not null.
@@ -35,7 +35,7 @@ def namespace() -> dict[str, Any]:
     """What generated expressions may name."""
     names: dict[str, Any] = {
         "Label": Label, "Decimal": Decimal, "date": date, "datetime": datetime, "timedelta": timedelta,
-        "inf": float("inf"), "nan": NAN, "lazy_and": lazy_and, "lazy_or": lazy_or,
+        "inf": float("inf"), "nan": NAN, "FLOAT_END": FLOAT_END, "lazy_and": lazy_and, "lazy_or": lazy_or,
         "mean": mean, "one_nan": one_nan, "mean_float": mean_float, "rounded_float": rounded_float,
     }  # fmt: skip
     for function in FUNCTIONS.values():
@@ -185,10 +185,12 @@ def _call(term: Call, scope: Scope, level: int) -> str:
 def _strict_call(name: str, args: tuple[Term, ...], scope: Scope, level: int) -> str:
     function = FUNCTIONS[name]
     texts = [_python(arg, scope, 0) for arg in args]
-    if function.strict and any(is_nullable(arg) for arg in args):
+    if function.strict and any(map(is_nullable, args)):
         return f"{_strict_name(name)}({', '.join(texts)})"
     if name in _INFIX and undefined_where(Call(name, args)) is None and not _rounds(name, args):
         return _infix(Call(name, args), scope, level)
+    if name == "no_to_float" and all(_kind(arg) == "int" and not is_nullable(arg) for arg in args):
+        return f"(not -FLOAT_END < {_python(args[0], scope, 5)} < FLOAT_END)"
     if name in _SPELLED and undefined_where(Call(name, args)) is None:
         return _SPELLED[name].format(*(_python(arg, scope, 9) for arg in args))
     if not name.isidentifier():

@@ -17,7 +17,7 @@ from typing import Any, assert_never
 from nestling.calculus.aggregates import AGGREGATES
 from nestling.calculus.build import FALSE, TRUE, call, const, countwise, empty, for_, let, union, where
 from nestling.calculus.functions import FUNCTIONS
-from nestling.calculus.partial import undefined_where
+from nestling.calculus.partial import disjuncts, undefined_where
 from nestling.calculus.show import show
 from nestling.calculus.terms import (
     BagVar,
@@ -81,10 +81,11 @@ SOME: dict[str, Any] = {
 
 def _instead(term: Call) -> Term:
     """A value of the type of ``term``; of a division what is divided, which is null where the whole is."""
-    if FUNCTIONS[term.function].precedence or term.function == "quotient":
+    type_, first = term_type(term), term_type(term.args[0])
+    assert isinstance(type_, Scalar) and isinstance(first, Scalar)
+    # Not an int in place of a float: it may be too large for one.
+    if (FUNCTIONS[term.function].precedence or term.function == "quotient") and first.name == type_.name:
         return term.args[0]
-    type_ = term_type(term)
-    assert isinstance(type_, Scalar)
     return Const(SOME[type_.name], Scalar(type_.name))
 
 
@@ -149,11 +150,13 @@ def _support(source: Expr) -> Expr:
 
 def _in_term(term: Term, known: Known) -> Expr:
     found = [(show(node, width=1000), absent) for node, absent in _absences(term, TRUE)]
-    texts: dict[str, Term] = {}
+    # Conditions of different variables stay apart: each then changes with few.
+    texts: dict[tuple[str, frozenset[str]], Term] = {}
     for text, absent in found:
         if not _excluded(absent, known):
-            texts[text] = _or(texts.get(text, FALSE), absent)
-    return union(STR, *(where(absent, Sing(const(text))) for text, absent in texts.items()))
+            place = text, frozenset(node.name for node in walk(absent) if isinstance(node, Var))
+            texts[place] = _or(texts.get(place, FALSE), absent)
+    return union(STR, *(where(absent, Sing(const(text))) for (text, _), absent in texts.items()))
 
 
 def _absences(term: Any, asked: Term) -> list[tuple[Term, Term]]:
@@ -171,7 +174,10 @@ def _absences(term: Any, asked: Term) -> list[tuple[Term, Term]]:
             return [*_absences(left, asked), *_absences(right, _and(asked, call("not", decided)))]
     inner = [found for child in children(term) if is_term(child) for found in _absences(child, asked)]
     absent = undefined_where(map_children(term, total)) if isinstance(term, Call) else None
-    return inner if absent is None else [*inner, (term, _and(asked, absent))]
+    return [
+        *inner,
+        *((term, _and(asked, part)) for part in (disjuncts(absent) if absent is not None else ())),
+    ]
 
 
 def _is(test: Term, value: bool) -> Term:

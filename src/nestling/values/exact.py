@@ -30,12 +30,16 @@ NAN = nan
 
 #: The bits of a float after its binary point; the least float is one unit.
 PLACES = 1074
-_ONE, _GREATEST = 1 << PLACES, 1 << 1024
+_ONE = 1 << PLACES
 #: No finite sum of less than 2¹⁰⁰ floats comes near: from here on, counts of what is not finite.
 _FINITE = 1 << 2200
 _UP, _DOWN, _NAN = 2240, 2400, 2560
 #: An infinity above zero is above all finite sums. NaN is below them: who asks whether a sum ever fell asks that.
 _PLUS, _MINUS, _NEITHER = 1 << _UP, -(1 << _DOWN), -(1 << _NAN)
+
+
+#: The least int that is too large for a float: half way from the greatest float to what would follow it.
+FLOAT_END = (1 << 1024) - (1 << 970)
 
 
 def float_units(value: float) -> int:
@@ -50,8 +54,8 @@ def float_units(value: float) -> int:
         return _PLUS if value > 0 else _MINUS
     except ValueError:
         return _NEITHER
-    if denominator == 1 and not -_GREATEST < numerator < _GREATEST:
-        raise NoValue(f"{value} is too large for a float")
+    if denominator == 1 and not -FLOAT_END < numerator < FLOAT_END:
+        raise NoValue("an int is too large for a float")
     return numerator << (PLACES + 1 - denominator.bit_length())
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from nestling.calculus.functions import ABSENT
 from nestling.calculus.terms import Term
 from nestling.calculus.types import Scalar
 from nestling.engine.spark import decimals
@@ -74,8 +73,8 @@ def _written(
     name: str, args: list[str], types: Sequence[Scalar], result: Scalar, terms: Sequence[Term]
 ) -> str:
     """A function whose text repeats its arguments."""
-    if name in _ABSENT and "timedelta" not in {type_.name for type_ in types}:
-        return _absent(name, args)
+    if name in ("no_to_float", "no_to_str", "no_to_text"):
+        return "false"  # an int has 64 bits here: it is never too large
     if name == "to_str":
         return _to_str(args[0], types[0])
     if name in _COMPARED:
@@ -90,18 +89,6 @@ def _written(
             f"{name} is not done on Spark", hint="compute it in a column, or keep the view embedded"
         )
     return found
-
-
-#: Where an operator has no value: Spark's ints have 64 bits, and are never too large for a float.
-_DIVISIONS = {f"no_{ABSENT[name]}" for name in ("/", "//", "%")}
-_ABSENT = {*_DIVISIONS, *(f"no_{name}" for name in (*ABSENT.values(), "to_float", "to_str", "to_text"))}
-
-
-def _absent(name: str, args: Sequence[str]) -> str:
-    if name not in _DIVISIONS:
-        return "false"
-    left, right = args
-    return f"coalesce({left} IS NOT NULL AND {right} = 0, false)"
 
 
 def _logical(name: str, args: list[str], lazy: bool) -> str:
