@@ -252,7 +252,7 @@ def weighted(T):
     return [x.n * 0.5 for x in T]
 
 
-def tested(T):
+def chosen(T):
     return [x.k for x in T if x.n + 0.5 > 0]
 
 
@@ -264,7 +264,7 @@ def of_all(T):
     return [sum(y.n for y in T) * 1.5]
 
 
-@pytest.mark.parametrize("view", [halves, thirds, weighted, tested, converted, of_all])
+@pytest.mark.parametrize("view", [halves, thirds, weighted, chosen, converted, of_all])
 @pytest.mark.parametrize("store", ["auto", "full", "counts"])
 @pytest.mark.parametrize("refresh", ["eager", "hybrid"])
 def test_what_is_too_large_is_refused_at_the_change(view, store, refresh):
@@ -273,7 +273,7 @@ def test_what_is_too_large_is_refused_at_the_change(view, store, refresh):
     db.view("v", view, store=store, refresh=refresh)
     db.insert("T", [(1, 5)])
     before = list(db.views["v"])
-    with pytest.raises(nl.ChangeError, match="v cannot be computed|a view cannot be computed"):
+    with pytest.raises(nl.ChangeError, match="computed: .* has no value"):
         db.insert("T", [(2, LARGE)])
     assert list(db.views["v"]) == before
     db.insert("T", [(2, 7)])
