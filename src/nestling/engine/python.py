@@ -13,11 +13,14 @@ from decimal import Decimal
 from functools import cache
 from typing import Any, assert_never
 
-from nestling.calculus.aggregates import AGGREGATES
+from nestling.calculus.aggregates import EVERY
+from nestling.calculus.arithmetic import mean
 from nestling.calculus.functions import FUNCTIONS, apply_function
+from nestling.calculus.partial import undefined_where
 from nestling.calculus.terms import Call, Const, Field, InL, Term, Tuple, Var
 from nestling.calculus.types import Record, Scalar
 from nestling.calculus.typing import term_type
+from nestling.values.exact import FLOAT_END, NAN, mean_float, one_nan, rounded_float
 from nestling.values.label import Label
 
 #: Functions that Python writes as an operator with the same meaning on values that are not null.
@@ -25,19 +28,21 @@ _INFIX = {
     "==": "==", "!=": "!=", "=": "==", "<": "<", "<=": "<=", ">": ">", ">=": ">=",
     "+": "+", "-": "-", "*": "*", "/": "/", "//": "//", "%": "%",
 }  # fmt: skip
+_DIVISIONS = ("/", "//", "%")
 
 
 def namespace() -> dict[str, Any]:
     """What generated expressions may name."""
     names: dict[str, Any] = {
         "Label": Label, "Decimal": Decimal, "date": date, "datetime": datetime, "timedelta": timedelta,
-        "inf": float("inf"), "nan": float("nan"), "lazy_and": lazy_and, "lazy_or": lazy_or,
+        "inf": float("inf"), "nan": NAN, "FLOAT_END": FLOAT_END, "lazy_and": lazy_and, "lazy_or": lazy_or,
+        "mean": mean, "one_nan": one_nan, "mean_float": mean_float, "rounded_float": rounded_float,
     }  # fmt: skip
     for function in FUNCTIONS.values():
         if function.name.isidentifier():
             names[f"fn_{function.name}"] = function.apply
         names[_strict_name(function.name)] = _strict(function.name)
-    for aggregate in AGGREGATES.values():
+    for aggregate in EVERY.values():
         names[f"read_{aggregate.name}"] = aggregate.read
     return names
 
@@ -105,6 +110,18 @@ def python(term: Term, scope: Scope) -> str:
     return _python(term, scope, 0)
 
 
+def python_key(term: Term, scope: Scope) -> str:
+    """The same for a key: a float that is computed and is NaN becomes the one NaN, which is found again."""
+    match term:
+        case Tuple(items):
+            return tuple_of([python_key(item, scope) for _, item in items])
+        case InL(site, args):
+            return f"Label({site}, {tuple_of([python_key(arg, scope) for arg in args])})"
+        case Call() if is_float(term):
+            return f"one_nan({_python(term, scope, 0)})"
+    return _python(term, scope, 0)
+
+
 def _python(term: Term, scope: Scope, level: int) -> str:
     match term:
         case Var():
@@ -144,6 +161,11 @@ def _call(term: Call, scope: Scope, level: int) -> str:
         case "not", (arg,) if not is_nullable(arg):
             text = f"not {_python(arg, scope, 3)}"
             return f"({text})" if level > 3 else text
+        case "if", (test, then, Call(infix) as otherwise) if infix in _INFIX and test == undefined_where(
+            otherwise
+        ):
+            # It is asked only where it has a value: Python's own operator does.
+            return f"({_python(then, scope, 1)} if {truth(test, scope)} else {_infix(otherwise, scope, 0)})"
         case "if", (test, then, otherwise):
             condition = _python(test, scope, 1) + (" is True" if is_nullable(test) else "")
             return f"({_python(then, scope, 1)} if {condition} else {_python(otherwise, scope, 0)})"
@@ -163,17 +185,39 @@ def _call(term: Call, scope: Scope, level: int) -> str:
 def _strict_call(name: str, args: tuple[Term, ...], scope: Scope, level: int) -> str:
     function = FUNCTIONS[name]
     texts = [_python(arg, scope, 0) for arg in args]
-    if function.strict and any(is_nullable(arg) for arg in args):
+    if function.strict and any(map(is_nullable, args)):
         return f"{_strict_name(name)}({', '.join(texts)})"
-    if name in _INFIX:
-        own = function.precedence
-        # Comparisons chain in Python, so both their sides bind tighter than they do.
-        left = own + 1 if own == 4 else own
-        text = f"{_python(args[0], scope, left)} {_INFIX[name]} {_python(args[1], scope, own + 1)}"
-        return f"({text})" if level > own else text
-    if name in _SPELLED:
+    if name in _INFIX and undefined_where(Call(name, args)) is None and not _rounds(name, args):
+        return _infix(Call(name, args), scope, level)
+    if name == "no_to_float" and all(_kind(arg) == "int" and not is_nullable(arg) for arg in args):
+        return f"(not -FLOAT_END < {_python(args[0], scope, 5)} < FLOAT_END)"
+    if name in _SPELLED and undefined_where(Call(name, args)) is None:
         return _SPELLED[name].format(*(_python(arg, scope, 9) for arg in args))
+    if not name.isidentifier():
+        return f"{_strict_name(name)}({', '.join(texts)})"
     return f"fn_{name}({', '.join(texts)})"
+
+
+def _infix(term: Call, scope: Scope, level: int) -> str:
+    """An operator of values that are not null, as Python's."""
+    name, args = term.function, term.args
+    if any(map(is_nullable, args)) or _rounds(name, args):
+        return f"{_strict_name(name)}({', '.join(_python(arg, scope, 0) for arg in args)})"
+    own = FUNCTIONS[name].precedence
+    # Comparisons chain in Python, so both their sides bind tighter than they do.
+    left = own + 1 if own == 4 else own
+    text = f"{_python(args[0], scope, left)} {_INFIX[name]} {_python(args[1], scope, own + 1)}"
+    return f"({text})" if level > own else text
+
+
+def _rounds(name: str, args: tuple[Term, ...]) -> bool:
+    """Whether the operator is a division of decimals, which has digits of its own."""
+    return name in _DIVISIONS and any(_kind(arg) == "decimal" for arg in args)
+
+
+def _kind(term: Term) -> str:
+    type_ = term_type(term)
+    return type_.name if isinstance(type_, Scalar) else ""
 
 
 #: Functions that Python spells otherwise than by a call of their name.

@@ -17,7 +17,7 @@ from nestling.engine.local.ranges import ranged
 from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store, identifier, statements, stores
 from nestling.engine.local.writes import add_to, add_to_ordered, collect, write_row
-from nestling.engine.python import Scope, python, tuple_of
+from nestling.engine.python import Scope, python, python_key, tuple_of
 from nestling.program.flat import Shape
 from nestling.program.statements import Add, Event, Plan, Program, Propagate, Statement, Trigger, Write
 from nestling.program.steps import waiting
@@ -201,7 +201,7 @@ class _Writer:
         statement = add.statement
         store = self.stores[statement.target]
         self.out.line(f"# {describe(statement)}")
-        key = [self.named(f"key{i}", python(t, scope)) for i, t in enumerate(statement.keys)]
+        key = [self.named(f"key{i}", python_key(t, scope)) for i, t in enumerate(statement.keys)]
         amounts = [operand(python(term, scope)) for term in statement.amounts]
         if add.later and statement.target in self.single:
             self.note(store, key, amounts)
@@ -313,7 +313,7 @@ class _Writer:
         self.out.line(f"# {describe(statement)}")
         used = term_vars(*statement.keys, *statement.amounts)
         Loops(self.out, scope, self.stores).open(statement.steps, used)
-        columns = tuple_of([python(term, scope) for term in statement.keys[skipped:]])
+        columns = tuple_of([python_key(term, scope) for term in statement.keys[skipped:]])
         self.out.line(f"yield {columns}, {python(statement.amounts[0], scope)}")
         self.out.close_to(depth)
 

@@ -11,8 +11,8 @@ from nestling.calculus.typing import term_type
 from nestling.engine.local.ranges import Between, Flip, Passed, Shift, Span
 from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store
-from nestling.engine.python import Scope, is_float, is_nullable, python, truth, tuple_of
-from nestling.program.flat import Bound, first_of
+from nestling.engine.python import Scope, is_float, is_nullable, python, python_key, truth, tuple_of
+from nestling.program.flat import Bound, first_of, is_ordered
 from nestling.program.statements import (
     Assign,
     Both,
@@ -68,7 +68,7 @@ class Loops:
             case Check(test):
                 self.out.open(f"if {truth(test, self.scope)}:")
             case Assign(var, term):
-                self.out.line(f"{self.scope.name(var)} = {self.text(term)}")
+                self.out.line(f"{self.scope.name(var)} = {python_key(term, self.scope)}")
             case Each(bag, pattern, count):
                 self.out.open(
                     f"for {self.pattern(pattern)}, {self.scope.name(count)} in {self.text(bag)}.items():"
@@ -205,6 +205,8 @@ class Loops:
         # The test is asked of many sums: what does not depend on them is computed before.
         test = self.computed(step.test, measure.var)
         holds = f"lambda {self.scope.name(measure.var)}: {truth(test, self.scope)}"
+        if measure.aggregate == "float_sum":
+            holds = f"lambda units: ({holds})(rounded_float(units))"
         beyond = f"{inner.python}.get({self.key(measure.args)})"
         asked = f"{measure.bounds[0].operator!r}, {measure.measures[-1]}, {holds}"
         self.out.line(f"{', '.join(names)}{',' if len(names) == 1 else ''} = (")
@@ -369,12 +371,16 @@ def read_cell(aggregate: str, cell: Sequence[str]) -> str:
             return cell[0]
         case "sum":
             return cell[-1]
+        case "float_sum":
+            return f"rounded_float({cell[-1]})"
+        case "float_avg":
+            count = operand(cell[0])
+            return f"(mean_float({cell[1]}, {count}) if {count} else None)"
         case "avg":
-            count, total = operand(cell[0]), operand(cell[1])
-            return f"({total} / {count} if {count} else None)"
-        case "var" | "stdev":
-            return f"read_{aggregate}({tuple_of(cell)})"
-    return cell[0]  # an ordered map: the event has the value itself
+            return f"mean({cell[1]}, {cell[0]})"
+    if is_ordered(aggregate):
+        return cell[0]  # the event has the value itself
+    return f"read_{aggregate}({tuple_of(cell)})"
 
 
 def read_group(store: Store, aggregate: str, key: str, measures: Sequence[int] = (0,)) -> str:
@@ -386,12 +392,12 @@ def read_group(store: Store, aggregate: str, key: str, measures: Sequence[int] =
         return f"read_ordered_{aggregate}({store.python}.get({key}))"
     if store.is_cell:
         return read_cell(aggregate, [f"{store.python}[{i}]" for i in measures])
-    is_sum = aggregate in ("count", "sum")
+    is_sum = aggregate in ("count", "sum", "float_sum")
     if store.width == 1:
         # One measure may be several of an aggregate's: the count and the sum of ones, or of nothing.
         cell = f"{store.python}.get({key}, 0)"
-        return cell if is_sum else f"read_{aggregate}([{cell}] * {len(measures)})"
+        return read_cell(aggregate, [cell]) if is_sum else f"read_{aggregate}([{cell}] * {len(measures)})"
     cell = f"{store.python}.get({key}, NOTHING)"
     if is_sum:
-        return f"{cell}[{measures[-1]}]"
+        return read_cell(aggregate, [f"{cell}[{measures[-1]}]"])
     return f"read_{aggregate}([{cell}[i] for i in {tuple(measures)}])"

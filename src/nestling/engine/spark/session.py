@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from nestling.engine.spark.relations import TOO_MANY
-from nestling.errors import NestlingError
+from nestling.errors import NestlingError, NoValue
 
 #: What our SQL relies on, or is made for. Batches are small: plans are not adapted while they run.
 SETTINGS = {
@@ -53,7 +53,7 @@ class TooManyError(Exception):
 
 @contextmanager
 def python_errors() -> Iterator[None]:
-    """A term without a value is an ``ArithmeticError``, as in Python."""
+    """A term without a value is a ``NoValue``, as on the other engine."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
@@ -66,7 +66,7 @@ def python_errors() -> Iterator[None]:
             raise TooManyError from error
         for condition in _CONDITION.finditer(told):
             if condition[1] in UNDEFINED:
-                raise ArithmeticError(first_line(condition[0])) from error
+                raise NoValue(first_line(condition[0])) from error
         raise
 
 

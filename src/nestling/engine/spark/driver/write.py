@@ -23,6 +23,7 @@ from nestling.engine.protocol import Row
 from nestling.engine.python import Scope, namespace, python, run_source, truth, tuple_of
 from nestling.engine.spark.driver.exact import Types, arithmetic
 from nestling.engine.spark.driver.lookup import Found
+from nestling.errors import NoValue
 from nestling.program.flat import is_ordered
 from nestling.program.statements import Assign, Both, Check, Combine, Find, Measure, Statement, Step
 from nestling.program.steps import binds, uses
@@ -187,7 +188,7 @@ def in_64_bits(*numbers: Any) -> bool:
     """True, or no answer."""
     for number in numbers:
         if isinstance(number, int) and not LEAST <= number <= GREATEST:
-            raise ArithmeticError("a number has more than 64 bits")
+            raise NoValue("a number has more than 64 bits")
     return True
 
 
