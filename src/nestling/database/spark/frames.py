@@ -15,6 +15,7 @@ from nestling.database.state import computing
 from nestling.engine.spark.types import SQL
 from nestling.errors import NestlingError, QueryError
 from nestling.frontend.dataframe import in_session, marked, recognised, to_sql
+from nestling.quoting import sql_name
 
 if TYPE_CHECKING:
     from nestling.database.spark.state import SparkState
@@ -85,7 +86,7 @@ def _declared(frame: Any, element: Type) -> Any:
     """``frame`` with numbers of the size that was declared: what Spark computes from them depends on it."""
     types = zip(element.names, element.types, strict=True) if isinstance(element, Record) else ()
     casts = {name: type_sql(type_) for name, type_ in types if _has_sizes(type_)}
-    return frame.withColumns({name: frame[f"`{name}`"].cast(type_) for name, type_ in casts.items()})
+    return frame.withColumns({name: frame[sql_name(name)].cast(type_) for name, type_ in casts.items()})
 
 
 def _has_sizes(type_: Type) -> bool:
@@ -116,7 +117,7 @@ def type_sql(type_: Type) -> str:
         case Scalar(name):
             return SQL[name]
         case Record(fields):
-            return f"STRUCT<{', '.join(f'`{name}`: {type_sql(field)}' for name, field in fields)}>"
+            return f"STRUCT<{', '.join(f'{sql_name(name)}: {type_sql(field)}' for name, field in fields)}>"
         case Bag(element):
             return f"ARRAY<{type_sql(element)}>"
     raise TypeError(type_)

@@ -21,6 +21,9 @@ SETTINGS = {
     "spark.sql.optimizer.inSetSwitchThreshold": "0",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    # What ``quoting`` relies on: ``${…}`` in a name stays as it is, and escapes in a literal are escapes.
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
 }
 
 #: What Spark calls a term that has no value.
