@@ -34,9 +34,8 @@ def places(tree: ast.AST) -> Iterator[tuple[int, str]]:
             case ast.BinOp(left, ast.Add(), right):
                 if opens(left) or opens(right):
                     yield node.lineno, ast.unparse(node)
-            case (
-                ast.Call(ast.Attribute(ast.Constant(str(text)), "format" | "join"))
-                | ast.BinOp(ast.Constant(str(text)), ast.Mod())
+            case ast.Call(ast.Attribute(ast.Constant(str(text)), "format" | "join")) | ast.BinOp(
+                ast.Constant(str(text)), ast.Mod()
             ):
                 if text.strip() in tuple(QUOTES) or re.search(r"['\"`][{%]", text):
                     yield node.lineno, ast.unparse(node)
