@@ -238,16 +238,19 @@ def test_texts_are_data(tmp_path):
 
 
 @pytest.mark.parametrize("part", range(3))
-def test_texts_are_constants(part):
+def test_texts_are_constants(part, tmp_path):
+    """also where the definition is read again"""
     texts = NAMES[part::3]
+    display = ", ".join(f"x.k == {text!r}" for text in texts)
     with nothing_gets_in():
-        db = nl.Database()
-        db.table("t", {"k": str})
-        display = ", ".join(f"x.k == {text!r}" for text in texts)
-        view = db.view("v", f"[({display}, x.k) for x in t]", language="python")
-        db.insert("t", [(text,) for text in texts])
-        for row in view:
-            assert [texts[i] for i, same in enumerate(row[:-1]) if same] == [row[-1]]
+        with nl.Database(tmp_path / "x.nest") as db:
+            db.table("t", {"k": str})
+            db.view("v", f"[({display}, x.k) for x in t]", language="python")
+            db.insert("t", [(text,) for text in texts])
+        with nl.Database(tmp_path / "x.nest") as db:
+            assert len(db.views["v"]) == len(texts)
+            for row in db.views["v"]:
+                assert [texts[i] for i, same in enumerate(row[:-1]) if same] == [row[-1]]
 
 
 # files

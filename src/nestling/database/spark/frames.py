@@ -52,7 +52,12 @@ class Frames:
     def publish(self, names: Iterable[str]) -> None:
         """Let the session know tables and views by their names."""
         for name in names:
-            self.frame(name).createOrReplaceTempView(name)
+            if "${" in name:
+                raise QueryError(
+                    f"{name!r} cannot be published: a session reads ${{…}} as the name of a setting",
+                    hint="db.view_df(name).createOrReplaceTempView(…) under another name",
+                )
+            self.frame(name).createOrReplaceTempView(sql_name(name))
             self.published[name] = None
 
     def refresh(self) -> None:
