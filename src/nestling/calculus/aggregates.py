@@ -21,6 +21,7 @@ from nestling.calculus.types import BOOL, FLOAT, INT, NUMERIC, Scalar, Type, is_
 from nestling.errors import NoValue
 from nestling.values.bag import ZBag
 from nestling.values.exact import PLACES, is_finite, mean_float, rounded_float
+from nestling.values.nan import NAN
 from nestling.values.payload import Counted, Module, Moments, Payload, Units
 
 TypeRule = Callable[[Type], Scalar | None]
