@@ -12,15 +12,16 @@ from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import Expr
 from nestling.calculus.traverse import relations
 from nestling.calculus.types import show_type
-from nestling.database import accept
+from nestling.database import accept, arguments
 from nestling.database.accept import known
+from nestling.database.arguments import NOT_GIVEN
 from nestling.database.change import Change
+from nestling.database.closed import Closed
 from nestling.database.commit import Commit
 from nestling.database.constraints import check_state, violation
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import Durable, largest_number
 from nestling.database.engines import on_spark
-from nestling.database.feed import z_bag
 from nestling.database.inspect import stats
 from nestling.database.languages import reader
 from nestling.database.over import inline_views
@@ -70,7 +71,7 @@ class Database:
         self._kept: dict[str, list[Change]] = {}
         self._file: Durable | None = None
         if path is not None:
-            self._load(Durable(path))
+            self._load(Durable(arguments.path_argument(path)))
 
     def _load(self, file: Durable) -> None:
         try:
@@ -108,17 +109,17 @@ class Database:
         ``references`` maps columns to the table whose key they hold: a row is refused where that key is missing.
         ``append_only`` refuses deletions and updates. Both are checked, and make views cheaper to maintain.
         """
+        arguments.name_argument(name, "table")
         if schema is None:
             if name not in self.state.tables:
                 raise QueryError(f"there is no table {name!r}", hint=known(self.state.tables))
             return Table(self, name)
         record = record_type(schema)
-        keys = (key,) if isinstance(key, str) else tuple(key or ())
-        refers = tuple(
-            ((columns,) if isinstance(columns, str) else tuple(columns), table)
-            for columns, table in (references or {}).items()
+        refers, only = (
+            arguments.references_argument(references),
+            arguments.flag_argument(append_only, "append_only"),
         )
-        return self.declare(TableDef(name, record, keys, refers, append_only))
+        return self.declare(TableDef(name, record, arguments.key_argument(key), refers, only))
 
     def declare(self, definition: TableDef) -> Table:
         """Declare a table whose types are known already."""
@@ -133,6 +134,7 @@ class Database:
 
     # -- definitions
 
+    @arguments.within_depth()
     def view(
         self,
         name: str | Callable[..., Any] | None = None,
@@ -152,8 +154,10 @@ class Database:
         if name is None:
             return lambda function: self.view(function, **options)  # type: ignore[arg-type]
         if callable(name):
-            return self.view(name.__name__, name, **options)  # type: ignore[arg-type]
+            return self.view(accept.name_of(name), name, **options)  # type: ignore[arg-type]
+        arguments.name_argument(name, "view")
         accept.check_options(refresh, store)
+        arguments.flag_argument(strict, "strict")
         if name in self.state.tables:
             self._check_name(name)
         definition = self._view_def(name, query, language, refresh, store)
@@ -167,9 +171,12 @@ class Database:
         self._define("view", definition, lambda: self.state.add_view(definition))
         return View(self, name)
 
+    @arguments.within_depth()
     def constraint(self, name: str, query: Callable[..., Any] | str, *, language: str = "sql") -> None:
         """Declare a query that must stay empty; a change that would fill it is refused."""
-        definition = self._view_def(name, query, language, "eager", "auto")
+        definition = self._view_def(
+            arguments.name_argument(name, "constraint"), query, language, "eager", "auto"
+        )
         if self.constraints.get(name) == definition:
             return
         self._check_name(name)
@@ -180,13 +187,15 @@ class Database:
         self._define("constraint", definition, lambda: self.state.add_view(definition))
         self.constraints[name] = definition
 
+    @arguments.within_depth()
     def sql(self, script: str) -> Any:
         """Run SQL statements, each a change of its own; what the last yields. A SELECT is computed once, in order."""
-        return run_script(self, script)
+        return run_script(self, arguments.text_argument(script))
 
     def drop(self, name: str) -> None:
         """Forget a view, a constraint, or a table that no view reads."""
         self._outside_transactions()
+        arguments.name_argument(name, "table")
         if name in self.state.views:
             kind = "constraint" if name in self.constraints else "view"
             self._forget(kind, name, lambda: self.state.drop_view(name))
@@ -254,12 +263,7 @@ class Database:
         return self.last_refresh
 
     def delete(
-        self,
-        table: str,
-        rows: Iterable[object] = (),
-        *,
-        where: Callable[[Any], bool] | None = None,
-        key: Any = None,
+        self, table: str, rows: Any = NOT_GIVEN, *, where: Any = None, key: Any = NOT_GIVEN
     ) -> Refresh:
         """Remove rows: those given, those for which ``where`` holds, or the one with this ``key``."""
         with self.transaction() as change:
@@ -275,15 +279,14 @@ class Database:
     def apply(self, changes: Mapping[str, Any]) -> Refresh:
         """Apply a Z-bag per table, or rows with ``_change_type``, all at once."""
         with self.transaction() as change:
-            change.apply({name: z_bag(rows) for name, rows in changes.items()})
+            change.apply(arguments.changes_argument(changes, self.state.tables))
         return self.last_refresh
 
     def sync(self, table: str, snapshot: Iterable[object]) -> Refresh:
         """Make ``table`` hold exactly ``snapshot``: the difference is found and applied."""
-        definition = self.state.tables.get(table)
-        if definition is None:
-            raise QueryError(f"there is no table {table!r}", hint=known(self.state.tables))
-        wanted = ZBag((row_value(definition.record, row), 1) for row in snapshot)
+        definition = self.state.table(table)
+        rows = arguments.rows_argument(snapshot, definition.record)
+        wanted = ZBag((row_value(definition.record, row), 1) for row in rows)
         with self.transaction() as change:
             change.apply({table: wanted - self.state.rows(table)})
         return self.last_refresh
@@ -400,6 +403,7 @@ class Database:
         """End the use of the database; a file is free for others then."""
         if self._file is not None:
             self._file.close()
+        self.state = Closed()
 
     def __enter__(self) -> Database:
         return self
@@ -410,5 +414,7 @@ class Database:
         self.close()
 
     def __repr__(self) -> str:
+        if isinstance(self.state, Closed):
+            return "Database(closed)"
         tables = "; ".join(f"{n}: {show_type(t.record)}" for n, t in self.state.tables.items())
         return f"Database({tables})"

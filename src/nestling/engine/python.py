@@ -161,10 +161,10 @@ def _call(term: Call, scope: Scope, level: int) -> str:
 
 
 def _strict_call(name: str, args: tuple[Term, ...], scope: Scope, level: int) -> str:
+    # Each argument is written once: twice at every level would be 2ⁿ times.
     function = FUNCTIONS[name]
-    texts = [_python(arg, scope, 0) for arg in args]
     if function.strict and any(is_nullable(arg) for arg in args):
-        return f"{_strict_name(name)}({', '.join(texts)})"
+        return f"{_strict_name(name)}({', '.join([_python(arg, scope, 0) for arg in args])})"
     if name in _INFIX:
         own = function.precedence
         # Comparisons chain in Python, so both their sides bind tighter than they do.
@@ -173,7 +173,7 @@ def _strict_call(name: str, args: tuple[Term, ...], scope: Scope, level: int) ->
         return f"({text})" if level > own else text
     if name in _SPELLED:
         return _SPELLED[name].format(*(_python(arg, scope, 9) for arg in args))
-    return f"fn_{name}({', '.join(texts)})"
+    return f"fn_{name}({', '.join([_python(arg, scope, 0) for arg in args])})"
 
 
 #: Functions that Python spells otherwise than by a call of their name.
