@@ -177,6 +177,15 @@ def column_types(tables: Mapping[str, TableDef], name: str) -> dict[str, Type]:
     return own | dict(zip(table.key, table.key_types, strict=True))
 
 
+def address_argument(path: object) -> tuple[Any, ...]:
+    """The way to an inner bag: names of fields, and columns that tell an element from all others."""
+    if isinstance(path, tuple | list) and all(isinstance(step, str | Mapping) for step in path):
+        return tuple(path)
+    raise ChangeError(
+        f"an inner bag is not at {shown(path)}", hint='("sections", {"title": "Intro"}, "words")'
+    )
+
+
 def set_argument(columns: object) -> Mapping[str, Any]:
     """New values by column."""
     if not isinstance(columns, Mapping):

@@ -159,6 +159,7 @@ class Transaction:
     @_all_or_nothing
     def update_in(self, table: str, key: Any, path: Address, set: Mapping[str, Any]) -> None:
         """Give columns of the element that ``path`` ends with new values; the bags inside it stay as they are."""
+        path = arguments.address_argument(path)
         if not path or isinstance(path[-1], str):
             raise ChangeError(f"{table} is updated at an element", hint=".at({column: value}).update({...})")
         definition, level, label = self._bag(table, key, path[:-1])
@@ -276,7 +277,8 @@ class Transaction:
         """The inner bag of one row that is to be changed."""
         definition = self._table(table)
         check_removable(definition)
-        return definition, *bag_at(self.state, definition, self._row_of(definition, key), path)
+        address = arguments.address_argument(path)
+        return definition, *bag_at(self.state, definition, self._row_of(definition, key), address)
 
     def _run(self, events: Iterable[Event]) -> None:
         for event in events:

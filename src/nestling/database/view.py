@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nestling.calculus.types import Type, show_type
 from nestling.database import export
-from nestling.database.arguments import callback_argument, defined, version_argument
+from nestling.database.arguments import callback_argument, defined, flag_argument, version_argument
 from nestling.database.change import Change
 from nestling.errors import NestlingError, QueryError, brief
 from nestling.frontend.schema import copies, length, python_value
@@ -94,6 +94,7 @@ class View:
     def subscribe(self, function: Callable[[Change], None]) -> Subscription:
         """Call ``function`` with the change of this view after every commit that changes it."""
         callback_argument(function)
+        self._definition  # noqa: B018 (refuses a view that was dropped)
         subscription = Subscription(self, function)
         self._database.subscribe(subscription)
         return subscription
@@ -108,14 +109,14 @@ class View:
 
         With ``maps``, so for every map that is stored for it, by the slow and obvious way.
         """
-        self._database.state.verify(self._definition.name, maps)
+        self._database.state.verify(self._definition.name, flag_argument(maps, "maps"))
 
     def explain(self, format: str = "text", code: bool = False) -> str:
         """How the view is kept, and what that costs: as ``"text"``, ``"json"`` or a page in ``"html"``.
 
         With ``code``, also the generated functions that serve it.
         """
-        return self._database.state.explain(self._definition.name, format, code)
+        return self._database.state.explain(self._definition.name, format, flag_argument(code, "code"))
 
     def __repr__(self) -> str:
         return f"View({self.name}: {show_type(self.element)})"
