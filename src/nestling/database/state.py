@@ -22,7 +22,7 @@ from nestling.database.rows import Event, Row, nested
 from nestling.database.storing import Decision, decide
 from nestling.database.watching import Levels, Logs, Source, Taken
 from nestling.engine.local.engine import LocalEngine
-from nestling.errors import ChangeError, NestlingError, NoValue, QueryError
+from nestling.errors import ChangeError, NestlingError, NoValue, QueryError, brief
 from nestling.frontend.schema import element_value
 from nestling.program.statements import Program, TableDecl
 from nestling.program.steps import trigger_statements
@@ -78,10 +78,11 @@ class State:
 
     def table(self, name: str) -> TableDef:
         """The table that a change names."""
-        if name not in self.tables:
+        try:
+            return self.tables[name]
+        except (KeyError, TypeError):
             known = ", ".join(self.tables) or "none yet"
-            raise ChangeError(f"there is no table {name!r}", hint=f"tables: {known}")
-        return self.tables[name]
+            raise ChangeError(f"there is no table {brief(name)}", hint=f"tables: {known}") from None
 
     def add_table(self, table: TableDef) -> None:
         self.tables[table.name] = table
