@@ -117,6 +117,11 @@ class Durable:
         self.version = self.store.stored_version()
         return self.version
 
+    @property
+    def edits(self) -> int:
+        """How often definitions in the file have changed."""
+        return self.store.edits
+
     def tidy(self, state: State) -> None:
         """Write a snapshot where the log has become longer than it is worth."""
         if self.version % EVERY == 0 and self.store.stats().snapshot_due:

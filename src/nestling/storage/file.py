@@ -183,6 +183,11 @@ class FileStore:
             self._look_again()
         return last
 
+    @property
+    def edits(self) -> int:
+        """How often definitions have changed."""
+        return self._now.edits
+
     def read_log(self, after: int) -> Iterator[tuple[int, str]]:
         """The entries numbered above ``after``, with their numbers."""
         if after < self._now.at:
