@@ -14,22 +14,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import RLock, get_ident
+from typing import TYPE_CHECKING
 
+from nestling.database.commit import recover
 from nestling.database.journal import Journal
 from nestling.database.overlay import Overlay
 from nestling.database.state import State
 from nestling.database.transaction import Transaction
 from nestling.errors import ChangeError, NestlingError, QueryError
 
+if TYPE_CHECKING:
+    from nestling.database.database import Database
+
 
 class Access:
-    """The way to the engine of ``state``. ``recover`` puts an end to a commit that was cut off."""
+    """The way to the engine of a database."""
 
-    def __init__(self, state: State, recover: Callable[[Journal], None]) -> None:
-        self.state, self._recover = state, recover
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self.writing, self.lock = RLock(), RLock()
         self.open: Transaction | None = None
         self.journal: Journal | None = None
+
+    @property
+    def state(self) -> State:
+        return self._database.state
 
     # -- readers
 
@@ -64,7 +73,7 @@ class Access:
                 hint="a signal handler or finalizer came in between: use it later",
             )
         if journal.is_committing:
-            self._recover(journal)
+            recover(self._database, journal)
         elif journal.torn or journal.thread != get_ident() or self.open is None:
             self.take_off(journal)
         elif self.state.engine.is_torn:
@@ -97,6 +106,11 @@ class Access:
 
     # -- writers
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether this thread is changing the database."""
+        return self.writing._is_owned()  # type: ignore[attr-defined, no-any-return]
+
     @contextmanager
     def transaction(self, make: Callable[[], Transaction]) -> Iterator[Transaction]:
         """A transaction, when those before it have ended; over at the end of the block, whatever happens in it."""
@@ -121,11 +135,11 @@ class Access:
             self.open, self.state.uncommitted = None, []
 
     @contextmanager
-    def defining(self) -> Iterator[None]:
+    def defining(self, what: str = "definitions") -> Iterator[None]:
         """Nobody else writes or reads."""
         with self.writing, self.lock:
             if self.open is not None and not self.open.is_over:
-                raise QueryError("definitions cannot change inside a transaction", hint="commit it first")
+                raise QueryError(f"{what} cannot change inside a transaction", hint="commit it first")
             self.settle()
             yield
 

@@ -16,14 +16,13 @@ from nestling.calculus.types import show_type
 from nestling.database import accept
 from nestling.database.accept import known
 from nestling.database.access import Access
-from nestling.database.change import Change
-from nestling.database.constraints import check_state, violation
+from nestling.database.commit import commit
+from nestling.database.constraints import violation
 from nestling.database.definitions import TableDef, ViewDef
-from nestling.database.durable import Durable, largest_number
+from nestling.database.durable import Durable
 from nestling.database.engines import on_spark
 from nestling.database.feed import z_bag
 from nestling.database.inspect import stats
-from nestling.database.journal import Journal
 from nestling.database.languages import reader
 from nestling.database.over import inline_views
 from nestling.database.references import References
@@ -32,9 +31,10 @@ from nestling.database.rows import Shredder
 from nestling.database.script import run_script
 from nestling.database.state import State, computing
 from nestling.database.storing import bytes_of, keep_within_memory
+from nestling.database.subscribers import Subscribers
 from nestling.database.table import Table
 from nestling.database.transaction import Transaction
-from nestling.database.view import Subscription, View
+from nestling.database.view import View
 from nestling.errors import QueryError
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.schema import record_type, row_value
@@ -70,11 +70,10 @@ class Database:
         self.last_refresh = Refresh(0, 0.0, 0, 0)
         self.constraints: dict[str, ViewDef] = {}
         self._numbers = count()
-        self._subscriptions: list[Subscription] = []
-        self._kept: dict[str, list[Change]] = {}
+        self.subscribers = Subscribers(self)
         self._file: Durable | None = None
-        self._access = Access(self.state, self._recover)
-        self._references = References(self.state)
+        self._access = Access(self)
+        self._references = References(self)
         if path is not None and path != ":memory:":
             self._load(Durable(path))
 
@@ -86,7 +85,7 @@ class Database:
             raise
         self._file, self.version = file, file.version
         self.constraints = {name: self.state.views[name] for name in file.constraints}
-        self._numbers = count(largest_number(self.state) + 1)
+        self._numbers = file.numbers
 
     # -- what there is
 
@@ -202,7 +201,9 @@ class Database:
         """Forget a view, a constraint, or a table that no view reads."""
         with self._access.defining():
             if name in self.state.views:
+                self.subscribers.settle(name)
                 self._forget("constraint" if name in self.constraints else "view", name, self._drop_view)
+                self.subscribers.forget(name)
                 return
             accept.check_droppable(name, self.state.tables, self.state.views)
             self._forget("table", name, self.state.drop_table)
@@ -210,8 +211,6 @@ class Database:
     def _drop_view(self, name: str) -> None:
         self.state.drop_view(name)
         self.constraints.pop(name, None)
-        self._kept.pop(name, None)
-        self._subscriptions = [s for s in self._subscriptions if s.view.name != name]
 
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
         self._redefine(action, lambda file: file.define(kind, definition, self.state))
@@ -310,69 +309,18 @@ class Database:
         with self._access.transaction(self._transaction) as change:
             yield change
             change.refresh = self._commit(change, began)
-        self._tell()
+        self._deliver()
+
+    def _deliver(self) -> None:
+        """Tell subscribers, unless the change is part of a larger one."""
+        if not self._access.is_writing:
+            self.subscribers.deliver()
 
     def _transaction(self) -> Transaction:
         return Transaction(self.state, self._shredder, self._access.lock)
 
     def _commit(self, change: Transaction, began: float) -> Refresh:
-        """Apply the events, check what they lead to, and store them; nobody reads meanwhile."""
-        with self._access.lock:
-            journal = self._access.committing(change)
-            try:
-                journal.run()
-                check_state(self.state, self.constraints)
-                self._references.check(journal.events)
-                if self._file is not None and journal.events:
-                    self._file.append(journal.events)
-                refresh = self._committed(journal, began)
-            except BaseException:
-                journal.active = False
-                self._recover(journal)
-                raise
-            if self._file is not None:
-                self._file.tidy(self.state)
-            keep_within_memory(self.state, self._file, self.constraints)
-            return refresh
-
-    def _recover(self, journal: Journal) -> None:
-        """Put an end to a commit that was cut off: the file has it, or it is undone."""
-        is_stored = self._file is not None and self._file.stored_version() > self.version
-        journal.undo()
-        self._references.forget()
-        if is_stored:
-            journal.run()
-            self._committed(journal, perf_counter())
-        self._access.journal = None
-
-    def _committed(self, journal: Journal, began: float) -> Refresh:
-        """The change is stored: tell of it."""
-        journal.torn = True  # lazy views are told one after the other
-        events = journal.events
-        version = self.version + bool(
-            events
-        )  # what changes nothing is not stored, and has no version of its own
-        self.state.committed(events)
-        self._references.follow(events)
-        tables: dict[str, int] = {}
-        for event in events:
-            tables[event.table] = tables.get(event.table, 0) + 1
-        changes = self._noted(version)
-        statements = sum([self.state.statements_of(table) * n for table, n in tables.items()])
-        refresh = Refresh(version, perf_counter() - began, len(events), statements, tables, changes)
-        self.version, self.last_refresh, self._access.journal = version, refresh, None
-        return refresh
-
-    def _noted(self, version: int) -> dict[str, Change]:
-        """What the last change did to the views that are watched."""
-        changes = {name: self.state.change(name, version, self._answer(name)) for name in self._kept}
-        for name, change in changes.items():
-            if change:
-                self._kept[name].append(change)
-        return {name: change for name, change in changes.items() if change}
-
-    def _answer(self, view: str) -> Callable[[], tuple[int, ZBag]]:
-        return lambda: (self.version, self.state.read(view))
+        return commit(self, change, began)
 
     def _shredder(self, table: str) -> Shredder:
         return Shredder(self.state.tables[table], self._numbers)
@@ -393,6 +341,10 @@ class Database:
         """A block in which the state stays as it is: what is committed, and the changes of this thread."""
         return self._access.reading()
 
+    def defining(self, what: str) -> AbstractContextManager[None]:
+        """A block in which nobody else reads or writes; refused inside a transaction."""
+        return self._access.defining(what)
+
     def table_df(self, table: str) -> Any:
         """A table as a DataFrame, of a database on Spark."""
         raise QueryError(
@@ -410,29 +362,6 @@ class Database:
             view.verify(maps)
 
     # -- watching
-
-    def subscribe(self, subscription: Subscription) -> None:
-        self._subscriptions.append(subscription)
-        self._watch(subscription.view.name)
-
-    def unsubscribe(self, subscription: Subscription) -> None:
-        self._subscriptions = [s for s in self._subscriptions if s is not subscription]
-
-    def changes_of(self, view: str, since: int) -> list[Change]:
-        self._watch(view)
-        return [change for change in self._kept[view] if change.version > since]
-
-    def _watch(self, view: str) -> None:
-        if view not in self._kept:
-            self.state.watch(view)
-            self._kept[view] = []
-
-    def _tell(self) -> None:
-        changes = self.last_refresh.changes
-        for subscription in tuple(self._subscriptions):
-            change = changes.get(subscription.view.name)
-            if change is not None:
-                subscription.function(change)
 
     # -- closing
 

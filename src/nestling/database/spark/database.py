@@ -29,7 +29,7 @@ from nestling.database.spark.references import SparkReferences
 from nestling.database.spark.state import SparkState
 from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.transaction import SparkTransaction
-from nestling.database.spark.watching import Feed
+from nestling.database.spark.watching import Feed, feed_of
 from nestling.database.transaction import Transaction
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.errors import ChangeError, QueryError
@@ -67,7 +67,7 @@ class SparkDatabase(Database):
         self._arriving = self._batches
         self.constraints = {name: state.views[name] for name in state.constraints}
         self._surrogates = max(self._surrogates, int(state.note.get("numbers", 0)))
-        self._access.state, self._references = state, SparkReferences(state)
+        self._references = SparkReferences(self)
         self._access.writing = self._access.lock = state.lock
         self._numbers = count(self._surrogates)
         state.coming = (self.version, _now())
@@ -145,7 +145,7 @@ class SparkDatabase(Database):
             return super().delete(table, rows, key=key)
         if key is not None or (where is not None and (is_frame(rows) or rows)):
             raise ChangeError("rows, where and key are ways to say what goes", hint="give one of them")
-        with self.state.lock:
+        with self._changing():
             return self._applied({table: rows if where is None else self.state.rows_where(table, where)}, -1)
 
     def apply(self, changes: Mapping[str, Any]) -> Refresh:
@@ -179,7 +179,7 @@ class SparkDatabase(Database):
                 self.state.table(table)
         # Rows that are here may be read once only.
         changes = {name: rows if is_frame(rows) else z_bag(rows) for name, rows in changes.items()}
-        with self.state.lock:
+        with self._changing():
             few = few_changes(changes, sign)
             if few is None:
                 return self._apply_large(changes, sign)
@@ -211,7 +211,7 @@ class SparkDatabase(Database):
     @contextmanager
     def _large(self) -> Iterator[Large]:
         """A large change, in a transaction of its own."""
-        with self.state.lock:
+        with self._changing():
             if self._access.open is not None:
                 raise ChangeError("a transaction is already open", hint="apply DataFrames outside it")
             large = Large(self.state, self.version + 1)
@@ -229,7 +229,6 @@ class SparkDatabase(Database):
             tables = self.state.running.load(large.frames(), self._note())
         began = self._began
         self._told(tables, lambda: perf_counter() - began)
-        self._tell()
         return self.last_refresh
 
     def stream(
@@ -259,7 +258,7 @@ class SparkDatabase(Database):
     def apply_once(self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool]) -> None:
         """Apply a micro-batch, unless it is there already: rows of several tables side by side; see ``arriving``."""
         name, query, number = batch
-        with self.state.lock:
+        with self._changing():
             before, last = self._batches.get(name, (query, -1))
             if before != query:
                 raise ChangeError(
@@ -278,6 +277,13 @@ class SparkDatabase(Database):
                         change.apply(self._in_order(few))
             finally:
                 self._arriving = self._batches
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """One change at a time: the batches of a stream come from a thread of its own."""
+        with self.state.lock:
+            yield
+        self._deliver()
 
     def _transaction(self) -> Transaction:
         return SparkTransaction(self.state, self._shredder, self.state.lock)
@@ -310,7 +316,7 @@ class SparkDatabase(Database):
                 self.state.trim(self.version)
         statements = self.state.batch_statements(tables)
         events = sum(tables.values())
-        changes = self._noted(self.version) if tables else {}
+        changes = self.subscribers.note(self.version) if tables else {}
         self.last_refresh = Refresh(self.version, seconds(), events, statements, tables, changes)
         self._frames.refresh()
 
@@ -345,7 +351,9 @@ class SparkDatabase(Database):
         self._known_view(view)
         with self.state.lock:
             if changes_since is not None:
-                return self.state.feed(view, changes_since, (path,) if isinstance(path, str) else tuple(path))
+                return feed_of(
+                    self.state, view, changes_since, (path,) if isinstance(path, str) else tuple(path)
+                )
             if not shredded:
                 return self._frames.frame(view)
             with self.state.reading(view) as found:
