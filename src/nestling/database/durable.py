@@ -90,20 +90,36 @@ class Durable:
     def define(self, kind: str, definition: TableDef | ViewDef, state: State) -> None:
         """Store a definition, and all there is under it."""
         text = table_text(definition) if isinstance(definition, TableDef) else view_text(definition, state)
-        with self.store.transaction():
+
+        def define() -> None:
             self.store.put_definition(kind, definition.name, text)
             self._snapshot(state)
 
+        self.store.atomically(define)
+
     def drop(self, kind: str, name: str, state: State) -> None:
         """Forget a definition."""
-        with self.store.transaction():
+
+        def drop() -> None:
             self.store.drop_definition(kind, name)
             self._snapshot(state)
+
+        self.store.atomically(drop)
 
     def append(self, events: Iterable[Event]) -> int:
         """Store a change; it survives whatever happens next once this returns."""
         self.version = self.store.append(encode(tuple(tuple(event) for event in events)))
         return self.version
+
+    def stored_version(self) -> int:
+        """The version that is in the file now: after an interrupt it says whether the change was committed."""
+        self.version = self.store.stored_version()
+        return self.version
+
+    @property
+    def edits(self) -> int:
+        """How often definitions in the file have changed."""
+        return self.store.edits
 
     def tidy(self, state: State) -> None:
         """Write a snapshot where the log has become longer than it is worth."""

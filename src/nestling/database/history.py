@@ -49,6 +49,11 @@ class History:
             self.since = kept[0].version if kept else change.version
         kept.append(change)
 
+    def withdraw(self, version: int) -> None:
+        """Forget the changes after ``version``."""
+        while self._kept and self._kept[-1].version > version:
+            self._kept.pop()
+
     def after(self, version: int | None) -> list[Change]:
         """The changes after ``version``, oldest first; without one, all that are kept."""
         if version is None:

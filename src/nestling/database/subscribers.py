@@ -12,7 +12,8 @@ subscribed and before it cancelled.
 from __future__ import annotations
 
 from collections import deque
-from threading import Lock
+from contextlib import AbstractContextManager
+from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any
 
 from nestling.database.accept import known
@@ -78,15 +79,25 @@ class Subscribers:
                 self._queue.extend([(subscription, change) for subscription in watched.subscriptions])
         return changes
 
-    def discard(self) -> None:
-        """Forget what was logged of a change that was undone; the state is locked."""
-        if self._watched:
-            self._database.state.forget_logs()
+    def withdraw(self, version: int) -> None:
+        """Forget the changes after ``version``: they are undone, or noted once more; the state is locked."""
+        while self._queue and self._queue[-1][1].version > version:
+            self._queue.pop()  # nobody is telling it: it was not committed
+        for watched in self._watched.values():
+            watched.history.withdraw(version)
+            watched.trail.withdraw(version)
+
+    def miss(self, version: int) -> None:
+        """A change may be stored that was not noted: histories begin anew, and the next patch is the whole document."""
+        for view, watched in self._watched.items():
+            self.settle(view)
+            watched.history = History(view, version)
+            watched.resize()
 
     def deliver(self) -> None:
         """Tell what is queued; no lock is held. If it is being told already, whoever does so goes on with it."""
         # Who finds the lock taken leaves what it queued to the holder, who looks again after giving it back.
-        while self._queue and self._telling.acquire(blocking=False):
+        while self._is_due() and self._telling.acquire(blocking=False):
             try:
                 self._tell()
             finally:
@@ -94,10 +105,16 @@ class Subscribers:
         if self._left:
             self._drop_left()
 
+    def _is_due(self) -> bool:
+        """Whether the next change in the queue is committed: one is queued just before it is."""
+        try:
+            return self._queue[0][1].version <= self._database.version
+        except IndexError:
+            return False
+
     def _tell(self) -> None:
-        queue = self._queue
-        while queue:
-            subscription, change = queue.popleft()
+        while self._is_due():
+            subscription, change = self._queue.popleft()
             if subscription.active:
                 subscription.tell(change)
 
@@ -111,8 +128,7 @@ class Subscribers:
         if on_error is not None:
             _check_callable("on_error", on_error)
         subscription = Subscription(self, view, function, _count("history", history), on_error)
-        with self._database.reading():
-            self._outside_transactions()
+        with self._database.defining("subscriptions"):
             watched = self._watch(view)
             watched.subscriptions = (*watched.subscriptions, subscription)
             watched.resize()
@@ -133,7 +149,7 @@ class Subscribers:
         if since is not None:
             _count("since", since)
         wanted = None if history is None else _count("history", history)
-        with self._database.reading():
+        with self._watching(view):
             if since is not None and since > self._database.version:
                 raise NestlingError(
                     f"the database is at version {self._database.version}, not yet at {since}",
@@ -158,7 +174,7 @@ class Subscribers:
         """A view as JSON has it, in the order that patches address."""
         with self._database.reading():
             self._check_view(view)
-            self._outside_transactions("read the document before it, or after it is committed")
+            self._check_committed()
             watched, state = self._watched.get(view), self._database.state
             with state.computing(view):
                 found = watched.trail.document() if watched is not None else None
@@ -182,12 +198,10 @@ class Subscribers:
         watched = self._watched.get(view)
         if watched is None:
             self._check_view(view)
-            self._outside_transactions()
             self._drop_left()
-            self._database.state.watch(view)
-            database = self._database
-            trail = Trail(database.state, view, database.version, database.reading)
-            watched = self._watched[view] = Watched(trail, database.version)
+            self._database.state.logging.start(view)
+            version = self._database.version
+            watched = self._watched[view] = Watched(Trail(self._database, view, version), version)
         return watched
 
     def _check_view(self, view: str) -> None:
@@ -205,15 +219,20 @@ class Subscribers:
         """Stop logging the views that nobody reads any more, unless a transaction is open."""
         with self._database.reading():
             while self._left and not self._in_transaction():
-                self._database.state.unwatch(self._left.pop())
+                self._database.state.logging.stop(self._left.pop())
+
+    def _watching(self, view: str) -> AbstractContextManager[None]:
+        """A block in which a view may get its first reader, who then hears of whole commits only."""
+        return self._database.reading() if view in self._watched else self._database.defining("subscriptions")
 
     def _in_transaction(self) -> bool:
-        return self._database._open is not None
+        return self._database._access.open is not None
 
-    def _outside_transactions(self, hint: str = "subscribe before it, or after it is committed") -> None:
-        """Whoever starts listening hears of whole commits only."""
-        if self._in_transaction():
-            raise QueryError("a transaction is open", hint=hint)
+    def _check_committed(self) -> None:
+        """A document is of a version: of what is committed."""
+        change = self._database._access.open
+        if change is not None and not change.is_over and change.thread == get_ident():
+            raise QueryError("a document is read outside transactions", hint="before this one, or after it")
 
 
 def _check_callable(what: str, function: Any) -> None:

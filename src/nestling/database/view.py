@@ -106,14 +106,16 @@ class View:
 
         With ``maps``, so for every map that is stored for it, by the slow and obvious way.
         """
-        self._database.state.verify(self.name, maps)
+        with self._database.reading():
+            self._database.state.verify(self.name, maps)
 
     def explain(self, format: str = "text", code: bool = False) -> str:
         """How the view is kept, and what that costs: as ``"text"``, ``"json"`` or a page in ``"html"``.
 
         With ``code``, also the generated functions that serve it.
         """
-        return self._database.state.explain(self.name, format, code)
+        with self._database.reading():
+            return self._database.state.explain(self.name, format, code)
 
     def __repr__(self) -> str:
         return f"View({self.name}: {show_type(self.element)})"

@@ -23,8 +23,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import weakref
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -112,9 +112,12 @@ class FileStore:
         id_, _ = known.get((kind, name), (newest + 1, ""))
         body = as_bytes(text)
         row = id_, as_text(kind), as_text(name), body, checksum(body, "definition", id_, kind, name)
-        with self.transaction():
+
+        def put() -> None:
             self._run("INSERT OR REPLACE INTO definition VALUES (?, ?, ?, ?, ?)", row)
             self._edit({**known, (kind, name): (id_, text)})
+
+        self.atomically(put)
 
     def drop_definition(self, kind: str, name: str) -> None:
         """Forget the definition of ``name``."""
@@ -122,9 +125,12 @@ class FileStore:
         if (kind, name) not in left:
             raise StoreError(f"there is no {kind} {name!r} in {self.path}", hint="definitions() lists them")
         id_, _ = left.pop((kind, name))
-        with self.transaction():
+
+        def drop() -> None:
             self._run("DELETE FROM definition WHERE id = ?", (id_,))
             self._edit(left)
+
+        self.atomically(drop)
 
     def append(self, text: str) -> int:
         """Add an entry to the log; its number, one more than that of the last."""
@@ -141,18 +147,19 @@ class FileStore:
         self._acknowledge()
         return seq
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """All that is done in the block happens, or nothing does; a block within a block likewise.
+    def atomically(self, action: Callable[[], None]) -> None:
+        """Run ``action``; all that it does to the store happens, or nothing does. One within another likewise.
 
-        Law: an exception that leaves the block leaves the store as it was before it.
+        Law: an exception that leaves it, of whatever kind and at whatever moment, leaves the store as it was before.
         """
+        # A function, and no ``with`` block: an interrupt may come between a block's end and the first line of
+        # ``__exit__``, and would leave the transaction open.
         self._check_usable()
         before = replace(self._now)
         self._depth += 1
         try:
             self._execute("SAVEPOINT nestling")
-            yield
+            action()
             self._run("RELEASE nestling")
         except BaseException:
             self._undo(before)
@@ -160,6 +167,19 @@ class FileStore:
         finally:
             self._depth -= 1
         self._acknowledge()
+
+    def stored_version(self) -> int:
+        """The number of the last change that is in the file now, whatever was interrupted on the way there."""
+        statement = "SELECT coalesce((SELECT max(seq) FROM log), (SELECT at FROM state))"
+        last: int = self._run(statement).fetchone()[0]
+        if last != self._now.last:
+            self._look_again()
+        return last
+
+    @property
+    def edits(self) -> int:
+        """How often definitions have changed."""
+        return self._now.edits
 
     def read_log(self, after: int) -> Iterator[tuple[int, str]]:
         """The entries numbered above ``after``, with their numbers."""
@@ -181,10 +201,13 @@ class FileStore:
                 f"no snapshot of change {at} can be made of {self.path}",
                 hint=f"the log goes from {self._now.at} to {self._now.last}",
             )
-        with self.transaction():
+
+        def write() -> None:
             self._replace_snapshot(maps)
             self._cut_log(at)
             self._write_state()
+
+        self.atomically(write)
         if not self._depth:
             self._checkpoint()
 
@@ -212,10 +235,15 @@ class FileStore:
             raise StoreError(
                 f"{self.path} was opened before a fork", hint="use it in the parent process only"
             )
-        if self._db.in_transaction != (self._depth > 0):  # SQLite undid it, or an interrupt broke the undoing
-            raise StoreError(
-                f"a transaction on {self.path} has failed", hint="leave its block; then open the file again"
-            )
+        if self._db.in_transaction != (self._depth > 0):
+            self._recover()
+
+    def _recover(self) -> None:
+        """Undo what an interrupt left half undone; within a change that SQLite has undone, nothing more is done."""
+        if self._depth:
+            raise StoreError(f"a change of {self.path} has failed", hint="end it, then try again")
+        self._execute("ROLLBACK")
+        self._look_again()
 
     def _undo(self, before: Contents) -> None:
         self._now = before
