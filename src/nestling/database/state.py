@@ -331,6 +331,8 @@ class State:
         for name in self.watched:
             if self.is_apart(name):
                 self.later(name)
+        for name in self.compared:
+            self.compared[name] = self.read(name)
 
     def read(self, name: str) -> ZBag:
         """The answer of a view, nested."""

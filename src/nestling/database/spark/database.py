@@ -67,7 +67,7 @@ class SparkDatabase(Database):
         self._arriving = self._batches
         self.constraints = {name: state.views[name] for name in state.constraints}
         self._surrogates = max(self._surrogates, int(state.note.get("numbers", 0)))
-        self._access.state, self._references = state, SparkReferences(state)
+        self._references = SparkReferences(self)
         self._access.writing = self._access.lock = state.lock
         self._numbers = count(self._surrogates)
         state.coming = (self.version, _now())

@@ -18,7 +18,6 @@ from typing import Any
 from nestling.calculus.types import Record
 from nestling.database.constraints import violation
 from nestling.database.definitions import ViewDef
-from nestling.database.durable import read_table, read_view, table_text, view_text
 from nestling.database.first import starts
 from nestling.database.spark.arriving import kept
 from nestling.database.spark.buffer import Buffer
@@ -38,6 +37,7 @@ from nestling.database.spark.started import knob, started
 from nestling.database.spark.unkept import Computed
 from nestling.database.spark.watching import Feed, feed_name, record
 from nestling.database.state import EXCLUDE, NOTHING_KEPT, UNDEFINED, State, computing
+from nestling.database.texts import read_table, read_view, table_text, view_text
 from nestling.database.watching import Levels
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
