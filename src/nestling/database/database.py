@@ -366,8 +366,6 @@ class Database:
         for view in self.views.values():
             view.verify(maps)
 
-    # -- watching
-
     # -- closing
 
     def close(self) -> None:

@@ -97,7 +97,8 @@ class SparkDatabase(Database):
             self._take_up(SparkState(self._spark, self._lake, before.lock))
         for name in before.told:
             if name in self._state.views:
-                self._state.watch(name)
+                self._state.logging.start(name)
+        self.subscribers.miss(self.version)
         self._frames.published = published
         self._lake.is_ahead = False
 
