@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nestling.database.database import Database
 from nestling.database.subscribers import Watched
+from nestling.database.trail import Trail
 from nestling.database.transaction import Transaction
 from nestling.engine.local.engine import LocalEngine
 from nestling.frontend.schema import record_type, row_value
@@ -108,7 +109,7 @@ def shop() -> Database:
     db.state.engine = LocalEngine(made.state.engine.program)
     db.constraints = dict(made.constraints)
     for name in HEARD:
-        db.subscribers._watched[name] = Watched(name, 0)
+        db.subscribers._watched[name] = Watched(Trail(db.state, name, 0, db.reading), 0)
     return db
 
 

@@ -14,22 +14,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import RLock, get_ident
+from typing import TYPE_CHECKING
 
+from nestling.database.commit import recover
 from nestling.database.journal import Journal
 from nestling.database.overlay import Overlay
 from nestling.database.state import State
 from nestling.database.transaction import Transaction
 from nestling.errors import ChangeError, NestlingError, QueryError
 
+if TYPE_CHECKING:
+    from nestling.database.database import Database
+
 
 class Access:
-    """The way to the engine of ``state``. ``recover`` puts an end to a commit that was cut off."""
+    """The way to the engine of a database."""
 
-    def __init__(self, state: State, recover: Callable[[Journal], None]) -> None:
-        self.state, self._recover = state, recover
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self.writing, self.lock = RLock(), RLock()
         self.open: Transaction | None = None
         self.journal: Journal | None = None
+
+    @property
+    def state(self) -> State:
+        return self._database.state
 
     # -- readers
 
@@ -64,7 +73,7 @@ class Access:
                 hint="a signal handler or finalizer came in between: use it later",
             )
         if journal.is_committing:
-            self._recover(journal)
+            recover(self._database, journal)
         elif journal.torn or journal.thread != get_ident() or self.open is None:
             self.take_off(journal)
         elif self.state.engine.is_torn:

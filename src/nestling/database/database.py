@@ -16,14 +16,13 @@ from nestling.calculus.types import show_type
 from nestling.database import accept
 from nestling.database.accept import known
 from nestling.database.access import Access
-from nestling.database.commit import commit, recover
+from nestling.database.commit import commit
 from nestling.database.constraints import violation
 from nestling.database.definitions import TableDef, ViewDef
-from nestling.database.durable import Durable, largest_number
+from nestling.database.durable import Durable
 from nestling.database.engines import on_spark
 from nestling.database.feed import z_bag
 from nestling.database.inspect import stats
-from nestling.database.journal import Journal
 from nestling.database.languages import reader
 from nestling.database.over import inline_views
 from nestling.database.references import References
@@ -73,8 +72,8 @@ class Database:
         self._numbers = count()
         self.subscribers = Subscribers(self)
         self._file: Durable | None = None
-        self._access = Access(self.state, self._recover)
-        self._references = References(self.state)
+        self._access = Access(self)
+        self._references = References(self)
         if path is not None and path != ":memory:":
             self._load(Durable(path))
 
@@ -86,7 +85,7 @@ class Database:
             raise
         self._file, self.version = file, file.version
         self.constraints = {name: self.state.views[name] for name in file.constraints}
-        self._numbers = count(largest_number(self.state) + 1)
+        self._numbers = file.numbers
 
     # -- what there is
 
@@ -202,7 +201,9 @@ class Database:
         """Forget a view, a constraint, or a table that no view reads."""
         with self._access.defining():
             if name in self.state.views:
+                self.subscribers.settle(name)
                 self._forget("constraint" if name in self.constraints else "view", name, self._drop_view)
+                self.subscribers.forget(name)
                 return
             accept.check_droppable(name, self.state.tables, self.state.views)
             self._forget("table", name, self.state.drop_table)
@@ -210,7 +211,6 @@ class Database:
     def _drop_view(self, name: str) -> None:
         self.state.drop_view(name)
         self.constraints.pop(name, None)
-        self.subscribers.forget(name)
 
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
         self._redefine(action, lambda file: file.define(kind, definition, self.state))
@@ -322,9 +322,6 @@ class Database:
     def _commit(self, change: Transaction, began: float) -> Refresh:
         return commit(self, change, began)
 
-    def _recover(self, journal: Journal) -> None:
-        recover(self, journal)
-
     def _shredder(self, table: str) -> Shredder:
         return Shredder(self.state.tables[table], self._numbers)
 
@@ -365,9 +362,6 @@ class Database:
             view.verify(maps)
 
     # -- watching
-
-    def _answer(self, view: str) -> Callable[[], tuple[int, ZBag]]:
-        return lambda: (self.version, self.state.read(view))
 
     # -- closing
 

@@ -14,6 +14,7 @@ from nestling.database.rows import Event, Row
 from nestling.errors import ChangeError
 
 if TYPE_CHECKING:
+    from nestling.database.database import Database
     from nestling.database.state import State
 
 #: A table, and the columns of its flat rows that hold the key of another.
@@ -23,9 +24,13 @@ Site = tuple[str, tuple[int, ...]]
 class References:
     """How many rows refer to each key, counted when a parent first goes and followed from then on."""
 
-    def __init__(self, state: State) -> None:
-        self.state = state
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._counts: dict[Site, dict[Row, int]] = {}
+
+    @property
+    def state(self) -> State:
+        return self._database.state
 
     def check(self, events: Sequence[Event]) -> None:
         """Refuse a change, applied already, that takes a parent from rows which stay."""

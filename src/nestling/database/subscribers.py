@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from nestling.database.accept import known
 from nestling.database.change import Change
+from nestling.database.document.follow import Document, model_of
 from nestling.database.history import History
 from nestling.database.subscription import OnError, Subscription, Told
+from nestling.database.trail import Trail
 from nestling.errors import NestlingError, QueryError
 
 if TYPE_CHECKING:
@@ -32,18 +34,20 @@ KEPT = 1000
 class Watched:
     """One view that has readers."""
 
-    __slots__ = ("history", "pulled", "subscriptions")
+    __slots__ = ("history", "pulled", "subscriptions", "trail")
 
-    def __init__(self, view: str, version: int) -> None:
+    def __init__(self, trail: Trail, version: int) -> None:
+        self.trail = trail
         #: Replaced, never changed: who is told of a change is who was there when it was committed.
         self.subscriptions: tuple[Subscription, ...] = ()
         #: How many changes whoever calls ``changes`` wants kept.
         self.pulled = 0
-        self.history = History(view, version)
+        self.history = History(trail.view, version)
 
     def resize(self) -> None:
         """Keep as many changes as any reader asked for."""
-        self.history.most = max(self.pulled, *(s.history for s in self.subscriptions), 0)
+        most = max(self.pulled, *(s.history for s in self.subscriptions), 0)
+        self.history.most = self.trail.history = most
 
     @property
     def has_readers(self) -> bool:
@@ -55,6 +59,7 @@ class Subscribers:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        database.state.before_unlogged = self.settle
         self._watched: dict[str, Watched] = {}
         self._queue: deque[tuple[Subscription, Change]] = deque()
         self._telling = Lock()
@@ -67,8 +72,8 @@ class Subscribers:
         """Take what the change that was just stored did to the views that have readers; the state is locked."""
         changes: dict[str, Change] = {}
         for name, watched in self._watched.items():
-            change = self._database.state.change(name, version, self._database._answer(name))
-            if change:
+            change = watched.trail.note(version)
+            if change is not None:
                 changes[name] = change
                 watched.history.add(change)
                 self._queue.extend([(subscription, change) for subscription in watched.subscriptions])
@@ -80,6 +85,7 @@ class Subscribers:
             self._queue.pop()  # nobody is telling it: it was not committed
         for watched in self._watched.values():
             watched.history.withdraw(version)
+            watched.trail.withdraw(version)
 
     def deliver(self) -> None:
         """Tell what is queued; no lock is held. If it is being told already, whoever does so goes on with it."""
@@ -157,8 +163,25 @@ class Subscribers:
                     watched.resize()
                     self._drop_if_unread(view)
 
+    def document(self, view: str) -> Document:
+        """A view as JSON has it, in the order that patches address."""
+        with self._database.reading():
+            self._check_view(view)
+            self._outside_transactions("read the document before it, or after it is committed")
+            watched, state = self._watched.get(view), self._database.state
+            with state.computing(view):
+                found = watched.trail.document() if watched is not None else None
+                if found is None:
+                    found = model_of(state, view).document()
+            return Document(found, self._database.version)
+
+    def settle(self, view: str) -> None:
+        """A view will not be logged any more, or in another way: read the changes of it that somebody holds."""
+        if view in self._watched:
+            self._watched[view].trail.end()
+
     def forget(self, view: str) -> None:
-        """A view is dropped, and with it all that is kept for its readers."""
+        """A view was dropped, and with it all that is kept for its readers."""
         self._watched.pop(view, None)
         self._left.discard(view)
 
@@ -170,7 +193,9 @@ class Subscribers:
             self._check_view(view)
             self._drop_left()
             self._database.state.watch(view)
-            watched = self._watched[view] = Watched(view, self._database.version)
+            database = self._database
+            trail = Trail(database.state, view, database.version, database.reading)
+            watched = self._watched[view] = Watched(trail, database.version)
         return watched
 
     def _check_view(self, view: str) -> None:
@@ -179,6 +204,7 @@ class Subscribers:
 
     def _drop_if_unread(self, view: str) -> None:
         if not self._watched[view].has_readers:
+            self.settle(view)
             del self._watched[view]
             self._left.add(view)
             self._drop_left()
@@ -195,6 +221,11 @@ class Subscribers:
 
     def _in_transaction(self) -> bool:
         return self._database._access.open is not None
+
+    def _outside_transactions(self, hint: str = "subscribe before it, or after it is committed") -> None:
+        """Whoever starts listening hears of whole commits only."""
+        if self._in_transaction():
+            raise QueryError("a transaction is open", hint=hint)
 
 
 def _check_callable(what: str, function: Any) -> None:

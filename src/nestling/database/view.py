@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nestling.calculus.types import Type, show_type
 from nestling.database import export
 from nestling.database.change import Change
+from nestling.database.document.follow import Document
 from nestling.database.subscription import OnError, Subscription, Told
 from nestling.errors import NestlingError, QueryError
 from nestling.frontend.schema import python_value
@@ -90,6 +91,15 @@ class View:
         The first call starts the keeping, of the last 1000 changes, or as many as ``history``; 0 ends it.
         """
         return self._database.subscribers.changes_since(self.name, since, history)
+
+    def document(self) -> Document:
+        """The answer as lists and dicts, in the order that ``change.to_json_patch()`` addresses.
+
+        Rows and elements are ordered by their scalars, from left to right, null first and NaN last; those with equal
+        scalars keep their order while they stay. It is a list with a ``version``: the patches of the changes after
+        that version apply to it one after the other.
+        """
+        return self._database.subscribers.document(self.name)
 
     def verify(self, maps: bool = False) -> None:
         """Compute the view anew from its tables and compare; raises with the difference.

@@ -33,6 +33,7 @@ from typing import Literal, TypeAlias
 from nestling.errors import StoreError
 from nestling.storage.connect import Translated, connect, file_bytes, locate
 from nestling.storage.format import (
+    SEPARATOR,
     Contents,
     Definitions,
     Stats,
@@ -42,7 +43,6 @@ from nestling.storage.format import (
     checksum,
     chunks_of,
     damaged,
-    rows_of,
     verify,
 )
 from nestling.storage.lock import Lock
@@ -213,7 +213,16 @@ class FileStore:
 
     def read_snapshot(self) -> tuple[int, Iterator[tuple[str, str, str]]]:
         """Which change the snapshot is of, 0 if there is none, and its ``(map, key, payload)`` in order."""
-        return self._now.at, self._rows(self._snapshots)
+        at, chunks = self.read_chunks()
+        return at, (
+            (name, key, payload)
+            for name, texts in chunks
+            for key, payload in zip(texts[::2], texts[1::2], strict=True)
+        )
+
+    def read_chunks(self) -> tuple[int, Iterator[tuple[str, list[str]]]]:
+        """The same by the piece: the name of a map, and keys and payloads of it in turn."""
+        return self._now.at, self._chunks(self._snapshots)
 
     def stats(self) -> Stats:
         """Sizes, and whether a snapshot is due."""
@@ -299,24 +308,29 @@ class FileStore:
         statement = "SELECT seq, NULL, body, checksum FROM log WHERE seq > ? ORDER BY seq LIMIT ?"
         while rows := self._run(statement, (after, BATCH)).fetchall():
             for row in rows:
-                yield row[0], self._sound("log", row).decode()
+                yield row[0], self._text("log", row)
             after = rows[-1][0]
 
-    def _rows(self, snapshot: int) -> Iterator[tuple[str, str, str]]:
+    def _chunks(self, snapshot: int) -> Iterator[tuple[str, list[str]]]:
         statement = "SELECT id, map, body, checksum FROM snapshot WHERE id = ?"
         for id_ in range(1, self._now.chunks + 1):
             if snapshot != self._snapshots:
                 raise StoreError("the snapshot was replaced while it was read", hint="read it again")
             row = self._run(statement, (id_,)).fetchone()
-            for key, payload in rows_of(self._sound("snapshot", row)):
-                yield row[1], key, payload
+            texts = self._text("snapshot", row).split(SEPARATOR)
+            if len(texts) % 2:
+                raise damaged(self.path, f"row {id_} of the snapshot has a key without a payload")
+            yield row[1], texts
 
-    def _sound(self, table: str, row: tuple[int, str | None, bytes, int]) -> bytes:
+    def _text(self, table: str, row: tuple[int, str | None, bytes, int] | None) -> str:
+        """What a row says, if it is what was written."""
         try:
+            if row is None:
+                raise ValueError(f"a row of the {table} is gone")
             check_row(table, *row)
-        except (ValueError, TypeError) as error:  # TypeError: there is no row
+            return row[2].decode()
+        except ValueError as error:
             raise damaged(self.path, str(error)) from error
-        return row[2]
 
 
 def _close(db: sqlite3.Connection, lock: Lock, pid: int) -> None:

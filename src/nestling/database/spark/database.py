@@ -29,7 +29,7 @@ from nestling.database.spark.references import SparkReferences
 from nestling.database.spark.state import SparkState
 from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.transaction import SparkTransaction
-from nestling.database.spark.watching import Feed
+from nestling.database.spark.watching import Feed, feed_of
 from nestling.database.transaction import Transaction
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.errors import ChangeError, QueryError
@@ -67,7 +67,7 @@ class SparkDatabase(Database):
         self._arriving = self._batches
         self.constraints = {name: state.views[name] for name in state.constraints}
         self._surrogates = max(self._surrogates, int(state.note.get("numbers", 0)))
-        self._access.state, self._references = state, SparkReferences(state)
+        self._references = SparkReferences(self)
         self._access.writing = self._access.lock = state.lock
         self._numbers = count(self._surrogates)
         state.coming = (self.version, _now())
@@ -351,7 +351,9 @@ class SparkDatabase(Database):
         self._known_view(view)
         with self.state.lock:
             if changes_since is not None:
-                return self.state.feed(view, changes_since, (path,) if isinstance(path, str) else tuple(path))
+                return feed_of(
+                    self.state, view, changes_since, (path,) if isinstance(path, str) else tuple(path)
+                )
             if not shredded:
                 return self._frames.frame(view)
             with self.state.reading(view) as found:

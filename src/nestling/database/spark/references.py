@@ -9,6 +9,7 @@ from nestling.database.references import References, referred
 from nestling.database.rows import Event
 
 if TYPE_CHECKING:
+    from nestling.database.spark.database import SparkDatabase
     from nestling.database.spark.state import SparkState
 
 
@@ -18,10 +19,11 @@ class SparkReferences(References):
     Law: as embedded, by the state at the end of a change. Here that is what the transaction sees, before it is run.
     """
 
-    state: SparkState
+    _database: SparkDatabase
 
-    def __init__(self, state: SparkState) -> None:
-        super().__init__(state)
+    @property
+    def state(self) -> SparkState:
+        return self._database.state
 
     def check(self, events: Sequence[Event]) -> None:
         buffer = self.state.buffer

@@ -7,7 +7,7 @@ Views of which nothing is kept have programs of their own, which are run when th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -16,11 +16,10 @@ from threading import RLock
 from typing import Any
 
 from nestling.calculus.types import Record
-from nestling.database.change import Change
 from nestling.database.constraints import violation
 from nestling.database.definitions import ViewDef
-from nestling.database.durable import read_table, read_view, table_text, view_text
 from nestling.database.first import starts
+from nestling.database.rows import Row
 from nestling.database.spark.arriving import kept
 from nestling.database.spark.buffer import Buffer
 from nestling.database.spark.defined import absent, guard
@@ -36,9 +35,10 @@ from nestling.database.spark.remembered import (
 )
 from nestling.database.spark.started import knob, started
 from nestling.database.spark.unkept import Computed
-from nestling.database.spark.watching import Feed, Logged, feed_frame, feed_name, record
+from nestling.database.spark.watching import Feed, Logged, feed_name, flat_rows, record
 from nestling.database.state import EXCLUDE, NOTHING_KEPT, UNDEFINED, State, computing
-from nestling.database.watching import Answer, Levels, read_change
+from nestling.database.texts import read_table, read_view, table_text, view_text
+from nestling.database.watching import Levels, Logs, Source, Taken
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.later import Later
@@ -382,23 +382,6 @@ class SparkState(State):
                 ) from reason
             raise
 
-    def feed(self, name: str, since: int, path: tuple[str, ...]) -> Any:
-        """What changed in a view since a version, at a level, as a DataFrame."""
-        feed = self.feeds.get(name)
-        if feed is None:
-            raise NestlingError(f"the changes of {name} are not kept", hint=f"db.keep_changes({name!r})")
-        if since < feed.since:
-            raise NestlingError(
-                f"the changes of {name} are kept since version {feed.since}, not {since}",
-                hint="read the view, and ask for what comes after its version",
-            )
-        levels = self.watched[name]
-        for level in levels:
-            if level.path == path:
-                return feed_frame(self.running, levels, level, since)
-        known = ", ".join(".".join(level.path) for level in levels[1:]) or "none"
-        raise NestlingError(f"{name} has no inner bag {'.'.join(path)!r}", hint=f"inner bags: {known}")
-
     def trim(self, version: int) -> None:
         """Forget the oldest changes of feeds that are kept for some versions, where files are written anyway."""
         running, due = self.running, False
@@ -411,14 +394,33 @@ class SparkState(State):
         if due:
             running.tidied(self._definitions())
 
-    def change(self, name: str, version: int, answer: Answer) -> Change:
+    def taken(self, name: str) -> Taken:
         if name in self.unkept:
-            return Change(
-                name, version, self.views[name].element, self._compared.get(name, EMPTY), (), answer
-            )
+            return Taken({}, self._compared.get(name, EMPTY))
         running = self.running.beside(self.program_of(name))
         logged = Logged(running, name, self.watched[name], self._logs)
-        return read_change(logged, name, version, self.watched[name], answer)
+        return Taken({level: log for level, log in logged.logs.items() if log}, None, logged)
+
+    def levels(self, name: str) -> Levels:
+        if name in self.unkept:
+            return Levels()
+        return self.watched.get(name) or Levels(watches(name, self.flat[name], self.declarations()))
+
+    def source(self, name: str) -> tuple[Source, Logs]:
+        """What is logged is taken with every batch, so that nothing waits."""
+        return Logged(self.reader(name), name, Levels(), {}), {}
+
+    def flat_rows(
+        self, name: str
+    ) -> tuple[Iterable[tuple[Row, int]], Callable[[Label], Iterable[tuple[Row, int]]]]:
+        with computing(name), self.reading(name) as found:
+            return flat_rows(found, name)
+
+    @contextmanager
+    def computing(self, name: str) -> Iterator[None]:
+        with computing(name):
+            self.check_committed()
+            yield
 
     def committed(self, events: Any) -> None:
         """What waits is stored with the change."""

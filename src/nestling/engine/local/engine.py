@@ -143,6 +143,12 @@ class LocalEngine:
         rows = self._rows_of[view]()
         return ZBag((self.nested(view, row, plan.element), times) for row, times in rows)
 
+    def flat_rows(self, view: str) -> Iterable[tuple[Row, int]]:
+        """The flat rows of ``view``; a row may come more than once."""
+        self.settle()
+        rows: Iterable[tuple[Row, int]] = self._rows_of[view]()
+        return rows
+
     def texts(self, view: str) -> list[Any]:
         """The elements of a view of scalars that nothing it is read from waits for."""
         return [row[0] for row, _ in self._rows_of[view]()]
@@ -164,13 +170,21 @@ class LocalEngine:
         stored = self.stored[watch]
         if not stored:
             return {}
+        logged = self.logged(watch)
         if self.stores[watch].is_cell:
-            logged = {key: cell[0] for key, cell in self.cells(watch).items()}
             self.load_map(watch, {})
-            return logged
-        logged = {(key,): n for key, n in stored.items()} if self.stores[watch].arity == 1 else dict(stored)
-        stored.clear()
+        else:
+            stored.clear()
         return logged
+
+    def logged(self, watch: str) -> dict[Row, int]:
+        """The same, which stays there."""
+        store, stored = self.stores[watch], self.stored[watch]
+        if store.is_cell:
+            return {key: cell[0] for key, cell in self.cells(watch).items()}
+        if store.arity == 1:
+            return {(key,): n for key, n in stored.items() if n}
+        return {key: n for key, n in stored.items() if n}
 
     def drain_all(self) -> None:
         """Forget what was logged."""
