@@ -317,7 +317,7 @@ class Database:
             self.subscribers.deliver()
 
     def _transaction(self) -> Transaction:
-        return Transaction(self.state, self._shredder, self._access.lock)
+        return Transaction(self.state, self._shredder, self._access)
 
     def _commit(self, change: Transaction, began: float) -> Refresh:
         return commit(self, change, began)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from threading import get_ident
-from typing import Any, Concatenate, ParamSpec, Protocol
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol
 
 from nestling.calculus.types import Path, Type, bag_levels
 from nestling.database.deep import Address, bag_at, changed, element_of
@@ -25,6 +25,9 @@ from nestling.errors import ChangeError
 from nestling.frontend.schema import element_value, python_value, row_value
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
+
+if TYPE_CHECKING:
+    from nestling.database.access import Access
 
 Shredders = Callable[[str], Shredder]
 P = ParamSpec("P")
@@ -63,8 +66,8 @@ class Transaction:
     """All or nothing. Reads inside it see its changes; others see them, and subscribers hear of them, when it is
     committed. It belongs to the thread that began it, and ends with its block."""
 
-    def __init__(self, state: State, shredder: Shredders, lock: AbstractContextManager[Any]) -> None:
-        self.state, self.shredder, self._lock = state, shredder, lock
+    def __init__(self, state: State, shredder: Shredders, access: Access) -> None:
+        self.state, self.shredder, self._access = state, shredder, access
         self.events: list[Event] = []
         self.stored: Rows = self._rows()
         self.thread = get_ident()
@@ -88,7 +91,7 @@ class Transaction:
             raise ChangeError(
                 "the transaction belongs to another thread", hint="each thread begins one of its own"
             )
-        return self._lock if self.is_applied else _NO_LOCK
+        return self._access.lock if self.is_applied else _NO_LOCK
 
     @_all_or_nothing
     def insert(self, table: str, rows: Iterable[object]) -> None:
@@ -107,14 +110,18 @@ class Transaction:
     ) -> None:
         """Remove rows: those given, those for which ``where`` holds, or the one with this ``key``."""
         definition = self._table(table)
-        for row in rows:
-            self._delete(definition, row_value(definition.record, row), 1)
-        if key is not None:
-            self._remove(definition, self._row_of(definition, key), 1)
+        gone = [(row_value(definition.record, row), 1) for row in rows]
         if where is not None:
-            for value, times in self.rows(table).items():
-                if where(python_value(definition.record, value)):
-                    self._delete(definition, value, times)
+            gone += [
+                (value, times)
+                for value, times in self.rows(table).items()
+                if where(python_value(definition.record, value))
+            ]
+        with self.using():  # rows and where are the user's, and may have read a view
+            for value, times in gone:
+                self._delete(definition, value, times)
+            if key is not None:
+                self._remove(definition, self._row_of(definition, key), 1)
 
     @_all_or_nothing
     def update(self, table: str, *, key: Any, set: Mapping[str, Any]) -> None:
@@ -201,6 +208,7 @@ class Transaction:
 
     def rollback(self, done: int = 0) -> None:
         """Forget the events after the first ``done``."""
+        self._access.retract(done)
         undone = self.events[done:]
         del self.events[done:]
         self.stored.forget(undone)

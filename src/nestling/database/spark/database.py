@@ -281,12 +281,12 @@ class SparkDatabase(Database):
     @contextmanager
     def _changing(self) -> Iterator[None]:
         """One change at a time: the batches of a stream come from a thread of its own."""
-        with self.state.lock:
+        with self._access.exclusive():
             yield
         self._deliver()
 
     def _transaction(self) -> Transaction:
-        return SparkTransaction(self.state, self._shredder, self.state.lock)
+        return SparkTransaction(self.state, self._shredder, self._access)
 
     def _commit(self, change: Transaction, began: float) -> Refresh:
         """Run the batch, and store what it comes to."""
