@@ -59,7 +59,7 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
     "deep": lambda db: db.table("t").at(1).items.at({"p": 5}).xs.insert([7]),
     "transaction": several,
     "refused": refused,
-    "sync": lambda db: db.sync("t", ROWS[1:3] + [(7, 7, [])]),
+    "sync": lambda db: db.sync("t", [*ROWS[1:3], (7, 7, [])]),
 }
 
 
