@@ -24,6 +24,7 @@ from nestling.database.engines import on_spark
 from nestling.database.feed import z_bag
 from nestling.database.inspect import stats
 from nestling.database.languages import reader
+from nestling.database.names import check_name, check_table_names, check_view_names
 from nestling.database.over import inline_views
 from nestling.database.references import References
 from nestling.database.refresh import Refresh
@@ -128,6 +129,7 @@ class Database:
     def declare(self, definition: TableDef) -> Table:
         """Declare a table whose types are known already."""
         name = definition.name
+        check_table_names(definition)
         if self.state.tables.get(name) == definition:
             return Table(self, name)  # a program that opens its file again declares what is there
         with self._access.defining():
@@ -161,6 +163,7 @@ class Database:
             return lambda function: self.view(function, **options)  # type: ignore[arg-type]
         if callable(name):
             return self.view(name.__name__, name, **options)  # type: ignore[arg-type]
+        check_name(name, "a view")
         accept.check_options(refresh, store)
         with self._access.defining():
             if name in self.state.tables:
@@ -240,6 +243,7 @@ class Database:
     def _view_def(self, name: str, query: Any, language: str, refresh: str, store: str) -> ViewDef:
         expr = self._translated(query, language)
         over_tables = inline_views(expr, self.state.views)
+        check_view_names(name, over_tables)
         return ViewDef(name, over_tables, refresh, store)
 
     def _translated(self, query: Any, language: str) -> Expr:

@@ -22,7 +22,7 @@ from nestling.database.rows import Event, Row, nested
 from nestling.database.storing import Decision, decide
 from nestling.database.watching import Levels, Logs, Source, Taken
 from nestling.engine.local.engine import LocalEngine
-from nestling.errors import ChangeError, NestlingError, QueryError
+from nestling.errors import ChangeError, NestlingError, NoValue, QueryError
 from nestling.frontend.schema import element_value
 from nestling.program.statements import Program, TableDecl
 from nestling.program.steps import trigger_statements
@@ -40,8 +40,8 @@ from nestling.transform.viewlet.storing import BY_KEYS, Storing
 from nestling.values.bag import EMPTY, ZBag
 from nestling.values.label import Label
 
-#: What Python raises where a term has no value.
-UNDEFINED = (ArithmeticError, TypeError, ValueError)
+#: What is raised where a term has no value.
+UNDEFINED = (NoValue,)
 NOTHING_KEPT = 'store="none": nothing is kept of it'
 EXCLUDE = "exclude the value in the view (… if y != 0), or delete the row"
 

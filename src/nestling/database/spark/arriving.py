@@ -12,9 +12,9 @@ from nestling.calculus.types import Record
 from nestling.database.export import to_arrow
 from nestling.database.feed import Pairs, z_bag
 from nestling.database.languages import is_frame
-from nestling.database.spark.canonical import column
 from nestling.errors import ChangeError
 from nestling.frontend.schema import python_value, row_value
+from nestling.quoting import sql_name
 
 #: Up to this many rows are checked and shredded here, with Arrow; more are checked and shredded by Spark.
 FEW = 10_000
@@ -71,7 +71,8 @@ def few_apart(frame: Any, tables: Mapping[str, bool]) -> dict[str, Any] | None:
 def apart(frame: Any, tables: Iterable[str]) -> dict[str, Any]:
     """The same as DataFrames."""
     return {
-        table: frame.where(f"{column(table)} IS NOT NULL").select(f"{column(table)}.*") for table in tables
+        table: frame.where(frame[sql_name(table)].isNotNull()).select(f"{sql_name(table)}.*")
+        for table in tables
     }
 
 

@@ -32,7 +32,7 @@ from nestling.database.spark.transaction import SparkTransaction
 from nestling.database.spark.watching import Feed, feed_of
 from nestling.database.transaction import Transaction
 from nestling.engine.spark.accepted import check_session, is_local
-from nestling.errors import ChangeError, QueryError
+from nestling.errors import ChangeError, NoValue, QueryError
 from nestling.storage.lake import Lake
 
 
@@ -395,7 +395,7 @@ def _computable() -> Iterator[None]:
     """What no view can be computed from is refused."""
     try:
         yield
-    except ArithmeticError as error:
+    except NoValue as error:
         raise ChangeError(
             f"a view cannot be computed: {error}",
             hint="exclude the value in the view, or do not insert it",

@@ -46,7 +46,7 @@ from nestling.engine.spark.postponed import settle
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.state import Moment
-from nestling.errors import ChangeError, NestlingError, QueryError
+from nestling.errors import ChangeError, NestlingError, NoValue, QueryError
 from nestling.frontend.schema import element_value
 from nestling.program.statements import Program
 from nestling.program.steps import plans, reads, trigger_statements
@@ -193,7 +193,7 @@ class SparkState(State):
             self.views[view.name] = view
             return
         try:
-            flat = lower(shred(normalize(simplify(normalize(view.query)))))
+            flat = lower(shred(normalize(simplify(normalize(view.query)))), exact=False)
             program = compile_batches(self.declarations(), {view.name: flat}, store={view.name: knob(view)})
         except (CannotLower, CannotCompile) as reason:
             raise QueryError(
@@ -246,7 +246,7 @@ class SparkState(State):
         engine, behind = self._started()
         for name in self.guards:
             if without := absent(engine, name):
-                raise ArithmeticError(without)
+                raise NoValue(without)
         if constraint:
             self._check_empty(engine, constraint)
         with self.lake.moving():

@@ -10,6 +10,7 @@ from typing import Any
 
 from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.errors import NestlingError
+from nestling.quoting import is_attribute
 from nestling.values.bag import ZBag
 
 
@@ -37,7 +38,8 @@ def row_class(names: tuple[str, ...]) -> Any:
     Row(name='Drive', _1=1, _2=2.5)
     """
     make: Any = namedtuple  # the fields are known only here, which a checker does not follow
-    plain = make("Row", names, rename=True)
+    # Python takes some letters for others: ``ﬁ`` for ``fi``, and would find two fields of one name.
+    plain = make("Row", [name if is_attribute(name) else "" for name in names], rename=True)
     return type("Row", (plain,), {"__slots__": (), "__reduce__": _reduced(names)})
 
 

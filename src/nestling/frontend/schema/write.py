@@ -6,7 +6,7 @@ again, and a bag is a list, tuple, set, array or ``ZBag``.
 
 * An int is taken where a float or a decimal is wanted. Nothing else is converted: a bool is no int, a
   datetime no date, a float no decimal.
-* All NaNs become one object, so that a bag finds them again.
+* All NaNs become one object, so that a bag finds them again. A decimal is a number: no NaN, no infinity.
 * A datetime with a time zone becomes the same moment in UTC, without one; a plain datetime stays as it is.
 * Instances of subclasses and NumPy scalars become plain Python values.
 """
@@ -17,14 +17,15 @@ import math
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import fields, is_dataclass
 from datetime import UTC, date, datetime, timedelta
-from decimal import Context, Decimal
+from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any
 
 from nestling.calculus.types import Bag, Record, Scalar, Type, show_type
 from nestling.errors import ChangeError
 from nestling.values.bag import ZBag
-from nestling.values.nan import DECIMAL_NAN, NAN
+from nestling.values.exact import WIDE
+from nestling.values.nan import NAN
 
 _CLASSES: dict[str, type] = {
     "bool": bool, "int": int, "float": float, "decimal": Decimal, "str": str, "bytes": bytes,
@@ -33,7 +34,8 @@ _CLASSES: dict[str, type] = {
 #: The types whose instances, if of no subclass, are all plain values.
 _PLAIN = {name: _CLASSES[name] for name in ("bool", "int", "str", "bytes", "date", "timedelta")}
 _MISSING = object()
-_WIDE = Context(prec=2_000)  # a decimal of any length can be compared with what a column holds
+#: A decimal has no digit further from its point than this, so that sums and products of some are exact.
+FARTHEST = 5_000
 
 
 def row_value(record: Record, row: object) -> tuple[Any, ...]:
@@ -160,8 +162,8 @@ def _fitting(type_: Scalar, value: Any, where: str) -> Any:
             f"column {where!r} holds {bits} bits, too few for {value}", hint="declare a wider one"
         )
     digits, places = type_.size
-    found = value.quantize(Decimal(1).scaleb(-places), context=_WIDE) if value.is_finite() else value
-    if found == value and value.copy_abs() < Decimal(1).scaleb(digits - places):
+    found = value.quantize(Decimal(1).scaleb(-places, WIDE), context=WIDE)
+    if found == value and value.copy_abs() < Decimal(1).scaleb(digits - places, WIDE):
         return found
     raise ChangeError(
         f"column {where!r} is a DECIMAL({digits}, {places}), which does not hold {value}",
@@ -178,12 +180,18 @@ def _plain(name: str, value: Any) -> Any:
         return NAN if math.isnan(number) else number
     if name == "decimal" and isinstance(value, int | Decimal):
         exact = Decimal(value)
-        return DECIMAL_NAN if exact.is_nan() else exact
+        return exact if _is_number(exact) else _MISSING
     if name == "date" and isinstance(value, datetime):
         return _MISSING
     if not isinstance(value, _CLASSES[name]):
         return _MISSING
     return _moment(value) if isinstance(value, datetime) else _base(_CLASSES[name], value)
+
+
+def _is_number(value: Decimal) -> bool:
+    """Whether ``value`` is a number, with all its digits near enough to its point."""
+    exponent = value.as_tuple().exponent
+    return isinstance(exponent, int) and exponent >= -FARTHEST and value.adjusted() <= FARTHEST
 
 
 def _base(class_: type, value: Any) -> Any:
@@ -223,6 +231,10 @@ def _hint(type_: Scalar, value: object) -> str:
             return "pass a datetime"
         case "int", bool():
             return "a bool is no int: pass int(value)"
+        case "decimal", Decimal() if not value.is_finite():
+            return "a decimal is a number: declare the column as float, or as one that may be None"
+        case "decimal", Decimal() | int():
+            return f"a decimal has at most {FARTHEST} digits before its point and {FARTHEST} behind it"
         case "decimal", float():
             return "a float is not exact: pass Decimal(str(value))"
         case "int", float():
