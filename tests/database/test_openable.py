@@ -64,7 +64,9 @@ def defined():
             db.view(
                 "tags", "[(n.name, [t for i in n.items for t in i.tags]) for n in named]", language="python"
             )
-            db.view("counts", "SELECT b, `on`, took, `at`, count(*) AS n FROM kinds GROUP BY b, `on`, took, `at`")
+            db.view(
+                "counts", "SELECT b, `on`, took, `at`, count(*) AS n FROM kinds GROUP BY b, `on`, took, `at`"
+            )
             db.view(
                 "totals",
                 "[(n.name, sum(i.n for i in n.items)) for n in named]",

@@ -3,8 +3,10 @@
 What must be in the file follows from how many transactions of each writer are there: ``orders_of`` and ``audit_of``.
 """
 
+import os
 import sys
 import threading
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,9 @@ def declare(db: nl.Database) -> None:
     db.table("orders", schema, key="id", references={"customer": "customers"})
     db.table("audit", {"writer": int, "number": int, "what": str, "notes": list[list[int]]})
     python: dict[str, Any] = {"language": "python"}
-    db.view("sums", "[(o.id, sum(i.n for i in o.items), [i.tags for i in o.items]) for o in orders]", **python)
+    db.view(
+        "sums", "[(o.id, sum(i.n for i in o.items), [i.tags for i in o.items]) for o in orders]", **python
+    )
     db.view("kinds", "SELECT what, count(*) AS n FROM audit GROUP BY what")
     db.view("busy", "SELECT customer FROM orders GROUP BY customer HAVING count(*) > 1", refresh="hybrid")
     named = "[(c.name, [o.id for o in orders if o.customer == c.name]) for c in customers]"
@@ -75,11 +79,15 @@ def orders_of(writer: int, done: int) -> dict[int, tuple[Any, ...]]:
 
 
 def write(db: nl.Database, writer: int, done: int) -> None:
-    while True:
-        done += 1
-        step(db, writer, done)
-        sys.stdout.write(f"{writer} {done}\n")
-        sys.stdout.flush()
+    try:
+        while True:
+            done += 1
+            step(db, writer, done)
+            sys.stdout.write(f"{writer} {done}\n")
+            sys.stdout.flush()
+    except BaseException:  # noqa: BLE001 - who waits for the next number would wait for ever
+        traceback.print_exc()
+        os._exit(1)
 
 
 def main(path: Path) -> None:
