@@ -10,6 +10,7 @@ from nestling.calculus.terms import Call, Const, Empty, Expr, Field, For, Relati
 from nestling.calculus.traverse import is_term, map_children
 from nestling.calculus.types import INT
 from nestling.calculus.typing import term_type
+from nestling.errors import NoValue
 from nestling.transform.defined import undefined
 from nestling.values.bag import ZBag
 from tests.strategies import MAYBE, Draw, Schema, queries
@@ -67,5 +68,5 @@ def meant(query: Expr, database: dict[str, Any]) -> ZBag | None:
     """What the reference says of ``query``; ``None`` where it has no value."""
     try:
         return evaluate(query, database)
-    except ZeroDivisionError:
+    except NoValue:
         return None

@@ -23,11 +23,11 @@ HOMES = {
     "sqlglot": ("frontend/sql",),
     "py4j": ("engine/spark",),
     "pyspark": ("engine/spark", "frontend/dataframe"),
-    "marshal": ("engine/local",),
-    "pickle": ("engine/local",),
-    "shelve": ("engine/local",),
+    "marshal": (),
+    "pickle": (),
+    "shelve": (),
 }
-RUNS_TEXT = {"eval", "exec"}
+RUNS_TEXT = {"eval", "exec", "compile"}
 
 
 def name_of(path: Path) -> str:

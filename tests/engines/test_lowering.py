@@ -13,6 +13,7 @@ from nestling.calculus.evaluate import evaluate, evaluate_term
 from nestling.calculus.partial import is_total
 from nestling.calculus.terms import Const, Term, Var
 from nestling.calculus.types import INT, LABEL, nullable
+from nestling.errors import NoValue
 from nestling.program.flat import Atom, Factor, Lift, Monomial, Pointwise, Query
 from nestling.program.flat import Test as Condition
 from nestling.program.meaning import UnsafeQuery, meaning
@@ -132,7 +133,7 @@ def test_summands_add_up_to_the_condition(test, env):
     """Σ sign·[conjunction] = [test], nulls included; where test has a value no conjunction lacks one"""
     try:
         expected = evaluate_term(test, env) is True
-    except ZeroDivisionError:
+    except NoValue:
         assume(False)
     total = 0
     for sign, tests in summands(test):

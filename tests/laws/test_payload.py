@@ -129,7 +129,10 @@ DIRECT: dict[str, Callable[[list[Any]], Any]] = {
     "min": min,
     "max": max,
 }
-OF_NOTHING = {"count": 0, "sum": 0, "count_distinct": 0}
+# Few numbers that are not large: each of these has a value.
+DIRECT |= {f"no_{name}": lambda values: False for name in ("avg", "var", "stdev")}
+DIRECT |= {f"some_{name}": DIRECT[name] for name in ("avg", "var", "stdev")}
+OF_NOTHING = {"count": 0, "sum": 0, "count_distinct": 0, "no_avg": False, "no_var": False, "no_stdev": False}
 
 
 def direct(name: str, values: list[Any]) -> Any:

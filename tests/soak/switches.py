@@ -2,5 +2,6 @@
 
 SPECIALS = False  # NaN and infinities among floats
 EXACT = False  # sums of floats and of long decimals with all their digits
-INTERRUPTS = True  # old or new after whatever is raised
+INTERRUPTS = False  # old or new after whatever is raised
 THREADS = True  # any thread may read and write
+EVERY_LINE = False  # a change cut off at any line is old or new, for good

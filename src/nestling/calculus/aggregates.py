@@ -3,6 +3,9 @@
 An element *v* of multiplicity *m* contributes ``m·lift(v)`` to the payload, so a delta of the bag is a
 delta of the payload. The result is a function of the payload; of nothing it is 0 for ``count`` and
 ``sum`` and null for the rest.
+
+Sums are exact: of ints, of decimals, and of floats, whose sum and mean are rounded once. The variance of floats is
+that of their exact values, rounded once; of what is not finite it is NaN.
 """
 
 from __future__ import annotations
@@ -10,11 +13,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from typing import Any
 
-from nestling.calculus.types import FLOAT, INT, NUMERIC, Scalar, Type, is_base, nullable
+from nestling.calculus.arithmetic import mean
+from nestling.calculus.types import BOOL, FLOAT, INT, NUMERIC, Scalar, Type, is_base, nullable
+from nestling.errors import NoValue
 from nestling.values.bag import ZBag
-from nestling.values.payload import Counted, Module, Moments, Payload
+from nestling.values.exact import PLACES, is_finite, mean_float, rounded_float
+from nestling.values.nan import NAN
+from nestling.values.payload import Counted, Module, Moments, Payload, Units
 
 TypeRule = Callable[[Type], Scalar | None]
 
@@ -65,15 +73,19 @@ def _ordered(element: Type) -> Scalar | None:
 
 def _mean(payload: Payload) -> Any:
     count, total = payload
-    return total / count if count else None
+    return mean(total, count)
 
 
 def _variance(payload: Payload) -> float | None:
     count, total, squares = payload
-    if not count:
-        return None
-    # Exact for ints; for floats the difference of two close numbers may dip below zero.
-    return max(0.0, float(Fraction(squares) / count - (Fraction(total) / count) ** 2))
+    return _spread_of(count, Fraction(total), Fraction(squares)) if count else None
+
+
+def _spread_of(count: int, total: Fraction, squares: Fraction) -> float:
+    try:
+        return float(squares / count - (total / count) ** 2)
+    except OverflowError as error:
+        raise NoValue("a variance is too large for a float") from error
 
 
 def _deviation(payload: Payload) -> float | None:
@@ -81,16 +93,77 @@ def _deviation(payload: Payload) -> float | None:
     return None if variance is None else float(variance**0.5)
 
 
+def _float_total(payload: Payload) -> float:
+    return rounded_float(payload[-1])
+
+
+def _float_mean(payload: Payload) -> float | None:
+    count, total = payload
+    return mean_float(total, count) if count else None
+
+
+def _float_variance(payload: Payload) -> float | None:
+    count, total, squares = payload
+    if not count:
+        return None
+    if not is_finite(total):
+        return NAN
+    try:
+        return _spread_of(count, Fraction(total, 1 << PLACES), Fraction(squares, 1 << 2 * PLACES))
+    except NoValue:
+        return inf
+
+
+def _float_deviation(payload: Payload) -> float | None:
+    variance = _float_variance(payload)
+    return None if variance is None else float(variance**0.5)
+
+
 def _first(payload: Payload) -> Any:
-    return min(payload[1].positive(), default=None)
+    return min(_in_order(payload[1]), default=None)
 
 
 def _last(payload: Payload) -> Any:
-    return max(payload[1].positive(), default=None)
+    return max(_in_order(payload[1]), default=None)
+
+
+def _in_order(values: ZBag) -> ZBag:
+    if any(value != value for value in values):  # noqa: PLR0124 (true of NaN)
+        raise NoValue("nan has no place in an order")
+    return values.positive()
 
 
 def _total(payload: Payload) -> Any:
     return payload[-1]  # exact sums are also kept without their count
+
+
+def _defined(read: Callable[[Payload], Any]) -> Callable[[Payload], bool]:
+    """Whether ``read`` has no value."""
+
+    def is_absent(payload: Payload) -> bool:
+        try:
+            read(payload)
+        except NoValue:
+            return True
+        return False
+
+    return is_absent
+
+
+def _some(read: Callable[[Payload], Any]) -> Callable[[Payload], Any]:
+    """``read``, with some value where it has none."""
+
+    def read_some(payload: Payload) -> Any:
+        try:
+            return read(payload)
+        except NoValue:
+            return 0.0
+
+    return read_some
+
+
+def _boolean(element: Type) -> Scalar | None:
+    return BOOL if _numeric(element) else None
 
 
 AGGREGATES: dict[str, Aggregate] = {
@@ -109,5 +182,30 @@ AGGREGATES: dict[str, Aggregate] = {
             lambda payload: len(payload[1].positive()),
             lambda element: INT if is_base(element) else None,
         ),
+        # Of ints that are too large there is no mean in floats: whether it is so, and some value where it is.
+        Aggregate("no_avg", Moments(1), _defined(_mean), _boolean),
+        Aggregate("no_var", Moments(2), _defined(_variance), _boolean),
+        Aggregate("no_stdev", Moments(2), _defined(_deviation), _boolean),
+        Aggregate("some_avg", Moments(1), _some(_mean), _average),
+        Aggregate("some_var", Moments(2), _some(_variance), _spread),
+        Aggregate("some_stdev", Moments(2), _some(_deviation), _spread),
     )
 }
+
+#: The aggregates of floats: these are summed as ints, see ``values/exact``. A program has them by these names.
+OF_FLOATS: dict[str, Aggregate] = {
+    aggregate.name: aggregate
+    for aggregate in (
+        Aggregate("float_sum", Units(1), _float_total, _numeric),
+        Aggregate("float_avg", Units(1), _float_mean, _average),
+        Aggregate("float_var", Units(2), _float_variance, _spread),
+        Aggregate("float_stdev", Units(2), _float_deviation, _spread),
+    )
+}
+EVERY = AGGREGATES | OF_FLOATS
+
+
+def aggregate_of(name: str, element: Type) -> Aggregate:
+    """The aggregate that ``name`` means of elements of a type."""
+    is_float = isinstance(element, Scalar) and element.name == "float"
+    return OF_FLOATS.get(f"float_{name}", AGGREGATES[name]) if is_float else AGGREGATES[name]

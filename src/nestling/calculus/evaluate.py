@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, assert_never
 
-from nestling.calculus.aggregates import AGGREGATES
+from nestling.calculus.aggregates import aggregate_of
 from nestling.calculus.countwise import apply_countwise
 from nestling.calculus.functions import FUNCTIONS, apply_function
 from nestling.calculus.terms import (
@@ -46,7 +46,7 @@ from nestling.calculus.terms import (
     Var,
 )
 from nestling.calculus.types import Record, dictionary_name
-from nestling.calculus.typing import term_type
+from nestling.calculus.typing import element_type, term_type
 from nestling.errors import NestlingError
 from nestling.values.bag import EMPTY, ZBag, add_all
 from nestling.values.label import Label
@@ -102,7 +102,7 @@ def _bag(expr: Expr, db: Database, env: Env) -> ZBag:  # noqa: C901 - one arm pe
         case First(limit, source, greatest):
             return first(_bag(source, db, env), limit, greatest)
         case Fold(var, aggregate, source, body):
-            value = AGGREGATES[aggregate].of(_bag(source, db, env))
+            value = aggregate_of(aggregate, element_type(source)).of(_bag(source, db, env))
             return _bag(body, db, {**env, var.name: value})
         case Group():
             return _group(expr, db, env)

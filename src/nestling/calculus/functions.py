@@ -3,18 +3,20 @@
 A *strict* function of a null is null. Those that look at nulls say so: ``==`` and ``!=`` are total (a
 null equals a null), ``and`` / ``or`` / ``not`` follow Kleene, ``if`` takes the other branch on null,
 ``is_null`` and ``coalesce`` are what they say. ``=`` is the strict equality of SQL. A *partial* function has no
-value for some arguments, and raises.
+value for some arguments, and raises ``NoValue`` there; none raises anything else.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from nestling.calculus import standard
+from nestling.calculus import arithmetic, standard
 from nestling.calculus.types import BOOL, FLOAT, INT, NUMERIC, STR, Scalar, nullable
+from nestling.errors import NoValue
+from nestling.values.exact import float_units
 
 TypeRule = Callable[[Sequence[Scalar]], Scalar | None]
 
@@ -162,14 +164,14 @@ def _functions() -> tuple[Function, ...]:
         Function("<=", 2, _TWO, _compare, operator.le, True, 4),
         Function(">", 2, _TWO, _compare, operator.gt, True, 4),
         Function(">=", 2, _TWO, _compare, operator.ge, True, 4),
-        Function("+", 2, "numbers, strings, or a date and a span", _plus, operator.add, True, 5),
-        Function("-", 2, "numbers, dates, or a date and a span", _minus, operator.sub, True, 5),
-        Function("*", 2, _NUM, _arithmetic, operator.mul, True, 6),
-        Function("/", 2, _NUM, _divide, operator.truediv, True, 6, True),
-        Function("//", 2, _NUM, _arithmetic, operator.floordiv, True, 6, True),
-        Function("%", 2, _NUM, _arithmetic, operator.mod, True, 6, True),
-        Function("neg", 1, "a number", _same((*NUMERIC, "timedelta")), operator.neg),
-        Function("abs", 1, "a number", _same((*NUMERIC, "timedelta")), abs),
+        Function("+", 2, "numbers, strings, or a date and a span", _plus, arithmetic.add, True, 5, True),
+        Function("-", 2, "numbers, dates, or a date and a span", _minus, arithmetic.subtract, True, 5, True),
+        Function("*", 2, _NUM, _arithmetic, arithmetic.multiply, True, 6, True),
+        Function("/", 2, _NUM, _divide, arithmetic.divide, True, 6, True),
+        Function("//", 2, _NUM, _arithmetic, arithmetic.floor_divide, True, 6, True),
+        Function("%", 2, _NUM, _arithmetic, arithmetic.modulo, True, 6, True),
+        Function("neg", 1, "a number", _same((*NUMERIC, "timedelta")), arithmetic.negate, partial=True),
+        Function("abs", 1, "a number", _same((*NUMERIC, "timedelta")), arithmetic.absolute),
         Function("is_null", 1, "a scalar", lambda args: BOOL, lambda value: value is None, False),
         Function("coalesce", 2, _TWO, _coalesce, lambda a, b: b if a is None else a, False),
         Function("nullable", 1, "a scalar", lambda args: nullable(args[0]), lambda value: value, False),
@@ -190,9 +192,12 @@ def _functions() -> tuple[Function, ...]:
         Function("weekday", 1, _MOMENT, _same(("date", "datetime"), INT), lambda day: day.weekday()),
         Function("to_date", 1, "a datetime", _same(("datetime",), Scalar("date")), lambda when: when.date()),
         Function("replace", 3, _TEXT, _same(("str",)), str.replace),
-        Function("to_float", 1, "a number", _same(NUMERIC, FLOAT), float),
+        Function("to_float", 1, "a number", _same(NUMERIC, FLOAT), float, partial=True),
         Function("to_int", 1, "a number", _same(NUMERIC, INT), int, partial=True),
-        Function("to_str", 1, "an int, bool or string", _same(("int", "bool", "str"), STR), str),
+        Function(
+            "to_str", 1, "an int, bool or string", _same(("int", "bool", "str"), STR), str, partial=True
+        ),
+        Function("float_units", 1, "a float", _same(("float",), INT), float_units),
     )
 
 
@@ -203,7 +208,7 @@ def _standard() -> tuple[Function, ...]:
     return (
         Function("quotient", 2, "ints", _takes("int", "int"), standard.quotient, partial=True),
         Function("remainder", 2, _NUM, _arithmetic, standard.remainder, partial=True),
-        Function("round", 2, "a number and an int", _takes(number, "int"), standard.rounded),
+        Function("round", 2, "a number and an int", _takes(number, "int"), standard.rounded, partial=True),
         Function("floor", 1, "a number", _whole, standard.floor, partial=True),
         Function("ceil", 1, "a number", _whole, standard.ceil, partial=True),
         Function("sqrt", 1, "a float", _takes("float"), standard.root),
@@ -215,7 +220,7 @@ def _standard() -> tuple[Function, ...]:
                  _takes("int|decimal", "int|decimal", "int", "int", result="decimal"), standard.ratio,
                  partial=True),
         Function("like", 3, "a string, a pattern and its escape sign",
-                 _takes("str", "str", "str", result="bool"), standard.like),
+                 _takes("str", "str", "str", result="bool"), standard.like, partial=True),
         Function("matches", 2, "a string and a pattern", _takes("str", "str", result="bool"), standard.matches,
                  partial=True),
         Function("substring", 3, "a string and two ints", _takes("str", "int", "int"), standard.substring),
@@ -242,8 +247,19 @@ def _standard() -> tuple[Function, ...]:
                  partial=True),
         Function("read_bool", 1, reads, _takes("str", result="bool"), standard.read_bool, partial=True),
         Function("to_text", 1, "a bool, an int, a decimal, a string or a moment",
-                 _takes("bool|int|decimal|str|date|datetime", result="str"), standard.written),
+                 _takes("bool|int|decimal|str|date|datetime", result="str"), standard.written, partial=True),
     )  # fmt: skip
+
+
+#: What the absence of a value of an operator is called after.
+ABSENT = {
+    "+": "sum",
+    "-": "difference",
+    "*": "product",
+    "/": "fraction",
+    "//": "floor_quotient",
+    "%": "modulo",
+}
 
 
 def absence(function: Function) -> Function:
@@ -255,16 +271,30 @@ def absence(function: Function) -> Function:
     def apply(*args: Any) -> bool:
         try:
             apply_function(function, args)
-        except (ArithmeticError, TypeError, ValueError):
+        except NoValue:
             return True
         return False
 
-    return Function(f"no_{function.name}", function.arity, function.takes, result, apply, strict=False)
+    return Function(
+        f"no_{ABSENT.get(function.name, function.name)}",
+        function.arity,
+        function.takes,
+        result,
+        apply,
+        strict=False,
+    )
 
 
 def _all() -> tuple[Function, ...]:
-    named = (*_functions(), *_standard())
-    return (*named, *(absence(f) for f in named if f.partial and not f.precedence))
+    named = [_checked(f) for f in (*_functions(), *_standard())]
+    return (*named, *(absence(f) for f in named if f.partial))
+
+
+def _checked(function: Function) -> Function:
+    """``function`` such that it raises ``NoValue`` where it has no value; the operators do by themselves."""
+    if not function.partial or function.name in ABSENT:
+        return function
+    return replace(function, apply=arithmetic.partial(function.apply, ArithmeticError, ValueError))
 
 
 FUNCTIONS: dict[str, Function] = {function.name: function for function in _all()}

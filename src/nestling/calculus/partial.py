@@ -2,34 +2,95 @@
 
 from __future__ import annotations
 
+from functools import partial, reduce
+from typing import Any
+
 from nestling.calculus.build import call, const
-from nestling.calculus.functions import FUNCTIONS
+from nestling.calculus.functions import ABSENT, FUNCTIONS
 from nestling.calculus.terms import Call, Const, Term
 from nestling.calculus.traverse import children
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
+from nestling.errors import NoValue
 
 
-def undefined_where(term: Call) -> Term | None:
+def undefined_where(term: Call) -> Term | None:  # noqa: C901 - one arm per kind of function
     """The condition, total itself, under which ``term`` has no value though its arguments have one.
 
-    A division has none by zero; of any other partial function ``f``, ``no_f`` says it. Of a null there is a value,
-    which is null. That a number is too large for Python's floats is not foreseen here.
+    A division has none by zero, and none that is done in floats has one of an int that is too large for a float; of any
+    other partial function ``f``, ``no_f`` says it, but where all arguments of such types have a value. Of a null there
+    is a value, which is null. Where several conditions are joined by ``or``, each is of few variables.
     """
     match term:
-        case Call("/" | "//" | "%" | "quotient", (_, Const(value))) if value is None or value:
-            return None
-        case Call("/" | "//" | "%" | "quotient", (left, right)):
-            return _and_not_null(call("==", right, const(0)), left)
-        case Call("ratio", (left, right, digits, places)):
+        case Call("+" | "-" as name, args) if any(_scalar(arg).name == "timedelta" for arg in args):
+            return Call(f"no_{ABSENT[name]}", args)
+        case Call("+" | "-" | "*" | "/" | "//" | "%" | "quotient" as name, args):
+            return _any([*_by_zero(name, args), *_too_large(name, args)])
+        case Call("ratio", (left, right, Const() as digits, Const(value) as places)) if _is_few(value):
             return _and_not_null(call("==", right, const(0)), left, digits, places)
         case Call("matches", (_, Const())):
             return None
+        case Call("like", (_, Const(), Const())) if _has_value(Call("like", (const(""), *term.args[1:]))):
+            return None
         case Call("to_int" | "floor" | "ceil", (number,)) if _scalar(number).name == "int":
+            return None
+        case Call("to_float" | "to_str" | "to_text", (value,)) if not _is_endless(value):
+            return None
+        case Call("round", (_, Const(value))) if _is_few(value):
+            return None
+        case Call("neg", (number,)) if _scalar(number).name != "timedelta":
             return None
         case Call(name, args) if FUNCTIONS[name].partial:
             return Call(f"no_{name}", args)
     return None
+
+
+def _is_few(places: Any) -> bool:
+    """Whether rounding to so many places has a value."""
+    return places is None or abs(places) <= 1000
+
+
+def disjuncts(term: Term) -> list[Term]:
+    """The conditions that ``or`` joins in ``term``."""
+    match term:
+        case Call("or", (left, right)):
+            return [*disjuncts(left), *disjuncts(right)]
+    return [term]
+
+
+def _any(conditions: list[Term]) -> Term | None:
+    return reduce(partial(call, "or"), conditions) if conditions else None
+
+
+def _by_zero(name: str, args: tuple[Term, ...]) -> list[Term]:
+    left, right = args
+    if name in ("+", "-", "*") or (isinstance(right, Const) and (right.value is None or right.value)):
+        return []
+    return [_and_not_null(call("==", right, const(0)), left)]
+
+
+def _too_large(name: str, args: tuple[Term, ...]) -> list[Term]:
+    """Where an int is too large for the float that it becomes."""
+    kinds = {_scalar(arg).name for arg in args}
+    if "float" not in kinds and not (name == "/" and "decimal" not in kinds):
+        return []
+    return [
+        _and_not_null(call("no_to_float", arg), args[1 - i]) for i, arg in enumerate(args) if _is_endless(arg)
+    ]
+
+
+def _is_endless(term: Term) -> bool:
+    """Whether ``term`` is an int of any length."""
+    type_ = _scalar(term)
+    return type_.name == "int" and not type_.size and not isinstance(term, Const)
+
+
+def _has_value(term: Call) -> bool:
+    try:
+        FUNCTIONS[term.function].apply(*(arg.value for arg in term.args if isinstance(arg, Const)))
+    except NoValue:
+        return False
+    return True
 
 
 def is_total(term: Term) -> bool:

@@ -10,12 +10,16 @@ import math
 import re
 from calendar import monthrange
 from datetime import date, datetime, time, timedelta
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from typing import Any
 
-#: Wide enough for the longest float, and for the product of two of Spark's longest decimals.
-_WIDE = Context(prec=400)
+from nestling.values.exact import EXACT, WIDE
+from nestling.values.nan import NAN
+
+#: The digits of a quotient before it is rounded to places: more than a product of two of Spark's longest decimals has.
+_LONG = WIDE.copy()
+_LONG.prec = 400
 
 
 def quotient(left: int, right: int) -> int:
@@ -37,8 +41,9 @@ def remainder(left: Any, right: Any) -> Any:
     if isinstance(left, int) and isinstance(right, int):
         return left - right * quotient(left, right)
     if isinstance(left, float) or isinstance(right, float):
-        return math.fmod(left, right)
-    return Decimal(left) % Decimal(right)
+        found = math.fmod(left, right)
+        return found if found == found else NAN  # noqa: PLR0124 (true of all but NaN)
+    return EXACT.remainder(Decimal(left), Decimal(right))
 
 
 def rounded(value: Any, places: int) -> Any:
@@ -55,8 +60,8 @@ def rounded(value: Any, places: int) -> Any:
 
 
 def _quantized(value: Decimal, places: int) -> Decimal:
-    found = value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, _WIDE)
-    return found.quantize(Decimal(1), context=_WIDE) if places < 0 else found
+    found = value.quantize(Decimal(1).scaleb(-places, WIDE), ROUND_HALF_UP, WIDE)
+    return found.quantize(Decimal(1), context=WIDE) if places < 0 else found
 
 
 def exact(value: Any, precision: int, scale: int) -> Decimal:
@@ -67,7 +72,7 @@ def exact(value: Any, precision: int, scale: int) -> Decimal:
     """
     number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     found = _quantized(number, scale)
-    if abs(found) >= Decimal(1).scaleb(precision - scale, _WIDE):
+    if found.copy_abs() >= Decimal(1).scaleb(precision - scale, WIDE):
         raise ValueError(f"{value} is too long for DECIMAL({precision}, {scale})")
     return found
 
@@ -78,7 +83,7 @@ def ratio(left: Any, right: Any, precision: int, scale: int) -> Decimal:
     >>> ratio(Decimal(2), 3, 8, 6)
     Decimal('0.666667')
     """
-    return _quantized(_WIDE.divide(Decimal(left), Decimal(right)), scale)
+    return _quantized(_LONG.divide(Decimal(left), Decimal(right)), scale)
 
 
 def bounded(value: Any, bits: int) -> int:
@@ -105,7 +110,7 @@ def ceil(value: Any) -> Any:
 
 def root(value: float) -> float:
     """The square root; of a negative number it is not a number."""
-    return math.sqrt(value) if value >= 0 else math.nan
+    return math.sqrt(value) if value >= 0 else NAN
 
 
 def like(text: str, pattern: str, escape: str) -> bool:

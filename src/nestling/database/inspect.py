@@ -41,7 +41,7 @@ def stats(state: State, name: str) -> dict[str, Any]:
 def verify(state: State, name: str, maps: bool) -> None:
     """Compute a view anew from its tables and compare, with ``maps`` also all that is stored for it."""
     stored, meant = state.read(name), state.evaluate(name)
-    if stored != meant and not alike(stored, meant):
+    if stored != meant and not alike(stored, meant, tolerance=0):
         raise wrong_answer(name, f": {meant - stored!r} is missing")
     if maps and (wrong := wrong_maps(state, name)):
         raise wrong_answer(f"{', '.join(wrong)} of {name}")
@@ -65,5 +65,6 @@ def wrong_maps(state: State, name: str) -> list[str]:
         if not alike(
             ZBag.of(*engine.cells(source).items()),
             ZBag.of(*meaning(engine.program.maps[source].query, tables).items()),
+            tolerance=0,
         )
     ]

@@ -30,16 +30,18 @@ class Journal:
         self.applied = 0
         #: Whether a trigger was cut off, or a lazy view told of only some events.
         self.torn = False
-        #: Whether its commit has begun; and whether that is under way, in this thread.
-        self.is_committing = self.active = False
+        #: Whether its commit has begun; and whether triggers are running.
+        self.is_committing = self.is_running = False
         self.before: dict[str, dict[Row, int]] = {}
 
     def run(self) -> None:
         """Apply the events that the engine does not have yet."""
+        self.is_running = True
         for table, group in _groups(self.events[self.applied :]):
             self._note(table, group)
             self._apply(table, group)
             self.applied += len(group)
+        self.is_running = False
 
     def _apply(self, table: str, group: Pairs) -> None:
         engine = self.state.engine
@@ -89,7 +91,7 @@ class Journal:
                 self.restore(0)
         else:
             self.restore(0)
-        self.applied, self.torn = 0, False
+        self.applied, self.torn, self.is_running = 0, False, False
 
     def restore(self, applied: int | None = None) -> None:
         """A new engine, from the rows as they were before all events, that has ``applied`` of them again."""

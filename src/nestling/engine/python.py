@@ -6,45 +6,51 @@ Law: the expression of a term, with its variables' values, evaluates to what ``e
 from __future__ import annotations
 
 import builtins
-import keyword
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
 from typing import Any, assert_never
 
-from nestling.calculus.aggregates import AGGREGATES
+from nestling.calculus.aggregates import EVERY
+from nestling.calculus.arithmetic import mean
 from nestling.calculus.functions import FUNCTIONS, apply_function
+from nestling.calculus.partial import undefined_where
 from nestling.calculus.terms import Call, Const, Field, InL, Term, Tuple, Var
 from nestling.calculus.types import Record, Scalar
 from nestling.calculus.typing import term_type
+from nestling.quoting import Words, literal, remark
+from nestling.values.exact import FLOAT_END, mean_float, one_nan, rounded_float
 from nestling.values.label import Label
+from nestling.values.nan import NAN
 
 #: Functions that Python writes as an operator with the same meaning on values that are not null.
 _INFIX = {
     "==": "==", "!=": "!=", "=": "==", "<": "<", "<=": "<=", ">": ">", ">=": ">=",
     "+": "+", "-": "-", "*": "*", "/": "/", "//": "//", "%": "%",
 }  # fmt: skip
+_DIVISIONS = ("/", "//", "%")
 
 
 def namespace() -> dict[str, Any]:
     """What generated expressions may name."""
     names: dict[str, Any] = {
         "Label": Label, "Decimal": Decimal, "date": date, "datetime": datetime, "timedelta": timedelta,
-        "inf": float("inf"), "nan": float("nan"), "lazy_and": lazy_and, "lazy_or": lazy_or,
+        "inf": float("inf"), "nan": NAN, "FLOAT_END": FLOAT_END, "lazy_and": lazy_and, "lazy_or": lazy_or,
+        "mean": mean, "one_nan": one_nan, "mean_float": mean_float, "rounded_float": rounded_float,
     }  # fmt: skip
     for function in FUNCTIONS.values():
         if function.name.isidentifier():
             names[f"fn_{function.name}"] = function.apply
         names[_strict_name(function.name)] = _strict(function.name)
-    for aggregate in AGGREGATES.values():
+    for aggregate in EVERY.values():
         names[f"read_{aggregate.name}"] = aggregate.read
     return names
 
 
 def run_source(source: str, file: str, names: dict[str, Any]) -> None:
     """Run generated source: what it defines is in ``names`` then. Nothing else runs text as code."""
-    exec(compile(source, file, "exec"), names)
+    exec(compile(source, f"<{remark(file)}>", "exec"), names)
 
 
 def _strict(name: str) -> Any:
@@ -65,9 +71,9 @@ def _names_in_use() -> frozenset[str]:
 class Scope:
     """Python names for the variables of the calculus, one each; and for ``constants``, which are made but once."""
 
-    def __init__(self, taken: Sequence[str] = (), constants: dict[str, str] | None = None) -> None:
-        self._names: dict[str, str] = {}
-        self._taken = {*taken, *_names_in_use()}
+    def __init__(self, taken: Iterable[str] = (), constants: dict[str, str] | None = None) -> None:
+        self._names: dict[str | tuple[str, str], str] = {}
+        self._words = Words({*taken, *_names_in_use()})
         self._constants = constants
 
     def constant(self, value: Any) -> str:
@@ -81,27 +87,34 @@ class Scope:
     def name(self, var: Var | str) -> str:
         wanted = var if isinstance(var, str) else var.name
         if wanted not in self._names:
-            self._names[wanted] = self._fresh(wanted)
+            self._names[wanted] = self._words.fresh(wanted.lstrip("·"))
         return self._names[wanted]
+
+    def beside(self, word: str, suffix: str) -> str:
+        """A word that goes with ``word``; no variable has it, whatever it is called."""
+        if (word, suffix) not in self._names:
+            self._names[word, suffix] = self._words.fresh(f"{word}_{suffix}")
+        return self._names[word, suffix]
 
     def keep(self, var: Var, name: str) -> None:
         """Let ``var`` be called ``name``, which is reserved for it."""
         self._names[var.name] = name
 
-    def _fresh(self, wanted: str) -> str:
-        # ASCII only: Python reads some letters as others, and two names would be one.
-        plain = wanted.lstrip("·")
-        name = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in plain)
-        if not name.isidentifier() or keyword.iskeyword(name):
-            name = f"v_{name}"
-        while name in self._taken:
-            name += "_"
-        self._taken.add(name)
-        return name
-
 
 def python(term: Term, scope: Scope) -> str:
     """``term`` as a Python expression."""
+    return _python(term, scope, 0)
+
+
+def python_key(term: Term, scope: Scope) -> str:
+    """The same for a key: a float that is computed and is NaN becomes the one NaN, which is found again."""
+    match term:
+        case Tuple(items):
+            return tuple_of([python_key(item, scope) for _, item in items])
+        case InL(site, args):
+            return f"Label({site}, {tuple_of([python_key(arg, scope) for arg in args])})"
+        case Call() if is_float(term):
+            return f"one_nan({_python(term, scope, 0)})"
     return _python(term, scope, 0)
 
 
@@ -123,12 +136,6 @@ def _python(term: Term, scope: Scope, level: int) -> str:
             assert_never(term)
 
 
-def literal(value: Any) -> str:
-    """A constant as Python writes it; never anything but a literal or a known constructor."""
-    # The classes stand in the namespace without their module; a string that mentions it stays as it is.
-    return repr(value).removeprefix("datetime.")
-
-
 def tuple_of(parts: Sequence[str]) -> str:
     """``(a, b)``, ``(a,)`` or ``()``."""
     return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
@@ -144,6 +151,11 @@ def _call(term: Call, scope: Scope, level: int) -> str:
         case "not", (arg,) if not is_nullable(arg):
             text = f"not {_python(arg, scope, 3)}"
             return f"({text})" if level > 3 else text
+        case "if", (test, then, Call(infix) as otherwise) if infix in _INFIX and test == undefined_where(
+            otherwise
+        ):
+            # It is asked only where it has a value: Python's own operator does.
+            return f"({_python(then, scope, 1)} if {truth(test, scope)} else {_infix(otherwise, scope, 0)})"
         case "if", (test, then, otherwise):
             condition = _python(test, scope, 1) + (" is True" if is_nullable(test) else "")
             return f"({_python(then, scope, 1)} if {condition} else {_python(otherwise, scope, 0)})"
@@ -161,19 +173,42 @@ def _call(term: Call, scope: Scope, level: int) -> str:
 
 
 def _strict_call(name: str, args: tuple[Term, ...], scope: Scope, level: int) -> str:
+    # Each argument is written once: twice at every level would be 2ⁿ times.
     function = FUNCTIONS[name]
     texts = [_python(arg, scope, 0) for arg in args]
-    if function.strict and any(is_nullable(arg) for arg in args):
+    if function.strict and any(map(is_nullable, args)):
         return f"{_strict_name(name)}({', '.join(texts)})"
-    if name in _INFIX:
-        own = function.precedence
-        # Comparisons chain in Python, so both their sides bind tighter than they do.
-        left = own + 1 if own == 4 else own
-        text = f"{_python(args[0], scope, left)} {_INFIX[name]} {_python(args[1], scope, own + 1)}"
-        return f"({text})" if level > own else text
-    if name in _SPELLED:
+    if name in _INFIX and undefined_where(Call(name, args)) is None and not _rounds(name, args):
+        return _infix(Call(name, args), scope, level)
+    if name == "no_to_float" and all(_kind(arg) == "int" and not is_nullable(arg) for arg in args):
+        return f"(not -FLOAT_END < {_python(args[0], scope, 5)} < FLOAT_END)"
+    if name in _SPELLED and undefined_where(Call(name, args)) is None:
         return _SPELLED[name].format(*(_python(arg, scope, 9) for arg in args))
+    if not name.isidentifier():
+        return f"{_strict_name(name)}({', '.join(texts)})"
     return f"fn_{name}({', '.join(texts)})"
+
+
+def _infix(term: Call, scope: Scope, level: int) -> str:
+    """An operator of values that are not null, as Python's."""
+    name, args = term.function, term.args
+    if any(map(is_nullable, args)) or _rounds(name, args):
+        return f"{_strict_name(name)}({', '.join(_python(arg, scope, 0) for arg in args)})"
+    own = FUNCTIONS[name].precedence
+    # Comparisons chain in Python, so both their sides bind tighter than they do.
+    left = own + 1 if own == 4 else own
+    text = f"{_python(args[0], scope, left)} {_INFIX[name]} {_python(args[1], scope, own + 1)}"
+    return f"({text})" if level > own else text
+
+
+def _rounds(name: str, args: tuple[Term, ...]) -> bool:
+    """Whether the operator is a division of decimals, which has digits of its own."""
+    return name in _DIVISIONS and any(_kind(arg) == "decimal" for arg in args)
+
+
+def _kind(term: Term) -> str:
+    type_ = term_type(term)
+    return type_.name if isinstance(type_, Scalar) else ""
 
 
 #: Functions that Python spells otherwise than by a call of their name.

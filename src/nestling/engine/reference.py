@@ -15,6 +15,7 @@ from nestling.program.meaning import Cells, meaning
 from nestling.program.solve import added
 from nestling.program.statements import Plan, Program
 from nestling.values.bag import ZBag
+from nestling.values.exact import exactly
 from nestling.values.label import Label
 
 
@@ -58,6 +59,7 @@ class ReferenceEngine:
         rows = self.tables[label.site].items()
         return [(row[1:], times) for row, times in rows if row[0] == label]
 
+    @exactly
     def _rows(self, plan: Plan, given: Row) -> list[tuple[Row, int]]:
         env = {param.name: value for param, value in zip(plan.params, given, strict=True)}
         found = (pair for statement in plan.statements for pair in added(statement, self._source, env))

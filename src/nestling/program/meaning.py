@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from nestling.calculus.aggregates import AGGREGATES
+from nestling.calculus.aggregates import EVERY
 from nestling.calculus.countwise import OPERATORS
 from nestling.calculus.evaluate import evaluate_term
 from nestling.calculus.functions import FUNCTIONS, apply_function
@@ -30,6 +30,7 @@ from nestling.program.flat import (
 from nestling.program.show import show_query
 from nestling.program.traverse import is_ready, is_safe
 from nestling.values.bag import ZBag
+from nestling.values.exact import exactly
 from nestling.values.order import first
 
 Rows = Mapping[tuple[Any, ...], int]
@@ -42,6 +43,7 @@ class UnsafeQuery(Exception):
     """No order of the factors binds every variable before it is used."""
 
 
+@exactly
 def meaning(query: Query, tables: Tables) -> Cells:
     """The measures of ``query`` under each key that has any."""
     if not is_safe(query):
@@ -101,7 +103,10 @@ def matches(pattern: Term, value: Any, env: Env) -> bool:
     """Whether ``value`` is of the form of ``pattern``; ``env`` is given the variables that are new."""
     match pattern:
         case Var(name):
-            return bool(env.setdefault(name, value) == value)
+            known = env.setdefault(name, value)
+            return known is value or bool(
+                known == value
+            )  # NaN, which equals nothing, is what it was bound to
         case Tuple(items):
             return all(matches(item, v, env) for (_, item), v in zip(items, value, strict=True))
     return bool(evaluate_term(pattern, env) == value)
@@ -113,8 +118,8 @@ def _lifted(lift: Lift, env: Env, tables: Tables) -> Any:
     if is_ordered(lift.aggregate):
         values = ZBag((key[-1], cell[0]) for key, cell in cells.items() if key[:-1] == args)
         taken = first_of(lift.aggregate)
-        return AGGREGATES[lift.aggregate].of(values) if taken is None else first(values, *taken)
-    aggregate = AGGREGATES[lift.aggregate]
+        return EVERY[lift.aggregate].of(values) if taken is None else first(values, *taken)
+    aggregate = EVERY[lift.aggregate]
     if lift.bounds:
         within = [
             cell

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, assert_never
 
-from nestling.calculus.aggregates import AGGREGATES
+from nestling.calculus.aggregates import EVERY
 from nestling.calculus.countwise import OPERATORS
 from nestling.calculus.evaluate import evaluate_term
 from nestling.calculus.functions import FUNCTIONS, apply_function
@@ -113,7 +113,7 @@ def measured(aggregate: str, cells: Cells, group: tuple[Any, ...], measures: Seq
     if is_ordered(aggregate):
         values = ZBag((key[-1], cell[0]) for key, cell in cells.items() if key[:-1] == group)
         taken = first_of(aggregate)
-        return AGGREGATES[aggregate].of(values) if taken is None else first(values, *taken)
+        return EVERY[aggregate].of(values) if taken is None else first(values, *taken)
     cell = cells.get(group)
     return _read(aggregate, tuple(cell[i] if cell else 0 for i in measures))
 
@@ -128,7 +128,7 @@ def _within(cells: Cells, group: tuple[Any, ...], bounds: Sequence[Bound], env: 
 
 
 def _read(aggregate: str, cell: tuple[Any, ...]) -> Any:
-    return cell[0] if is_ordered(aggregate) else AGGREGATES[aggregate].read(cell)
+    return cell[0] if is_ordered(aggregate) else EVERY[aggregate].read(cell)
 
 
 def _matched(patterns: Sequence[Term], values: Sequence[Any], env: Env) -> Env | None:

@@ -4,6 +4,7 @@ What JSON has stands for itself: null, booleans, integers, finite floats (always
 strings. A tuple is an array. Everything else is an object with one member, whose name says what it is::
 
     {"i": "-1f00"}             int of more than 2048 bits, in hex: JSON's decimal would take quadratic time
+    {"s": ["19a", 1024]}       int of more than 512 bits, the last 256 zero: in hex, and how far it is shifted
     {"f": "inf"}               float: inf, -inf, nan
     {"u": "7aCA"}              str with lone surrogates: base64 of its UTF-8
     {"d": "1.50"}              Decimal
@@ -39,6 +40,7 @@ from nestling.values.nan import DECIMAL_NAN, NAN
 DEPTH = 100
 
 _DECIMAL_BITS = 2048  # 617 digits: below every limit that sys.set_int_max_str_digits accepts
+_SCALED_BITS, _LOW_BITS, _LONGEST_SHIFT = 512, (1 << 256) - 1, 8192
 _MICROSECOND = timedelta(microseconds=1)
 _EXACT = Context(capitals=1)  # a Decimal's text depends on the context for its E, and on nothing else
 
@@ -134,6 +136,9 @@ def _bag(bag: ZBag, depth: int) -> str:
 
 
 def _int(value: int) -> str:
+    if value.bit_length() > _SCALED_BITS and not value & _LOW_BITS:
+        shift = (value & -value).bit_length() - 1  # a sum of floats: few digits, far from the unit
+        return f'{{"s":["{value >> shift:x}",{shift}]}}'
     if value.bit_length() <= _DECIMAL_BITS:
         return int.__repr__(value)
     return f'{{"i":"{value:x}"}}'
@@ -247,6 +252,13 @@ def _read_decimal(body: str) -> Decimal:
     return DECIMAL_NAN if value.is_nan() else value
 
 
+def _read_scaled(body: list[Any]) -> int:
+    digits, shift = body
+    if type(shift) is not int or not 0 <= shift <= _LONGEST_SHIFT:
+        raise ValueError("no number is scaled like this")
+    return int(digits, 16) << shift
+
+
 def _read_datetime(body: str | list[Any]) -> datetime:
     if isinstance(body, str):
         return datetime.fromisoformat(body)
@@ -284,6 +296,7 @@ def _flat(read: Callable[[Any], Any]) -> Callable[[Any, int], Any]:
 _NESTED, _INTEGERS, _SITES = frozenset((list, dict)), frozenset((int,)), frozenset((int, str))
 _READERS: Mapping[str, Callable[[Any, int], Any]] = {
     "i": _flat(lambda body: int(body, 16)),
+    "s": _flat(_read_scaled),
     "f": _flat({"inf": math.inf, "-inf": -math.inf, "nan": NAN}.__getitem__),
     "u": _flat(lambda body: _bytes(body).decode("utf-8", "surrogatepass")),
     "d": _flat(_read_decimal),

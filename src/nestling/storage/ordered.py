@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from itertools import accumulate
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from nestling.errors import NoValue
+
 K = TypeVar("K", bound=Any)  # int, str, float, Decimal, date, tuples of them: any total order, so no NaN
 Measures: TypeAlias = tuple[Any, ...]  # Any: int, float, Decimal and Fraction share no type that adds
 Item: TypeAlias = tuple[K, Measures]
@@ -25,7 +27,8 @@ class OrderedMap(Generic[K]):
     Law: the measures of a key are the sums of what was added to it, and queries answer as the sorted list of
     live entries would. An entry lives while its count, or another measure that is not a float, is not zero:
     rounding leaves residues in floats. A residue goes with its entry and stays in no later sum. Integers are
-    exact; a measure has one type of number besides int. One key or bound takes O(log n) time; memory is O(n).
+    exact, and programs have their sums of floats as such; a measure has one type of number besides int. One key or
+    bound takes O(log n) time; memory is O(n).
 
     >>> book: OrderedMap[int] = OrderedMap(sums=1)
     >>> for price, volume in (101, 5), (99, 20), (101, 7):
@@ -217,7 +220,7 @@ class _Node(Generic[K]):
                 col[i] = values[m]
         elif lives:
             if key != key:  # noqa: PLR0124 (true of NaN, which would break the order unnoticed)
-                raise ValueError(f"{key!r} has no place in an order")
+                raise NoValue(f"{key!r} has no place in an order")
             self.keys.insert(i, key)
             for m, col in enumerate(self.cols):
                 col.insert(i, values[m])

@@ -14,9 +14,10 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, assert_never
 
+from nestling.calculus.aggregates import AGGREGATES
 from nestling.calculus.build import FALSE, TRUE, call, const, countwise, empty, for_, let, union, where
 from nestling.calculus.functions import FUNCTIONS
-from nestling.calculus.partial import undefined_where
+from nestling.calculus.partial import disjuncts, undefined_where
 from nestling.calculus.show import show
 from nestling.calculus.terms import (
     BagVar,
@@ -41,10 +42,11 @@ from nestling.calculus.terms import (
     SingBag,
     Term,
     Union,
+    Var,
 )
 from nestling.calculus.traverse import children, is_term, map_children, walk
-from nestling.calculus.types import STR, Scalar
-from nestling.calculus.typing import term_type
+from nestling.calculus.types import BOOL, STR, Scalar
+from nestling.calculus.typing import element_type, term_type
 
 #: Comparisons seen from the other side.
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
@@ -56,8 +58,18 @@ Known = frozenset[Term]
 def total(node: Any) -> Any:
     """``node`` with a value wherever it is asked: some value where there is none."""
     inner = map_children(node, total)
+    if isinstance(inner, Fold) and _may_be_absent(inner):
+        return Fold(inner.var, f"some_{inner.aggregate}", inner.source, inner.body)
     absent = undefined_where(inner) if isinstance(inner, Call) else None
     return inner if absent is None else call("if", absent, _instead(inner), inner)
+
+
+def _may_be_absent(fold: Fold) -> bool:
+    """Whether a mean or variance may be too large for a float: that of ints of any length, or of such decimals."""
+    element = element_type(fold.source)
+    if not isinstance(element, Scalar) or element.size or f"no_{fold.aggregate}" not in AGGREGATES:
+        return False
+    return element.name == "int" or (element.name == "decimal" and fold.aggregate != "avg")
 
 
 #: A value of each type, which nobody sees.
@@ -69,10 +81,11 @@ SOME: dict[str, Any] = {
 
 def _instead(term: Call) -> Term:
     """A value of the type of ``term``; of a division what is divided, which is null where the whole is."""
-    if FUNCTIONS[term.function].precedence or term.function == "quotient":
+    type_, first = term_type(term), term_type(term.args[0])
+    assert isinstance(type_, Scalar) and isinstance(first, Scalar)
+    # Not an int in place of a float: it may be too large for one.
+    if (FUNCTIONS[term.function].precedence or term.function == "quotient") and first.name == type_.name:
         return term.args[0]
-    type_ = term_type(term)
-    assert isinstance(type_, Scalar)
     return Const(SOME[type_.name], Scalar(type_.name))
 
 
@@ -102,8 +115,9 @@ def _in(expr: Expr, known: Known) -> Expr:
         case Fold(var, aggregate, source, body):
             inside = _in(body, known)
             if not isinstance(inside, Empty):
-                inside = Fold(var, aggregate, total(source), inside)
-            return union(STR, _in(source, known), inside)
+                given = f"some_{aggregate}" if _may_be_absent(expr) else aggregate
+                inside = Fold(var, given, total(source), inside)
+            return union(STR, _in(source, known), _too_large(expr), inside)
         case Let(var, bound, body):
             inside = let(var, total(bound), _in(body, known))
             return union(STR, _in(bound, known), inside)
@@ -119,6 +133,15 @@ def _in(expr: Expr, known: Known) -> Expr:
             assert_never(expr)
 
 
+def _too_large(fold: Fold) -> Expr:
+    """The text of an aggregate that has no value."""
+    if not _may_be_absent(fold):
+        return empty(STR)
+    text = f"{fold.aggregate}({show(fold.source, width=1000)})"
+    absent = Var(f"{fold.var.name}·absent", BOOL)
+    return Fold(absent, f"no_{fold.aggregate}", total(fold.source), where(absent, Sing(const(text))))
+
+
 def _support(source: Expr) -> Expr:
     """What is gone through: elements of a negative count too, which must not cancel others."""
     made: Expr = total(source)
@@ -127,11 +150,13 @@ def _support(source: Expr) -> Expr:
 
 def _in_term(term: Term, known: Known) -> Expr:
     found = [(show(node, width=1000), absent) for node, absent in _absences(term, TRUE)]
-    texts: dict[str, Term] = {}
+    # Conditions of different variables stay apart: each then changes with few.
+    texts: dict[tuple[str, frozenset[str]], Term] = {}
     for text, absent in found:
         if not _excluded(absent, known):
-            texts[text] = _or(texts.get(text, FALSE), absent)
-    return union(STR, *(where(absent, Sing(const(text))) for text, absent in texts.items()))
+            place = text, frozenset(node.name for node in walk(absent) if isinstance(node, Var))
+            texts[place] = _or(texts.get(place, FALSE), absent)
+    return union(STR, *(where(absent, Sing(const(text))) for (text, _), absent in texts.items()))
 
 
 def _absences(term: Any, asked: Term) -> list[tuple[Term, Term]]:
@@ -149,7 +174,10 @@ def _absences(term: Any, asked: Term) -> list[tuple[Term, Term]]:
             return [*_absences(left, asked), *_absences(right, _and(asked, call("not", decided)))]
     inner = [found for child in children(term) if is_term(child) for found in _absences(child, asked)]
     absent = undefined_where(map_children(term, total)) if isinstance(term, Call) else None
-    return inner if absent is None else [*inner, (term, _and(asked, absent))]
+    return [
+        *inner,
+        *((term, _and(asked, part)) for part in (disjuncts(absent) if absent is not None else ())),
+    ]
 
 
 def _is(test: Term, value: bool) -> Term:

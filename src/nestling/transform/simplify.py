@@ -31,6 +31,7 @@ from nestling.calculus.terms import (
 from nestling.calculus.traverse import Rule, binders, free_vars, rewrite, substitute, walk
 from nestling.calculus.types import BOOL, INT, Scalar
 from nestling.calculus.typing import element_type, term_type
+from nestling.errors import NoValue
 from nestling.transform.normalize import rebuilt
 
 
@@ -194,7 +195,7 @@ def constant_call(node: Any) -> Any:
             values = [arg.value for arg in args if isinstance(arg, Const)]
             try:
                 value = apply_function(FUNCTIONS[name], values)
-            except (ArithmeticError, ValueError, TypeError):
+            except NoValue:
                 # Left for evaluation to report: the call may stand where it is never evaluated.
                 return None
             return Const(value, type_) if isinstance(type_, Scalar) else None

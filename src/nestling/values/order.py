@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from nestling.errors import NoValue
 from nestling.values.bag import ZBag
 
 
@@ -24,7 +25,7 @@ def order_key(value: Any) -> tuple[Any, ...]:
     if isinstance(value, tuple):
         return (1, tuple(map(order_key, value)))
     if value != value:  # noqa: PLR0124 (true of NaN, which no order has a place for)
-        raise ValueError(f"{value!r} has no place in an order")
+        raise NoValue(f"{value!r} has no place in an order")
     return (1, value)
 
 

@@ -1,7 +1,7 @@
 """Payload rings: what a map keeps per key so that an aggregate can be maintained.
 
 Every payload carries an integer count first: a group exists iff its count is non-zero, never because its
-sum is (a group whose values cancel is still a group, and float dust is not one).
+sum is (a group whose values cancel is still a group).
 
 ``Moments(k)`` is the ring of truncated moments ``(n, Σx, …, Σx^k)``: count and sum for k = 1 (``sum``,
 ``avg``), and the second moment for k = 2 (``var``, ``stdev``). Its product is chosen such that
@@ -14,10 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from functools import reduce
 from math import comb
 from typing import Any, TypeAlias
 
 from nestling.values.bag import EMPTY, ZBag
+from nestling.values.exact import EXACT, float_units
 
 Payload: TypeAlias = tuple[Any, ...]
 
@@ -45,19 +48,44 @@ class Moments:
     def lift(self, value: Any, times: int = 1) -> Payload:
         powers: list[Any] = [times]
         for _ in range(self.degree):
-            powers.append(powers[-1] * value)
+            powers.append(_product(powers[-1], value))
         return tuple(powers)
 
     def add(self, left: Payload, right: Payload) -> Payload:
-        return tuple(a + b for a, b in zip(left, right, strict=True))
+        return tuple(_sum(a, b) for a, b in zip(left, right, strict=True))
 
     def scale(self, payload: Payload, factor: int) -> Payload:
-        return tuple(part * factor for part in payload)
+        return tuple(_product(part, factor) for part in payload)
 
     def multiply(self, left: Payload, right: Payload) -> Payload:
         return tuple(
-            sum(comb(j, i) * left[i] * right[j - i] for i in range(j + 1)) for j in range(self.degree + 1)
+            reduce(_sum, (_product(comb(j, i), _product(left[i], right[j - i])) for i in range(j + 1)))
+            for j in range(self.degree + 1)
         )
+
+
+# Decimals keep all their digits, whatever the thread's context.
+
+
+def _sum(left: Any, right: Any) -> Any:
+    is_decimal = isinstance(left, Decimal) or isinstance(right, Decimal)
+    return EXACT.add(left, right) if is_decimal else left + right
+
+
+def _product(left: Any, right: Any) -> Any:
+    is_decimal = isinstance(left, Decimal) or isinstance(right, Decimal)
+    return EXACT.multiply(left, right) if is_decimal else left * right
+
+
+@dataclass(frozen=True)
+class Units(Moments):
+    """The moments of floats, as ints: of the ``j``-th power in units of 2⁻¹⁰⁷⁴ʲ.
+
+    Law: that of ``Moments``, exactly; no float is added to another.
+    """
+
+    def lift(self, value: Any, times: int = 1) -> Payload:
+        return super().lift(float_units(value), times)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def guard(view: ViewDef, tables: Mapping[str, TableDecl]) -> FlatView | None:
     if view.refresh == "lazy" or isinstance(absent, Empty):
         return None
     try:
-        found = lower(shred(normalize(simplify(normalize(absent)))))
+        found = lower(shred(normalize(simplify(normalize(absent)))), exact=False)
         program = compile_batches(tables, {view.name: found}, store={view.name: "full"})
         check_program(program, layouts(program))
     except (CannotLower, CannotCompile, QueryError):

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from nestling.database.accept import known
 from nestling.database.elements import inner_bag
+from nestling.database.names import check_path_name
 from nestling.database.spark.arriving import is_feed
 from nestling.errors import NestlingError, QueryError, StoreError
 from nestling.storage.lake.folder import scheme_of
@@ -113,6 +114,7 @@ def started(
     trigger: Mapping[str, Any],
 ) -> Stream:
     """A stream that feeds ``database``."""
+    check_path_name(name, "a stream")
     tables = {table: is_feed(frame.columns) for table, frame in checked(database, sources).items()}
     if checkpoint is None and (not name or name in (".", "..") or not {"/", "\\", "\0"}.isdisjoint(name)):
         raise QueryError(f"{name!r} is no name of a folder", hint="give another name, or a checkpoint")
@@ -149,7 +151,8 @@ def side_by_side(sources: Mapping[str, Any]) -> Any:
     """The rows of all sources, each a struct in the column of its table."""
     found: Any = None
     for table, frame in sources.items():
-        rows = frame.selectExpr(f"struct(*) AS `{table}`")
+        # Not as a text of SQL: the session is the user's, and may read ${…} in a name as something else.
+        rows = frame.selectExpr("struct(*) AS rows").toDF(table)
         found = rows if found is None else found.unionByName(rows, allowMissingColumns=True)
     return found
 

@@ -35,7 +35,7 @@ class Computed:
     def __init__(self, view: ViewDef, tables: Mapping[str, TableDecl]) -> None:
         self.view = view
         try:
-            flat = lower(shred(normalize(simplify(normalize(view.query)))))
+            flat = lower(shred(normalize(simplify(normalize(view.query)))), exact=False)
             self.program = unkept(tables, {view.name: flat})
         except (CannotLower, CannotCompile) as reason:
             raise QueryError(

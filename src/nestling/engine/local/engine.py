@@ -12,16 +12,19 @@ from nestling.engine.local.codegen import bag_function, generate
 from nestling.engine.local.inorder import ABOVE, BELOW, InOrder
 from nestling.engine.local.loading import load_cells, load_rows, take_over
 from nestling.engine.local.ranges import ranged
-from nestling.engine.local.storage import identifier, stores
+from nestling.engine.local.storage import stores
 from nestling.engine.local.where import summed_where
 from nestling.engine.nesting import leaves, shape
 from nestling.engine.python import namespace, run_source
+from nestling.errors import NoValue
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
 from nestling.program.traverse import exact_columns
+from nestling.quoting import identifier
 from nestling.storage.ordered import OrderedMap
 from nestling.values.bag import EMPTY as NONE
 from nestling.values.bag import ZBag
+from nestling.values.exact import exact_rows, exactly
 from nestling.values.label import Label
 
 Row = tuple[Any, ...]
@@ -49,8 +52,8 @@ class LocalEngine:
             self.names[f"change_{self.stores[name].python}"] = waiting
         #: Whether passing on what waits was cut off: the maps hold some of it.
         self.is_torn = False
-        # The source is our own: made from the program, with literals through repr only.
-        run_source(self.source, "<nestling trigger program>", self.names)
+        # The source is our own: what others wrote is in it as words and literals made by ``quoting``.
+        run_source(self.source, "nestling trigger program", self.names)
         self.triggers: dict[str, Callable[[Row, int], None]] = {
             name: self.names[f"on_{identifier(name)}"] for name in program.tables
         }
@@ -73,7 +76,26 @@ class LocalEngine:
             name: (exact_columns(program.maps[name].query), self.names[f"total_of_{identifier(name)}"])
             for name in program.totals
         }
+        if self._has_decimals():
+            self._compute_exactly()
         self._load_constants()
+
+    def _has_decimals(self) -> bool:
+        """Whether generated code may meet a decimal: in a row, or from a literal or a function that makes one."""
+        columns = [column for decl in self.program.tables.values() for column in decl.columns]
+        makes = ("Decimal(", "_to_decimal(", "_read_decimal(", "_ratio(")
+        return any(_holds_decimals(column.type) for column in columns) or any(m in self.source for m in makes)
+
+    def _compute_exactly(self) -> None:
+        """Operators on decimals follow the context of the thread; ours is exact."""
+        self.triggers = {name: exactly(trigger) for name, trigger in self.triggers.items()}
+        self.batches = {name: exactly(batch) for name, batch in self.batches.items()}
+        if "settle" in self.names:
+            self.names["settle"] = exactly(self.names["settle"])
+        self._rows_of = {name: exact_rows(read) for name, read in self._rows_of.items()}
+        self._rows_with = {name: exact_rows(read) for name, read in self._rows_with.items()}
+        self._bag_of = {name: exact_rows(read) for name, read in self._bag_of.items()}
+        self._total_of = {name: (exact, exact_rows(find)) for name, (exact, find) in self._total_of.items()}
 
     def _load_constants(self) -> None:
         """Maps start at their meaning on empty tables: what depends on no row is there from the start."""
@@ -95,7 +117,7 @@ class LocalEngine:
             try:
                 self.names["settle"]()
                 self.is_torn = False
-            except (ArithmeticError, TypeError, ValueError):
+            except NoValue:
                 pass
         if self.is_torn:
             tables = {name: self.table(name) for name in self.program.tables}
@@ -247,6 +269,7 @@ class LocalEngine:
         """Put rows where they belong, without running triggers."""
         load_rows(self.stores[name], rows, self.names)
 
+    @exactly
     def load_map(self, name: str, cells: Mapping[Row, tuple[Any, ...]]) -> None:
         """Put the entries of a map where they belong, in place of what it starts with."""
         load_cells(self.stores[name], cells, self.names)
@@ -278,6 +301,17 @@ class _Nesting:
         return next(columns)
 
 
+def _holds_decimals(type_: Type) -> bool:
+    match type_:
+        case Scalar(name):
+            return name == "decimal"
+        case Record(fields):
+            return any(_holds_decimals(field) for _, field in fields)
+        case Bag(element):
+            return _holds_decimals(element)
+    return False
+
+
 def _helpers() -> dict[str, Any]:
     return {
         "ABOVE": ABOVE,
@@ -294,7 +328,6 @@ def _helpers() -> dict[str, Any]:
         "read_ordered_min": lambda ordered: None if ordered is None else ordered.first(),
         "read_ordered_max": lambda ordered: None if ordered is None else ordered.last(),
         "read_ordered_count_distinct": lambda ordered: 0 if ordered is None else len(ordered),
-        "read_avg": lambda cell: cell[1] / cell[0] if cell[0] else None,
     }
 
 

@@ -11,8 +11,8 @@ from nestling.calculus.typing import term_type
 from nestling.engine.local.ranges import Between, Flip, Passed, Shift, Span
 from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store
-from nestling.engine.python import Scope, is_float, is_nullable, python, truth, tuple_of
-from nestling.program.flat import Bound, first_of
+from nestling.engine.python import Scope, is_float, is_nullable, python, python_key, truth, tuple_of
+from nestling.program.flat import Bound, first_of, is_ordered
 from nestling.program.statements import (
     Assign,
     Both,
@@ -68,7 +68,7 @@ class Loops:
             case Check(test):
                 self.out.open(f"if {truth(test, self.scope)}:")
             case Assign(var, term):
-                self.out.line(f"{self.scope.name(var)} = {self.text(term)}")
+                self.out.line(f"{self.scope.name(var)} = {python_key(term, self.scope)}")
             case Each(bag, pattern, count):
                 self.out.open(
                     f"for {self.pattern(pattern)}, {self.scope.name(count)} in {self.text(bag)}.items():"
@@ -108,8 +108,9 @@ class Loops:
             if i not in step.known and isinstance(arg, Var):
                 name = self.scope.name(arg)
                 if name in names:
-                    tests.append(f"{name} == {name}_again")
-                    name = f"{name}_again"
+                    again = self.scope.beside(name, f"again{i}")
+                    tests.append(f"{name} == {again}")
+                    name = again
                 elif arg.name not in later and arg not in step.args[i + 1 :]:
                     name = "_"
             names.append(name)
@@ -134,7 +135,7 @@ class Loops:
             self.loop(_row(names), f"{self.place(step, store)}.values()", tests)
 
     def by_key(self, step: Find, store: Store, names: list[str], tests: list[str]) -> None:
-        row = self.scope.name(f"row_{store.python}")
+        row = self.scope.beside("row", store.python)
         self.out.line(f"{row} = {store.python}.get({self.key([step.args[i] for i in store.key])})")
         rest = [i for i in step.known if i not in store.key]
         self.out.open(f"if {' and '.join([f'{row} is not None', *(self.same(row, i, step) for i in rest)])}:")
@@ -164,7 +165,8 @@ class Loops:
             self.out.line(f"{', '.join(names)}{',' if store.width == 1 else ''} = {store.python}")
             self.out.open(f"if {' or '.join(names)}:")
             return
-        cell = self.scope.name(step.counts[0] if store.width == 1 else f"cell_{store.python}")
+        single = store.width == 1
+        cell = self.scope.name(step.counts[0]) if single else self.scope.beside("cell", store.python)
         self.out.line(f"{cell} = {store.python}.get({self.key(step.args)})")
         self.out.open(f"if {cell} is not None:")
         if store.width > 1:
@@ -205,6 +207,8 @@ class Loops:
         # The test is asked of many sums: what does not depend on them is computed before.
         test = self.computed(step.test, measure.var)
         holds = f"lambda {self.scope.name(measure.var)}: {truth(test, self.scope)}"
+        if measure.aggregate == "float_sum":
+            holds = f"lambda units: ({holds})(rounded_float(units))"
         beyond = f"{inner.python}.get({self.key(measure.args)})"
         asked = f"{measure.bounds[0].operator!r}, {measure.measures[-1]}, {holds}"
         self.out.line(f"{', '.join(names)}{',' if len(names) == 1 else ''} = (")
@@ -220,7 +224,7 @@ class Loops:
         for i, arg in enumerate(test.args):
             type_ = term_type(arg)
             if isinstance(arg, Call) and isinstance(type_, Scalar) and var.name not in term_vars(arg):
-                name = Var(f"{var.name}·side{i}", type_)
+                name = Var(f"·{var.name}·side{i}", type_)
                 self.out.line(f"{self.scope.name(name)} = {self.text(arg)}")
                 arg = name
             args.append(arg)
@@ -230,7 +234,7 @@ class Loops:
         """A loop nest of its own, summed into variables."""
         name, depth = self.scope.name(step.var), self.out.depth
         width = max((len(statement.amounts) for statement in step.statements), default=1)
-        sums = [self.scope.name(f"{step.var.name}.{i}") for i in range(width)]
+        sums = [self.scope.beside(name, f"{i}") for i in range(width)]
         self.out.line(f"{' = '.join(sums)} = 0")
         for statement in step.statements:
             self.open(statement.steps, term_vars(*statement.amounts))
@@ -267,8 +271,7 @@ class Loops:
         var, sign = self.scope.name(step.var), self.scope.name(step.sign)
         new = read_cell(step.aggregate, [self.text(term) for term in step.new])
         old = read_cell(step.aggregate, [self.text(term) for term in step.old])
-        # Names of their own: a table `count` with a column `new` brings a variable `count_new`.
-        now, before = (self.scope.name(f"{var}·{when}") for when in ("new", "old"))
+        now, before = self.scope.beside(var, "new"), self.scope.beside(var, "old")
         self.out.line(f"{now}, {before} = {new}, {old}")
         self.out.open(f"if {now} != {before}:")
         self.out.open(f"for {var}, {sign} in (({now}, 1), ({before}, -1)):")
@@ -369,12 +372,16 @@ def read_cell(aggregate: str, cell: Sequence[str]) -> str:
             return cell[0]
         case "sum":
             return cell[-1]
+        case "float_sum":
+            return f"rounded_float({cell[-1]})"
+        case "float_avg":
+            count = operand(cell[0])
+            return f"(mean_float({cell[1]}, {count}) if {count} else None)"
         case "avg":
-            count, total = operand(cell[0]), operand(cell[1])
-            return f"({total} / {count} if {count} else None)"
-        case "var" | "stdev":
-            return f"read_{aggregate}({tuple_of(cell)})"
-    return cell[0]  # an ordered map: the event has the value itself
+            return f"mean({cell[1]}, {cell[0]})"
+    if is_ordered(aggregate):
+        return cell[0]  # the event has the value itself
+    return f"read_{aggregate}({tuple_of(cell)})"
 
 
 def read_group(store: Store, aggregate: str, key: str, measures: Sequence[int] = (0,)) -> str:
@@ -386,12 +393,12 @@ def read_group(store: Store, aggregate: str, key: str, measures: Sequence[int] =
         return f"read_ordered_{aggregate}({store.python}.get({key}))"
     if store.is_cell:
         return read_cell(aggregate, [f"{store.python}[{i}]" for i in measures])
-    is_sum = aggregate in ("count", "sum")
+    is_sum = aggregate in ("count", "sum", "float_sum")
     if store.width == 1:
         # One measure may be several of an aggregate's: the count and the sum of ones, or of nothing.
         cell = f"{store.python}.get({key}, 0)"
-        return cell if is_sum else f"read_{aggregate}([{cell}] * {len(measures)})"
+        return read_cell(aggregate, [cell]) if is_sum else f"read_{aggregate}([{cell}] * {len(measures)})"
     cell = f"{store.python}.get({key}, NOTHING)"
     if is_sum:
-        return f"{cell}[{measures[-1]}]"
+        return read_cell(aggregate, [f"{cell}[{measures[-1]}]"])
     return f"read_{aggregate}([{cell}[i] for i in {tuple(measures)}])"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nestling.calculus.types import FLOAT, INT, Bag, Scalar, Type, nullable
+from nestling.calculus.types import BOOL, FLOAT, INT, Bag, Scalar, Type, nullable
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.decimals import fitted, over_int
 from nestling.engine.spark.terms import Sql
@@ -16,6 +16,9 @@ DECIMAL = Scalar("decimal")
 
 def read_cell(aggregate: str, cell: Sequence[Sql]) -> Sql:
     """An aggregate of a group whose measures are ``cell``; of an ordered map the cell is the value itself."""
+    if aggregate in ("no_avg", "no_var", "no_stdev"):
+        return Sql("false", BOOL)  # of ints of 64 bits there is always one
+    aggregate = aggregate.removeprefix("some_")
     count, last = cell[0].text, cell[-1]
     match aggregate:
         case "count":

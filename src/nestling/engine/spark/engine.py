@@ -21,6 +21,7 @@ from nestling.engine.spark.stage import Sink, arrow
 from nestling.engine.spark.state import Moment, Part, Stored, register_frame
 from nestling.engine.spark.totals import sums_here, totals
 from nestling.engine.spark.types import arrow_table
+from nestling.errors import NoValue
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
 from nestling.program.steps import needed
@@ -146,7 +147,7 @@ class SparkEngine(Reading):
         sink = self.durable.write if large and self.durable is not None else None
         try:
             return self._run(changes, sink, late), large
-        except ArithmeticError:
+        except NoValue:
             # A state in between had no value; what the rows come to may have one.
             return self._recomputed(changes, sink), large
         except TooManyError:

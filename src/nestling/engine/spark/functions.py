@@ -15,6 +15,7 @@ from nestling.engine.spark import decimals
 from nestling.engine.spark.standard import DAYS, MOMENTS, Use, standard_sql, strip
 from nestling.engine.spark.types import sql_type
 from nestling.errors import QueryError
+from nestling.quoting import sql_text
 
 DAY = 86_400_000_000
 
@@ -65,7 +66,7 @@ def _named(body: Callable[..., str], args: Sequence[str]) -> str:
         text = text.replace(marks[i], f"t.a{i}" if i in first else arg)
     if not first:
         return text
-    fields = ", ".join(f"'a{i}', {args[i]}" for i in first)
+    fields = ", ".join(f"{sql_text(f'a{i}')}, {args[i]}" for i in first)
     return f"element_at(transform(array(named_struct({fields})), t -> {text}), 1)"
 
 
@@ -73,6 +74,8 @@ def _written(
     name: str, args: list[str], types: Sequence[Scalar], result: Scalar, terms: Sequence[Term]
 ) -> str:
     """A function whose text repeats its arguments."""
+    if name in ("no_to_float", "no_to_str", "no_to_text"):
+        return "false"  # an int has 64 bits here: it is never too large
     if name == "to_str":
         return _to_str(args[0], types[0])
     if name in _COMPARED:

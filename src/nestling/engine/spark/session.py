@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from nestling.engine.spark.relations import TOO_MANY
-from nestling.errors import NestlingError
+from nestling.errors import NestlingError, NoValue
 
 #: What our SQL relies on, or is made for. Batches are small: plans are not adapted while they run.
 SETTINGS = {
@@ -24,6 +24,9 @@ SETTINGS = {
     # A file that is not there is an error, whatever the user's other queries make of it.
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
+    # What ``quoting`` relies on: ``${…}`` in a name stays as it is, and escapes in a literal are escapes.
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
 }
 
 #: What Spark calls a term that has no value.
@@ -53,7 +56,7 @@ class TooManyError(Exception):
 
 @contextmanager
 def python_errors() -> Iterator[None]:
-    """A term without a value is an ``ArithmeticError``, as in Python."""
+    """A term without a value is a ``NoValue``, as on the other engine."""
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
@@ -66,7 +69,7 @@ def python_errors() -> Iterator[None]:
             raise TooManyError from error
         for condition in _CONDITION.finditer(told):
             if condition[1] in UNDEFINED:
-                raise ArithmeticError(first_line(condition[0])) from error
+                raise NoValue(first_line(condition[0])) from error
         raise
 
 

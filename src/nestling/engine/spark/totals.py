@@ -14,6 +14,7 @@ from typing import Any
 
 from nestling.calculus.types import FLOAT, INT, Record, nullable
 from nestling.engine.spark.columns import Layout
+from nestling.errors import NoValue
 from nestling.program.batches import is_change
 from nestling.program.statements import Assign, Both, Check, Combine, Find, Measure, Statement
 
@@ -89,7 +90,7 @@ def _exactly(rows: Any, layout: Layout) -> Any:
         for i, amount in enumerate(row[width:]):
             cell[i] += amount
     if any(isinstance(v, int) and not LEAST <= v <= GREATEST for cell in found.values() for v in cell):
-        raise ArithmeticError("a sum has more than 64 bits")
+        raise NoValue("a sum has more than 64 bits")
     kept = [(*key, *cell) for key, cell in found.items() if any(cell)]
     columns = list(zip(*kept, strict=True)) or [()] * len(rows.schema)
     arrays = [pa.array(c, field.type) for c, field in zip(columns, rows.schema, strict=True)]

@@ -5,6 +5,7 @@ Law: an aggregate of a bag is read off the sums, or off the values in order, tha
 
 from __future__ import annotations
 
+from nestling.calculus.aggregates import OF_FLOATS
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Term, Tuple, Var
 from nestling.calculus.traverse import Names
@@ -23,9 +24,13 @@ def powers_of(aggregate: str, element: Type) -> tuple[int, ...]:
     match aggregate, element:
         case "sum", Scalar("int" | "decimal"):
             return (1,)
-        case (("sum" | "avg"), _):
+        case "float_sum", _:
+            return (1,)
+        case (("sum" | "avg" | "float_avg" | "no_avg" | "some_avg"), _):
             return (0, 1)
-        case (("var" | "stdev"), _):
+        case (("var" | "stdev" | "float_var" | "float_stdev"), _):
+            return (0, 1, 2)
+        case (("no_var" | "no_stdev" | "some_var" | "some_stdev"), _):
             return (0, 1, 2)
     return (0,)
 
@@ -36,6 +41,8 @@ def measured(
     """``value`` as ``aggregate`` wants it: itself a key, or its powers summed."""
     if aggregate in ORDERED:
         return Monomial((value,), (const(sign),), factors)
+    if aggregate in OF_FLOATS:
+        value = call("float_units", value)  # an int: sums of products of it with counts are exact
     weights: list[Term] = [const(sign)]
     for _ in range(max(powers)):
         weights.append(call("*", weights[-1], value))

@@ -30,7 +30,9 @@ def without_nulls(monomial: Monomial) -> Monomial:
     counts = {f.var.name: f for f in monomial.factors if isinstance(f, Lift) and _counts(f)}
     if not counts:
         return monomial
-    sums = {f.var.name: f for f in monomial.factors if isinstance(f, Lift) and f.aggregate == "sum"}
+    sums = {
+        f.var.name: f for f in monomial.factors if isinstance(f, Lift) and f.aggregate in ("sum", "float_sum")
+    }
     found = _Nulls(counts, sums)
     factors = [part for factor in monomial.factors for part in found.of_factor(factor)]
     keys, weights = (tuple(map(found.defaulted, terms)) for terms in (monomial.keys, monomial.weights))

@@ -14,6 +14,7 @@ from itertools import product as combinations
 from math import prod
 from typing import assert_never
 
+from nestling.calculus.aggregates import aggregate_of
 from nestling.calculus.build import conjunction, const, leaves
 from nestling.calculus.partial import is_total
 from nestling.calculus.show import brief
@@ -107,11 +108,11 @@ class Definition:
     query: Query
 
 
-def lower(shredded: Shredded) -> FlatView:
-    """The flat queries of a view, shredded through and through."""
+def lower(shredded: Shredded, exact: bool = True) -> FlatView:
+    """The flat queries of a view, shredded through and through; ``exact``: floats are summed as ints."""
     parts = [shredded.flat, *(d for _, d in dictionaries(shredded.context))]
     literals = {n.site: n for part in parts for n in walk(part) if isinstance(n, DictLit)}
-    lowering = _Lowering(Names.of(*parts), literals)
+    lowering = _Lowering(Names.of(*parts), literals, exact)
     rows = lowering.query((), (), shredded.flat, {})
     definitions: dict[Shape, Definition] = {}
     pending = _shapes(rows)
@@ -141,8 +142,8 @@ Env = Mapping[str, Term]
 
 
 class _Lowering:
-    def __init__(self, names: Names, literals: Mapping[int, DictLit]) -> None:
-        self.names, self.literals = names, literals
+    def __init__(self, names: Names, literals: Mapping[int, DictLit], exact: bool) -> None:
+        self.names, self.literals, self.exact = names, literals, exact
         #: Which dictionary a label variable was read with: a relation's or a dictionary's path.
         self.origin: dict[str, str] = {}
 
@@ -283,15 +284,17 @@ class _Lowering:
 
     def fold(self, expr: Fold, env: Env) -> list[Summand]:
         """``fold x := a(e) in b``: the measures of ``e`` by what it shares with its surroundings."""
-        powers = powers_of(expr.aggregate, element_type(expr.source))
+        element = element_type(expr.source)
+        aggregate = aggregate_of(expr.aggregate, element).name if self.exact else expr.aggregate
+        powers = powers_of(aggregate, element)
         monomials = [
-            measured(expr.aggregate, powers, s.tree, s.sign, s.factors) for s in self.of(expr.source, env)
+            measured(aggregate, powers, s.tree, s.sign, s.factors) for s in self.of(expr.source, env)
         ]
-        extra = (Var("v", element_type(expr.source)),) if expr.aggregate in ORDERED else ()
+        extra = (Var("v", element),) if aggregate in ORDERED else ()
         query, args = self.closed(monomials, _outer(env), len(powers), extra)
         var = Var(self.names.fresh(expr.var.name), expr.var.type)
-        lift = Lift(var, expr.aggregate, query, args)
-        if expr.aggregate not in ORDERED and not is_safe(query):
+        lift = Lift(var, aggregate, query, args)
+        if aggregate not in ORDERED and not is_safe(query):
             lift = self.bounded(lift, monomials, _outer(env))
         return [
             Summand(inner.tree, inner.sign, (lift, *inner.factors))

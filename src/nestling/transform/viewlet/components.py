@@ -159,7 +159,7 @@ def _divided(
 
 def _is_beyond(lift: Lift, free: Names, known: Names) -> bool:
     """Whether ``lift`` sums exactly, over the entries beyond a column of ``free`` variables, in one direction."""
-    exact = lift.aggregate in ("sum", "count") and all(map(is_exact, lift.query.monomials))
+    exact = lift.aggregate in ("sum", "count", "float_sum") and all(map(is_exact, lift.query.monomials))
     used = term_vars(*(bound.term for bound in lift.bounds))
     return exact and len(lift.bounds) == 1 and bool(used) and used <= free and term_vars(*lift.args) <= known
 

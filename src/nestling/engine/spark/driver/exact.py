@@ -96,7 +96,7 @@ def _bound(step: Step, layouts: Types, scope: Mapping[str, Sql]) -> dict[str, Ty
         case Combine(var):
             return {var.name: INT}
         case Both(var, sign, aggregate, new, _):
-            if aggregate in ("avg", "var", "stdev") or first_of(aggregate) is not None:
+            if aggregate not in ("count", "sum", "min", "max", "count_distinct"):
                 return None
             type_ = read_cell(aggregate, [sql(t, scope) for t in new]).type
             return {var.name: type_, sign.name: INT} if is_key(type_) else None

@@ -24,7 +24,7 @@ from nestling.engine.spark.driver.lookup import Budget, Found, TooMuchError, cel
 from nestling.engine.spark.driver.write import ORDERED, LookUp, Written, written
 from nestling.engine.spark.state import Change, Moment
 from nestling.engine.spark.types import arrow_table
-from nestling.errors import ChangeError
+from nestling.errors import ChangeError, NoValue
 from nestling.program.batches import GROUPS, is_change
 from nestling.program.statements import Plan, Statement
 from nestling.program.steps import reads
@@ -221,4 +221,4 @@ def changed(sums: Mapping[Row, Row], layout: Layout) -> Any:
     try:
         return arrow_table(layout.columns, rows)
     except ChangeError as error:
-        raise ArithmeticError(str(error)) from error
+        raise NoValue(str(error)) from error

@@ -23,6 +23,7 @@ from nestling.engine.protocol import Row
 from nestling.engine.python import Scope, namespace, python, run_source, truth, tuple_of
 from nestling.engine.spark.driver.exact import Types, arithmetic
 from nestling.engine.spark.driver.lookup import Found
+from nestling.errors import NoValue
 from nestling.program.flat import is_ordered
 from nestling.program.statements import Assign, Both, Check, Combine, Find, Measure, Statement, Step
 from nestling.program.steps import binds, uses
@@ -54,7 +55,7 @@ def written(statement: Statement, layouts: Types, params: Sequence[Var] = ()) ->
     writer = _Writer(statement, layouts, live=[param.name for param in params])
     source = writer.text()
     names = namespace() | _HELPERS
-    run_source(source, f"<nestling, to {statement.target}>", names)
+    run_source(source, f"nestling, to {statement.target}", names)
     return Written(writer.lookups, source, names["run"])
 
 
@@ -160,7 +161,7 @@ class _Writer:
             if i not in step.known and isinstance(arg, Var):
                 name = self.scope.name(arg)
                 if name in names:
-                    names[i] = f"{name}_{i}"
+                    names[i] = self.scope.beside(name, f"{i}")
                     same.append(f"if {name} == {names[i]}")
                 else:
                     names[i] = name
@@ -187,7 +188,7 @@ def in_64_bits(*numbers: Any) -> bool:
     """True, or no answer."""
     for number in numbers:
         if isinstance(number, int) and not LEAST <= number <= GREATEST:
-            raise ArithmeticError("a number has more than 64 bits")
+            raise NoValue("a number has more than 64 bits")
     return True
 
 
