@@ -164,7 +164,8 @@ CASES: dict[str, Callable[[Parsed], Any]] = {
     "a row of the snapshot twice": lambda p: p.part("table notes").extend(p.part("table notes")[:2]),
     "a label that is another key's": entry("table orders", 0, [1, "ann", {"l": ["orders.lines", 2]}, {"d": "1.00"}]),
     "a label of another column": entry("table notes", 0, ["x", {"l": ["notes.groups", "#3"]}, WORDS]),
-    "a label that is no number": more("table notes", ["x", {"l": ["notes.words", "x"]}, {"l": ["notes.groups", "#91"]}], 1),
+    "a label that is no number": more(
+        "table notes", ["x", {"l": ["notes.words", "x"]}, {"l": ["notes.groups", "#91"]}], 1),
     "a label with a huge number": more(
         "table notes", ["x", {"l": ["notes.words", "#" + "9" * 5000]}, {"l": ["notes.groups", "#91"]}], 1),
     "two rows with one bag": lambda p: p.part("table notes").extend([["x", *p.part("table notes")[0][1:]], 1]),

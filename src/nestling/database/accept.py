@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from nestling.calculus.show import show
 from nestling.calculus.traverse import relations
 from nestling.calculus.types import Bag, Record, bag_levels, dictionary_name, show_type
 from nestling.database.definitions import TableDef, ViewDef
-from nestling.errors import QueryError
+from nestling.errors import QueryError, brief, shown
 from nestling.transform.classify import Verdict
 from nestling.transform.derive import derive
 
@@ -16,11 +17,21 @@ REFRESH = ("eager", "lazy", "hybrid")
 STORE = ("full", "auto", "counts", "none")
 
 
-def check_options(refresh: str, store: str) -> None:
+def name_of(function: Any) -> str:
+    """What a view is called that is given as a function alone."""
+    name = getattr(function, "__name__", None)
+    if isinstance(name, str):
+        return name
+    raise QueryError(f"{shown(function)} has no name", hint='give the view one: db.view("name", function)')
+
+
+def check_options(refresh: object, store: object) -> None:
     """The settings of a view are known ones."""
     for name, value, allowed in (("refresh", refresh, REFRESH), ("store", store, STORE)):
-        if value not in allowed:
-            raise QueryError(f"{name}={value!r} is unknown", hint=f"one of {', '.join(map(repr, allowed))}")
+        if not isinstance(value, str) or value not in allowed:
+            raise QueryError(
+                f"{name}={brief(value)} is unknown", hint=f"one of {', '.join(map(repr, allowed))}"
+            )
 
 
 def check_table(table: TableDef, tables: Mapping[str, TableDef]) -> None:

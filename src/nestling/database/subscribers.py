@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import AbstractContextManager
-from threading import Lock
+from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any
 
 from nestling.database.accept import known
@@ -86,6 +86,13 @@ class Subscribers:
         for watched in self._watched.values():
             watched.history.withdraw(version)
             watched.trail.withdraw(version)
+
+    def miss(self, version: int) -> None:
+        """A change may be stored that was not noted: histories begin anew, and the next patch is the whole document."""
+        for view, watched in self._watched.items():
+            self.settle(view)
+            watched.history = History(view, version)
+            watched.resize()
 
     def deliver(self) -> None:
         """Tell what is queued; no lock is held. If it is being told already, whoever does so goes on with it."""
@@ -167,7 +174,7 @@ class Subscribers:
         """A view as JSON has it, in the order that patches address."""
         with self._database.reading():
             self._check_view(view)
-            self._outside_transactions("read the document before it, or after it is committed")
+            self._check_committed()
             watched, state = self._watched.get(view), self._database.state
             with state.computing(view):
                 found = watched.trail.document() if watched is not None else None
@@ -192,10 +199,9 @@ class Subscribers:
         if watched is None:
             self._check_view(view)
             self._drop_left()
-            self._database.state.watch(view)
-            database = self._database
-            trail = Trail(database.state, view, database.version, database.reading)
-            watched = self._watched[view] = Watched(trail, database.version)
+            self._database.state.logging.start(view)
+            version = self._database.version
+            watched = self._watched[view] = Watched(Trail(self._database, view, version), version)
         return watched
 
     def _check_view(self, view: str) -> None:
@@ -213,7 +219,7 @@ class Subscribers:
         """Stop logging the views that nobody reads any more, unless a transaction is open."""
         with self._database.reading():
             while self._left and not self._in_transaction():
-                self._database.state.unwatch(self._left.pop())
+                self._database.state.logging.stop(self._left.pop())
 
     def _watching(self, view: str) -> AbstractContextManager[None]:
         """A block in which a view may get its first reader, who then hears of whole commits only."""
@@ -222,10 +228,11 @@ class Subscribers:
     def _in_transaction(self) -> bool:
         return self._database._access.open is not None
 
-    def _outside_transactions(self, hint: str = "subscribe before it, or after it is committed") -> None:
-        """Whoever starts listening hears of whole commits only."""
-        if self._in_transaction():
-            raise QueryError("a transaction is open", hint=hint)
+    def _check_committed(self) -> None:
+        """A document is of a version: of what is committed."""
+        change = self._database._access.open
+        if change is not None and not change.is_over and change.thread == get_ident():
+            raise QueryError("a document is read outside transactions", hint="before this one, or after it")
 
 
 def _check_callable(what: str, function: Any) -> None:

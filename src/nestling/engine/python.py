@@ -173,6 +173,7 @@ def _call(term: Call, scope: Scope, level: int) -> str:
 
 
 def _strict_call(name: str, args: tuple[Term, ...], scope: Scope, level: int) -> str:
+    # Each argument is written once: twice at every level would be 2ⁿ times.
     function = FUNCTIONS[name]
     texts = [_python(arg, scope, 0) for arg in args]
     if function.strict and any(map(is_nullable, args)):

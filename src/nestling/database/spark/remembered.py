@@ -23,8 +23,6 @@ def remembering(kind: str, name: str) -> Iterator[None]:
     """Whatever is wrong with a definition is wrong with the file that it is in."""
     try:
         yield
-    except StoreError:
-        raise
     except NestlingError as error:
         raise senseless(kind, name, error.what) from error
     except Exception as error:
@@ -42,9 +40,9 @@ def senseless(kind: str, name: str, why: str) -> StoreError:
 def check_new(kind: str, name: str, there: Container[str]) -> None:
     """Refuse a definition of no kind, or of a name that is taken."""
     if kind not in KINDS:
-        raise senseless(kind, name, "there are no definitions of this kind")
+        raise ValueError("there are no definitions of this kind")
     if name in there:
-        raise senseless(kind, name, "it is there twice")
+        raise ValueError("it is there twice")
 
 
 def checked_table(table: TableDef, tables: Mapping[str, TableDef]) -> TableDef:
@@ -61,7 +59,7 @@ def read_feed(name: str, text: str, views: Container[str]) -> Feed:
     """From which version on the changes of a view are kept, and of how many."""
     since, versions = json.loads(text)
     if name not in views or not _is_number(since) or not (versions is None or _is_number(versions)):
-        raise senseless("feed", name, "it is of no view, or of no versions")
+        raise ValueError("it is of no view, or of no versions")
     return Feed(since, versions)
 
 

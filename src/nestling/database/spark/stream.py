@@ -21,6 +21,7 @@ from nestling.database.elements import inner_bag
 from nestling.database.names import check_path_name
 from nestling.database.spark.arriving import is_feed
 from nestling.errors import NestlingError, QueryError, StoreError
+from nestling.storage.lake.folder import scheme_of
 from nestling.storage.lock import Lock
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def side_by_side(sources: Mapping[str, Any]) -> Any:
 
 def lock_of(checkpoint: str) -> Lock | None:
     """The use of a checkpoint: Spark itself lets a second query replace the first. What is no folder has no lock."""
-    if "://" in checkpoint:
+    if scheme_of(checkpoint):
         return None
     path = Path(checkpoint)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.errors import NestlingError
+from nestling.frontend.schema.counts import copies
 from nestling.quoting import is_attribute
 from nestling.values.bag import ZBag
 
@@ -57,9 +58,8 @@ def listed(element: Type, bag: ZBag) -> list[Any]:
     if not bag.is_nonnegative():
         raise NestlingError(f"a bag with negative counts cannot be read as a list: {bag!r}")
     if len(bag) == 1:  # as most changes are
-        return [value for value, times in bag.items() for _ in range(times)]
-    ordered = sorted(bag.items(), key=lambda pair: order_key(element, pair[0]))
-    return [value for value, times in ordered for _ in range(times)]
+        return copies(bag.items())
+    return copies(sorted(bag.items(), key=lambda pair: order_key(element, pair[0])))
 
 
 def order_key(type_: Type, value: Any) -> tuple[Any, ...]:
