@@ -273,7 +273,7 @@ def test_what_is_too_large_is_refused_at_the_change(view, store, refresh):
     db.view("v", view, store=store, refresh=refresh)
     db.insert("T", [(1, 5)])
     before = list(db.views["v"])
-    with pytest.raises(nl.ChangeError, match="computed: .* has no value"):
+    with pytest.raises(nl.ChangeError, match=r"computed: .* has no value"):
         db.insert("T", [(2, LARGE)])
     assert list(db.views["v"]) == before
     db.insert("T", [(2, 7)])

@@ -20,7 +20,8 @@ from nestling.calculus.arithmetic import mean
 from nestling.calculus.types import BOOL, FLOAT, INT, NUMERIC, Scalar, Type, is_base, nullable
 from nestling.errors import NoValue
 from nestling.values.bag import ZBag
-from nestling.values.exact import NAN, PLACES, is_finite, mean_float, rounded_float
+from nestling.values.exact import PLACES, is_finite, mean_float, rounded_float
+from nestling.values.nan import NAN
 from nestling.values.payload import Counted, Module, Moments, Payload, Units
 
 TypeRule = Callable[[Type], Scalar | None]

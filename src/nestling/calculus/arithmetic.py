@@ -14,7 +14,8 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from nestling.errors import NoValue
-from nestling.values.exact import EXACT, FLOAT_END, NAN, QUOTIENT
+from nestling.values.exact import EXACT, FLOAT_END, QUOTIENT
+from nestling.values.nan import NAN
 
 P = ParamSpec("P")
 R = TypeVar("R")

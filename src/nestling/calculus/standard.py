@@ -14,7 +14,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from typing import Any
 
-from nestling.values.exact import EXACT, NAN, WIDE
+from nestling.values.exact import EXACT, WIDE
+from nestling.values.nan import NAN
 
 #: The digits of a quotient before it is rounded to places: more than a product of two of Spark's longest decimals has.
 _LONG = WIDE.copy()

@@ -20,8 +20,9 @@ from nestling.calculus.partial import undefined_where
 from nestling.calculus.terms import Call, Const, Field, InL, Term, Tuple, Var
 from nestling.calculus.types import Record, Scalar
 from nestling.calculus.typing import term_type
-from nestling.values.exact import FLOAT_END, NAN, mean_float, one_nan, rounded_float
+from nestling.values.exact import FLOAT_END, mean_float, one_nan, rounded_float
 from nestling.values.label import Label
+from nestling.values.nan import NAN
 
 #: Functions that Python writes as an operator with the same meaning on values that are not null.
 _INFIX = {

@@ -16,17 +16,15 @@ import decimal
 from collections.abc import Callable, Iterable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_HALF_EVEN, Context
 from functools import wraps
-from math import inf, nan
+from math import inf
 from typing import Any, ParamSpec, TypeVar
 
 from nestling.errors import NoValue
+from nestling.values.nan import NAN
 
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
-
-#: The one NaN: as a key, it is found by being the same object.
-NAN = nan
 
 #: The bits of a float after its binary point; the least float is one unit.
 PLACES = 1074

@@ -24,7 +24,8 @@ from typing import Any
 from nestling.calculus.types import Bag, Record, Scalar, Type, show_type
 from nestling.errors import ChangeError
 from nestling.values.bag import ZBag
-from nestling.values.exact import NAN, WIDE
+from nestling.values.exact import WIDE
+from nestling.values.nan import NAN
 
 _CLASSES: dict[str, type] = {
     "bool": bool, "int": int, "float": float, "decimal": Decimal, "str": str, "bytes": bytes,
