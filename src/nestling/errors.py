@@ -100,3 +100,11 @@ class ConstraintError(ChangeError):
 
 class StoreError(NestlingError):
     """A file that cannot be opened, read or written as asked."""
+
+
+class NoValue(ArithmeticError):
+    """A scalar function has no value for its arguments: a division by zero, a text that is no number.
+
+    It never reaches a user. Where a view is computed it is caught, and nothing wider: any other exception there is a
+    defect of this library, and must not pass as a row that cannot be accepted.
+    """

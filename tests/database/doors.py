@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import nestling as nl
+from nestling.database.subscription import Subscription
 from nestling.database.table import At, Table
 from nestling.database.transaction import Transaction
-from nestling.database.view import Subscription, View
+from nestling.database.view import View
 
 
 class UserError(Exception):
@@ -108,7 +109,8 @@ WANTED: dict[str, dict[str, Any]] = {
 
 #: What parts of the library ask each other for; no part of the contract with users.
 INTERNAL = {
-    "Database": {"declare", "catalog", "read", "find", "table_df", "subscribe", "unsubscribe", "changes_of", "reading"},
+    "Database": {"declare", "catalog", "read", "find", "table_df", "reading", "defining"},
+    "Subscription": {"tell"},
     "Transaction": {"rollback", "using", "rows"},
 }  # fmt: skip
 #: Methods with names of Python's that are the user's too.

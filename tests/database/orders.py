@@ -9,6 +9,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 from nestling.database.database import Database
+from nestling.database.subscribers import Watched
+from nestling.database.trail import Trail
 from nestling.database.transaction import Transaction
 from nestling.engine.local.engine import LocalEngine
 from nestling.frontend.schema import record_type, row_value
@@ -106,7 +108,8 @@ def shop() -> Database:
             setattr(db.state, name, dict(part))
     db.state.engine = LocalEngine(made.state.engine.program)
     db.constraints = dict(made.constraints)
-    db._kept = {name: [] for name in HEARD}
+    for name in HEARD:
+        db.subscribers._watched[name] = Watched(Trail(db.state, name, 0, db.reading), 0)
     return db
 
 

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 import nestling as nl
+from nestling.database.subscription import Subscription
 from nestling.database.table import At, Table
 from nestling.database.transaction import Transaction
-from nestling.database.view import Subscription, View
+from nestling.database.view import View
 from tests.database.doors import POOL, Call, UserError, calls, contents, shop, subject
 
 CALLS = calls()
@@ -88,7 +89,13 @@ def test_a_budget_is_a_size(memory):
 
 
 #: What says nothing of a database, or ends it.
-QUIET = {"Database.close", "Database.transaction", "Database.__repr__", "Subscription.cancel"}
+QUIET = {
+    "Database.close",
+    "Database.transaction",
+    "Database.__repr__",
+    "Subscription.cancel",
+    "Subscription.__repr__",
+}
 
 
 @pytest.mark.parametrize("call", [call for call in CALLS if call.class_ is not Transaction], ids=str)

@@ -4,6 +4,7 @@ import decimal
 import json
 import math
 import sys
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from enum import IntEnum
@@ -85,9 +86,14 @@ def shape(value):
         case Label(site, environment):
             return kind, shape(site), shape(environment)
         case ZBag():
-            return kind, sorted(((repr(shape(item)), times) for item, times in value.items()))
+            counts: Counter[str] = Counter()
+            for item, times in value.items():
+                counts[repr(shape(item))] += times  # several NaNs are one
+            return kind, sorted((item, times) for item, times in counts.items() if times)
         case datetime(tzinfo=zone, fold=fold):
             return kind, value.isoformat(), fold, zone and (type(zone), str(zone))
+        case Decimal() if value.is_nan():
+            return kind, "the one NaN"
         case _:
             return kind, repr(value)
 

@@ -65,28 +65,37 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(text=TEXTS, name=NAMES)
     def together(self, text, name):
-        with self.store.transaction():
+        def both():
             self.put("view", name, text)
             self.append(text)
 
+        self.store.atomically(both)
+
     @rule(text=TEXTS, name=NAMES, inner=st.booleans())
     def undone(self, text, name, inner):
-        before = dict(self.known), list(self.log)
-        with suppress(Boom), self.store.transaction():
+        def fail():
             if inner:
-                with self.store.transaction():
-                    self.append(text)
+                self.store.atomically(lambda: self.append(text))
             self.put("view", name, text)
             raise Boom
+
+        before = dict(self.known), list(self.log)
+        with suppress(Boom):
+            self.store.atomically(fail)
         self.known, self.log = before
 
     @rule(text=TEXTS)
     def half_undone(self, text):
-        with self.store.transaction():
-            with suppress(Boom), self.store.transaction():
-                self.store.append(text)
-                raise Boom
+        def fail():
+            self.store.append(text)
+            raise Boom
+
+        def half():
+            with suppress(Boom):
+                self.store.atomically(fail)
             self.append(text)
+
+        self.store.atomically(half)
 
     @rule(maps=MAPS, data=st.data())
     def snapshot(self, maps, data):
@@ -126,6 +135,7 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def equals_the_model(self):
         assert contents(self.store) == self.model()
+        assert self.store.stored_version() == self.at + len(self.log)
         stats = self.store.stats()
         assert stats.log_entries == len(self.log)
         assert stats.log_bytes == sum(len(text.encode()) for _, text in self.log)

@@ -42,10 +42,13 @@ def write(store, draw):
         if seq % TOGETHER:
             store.append(entry(seq))
         else:
-            with store.transaction():
-                store.append(entry(seq))
-                store.put_definition("view", "v", str(seq))
+            store.atomically(lambda seq=seq: both(store, seq))
         say(seq)
+
+
+def both(store, seq):
+    store.append(entry(seq))
+    store.put_definition("view", "v", str(seq))
 
 
 def say(word):

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nestling.calculus.show import show
+from nestling.calculus.traverse import relations
 from nestling.calculus.types import Bag, Record, bag_levels, dictionary_name, show_type
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.errors import QueryError, brief, shown
@@ -112,6 +113,20 @@ def _shown(table: TableDef) -> str:
     rest += [f"{', '.join(names)} refers to {parent}" for names, parent in table.references]
     rest += ["append-only"] if table.append_only else []
     return "; ".join([show_type(table.record), *rest])
+
+
+def check_droppable(name: str, tables: Mapping[str, TableDef], views: Mapping[str, ViewDef]) -> None:
+    """There is a table of this name, and nothing reads it or refers to it."""
+    if name not in tables:
+        raise QueryError(f"there is no {name!r}", hint=known([*tables, *views]))
+    readers = [view.name for view in views.values() if name in relations(view.query)]
+    readers += [
+        table.name
+        for table in tables.values()
+        if table.name != name and any(parent == name for _, parent in table.references)
+    ]
+    if readers:
+        raise QueryError(f"{name} is read by {', '.join(readers)}", hint="drop these first")
 
 
 def known(names: Iterable[str]) -> str:

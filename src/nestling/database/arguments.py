@@ -221,23 +221,6 @@ def condition(where: object) -> Callable[[Any], bool]:
 # -- reading
 
 
-def callback_argument(function: object) -> None:
-    """What is told of changes."""
-    if not callable(function):
-        raise QueryError(
-            f"a subscriber is a function of a change, not {shown(function)}", hint="view.subscribe(print)"
-        )
-
-
-def version_argument(version: object) -> None:
-    """A version counts changes."""
-    if type(version) is not int or version < 0:
-        raise QueryError(
-            f"a version is an int from 0 on, not {shown(version)}",
-            hint="a Refresh and a Change have a version",
-        )
-
-
 def defined(definitions: Mapping[str, Definition], what: str, name: str) -> Definition:
     """What a handle stands for, unless it is not there any more."""
     try:

@@ -5,21 +5,30 @@ Law (8): afterwards they are what the triggers would have made of the same rows,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from nestling.engine.local.engine import LocalEngine
+from nestling.engine.local.engine import LocalEngine, Row
 from nestling.program.flat import Query
 from nestling.program.statements import MapDecl, Order, Program
 from nestling.program.traverse import canonical
 from nestling.transform.viewlet import fill
 
 
-def filled(program: Program, old: LocalEngine, keep: bool = True) -> LocalEngine:
+def computed(program: Program, tables: Mapping[str, Mapping[Row, int]]) -> LocalEngine:
+    """``program`` over these rows."""
+    engine = LocalEngine(program)
+    for name, rows in tables.items():
+        engine.load_table(name, rows)
+    fill_maps(engine, [name for name, decl in program.maps.items() if decl.role != "watch"])
+    return engine
+
+
+def filled(program: Program, old: LocalEngine) -> LocalEngine:
     """``program`` over the tables of ``old``, which is not used any more; maps that stay keep their contents."""
     engine = LocalEngine(program)
     for name in program.tables.keys() & old.program.tables.keys():
         engine.take(name, old)
-    kept = {identity(decl): name for name, decl in old.program.maps.items() if keep and decl.role != "watch"}
+    kept = {identity(decl): name for name, decl in old.program.maps.items() if decl.role != "watch"}
     missing = []
     for name, decl in program.maps.items():
         if decl.role == "watch":

@@ -1,64 +1,120 @@
 """What changed in a view, element by element.
 
+A change is read from what its commit logged when somebody looks at it; see ``trail``.
+
 Law (10): rows and elements are consolidated: nothing is both added and removed, and what is removed was there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
-from nestling.calculus.types import UNIT, Bag, Path, Type
-from nestling.database.patch import diff, document
+from nestling.calculus.types import Path, Type
 from nestling.errors import NestlingError
-from nestling.frontend.schema import listed, python_value
-from nestling.values.bag import EMPTY, ZBag
+from nestling.frontend.schema import python_value
+from nestling.frontend.schema.read import order_key
+from nestling.values.bag import ZBag
+from nestling.values.label import Label
+
+if TYPE_CHECKING:
+    from nestling.database.trail import Step, Trail
+
+Row = tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
 class Inner:
     """Elements that came to and went from one inner bag of a row that stayed.
 
     ``key`` holds the scalar columns of that row; ``path`` leads to the bag; ``within`` holds the scalar columns of
-    the elements on the way there, for a bag inside a bag. ``row`` reads the whole row, and costs what it holds.
+    the elements on the way there, for a bag inside a bag. Rows with equal scalars are told apart by ``id``, whose first
+    part names the row and each further one an element on the way, in this change and in those that come while the row
+    stays. ``was`` and ``row`` read the whole row, before and after, and cost what it holds.
     """
 
-    key: tuple[Any, ...]
-    path: Path
-    element: Type
-    elements: ZBag
-    within: tuple[Any, ...] = ()
-    read: Callable[[], Any] = field(default=lambda: None, repr=False, compare=False)
-    row_type: Type = UNIT
+    __slots__ = ("_change", "copies", "element", "elements", "id", "path")
+
+    def __init__(
+        self, change: Change, id_: tuple[Row, ...], path: Path, element: Type, elements: ZBag, copies: int
+    ) -> None:
+        self._change = change
+        #: How many equal rows there are: this happened in each of them.
+        self.copies = copies
+        self.id, self.path, self.element, self.elements = id_, path, element, elements
+
+    @property
+    def key(self) -> Row:
+        """The scalar columns of the row."""
+        return _scalars(self.id[0])
+
+    @property
+    def within(self) -> Row:
+        """The scalar columns of the elements on the way to the bag."""
+        return tuple([value for columns in self.id[1:] for value in _scalars(columns)])
 
     @property
     def row(self) -> Any:
-        """The row as it is now, nested."""
-        return python_value(self.row_type, self.read())
+        """The row as the change left it, nested."""
+        return self._change._row(self.id[0], after=True)
+
+    @property
+    def was(self) -> Any:
+        """The row as it was before the change, nested."""
+        return self._change._row(self.id[0], after=False)
 
     @property
     def inserted(self) -> list[Any]:
         """The elements that came."""
-        return _listed(self.element, self.elements.positive())
+        return _listed(self.element, self.elements, 1)
 
     @property
     def deleted(self) -> list[Any]:
         """The elements that went."""
-        return _listed(self.element, self.elements.negative())
+        return _listed(self.element, self.elements, -1)
+
+    def __repr__(self) -> str:
+        return f"Inner({self.key}, {'.'.join(self.path)}: {self.elements!r})"
 
 
-@dataclass(frozen=True, slots=True)
 class Change:
     """The change of one view by one commit: rows that came and went, and what changed inside those that stayed."""
 
-    view: str
-    version: int
-    element: Type
-    rows: ZBag
-    inner: tuple[Inner, ...] = ()
-    answer: Callable[[], tuple[int, ZBag]] = field(default=lambda: (0, EMPTY), repr=False, compare=False)
-    moved: Callable[[], ZBag] = field(default=lambda: EMPTY, repr=False, compare=False)
+    __slots__ = ("__weakref__", "_inner", "_patch", "_rows", "_told", "element", "version", "view")
+
+    def __init__(
+        self,
+        view: str,
+        version: int,
+        element: Type,
+        rows: ZBag | None = None,
+        told: tuple[Trail, Step] | None = None,
+    ) -> None:
+        self.view, self.version, self.element = view, version, element
+        self._rows, self._told = rows, told
+        self._inner: tuple[Inner, ...] | None = None if rows is None else ()
+        self._patch: list[dict[str, Any]] | None = None
+
+    @property
+    def rows(self) -> ZBag:
+        """The rows that came, and with negative counts those that went."""
+        if self._rows is None:
+            self._read()
+        assert self._rows is not None
+        return self._rows
+
+    @property
+    def inner(self) -> tuple[Inner, ...]:
+        """What came to and went from inner bags of rows that stayed, outer bags first."""
+        if self._inner is None:
+            self._read()
+        assert self._inner is not None
+        return self._inner
+
+    def _read(self) -> None:
+        told = self._told
+        if told is not None:  # else another thread has just read it
+            trail, step = told
+            self._rows, self._inner = trail.read(step, self)
 
     def __bool__(self) -> bool:
         return bool(self.rows) or bool(self.inner)
@@ -66,12 +122,28 @@ class Change:
     @property
     def inserted(self) -> list[Any]:
         """The rows that came, nested."""
-        return _listed(self.element, self.rows.positive())
+        return _listed(self.element, self.rows, 1)
 
     @property
     def deleted(self) -> list[Any]:
         """The rows that went, nested, as they were."""
-        return _listed(self.element, self.rows.negative())
+        return _listed(self.element, self.rows, -1)
+
+    @property
+    def replaced(self) -> list[tuple[Any, Any]]:
+        """The rows that changed inside, as they were and as they are: with what came and went, all of the change.
+
+        Costs what these rows hold.
+        """
+        if not self.inner:
+            return []
+        trail, step = self._told_by()
+        pairs = trail.replaced(step)
+        return [
+            (python_value(self.element, was), python_value(self.element, row))
+            for was, row, copies in pairs
+            for _ in range(copies)
+        ]
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         """``("insert", row)``, ``("delete", row)`` and ``("change", inner)``, deletions first."""
@@ -80,20 +152,68 @@ class Change:
         yield from (("change", inner) for inner in self.inner)
 
     def before(self, after: ZBag) -> ZBag:
-        """The view's answer before this change, given the one after it; nothing may have changed since."""
-        return after - self.rows - self.moved()
+        """The view's answer before this change, given the one after it."""
+        return after - self.whole()
+
+    def whole(self) -> ZBag:
+        """The change as whole rows: the answer after it, less the answer before."""
+        if not self.inner:
+            return self.rows
+        trail, step = self._told_by()
+        pairs = trail.replaced(step)
+        return self.rows + ZBag(
+            pair for was, row, copies in pairs for pair in ((row, copies), (was, -copies))
+        )
 
     def to_json_patch(self) -> list[dict[str, Any]]:
-        """The change as a JSON Patch of the view's document; see ``patch``."""
-        version, after = self.answer()
-        if version != self.version:
+        """The change as a JSON Patch (RFC 6902): it leads from ``view.document()`` before to the one after.
+
+        The first one that is taken of a view costs what the view holds; then each costs what it says.
+        """
+        if self._patch is not None:
+            patch: list[dict[str, Any]] = copied(self._patch)
+            return patch
+        trail, step = self._told_by()
+        return trail.patch(step)
+
+    def _row(self, flat: Row, after: bool) -> Any:
+        trail, step = self._told_by()
+        return python_value(self.element, trail.row(step, flat, after))
+
+    def settle(self) -> None:
+        """Read what is told, for good: the view will not be logged any more, or this is too long ago."""
+        self.inner  # noqa: B018 (reads the rows too)
+        if self._told is not None:
+            self._patch = self._told[1].patch
+        self._told = None
+
+    def _told_by(self) -> tuple[Trail, Step]:
+        told = self._told
+        if told is None:
             raise NestlingError(
-                f"{self.view} has changed again since version {self.version}",
-                hint="take the patch where the change is delivered: view.subscribe(lambda c: c.to_json_patch())",
+                f"{self.view} has changed too often since version {self.version}, or nobody reads its changes any more",
+                hint="ask for whole rows and patches when the change is told, or while a history keeps it",
             )
-        before = document(self.element, self.before(after))
-        return diff(Bag(self.element), before, document(self.element, after))
+        return told
+
+    def __repr__(self) -> str:
+        return f"Change({self.view}, version {self.version})"
 
 
-def _listed(element: Type, bag: ZBag) -> list[Any]:
-    return [python_value(element, value) for value in listed(element, bag)]
+def _scalars(columns: Row) -> Row:
+    return tuple([value for value in columns if type(value) is not Label])
+
+
+def _listed(element: Type, bag: ZBag, sign: int) -> list[Any]:
+    """What came (``sign`` 1) or went (-1), in the order of the values."""
+    pairs = [(value, sign * times) for value, times in bag.items() if sign * times > 0]
+    if len(pairs) > 1:
+        pairs.sort(key=lambda pair: order_key(element, pair[0]))
+    return [python_value(element, value) for value, times in pairs for _ in range(times)]
+
+
+def copied(value: Any) -> Any:
+    """A patch of its own for whoever asks: who applies it may change it."""
+    if isinstance(value, dict):
+        return {name: copied(part) for name, part in value.items()}
+    return [copied(part) for part in value] if isinstance(value, list) else value

@@ -1,53 +1,69 @@
-"""The frame around a transaction."""
+"""The end of a transaction: its events are applied, checked and stored, or nothing of it is left.
+
+Law (13): all of it, or nothing, whatever is raised. Until ``_committed`` has run to its end the journal stays with the
+``Access``, and whoever enters next calls ``recover``.
+"""
 
 from __future__ import annotations
 
 from time import perf_counter
-from types import TracebackType
 from typing import TYPE_CHECKING
 
+from nestling.database.constraints import check_state
+from nestling.database.journal import Journal
+from nestling.database.refresh import Refresh
+from nestling.database.storing import keep_within_memory
 from nestling.database.transaction import Transaction
 
 if TYPE_CHECKING:
     from nestling.database.database import Database
 
 
-class Commit:
-    """``with db.transaction() as change``: what is done inside is committed at the end, or undone.
-
-    Law (13): all of it, or nothing.
-    """
-
-    __slots__ = ("_change", "_database", "_started")
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def __enter__(self) -> Transaction:
-        self._started = perf_counter()
-        self._change = self._database._begin()
-        return self._change
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        database, events = self._database, self._change.events
+def commit(db: Database, change: Transaction, began: float) -> Refresh:
+    """Apply the events, check what they lead to, and store them; nobody reads meanwhile."""
+    with db._access.lock:
+        journal = db._access.committing(change)
         try:
-            if kind is not None:
-                self._undo()
-                return
-            try:
-                database._store(events)
-            except BaseException:
-                self._undo()
-                raise
-        finally:
-            database._end()
-        database._publish(events, self._seconds)
+            journal.run()
+            check_state(db.state, db.constraints)
+            db._references.check(journal.events)
+            if db._file is not None and journal.events:
+                db._file.append(journal.events)
+            refresh = _committed(db, journal, began)
+        except BaseException:
+            journal.active = False
+            recover(db, journal)
+            raise
+        if db._file is not None:
+            db._file.tidy(db.state)
+        keep_within_memory(db.state, db._file, db.constraints)
+        return refresh
 
-    def _undo(self) -> None:
-        self._change.rollback()
-        self._database._discard_logs()
 
-    def _seconds(self) -> float:
-        return perf_counter() - self._started
+def recover(db: Database, journal: Journal) -> None:
+    """Put an end to a commit that was cut off: the file has it, or it is undone."""
+    is_stored = db._file is not None and db._file.stored_version() > db.version
+    journal.undo()
+    db._references.forget()
+    db.subscribers.withdraw(db.version)
+    if is_stored:
+        journal.run()
+        _committed(db, journal, perf_counter())
+    db._access.journal = None
+
+
+def _committed(db: Database, journal: Journal, began: float) -> Refresh:
+    """The change is stored: tell of it."""
+    journal.torn = True  # lazy views are told one after the other
+    events = journal.events
+    version = db.version + bool(events)  # what changes nothing is not stored, and has no version of its own
+    db.state.committed(events)
+    db._references.follow(events)
+    tables: dict[str, int] = {}
+    for event in events:
+        tables[event.table] = tables.get(event.table, 0) + 1
+    changes = db.subscribers.note(version)
+    statements = sum([db.state.statements_of(table) * n for table, n in tables.items()])
+    refresh = Refresh(version, perf_counter() - began, len(events), statements, tables, changes)
+    db.version, db.last_refresh, db._access.journal = version, refresh, None
+    return refresh

@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from itertools import count
 from pathlib import Path
+from time import perf_counter
 from types import TracebackType
 from typing import Any
 
 from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import Expr
-from nestling.calculus.traverse import relations
 from nestling.calculus.types import show_type
 from nestling.database import accept, arguments
 from nestling.database.accept import known
+from nestling.database.access import Access
 from nestling.database.arguments import NOT_GIVEN
-from nestling.database.change import Change
 from nestling.database.closed import Closed
-from nestling.database.commit import Commit
-from nestling.database.constraints import check_state, violation
+from nestling.database.commit import commit
+from nestling.database.constraints import violation
 from nestling.database.definitions import TableDef, ViewDef
-from nestling.database.durable import Durable, largest_number
+from nestling.database.durable import Durable
 from nestling.database.engines import on_spark
 from nestling.database.inspect import stats
 from nestling.database.languages import reader
 from nestling.database.over import inline_views
+from nestling.database.references import References
 from nestling.database.refresh import Refresh
-from nestling.database.rows import Event, Shredder
+from nestling.database.rows import Shredder
 from nestling.database.script import run_script
 from nestling.database.state import State, computing
 from nestling.database.storing import bytes_of, keep_within_memory
+from nestling.database.subscribers import Subscribers
 from nestling.database.table import Table
 from nestling.database.transaction import Transaction
-from nestling.database.view import Subscription, View
-from nestling.errors import ChangeError, QueryError
+from nestling.database.view import View
+from nestling.errors import QueryError
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.schema import record_type, row_value
 from nestling.values.bag import ZBag
@@ -59,18 +62,20 @@ class Database:
     def __init__(
         self, path: str | Path | None = None, *, memory: int | str | None = None, spark: Any = None
     ) -> None:
-        """``memory``: what views may take besides the tables, in bytes or as ``"512MB"``; they then store less."""
+        """``path``: the file it is kept in; without one, or as ``":memory:"``, it lives and ends with the process.
+
+        ``memory``: what views may take besides the tables, in bytes or as ``"512MB"``; they then store less."""
         self.state = State()
         self.state.memory = bytes_of(memory)
         self.version = 0
         self.last_refresh = Refresh(0, 0.0, 0, 0)
         self.constraints: dict[str, ViewDef] = {}
         self._numbers = count()
-        self._open: Transaction | None = None
-        self._subscriptions: list[Subscription] = []
-        self._kept: dict[str, list[Change]] = {}
+        self.subscribers = Subscribers(self)
         self._file: Durable | None = None
-        if path is not None:
+        self._access = Access(self)
+        self._references = References(self)
+        if path is not None and path != ":memory:":
             self._load(Durable(arguments.path_argument(path)))
 
     def _load(self, file: Durable) -> None:
@@ -81,19 +86,19 @@ class Database:
             raise
         self._file, self.version = file, file.version
         self.constraints = {name: self.state.views[name] for name in file.constraints}
-        self._numbers = count(largest_number(self.state) + 1)
+        self._numbers = file.numbers
 
     # -- what there is
 
     @property
     def tables(self) -> Mapping[str, Table]:
         """The tables by name."""
-        return {name: Table(self, name) for name in self.state.tables}
+        return {name: Table(self, name) for name in tuple(self.state.tables)}
 
     @property
     def views(self) -> Mapping[str, View]:
         """The views by name."""
-        return {name: View(self, name) for name in self.state.views if name not in self.constraints}
+        return {name: View(self, name) for name in tuple(self.state.views) if name not in self.constraints}
 
     def table(
         self,
@@ -123,14 +128,17 @@ class Database:
 
     def declare(self, definition: TableDef) -> Table:
         """Declare a table whose types are known already."""
-        accept.check_table(definition, self.state.tables)
-        if self.state.tables.get(definition.name) == definition:
-            return Table(self, definition.name)  # a program that opens its file again declares what is there
-        if definition.name in self.state.tables:
-            raise accept.other_table(self.state.tables[definition.name], definition)
-        self._check_name(definition.name)
-        self._define("table", definition, lambda: self.state.add_table(definition))
-        return Table(self, definition.name)
+        name = definition.name
+        if self.state.tables.get(name) == definition:
+            return Table(self, name)  # a program that opens its file again declares what is there
+        with self._access.defining():
+            accept.check_table(definition, self.state.tables)
+            if name in self.state.tables and self.state.tables[name] != definition:
+                raise accept.other_table(self.state.tables[name], definition)
+            if name not in self.state.tables:
+                self._check_name(name)
+                self._define("table", definition, lambda: self.state.add_table(definition))
+        return Table(self, name)
 
     # -- definitions
 
@@ -158,34 +166,38 @@ class Database:
         arguments.name_argument(name, "view")
         accept.check_options(refresh, store)
         arguments.flag_argument(strict, "strict")
-        if name in self.state.tables:
+        with self._access.defining():
+            if name in self.state.tables:
+                self._check_name(name)
+            definition = self._view_def(name, query, language, refresh, store)
+            if name in self.views:
+                if self.state.views[name] != definition:
+                    raise accept.other_view(self.state.views[name], definition)
+                return View(self, name)
             self._check_name(name)
-        definition = self._view_def(name, query, language, refresh, store)
-        if name in self.views:
-            if self.state.views[name] != definition:
-                raise accept.other_view(self.state.views[name], definition)
-            return View(self, name)
-        self._check_name(name)
-        if strict:
-            accept.check_efficient(definition)
-        self._define("view", definition, lambda: self.state.add_view(definition))
+            if strict:
+                accept.check_efficient(definition)
+            self._define("view", definition, lambda: self.state.add_view(definition))
         return View(self, name)
 
     @arguments.within_depth()
     def constraint(self, name: str, query: Callable[..., Any] | str, *, language: str = "sql") -> None:
         """Declare a query that must stay empty; a change that would fill it is refused."""
-        definition = self._view_def(
-            arguments.name_argument(name, "constraint"), query, language, "eager", "auto"
-        )
-        if self.constraints.get(name) == definition:
-            return
-        self._check_name(name)
-        with computing(name):
+        arguments.name_argument(name, "constraint")
+        with self._access.defining():
+            definition = self._view_def(name, query, language, "eager", "auto")
+            if self.constraints.get(name) == definition:
+                return
+            self._check_name(name)
+            self._define("constraint", definition, lambda: self._add_constraint(definition))
+
+    def _add_constraint(self, definition: ViewDef) -> None:
+        with computing(definition.name):
             rows = evaluate(definition.query, self.state.nested_tables())
         if rows:
             raise violation(definition, rows)
-        self._define("constraint", definition, lambda: self.state.add_view(definition))
-        self.constraints[name] = definition
+        self.state.add_view(definition)
+        self.constraints[definition.name] = definition
 
     @arguments.within_depth()
     def sql(self, script: str) -> Any:
@@ -194,46 +206,44 @@ class Database:
 
     def drop(self, name: str) -> None:
         """Forget a view, a constraint, or a table that no view reads."""
-        self._outside_transactions()
         arguments.name_argument(name, "table")
-        if name in self.state.views:
-            kind = "constraint" if name in self.constraints else "view"
-            self._forget(kind, name, lambda: self.state.drop_view(name))
-            self.constraints.pop(name, None)
-            self._kept.pop(name, None)
-            self._subscriptions = [s for s in self._subscriptions if s.view.name != name]
-            return
-        readers = [view.name for view in self.state.views.values() if name in relations(view.query)]
-        readers += [
-            table.name
-            for table in self.state.tables.values()
-            if table.name != name and any(parent == name for _, parent in table.references)
-        ]
-        if name not in self.state.tables:
-            raise QueryError(f"there is no {name!r}", hint=known([*self.state.tables, *self.state.views]))
-        if readers:
-            raise QueryError(f"{name} is read by {', '.join(readers)}", hint="drop these first")
-        self._forget("table", name, lambda: self.state.drop_table(name))
+        with self._access.defining():
+            if name in self.state.views:
+                self.subscribers.settle(name)
+                self._forget("constraint" if name in self.constraints else "view", name, self._drop_view)
+                self.subscribers.forget(name)
+                return
+            accept.check_droppable(name, self.state.tables, self.state.views)
+            self._forget("table", name, self.state.drop_table)
+
+    def _drop_view(self, name: str) -> None:
+        self.state.drop_view(name)
+        self.constraints.pop(name, None)
 
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
-        self._outside_transactions()
-        with self.state.all_or_nothing():
-            action()
-            if self._file is not None:
-                self._file.define(kind, definition, self.state)
+        self._redefine(action, lambda file: file.define(kind, definition, self.state))
         self.state.looked_at = 0
         keep_within_memory(self.state, self._file, self.constraints)
 
-    def _forget(self, kind: str, name: str, action: Callable[[], None]) -> None:
-        self._outside_transactions()
-        with self.state.all_or_nothing():
-            action()
-            if self._file is not None:
-                self._file.drop(kind, name, self.state)
+    def _forget(self, kind: str, name: str, action: Callable[[str], None]) -> None:
+        self._redefine(lambda: action(name), lambda file: file.drop(kind, name, self.state))
 
-    def _outside_transactions(self) -> None:
-        if self._open is not None:
-            raise QueryError("definitions cannot change inside a transaction", hint="commit it first")
+    def _redefine(self, action: Callable[[], None], store: Callable[[Durable], None]) -> None:
+        """Change what is defined, here and in the file, or in neither, whatever is raised."""
+        file = self._file
+        self._references.forget()
+        before = after = self.state.definitions(), dict(self.constraints)
+        edits = file.edits if file is not None else 0
+        try:
+            action()
+            after = self.state.definitions(), dict(self.constraints)
+            if file is not None:
+                store(file)
+        except BaseException:
+            # An interrupt may come after the file has it.
+            definitions, self.constraints = after if file is not None and file.edits != edits else before
+            self.state.go_back_to(definitions)
+            raise
 
     def _view_def(self, name: str, query: Any, language: str, refresh: str, store: str) -> ViewDef:
         expr = self._translated(query, language)
@@ -260,7 +270,7 @@ class Database:
         """Add rows: dicts, tuples, dataclasses."""
         with self.transaction() as change:
             change.insert(table, rows)
-        return self.last_refresh
+        return change.refresh
 
     def delete(
         self, table: str, rows: Any = NOT_GIVEN, *, where: Any = None, key: Any = NOT_GIVEN
@@ -268,19 +278,19 @@ class Database:
         """Remove rows: those given, those for which ``where`` holds, or the one with this ``key``."""
         with self.transaction() as change:
             change.delete(table, rows, where=where, key=key)
-        return self.last_refresh
+        return change.refresh
 
     def update(self, table: str, *, key: Any, set: Mapping[str, Any]) -> Refresh:
         """Give columns of one row new values."""
         with self.transaction() as change:
             change.update(table, key=key, set=set)
-        return self.last_refresh
+        return change.refresh
 
     def apply(self, changes: Mapping[str, Any]) -> Refresh:
         """Apply a Z-bag per table, or rows with ``_change_type``, all at once."""
         with self.transaction() as change:
             change.apply(arguments.changes_argument(changes, self.state.tables))
-        return self.last_refresh
+        return change.refresh
 
     def sync(self, table: str, snapshot: Iterable[object]) -> Refresh:
         """Make ``table`` hold exactly ``snapshot``: the difference is found and applied."""
@@ -288,56 +298,31 @@ class Database:
         rows = arguments.rows_argument(snapshot, definition.record)
         wanted = ZBag((row_value(definition.record, row), 1) for row in rows)
         with self.transaction() as change:
-            change.apply({table: wanted - self.state.rows(table)})
-        return self.last_refresh
+            change.apply({table: wanted - change.rows(table)})
+        return change.refresh
 
-    def transaction(self) -> Commit:
-        """All or nothing: what is done inside is committed at the end, or undone if anything is refused."""
-        return Commit(self)
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """All or nothing: what is done inside is committed at the end, or undone if anything is refused.
 
-    def _begin(self) -> Transaction:
-        """What ``transaction`` calls when its block begins."""
-        if self._open is not None:
-            raise ChangeError("a transaction is already open", hint="use it, or commit it first")
-        change = self._open = Transaction(self.state, self._shredder)
-        self.state.uncommitted = change.events
-        return change
+        Other threads see the state before it until it is committed; those that write wait for its end.
+        """
+        began = perf_counter()
+        with self._access.transaction(self._transaction) as change:
+            yield change
+            change.refresh = self._commit(change, began)
+        self._deliver()
 
-    def _end(self) -> None:
-        """What ``transaction`` calls when its block is over."""
-        self._open, self.state.uncommitted = None, []
+    def _deliver(self) -> None:
+        """Tell subscribers, unless the change is part of a larger one."""
+        if not self._access.is_writing:
+            self.subscribers.deliver()
 
-    def _store(self, events: list[Event]) -> None:
-        """The last that can be refused: the constraints, and the file."""
-        check_state(self.state, self.constraints)
-        if self._file is not None and events:
-            self._file.append(events)
+    def _transaction(self) -> Transaction:
+        return Transaction(self.state, self._shredder, self._access.lock)
 
-    def _publish(self, events: list[Event], seconds: Callable[[], float]) -> None:
-        """Tell of what was committed."""
-        self.version += bool(events)  # what changes nothing is not stored, and has no version of its own
-        self.state.committed(events)
-        tables: dict[str, int] = {}
-        for event in events:
-            tables[event.table] = tables.get(event.table, 0) + 1
-        changes = self._noted()
-        statements = sum([self.state.statements_of(table) * n for table, n in tables.items()])
-        self.last_refresh = Refresh(self.version, seconds(), len(events), statements, tables, changes)
-        if self._file is not None:
-            self._file.tidy(self.state)
-        self._tell()
-        keep_within_memory(self.state, self._file, self.constraints)
-
-    def _noted(self) -> dict[str, Change]:
-        """What the last change did to the views that are watched."""
-        changes = {name: self.state.change(name, self.version, self._answer(name)) for name in self._kept}
-        for name, change in changes.items():
-            if change:
-                self._kept[name].append(change)
-        return {name: change for name, change in changes.items() if change}
-
-    def _answer(self, view: str) -> Callable[[], tuple[int, ZBag]]:
-        return lambda: (self.version, self.state.read(view))
+    def _commit(self, change: Transaction, began: float) -> Refresh:
+        return commit(self, change, began)
 
     def _shredder(self, table: str) -> Shredder:
         return Shredder(self.state.tables[table], self._numbers)
@@ -346,11 +331,21 @@ class Database:
 
     def read(self, view: str) -> ZBag:
         """The answer of a view."""
-        return self.state.read(view)
+        with self._access.reading():
+            return self.state.read(view)
 
     def find(self, view: str, first: Any) -> ZBag:
         """The rows of a view whose first column is ``first``."""
-        return self.state.find(view, first)
+        with self._access.reading():
+            return self.state.find(view, first)
+
+    def reading(self) -> AbstractContextManager[None]:
+        """A block in which the state stays as it is: what is committed, and the changes of this thread."""
+        return self._access.reading()
+
+    def defining(self, what: str) -> AbstractContextManager[None]:
+        """A block in which nobody else reads or writes; refused inside a transaction."""
+        return self._access.defining(what)
 
     def table_df(self, table: str) -> Any:
         """A table as a DataFrame, of a database on Spark."""
@@ -360,7 +355,8 @@ class Database:
 
     def stats(self) -> dict[str, dict[str, Any]]:
         """Per view: rows, entries and rough bytes of its maps, statements per row of each table it follows."""
-        return {name: stats(self.state, name) for name in self.views}
+        with self._access.reading():
+            return {name: stats(self.state, name) for name in self.views}
 
     def verify(self, maps: bool = False) -> None:
         """Verify every view, and with ``maps`` all that is stored for it."""
@@ -369,41 +365,14 @@ class Database:
 
     # -- watching
 
-    def subscribe(self, subscription: Subscription) -> None:
-        self._subscriptions.append(subscription)
-        self._watch(subscription.view.name)
-
-    def unsubscribe(self, subscription: Subscription) -> None:
-        self._subscriptions = [s for s in self._subscriptions if s is not subscription]
-
-    def changes_of(self, view: str, since: int) -> list[Change]:
-        self._watch(view)
-        return [change for change in self._kept[view] if change.version > since]
-
-    def _watch(self, view: str) -> None:
-        if view not in self._kept:
-            self.state.watch(view)
-            self._kept[view] = []
-
-    def _tell(self) -> None:
-        changes = self.last_refresh.changes
-        for subscription in tuple(self._subscriptions):
-            change = changes.get(subscription.view.name)
-            if change is not None:
-                subscription.function(change)
-
-    def _discard_logs(self) -> None:
-        """Forget what was logged of a change that was undone."""
-        for view in self.state.watched:
-            self.state.change(view, self.version, self._answer(view))
-
     # -- closing
 
     def close(self) -> None:
         """End the use of the database; a file is free for others then."""
-        if self._file is not None:
-            self._file.close()
-        self.state = Closed()
+        with self._access.writing, self._access.lock:
+            if self._file is not None:
+                self._file.close()
+            self.state = Closed()
 
     def __enter__(self) -> Database:
         return self

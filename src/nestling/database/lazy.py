@@ -45,6 +45,8 @@ class LazyView:
         below = (name for name in tables if any(name.startswith(f"{outer}.") for outer in read))
         self.reads = read.union(below)
         self.pending: Pending = {}
+        #: Whether a refresh was cut off: then it starts anew from the tables.
+        self.torn = False
         self.engine = LocalEngine(self._program({}))
 
     def _program(self, logs: Mapping[str, Query]) -> Program:
@@ -75,6 +77,7 @@ class LazyView:
 
     def note(self, events: Iterable[Event]) -> None:
         """Remember changes for the next read."""
+        self.torn, torn = True, self.torn
         for table, row, times in events:
             if table in self.reads:
                 key = (table, row)
@@ -83,12 +86,15 @@ class LazyView:
                     self.pending[key] = total
                 else:
                     del self.pending[key]
+        self.torn = torn
 
     def fresh(self) -> LocalEngine:
         """The engine, with all changes seen; what is removed goes first, so that a key may come again."""
-        pending, self.pending = self.pending, {}
-        for (table, row), times in sorted(pending.items(), key=lambda entry: entry[1] > 0):
-            self.engine.apply(table, row, times)
+        if self.pending:
+            self.torn = True
+            for (table, row), times in sorted(self.pending.items(), key=lambda entry: entry[1] > 0):
+                self.engine.apply(table, row, times)
+            self.pending, self.torn = {}, False
         return self.engine
 
     @property

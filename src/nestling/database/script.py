@@ -65,16 +65,18 @@ def _made(db: Database, statement: Any) -> Any:
 
 def _merged(db: Database, merged: Any) -> Any:
     _check_table(db, merged.table)
-    pairs, gone, come = (_rows(db, expr) for expr in (merged.pairs, merged.gone, merged.come))
-    there = db.state.nested_tables()[merged.table]
-    for row, times in Counter([*(old for old, _ in pairs), *gone]).items():
-        if times > there[row]:
-            hint = "make the rows of the source distinct by what ON compares"
-            raise QueryError(f"a row of {merged.table} matches several rows of the source: {row}", hint=hint)
     with db.transaction() as change:
+        pairs, gone, come = (_rows(db, expr) for expr in (merged.pairs, merged.gone, merged.come))
+        there = change.rows(merged.table)
+        for row, times in Counter([*(old for old, _ in pairs), *gone]).items():
+            if times > there[row]:
+                hint = "make the rows of the source distinct by what ON compares"
+                raise QueryError(
+                    f"a row of {merged.table} matches several rows of the source: {row}", hint=hint
+                )
         change.delete(merged.table, [*(old for old, _ in pairs), *gone])
         change.insert(merged.table, [*(new for _, new in pairs), *come])
-    return db.last_refresh
+    return change.refresh
 
 
 def _check_table(db: Database, table: str) -> None:
@@ -87,8 +89,8 @@ def _changed(db: Database, statement: Any) -> Any:
     changes = statement.pairs if isinstance(statement, script.Update) else statement.rows
     table, expr = changes(db.catalog())
     _check_table(db, table)
-    rows = _rows(db, expr)
     with db.transaction() as change:
+        rows = _rows(db, expr)
         match statement:
             case script.Insert():
                 change.insert(table, rows)
@@ -97,12 +99,12 @@ def _changed(db: Database, statement: Any) -> Any:
             case _:
                 change.delete(table, [old for old, _ in rows])
                 change.insert(table, [new for _, new in rows])
-    return db.last_refresh
+    return change.refresh
 
 
 def _rows(db: Database, expr: Expr) -> list[Any]:
     """The rows of a query on the tables as they are."""
-    with computing("the query"):
+    with db.reading(), computing("the query"):
         bag: ZBag = evaluate(inline_views(expr, db.state.views), db.state.nested_tables())
     return copies(bag.items(), "the query")
 

@@ -6,21 +6,21 @@ query does not have a value on every state is kept as a query that has, beside o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
 from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import Empty, Expr
-from nestling.database.bulk import filled
-from nestling.database.change import Change
+from nestling.database import logs
+from nestling.database.bulk import computed, filled
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first import first_leaf, first_type, starts
 from nestling.database.lazy import LazyView, Pending
 from nestling.database.rows import Event, Row, nested
 from nestling.database.storing import Decision, decide
-from nestling.database.watching import Answer, Levels, read_change
+from nestling.database.watching import Levels, Logs, Source, Taken
 from nestling.engine.local.engine import LocalEngine
 from nestling.errors import ChangeError, NestlingError, QueryError, brief
 from nestling.frontend.schema import element_value
@@ -37,7 +37,6 @@ from nestling.transform.viewlet.choose import KNOB
 from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.defer import deferred
 from nestling.transform.viewlet.storing import BY_KEYS, Storing
-from nestling.transform.viewlet.watch import watches
 from nestling.values.bag import EMPTY, ZBag
 from nestling.values.label import Label
 
@@ -65,7 +64,9 @@ class State:
         self.memory: int | None = None
         self.looked_at = 0
         self.watched: dict[str, Levels] = {}
-        self._before: dict[str, ZBag] = {}
+        #: Of watched views of which nothing can be logged: the last answer. And who hears that a view becomes one.
+        self.compared: dict[str, ZBag] = {}
+        self.before_unlogged: Callable[[str], None] = lambda name: None
         self._statements: dict[str, int] = {}
         self.lazy: dict[str, LazyView] = {}
         self.uncommitted: list[Event] = []
@@ -87,15 +88,13 @@ class State:
         self.tables[table.name] = table
         self._install()
 
-    @contextmanager
-    def all_or_nothing(self) -> Iterator[None]:
-        """What is defined inside is defined at the end, or nothing is: an engine that is replaced is not changed."""
-        before = {name: dict(part) if isinstance(part, dict) else part for name, part in vars(self).items()}
-        try:
-            yield
-        except BaseException:
-            vars(self).update(before)
-            raise
+    def definitions(self) -> dict[str, Any]:
+        """All there is now, to go back to: an engine that is replaced is not changed."""
+        return {name: dict(part) if isinstance(part, dict) else part for name, part in vars(self).items()}
+
+    def go_back_to(self, definitions: dict[str, Any]) -> None:
+        """Be what ``definitions`` was."""
+        vars(self).update(definitions)
 
     def add_view(self, view: ViewDef) -> None:
         """Compile ``view`` and bring its maps up to date with the rows that are there."""
@@ -150,10 +149,11 @@ class State:
         self._keep(name, decision)
         self.lazy.pop(name, None)
         if name in self.watched and decision.storing is None:
-            self.watched[name], self._before[name] = Levels(), self.evaluate(name)
+            self.before_unlogged(name)
+            self.watched[name], self.compared[name] = Levels(), self.evaluate(name)
         self._install()
         if name in self.watched and self.is_apart(name):
-            self._keep_logs(name, self.watched[name])
+            logs.keep(self, name, self.watched[name])
 
     def absent(self, name: str) -> str:
         """Where a view has no value now: one of the terms, or nothing."""
@@ -206,20 +206,17 @@ class State:
         """The engine that answers for a view, up to date."""
         if not self.is_apart(name):
             return self.engine
-        later = self.later(name)
-        try:
-            return later.fresh()
-        except UNDEFINED:
-            del self.lazy[name]  # half refreshed: it starts anew from the tables
-            raise
+        return self.later(name).fresh()
 
     def later(self, name: str) -> LazyView:
         """A view that has an engine of its own."""
-        if name not in self.lazy:
+        if name not in self.lazy or self.lazy[name].torn:
             made = self.started_later(name)
             made.load(self._rows_of(made.reads))
             # It is told of the changes of an open transaction when that is committed.
             made.note(Event(table, row, -times) for table, row, times in self.uncommitted)
+            if name in self.watched:
+                made.watch({level.name: level.query for level in self.watched[name]})
             self.lazy[name] = made
         return self.lazy[name]
 
@@ -260,38 +257,35 @@ class State:
         self.guards.pop(name, None)
         self.decisions.pop(name, None)
         self.watched.pop(name, None)
-        self._before.pop(name, None)
+        self.compared.pop(name, None)
         self.lazy.pop(name, None)
 
     def watch(self, name: str) -> None:
         """Log the changes of a view from now on."""
-        kept = watches(name, self.flat[name], self.declarations()) if name in self.flat else []
-        try:
-            self._keep_logs(name, Levels(kept))
-        except CannotCompile:
-            self._keep_logs(name, Levels())
-        if not self.watched[name]:
-            self._before[name] = self.read(name)
+        logs.start(self, name)
 
-    def _keep_logs(self, name: str, levels: Levels) -> None:
-        self.watched[name] = levels
-        if self.is_apart(name):
-            self.later(name).watch({level.name: level.query for level in levels})
-        else:
-            self._install()
+    def unwatch(self, name: str) -> None:
+        """Log the changes of a view no more."""
+        logs.stop(self, name)
 
-    def change(self, name: str, version: int, answer: Answer) -> Change:
-        """What changed in a watched view since the last call; ``answer`` reads the view, and says its version."""
-        if self.views[name].refresh == "lazy" and self.absent(name):
-            return Change(
-                name, version, self.views[name].element, EMPTY, (), answer
-            )  # told when it has a value
-        if self.watched[name]:
-            return read_change(self.engine_of(name), name, version, self.watched[name], answer)
-        # No log can be kept of this view: compare its answers.
-        before = self._before[name]
-        now = self._before[name] = self.read(name)
-        return Change(name, version, self.views[name].element, now - before, (), answer)
+    def taken(self, name: str) -> Taken:
+        """What changed in a watched view since the last call."""
+        return logs.taken(self, name)
+
+    def source(self, name: str) -> tuple[Source, Logs]:
+        """What answers for a watched view, and what it logged since ``taken``."""
+        return logs.source(self, name)
+
+    def levels(self, name: str) -> Levels:
+        """What would be logged of a view, or is."""
+        return logs.levels(self, name)
+
+    def flat_rows(
+        self, name: str
+    ) -> tuple[Iterable[tuple[Row, int]], Callable[[Label], Iterable[tuple[Row, int]]]]:
+        """The flat rows of a view, and what finds those of its inner bags."""
+        engine = logs.engine_of(self, name)
+        return engine.flat_rows(name), lambda label: engine.rows_under(name, label)
 
     def statements_of(self, table: str) -> int:
         """How many maintenance statements one row of ``table`` sets off."""
@@ -305,7 +299,7 @@ class State:
             leaf = element_value(first_type(self.views[name].element), first_leaf(first))
         except ChangeError:
             return EMPTY  # a value of another type is in no row
-        with self._computing(name):
+        with self.computing(name):
             rows = self._found(name, leaf)
         return ZBag((row, n) for row, n in rows.items() if starts(row, first))
 
@@ -341,14 +335,37 @@ class State:
                 yield Event(name, row, times)
 
     def rebuild(self) -> None:
-        """Compute every map anew from the tables: after a trigger failed half-way."""
-        self.engine = filled(self.engine.program, self.engine, keep=False)
+        """Compute every map anew from the tables."""
+        self.restore({})
+
+    def restore(self, before: Mapping[str, Mapping[Row, int]]) -> None:
+        """A new engine over the tables, in which rows are there as often as ``before`` says; all maps are computed.
+
+        The engine so far is only read, and of its tables the dictionaries of their rows alone: a trigger that was
+        cut off may have left everything else half done.
+        """
+        tables = {name: self.engine.table(name) for name in self.engine.program.tables}
+        for name, rows in before.items():
+            stored = tables[name]
+            for row, times in rows.items():
+                if times:
+                    stored[row] = times
+                else:
+                    stored.pop(row, None)
+        self.engine = computed(self.engine.program, tables)
+        # A lazy view that was told of some events starts anew; what somebody listens to, from here.
+        self.uncommitted, self.lazy = [], {}
+        for name in self.watched:
+            if self.is_apart(name):
+                self.later(name)
+        for name in self.compared:
+            self.compared[name] = self.read(name)
 
     def read(self, name: str) -> ZBag:
         """The answer of a view, nested."""
         if self._reads_tables(name):
             return self.evaluate(name)
-        with self._computing(name):
+        with self.computing(name):
             return self.engine_of(name).read(name)
 
     def explain(self, name: str, format: str, code: bool) -> str:
@@ -364,7 +381,7 @@ class State:
         verify(self, name, maps)
 
     @contextmanager
-    def _computing(self, name: str) -> Iterator[None]:
+    def computing(self, name: str) -> Iterator[None]:
         """What is read of a view that has no value is not its answer."""
         with computing(name):
             if absent := self.absent(name):

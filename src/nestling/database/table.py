@@ -37,8 +37,9 @@ class Table:
 
     def rows(self) -> list[Any]:
         """All rows, as often as they occur."""
-        record = self.record
-        bag = self._database.state.rows(self.name)
+        with self._database.reading():
+            record = self.record
+            bag = self._database.state.rows(self.name)
         return [python_value(record, row) for row in copies(bag.items(), self.name)]
 
     def df(self) -> Any:
@@ -49,7 +50,8 @@ class Table:
         return iter(self.rows())
 
     def __len__(self) -> int:
-        return length(self._database.state.engine.table(self._definition.name).values(), self.name)
+        with self._database.reading():
+            return length(self._database.state.engine.table(self._definition.name).values(), self.name)
 
     def at(self, *key: Any) -> At:
         """One row by its key, for deep updates: ``orders.at(7).items.insert([...])``.
@@ -95,13 +97,13 @@ class At:
         """Add elements; only they travel."""
         with self._database.transaction() as change:
             change.insert_into(self._table, self._key, self._path, elements)
-        return self._database.last_refresh
+        return change.refresh
 
     def delete(self, elements: Iterable[object]) -> Refresh:
         """Remove elements; only they travel."""
         with self._database.transaction() as change:
             change.delete_from(self._table, self._key, self._path, elements)
-        return self._database.last_refresh
+        return change.refresh
 
     def update(self, set: Mapping[str, Any]) -> Refresh:
         """Give columns new values; the bags of an element stay, and one element travels."""
@@ -110,4 +112,4 @@ class At:
                 change.update_in(self._table, self._key, self._path, set)
             else:
                 change.update(self._table, key=self._key, set=set)
-        return self._database.last_refresh
+        return change.refresh

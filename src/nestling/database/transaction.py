@@ -1,16 +1,17 @@
-"""Changes: checked against what is stored, applied, and undone if anything is refused.
+"""Changes: checked against what is stored and collected as events, which are applied when they are committed.
 
-Law (13): a transaction that fails leaves every map and table as it was; the events it had applied are applied again
-with the opposite sign, last first. Whether every view has a value is asked once, of the state at the end. Only what no
-query foresees (a number too large for a float) fails in a trigger, half-way: then the tables are put back row by row
-and the maps computed anew.
+Law (13): a transaction that fails leaves every map and table as it was. Until it is committed nobody else sees anything
+of it: its events are kept in a list, and ``overlay`` looks rows up as they would be. Whether every view has a value is
+asked once, of the state at the end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec
+from threading import get_ident
+from typing import Any, Concatenate, ParamSpec, Protocol
 
 from nestling.calculus.types import Path, Type, bag_levels
 from nestling.database import arguments
@@ -19,8 +20,10 @@ from nestling.database.deep import Address, bag_at, changed, element_of
 from nestling.database.definitions import TableDef
 from nestling.database.elements import elements, inner_bag
 from nestling.database.feed import Pairs
+from nestling.database.overlay import Overlay
+from nestling.database.refresh import Refresh
 from nestling.database.rows import Event, Row, Shredder, nested
-from nestling.database.state import UNDEFINED, State
+from nestling.database.state import State
 from nestling.errors import ChangeError, brief
 from nestling.frontend.schema import element_value, multiplicity, python_value, row_value
 from nestling.values.bag import ZBag
@@ -28,7 +31,19 @@ from nestling.values.label import Label
 
 Shredders = Callable[[str], Shredder]
 P = ParamSpec("P")
+_NO_LOCK: AbstractContextManager[Any] = nullcontext()
 Change = Callable[Concatenate["Transaction", P], None]
+
+
+class Rows(Protocol):
+    """The rows as a transaction sees them."""
+
+    def by_key(self, table: str, key: Row) -> Row | None: ...
+    def count(self, table: str, row: Row) -> int: ...
+    def under(self, dictionary: str, label: Label) -> dict[Row, int]: ...
+    def table(self, name: str) -> dict[Row, int]: ...
+    def note(self, events: Sequence[Event]) -> None: ...
+    def forget(self, events: Sequence[Event]) -> None: ...
 
 
 def _all_or_nothing(change: Change[P]) -> Change[P]:
@@ -36,22 +51,47 @@ def _all_or_nothing(change: Change[P]) -> Change[P]:
 
     @wraps(change)
     def whole(transaction: Transaction, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        done = len(transaction.events)
-        try:
-            change(transaction, *args, **kwargs)
-        except BaseException:
-            transaction.rollback(done)
-            raise
+        with transaction.using():
+            done = len(transaction.events)
+            try:
+                change(transaction, *args, **kwargs)
+            except BaseException:
+                transaction.rollback(done)
+                raise
 
     return whole
 
 
 class Transaction:
-    """All or nothing. Reads inside it see its changes; subscribers hear of them when it is committed."""
+    """All or nothing. Reads inside it see its changes; others see them, and subscribers hear of them, when it is
+    committed. It belongs to the thread that began it, and ends with its block."""
 
-    def __init__(self, state: State, shredder: Shredders) -> None:
-        self.state, self.shredder = state, shredder
+    def __init__(self, state: State, shredder: Shredders, lock: AbstractContextManager[Any]) -> None:
+        self.state, self.shredder, self._lock = state, shredder, lock
         self.events: list[Event] = []
+        self.stored: Rows = self._rows()
+        self.thread = get_ident()
+        self.is_over = False
+        #: What it did, once it is committed.
+        self.refresh = Refresh(0, 0.0, 0, 0)
+        #: Whether the engine has some of the events, because a view was read.
+        self.is_applied = False
+
+    def _rows(self) -> Rows:
+        return Overlay(self.state, self.events)
+
+    def using(self) -> AbstractContextManager[Any]:
+        """The frame of one change: refused after the block and in another thread.
+
+        While the engine has some of the events, another thread that reads takes them out of it; not in between.
+        """
+        if self.is_over:
+            raise ChangeError("the transaction is over", hint="begin another: with db.transaction() as t")
+        if self.thread != get_ident():
+            raise ChangeError(
+                "the transaction belongs to another thread", hint="each thread begins one of its own"
+            )
+        return self._lock if self.is_applied else _NO_LOCK
 
     @_all_or_nothing
     def insert(self, table: str, rows: Iterable[object]) -> None:
@@ -79,7 +119,7 @@ class Transaction:
             self._remove(definition, self._row_of(definition, key), 1)
         if where is not None:
             holds = arguments.condition(where)
-            for value, times in self.state.rows(table).items():
+            for value, times in self.rows(table).items():
                 if holds(python_value(definition.record, value)):
                     self._delete(definition, value, times)
 
@@ -88,7 +128,7 @@ class Transaction:
         """Give columns of the row with this ``key`` new values."""
         definition = self._table(table)
         flat = self._row_of(definition, key)
-        old = nested(iter(flat), definition.record, self.state)
+        old = nested(iter(flat), definition.record, self.stored)
         named = dict(zip(definition.record.names, old, strict=True))
         for name in arguments.set_argument(set):
             if name not in named:
@@ -147,12 +187,12 @@ class Transaction:
                 found = self._element(name, label, wanted, element)
                 if found is None:
                     raise not_in(name, element, wanted, _parts(definition, key))
-                available = self.state.engine.count(name, (label, *found))
+                available = self.stored.count(name, (label, *found))
                 taken = min(times, available)
                 gone = [Event(name, (label, *found), -taken)]
                 if taken == available:
                     # The last of equal elements takes its bags along.
-                    gone += shredder.deletion(found, taken, self.state)[1:]
+                    gone += shredder.deletion(found, taken, self.stored)[1:]
                 self._run(gone)
                 times -= taken
 
@@ -164,7 +204,7 @@ class Transaction:
             raise ChangeError(f"{table} is updated at an element", hint=".at({column: value}).update({...})")
         definition, level, label = self._bag(table, key, path[:-1])
         name = ".".join((table, *level))
-        old = element_of(self.state, definition, level, label, path[-1])
+        old = element_of(self.stored, definition, level, label, path[-1])
         new = changed(name, definition.levels[level].element, old, arguments.set_argument(set))
         if new != old:
             self._run([Event(name, (label, *old), -1), Event(name, (label, *new), 1)])
@@ -172,20 +212,20 @@ class Transaction:
     def _element(self, name: str, label: Label, wanted: Any, element: Any) -> Row | None:
         if not any(bag_levels(element)):
             plain = tuple(_leaves((wanted,)))
-            return plain if self.state.engine.count(name, (label, *plain)) > 0 else None
-        rows = self.state.under(name, label)
-        return next((row for row in rows if nested(iter(row), element, self.state) == wanted), None)
+            return plain if self.stored.count(name, (label, *plain)) > 0 else None
+        rows = self.stored.under(name, label)
+        return next((row for row in rows if nested(iter(row), element, self.stored) == wanted), None)
 
     def rollback(self, done: int = 0) -> None:
-        """Undo what was applied after the first ``done`` events."""
-        while len(self.events) > done:
-            table, row, times = self.events.pop()
-            before = self.state.engine.count(table, row)
-            try:
-                self.state.engine.apply(table, row, -times)
-            except UNDEFINED:
-                self.state.engine.put(table, row, before - times)
-                self._restore()
+        """Forget the events after the first ``done``."""
+        undone = self.events[done:]
+        del self.events[done:]
+        self.stored.forget(undone)
+
+    def rows(self, table: str) -> ZBag:
+        """The rows of a table, nested, with the changes of this transaction."""
+        record, rows = self._table(table).record, self.stored.table(table).items()
+        return ZBag((nested(iter(row), record, self.stored), times) for row, times in rows)
 
     def _table(self, name: str) -> TableDef:
         return self.state.table(name)
@@ -205,26 +245,31 @@ class Transaction:
             self._check_new(table, value, times, keys)
             for event in shredder.insertion(value, times):
                 batches[event.table].append(event)
-        for name, events in batches.items():
-            self._run_batch(name, events)
+        for events in batches.values():
+            self._run(events)
 
     def _check_new(self, table: TableDef, value: Row, times: int, keys: set[Row]) -> None:
         """Refuse a row whose key is taken, also by ``keys``, or that refers to none; its own key is taken then."""
         if table.key:
-            key = tuple(value[i] for i in table.key_positions)
-            if times > 1 or key in keys or self.state.by_key(table, key) is not None:
+            key = tuple([value[i] for i in table.key_positions])
+            if times > 1 or key in keys or self._by_key(table, key) is not None:
                 raise key_taken(table, key)
             self._check_references(table, value, keys)
             keys.add(key)
         else:
             self._check_references(table, value, keys)
 
+    def _by_key(self, table: TableDef, key: Row) -> Row | None:
+        """The flat row with this key, whose columns may be records."""
+        flat = tuple(_leaves(key)) if tuple in map(type, key) else key
+        return self.stored.by_key(table.name, flat)
+
     def _check_references(self, table: TableDef, value: Row, keys: set[Row]) -> None:
         for names, parent in table.references:
             key = tuple(value[table.record.names.index(name)] for name in names)
             if parent == table.name and key in keys:
                 continue
-            if self.state.by_key(self.state.tables[parent], key) is None:
+            if self._by_key(self.state.tables[parent], key) is None:
                 raise no_parent(table, names, parent, key)
 
     def _delete(self, table: TableDef, value: Row, times: int) -> None:
@@ -239,34 +284,34 @@ class Transaction:
     def _copies(self, table: TableDef, value: Row) -> list[tuple[Row, int]]:
         """The stored flat rows that stand for ``value``; several where equal rows have bags of their own."""
         if table.key:
-            flat = self.state.by_key(table, tuple(value[i] for i in table.key_positions))
+            flat = self._by_key(table, tuple(value[i] for i in table.key_positions))
             candidates = {} if flat is None else {flat: 1}
         elif table.levels:
-            candidates = self.state.engine.table(table.name)
+            candidates = self.stored.table(table.name)
         else:
             flat = tuple(_leaves(value))
-            times = self.state.engine.count(table.name, flat)
+            times = self.stored.count(table.name, flat)
             return [(flat, times)] if times else []
         return [
             (flat, times)
             for flat, times in candidates.items()
-            if nested(iter(flat), table.record, self.state) == value
+            if nested(iter(flat), table.record, self.stored) == value
         ]
 
     def _remove(self, table: TableDef, flat: Row, times: int) -> None:
         check_removable(table)
-        stays = self.state.engine.count(table.name, flat) > times
+        stays = self.stored.count(table.name, flat) > times
         if stays:
             self._run([Event(table.name, flat, -times)])
         else:
-            self._run(self.shredder(table.name).deletion(flat, times, self.state))
+            self._run(self.shredder(table.name).deletion(flat, times, self.stored))
 
     def _row_of(self, table: TableDef, key: Any) -> Row:
         if not table.key:
             raise keyless(table)
         parts = _parts(table, key)
         try:
-            flat = self.state.by_key(table, tuple(map(element_value, table.key_types, parts)))
+            flat = self._by_key(table, tuple(map(element_value, table.key_types, parts)))
         except ChangeError:
             flat = None  # a value of another type is the key of no row
         if flat is None or len(parts) != len(table.key_types):
@@ -278,51 +323,11 @@ class Transaction:
         definition = self._table(table)
         check_removable(definition)
         address = arguments.address_argument(path)
-        return definition, *bag_at(self.state, definition, self._row_of(definition, key), address)
+        return definition, *bag_at(self.stored, definition, self._row_of(definition, key), address)
 
-    def _run(self, events: Iterable[Event]) -> None:
-        for event in events:
-            self._apply(event)
-            self.events.append(event)
-
-    def _run_batch(self, table: str, events: Sequence[Event]) -> None:
-        """Many rows of one flat table; where they fail together, one by one, to find out which row it is."""
-        engine, rows = self.state.engine, [(event.row, event.times) for event in events]
-        before = {row: engine.count(table, row) for row, _ in rows}
-        try:
-            engine.batches[table](rows)
-        except UNDEFINED:
-            for row, times in before.items():
-                engine.put(table, row, times)
-            self._restore()
-            self._run(events)
-        else:
-            self.events += events
-
-    def _apply(self, event: Event) -> None:
-        before = self.state.engine.count(event.table, event.row)
-        try:
-            self.state.engine.apply(*event)
-        except UNDEFINED as error:
-            self.state.engine.put(event.table, event.row, before)
-            self._restore()
-            columns = tuple(value for value in event.row if not isinstance(value, Label))
-            raise ChangeError(
-                f"a view cannot be computed for {_shown(columns)} of {event.table}: {error}",
-                hint="exclude the value in the view, or do not insert it",
-            ) from error
-
-    def _restore(self) -> None:
-        """Compute the maps anew from the tables; the failed trigger may have changed some of them.
-
-        What is logged is told from where the transaction began.
-        """
-        engine = self.state.engine
-        for event in reversed(self.events):
-            engine.put(event.table, event.row, engine.count(event.table, event.row) - event.times)
-        self.state.rebuild()
-        for event in self.events:
-            self.state.engine.apply(*event)
+    def _run(self, events: Sequence[Event]) -> None:
+        self.events += events
+        self.stored.note(events)
 
 
 def check_removable(table: TableDef) -> None:

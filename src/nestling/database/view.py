@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from nestling.calculus.types import Type, show_type
 from nestling.database import export
-from nestling.database.arguments import callback_argument, defined, flag_argument, version_argument
+from nestling.database.arguments import defined, flag_argument
 from nestling.database.change import Change
+from nestling.database.document.follow import Document
+from nestling.database.subscription import OnError, Subscription, Told
 from nestling.errors import NestlingError, QueryError, brief
 from nestling.frontend.schema import copies, length, python_value
 from nestling.values.bag import ZBag
@@ -16,17 +18,6 @@ from nestling.values.bag import ZBag
 if TYPE_CHECKING:
     from nestling.database.database import Database
     from nestling.database.definitions import ViewDef
-
-
-class Subscription:
-    """A function that is told of every change of a view; ``cancel`` ends it."""
-
-    def __init__(self, view: View, function: Callable[[Change], None]) -> None:
-        self.view, self.function = view, function
-
-    def cancel(self) -> None:
-        """Tell no more."""
-        self.view._database.unsubscribe(self)
 
 
 class View:
@@ -91,32 +82,45 @@ class View:
         """The answer as a DataFrame of a Spark session."""
         return export.to_df(self.element, self.rows(), spark)
 
-    def subscribe(self, function: Callable[[Change], None]) -> Subscription:
-        """Call ``function`` with the change of this view after every commit that changes it."""
-        callback_argument(function)
-        self._definition  # noqa: B018 (refuses a view that was dropped)
-        subscription = Subscription(self, function)
-        self._database.subscribe(subscription)
-        return subscription
+    def subscribe(self, function: Told, *, history: int = 0, on_error: OnError | None = None) -> Subscription:
+        """Call ``function`` with the change of this view after every commit from now on that changes it.
 
-    def changes(self, since: int = 0) -> list[Change]:
-        """The changes since version ``since``; kept from the first call or subscription on."""
-        version_argument(since)
-        return self._database.changes_of(self._definition.name, since)
+        It is called after the commit, with no lock held; what it writes is committed, and told after. What it raises is
+        logged and handed to ``on_error(error, change)``. ``history``: how many changes are kept for ``changes``.
+        """
+        return self._database.subscribers.subscribe(self._definition.name, function, history, on_error)
+
+    def changes(self, since: int | None = None, *, history: int | None = None) -> list[Change]:
+        """The changes after version ``since``, or all that are kept.
+
+        The first call starts the keeping, of the last 1000 changes, or as many as ``history``; 0 ends it.
+        """
+        return self._database.subscribers.changes_since(self._definition.name, since, history)
+
+    def document(self) -> Document:
+        """The answer as lists and dicts, in the order that ``change.to_json_patch()`` addresses.
+
+        Rows and elements are ordered by their scalars, from left to right, null first and NaN last; those with equal
+        scalars keep their order while they stay. It is a list with a ``version``: the patches of the changes after
+        that version apply to it one after the other.
+        """
+        return self._database.subscribers.document(self._definition.name)
 
     def verify(self, maps: bool = False) -> None:
         """Compute the view anew from its tables and compare; raises with the difference.
 
         With ``maps``, so for every map that is stored for it, by the slow and obvious way.
         """
-        self._database.state.verify(self._definition.name, flag_argument(maps, "maps"))
+        with self._database.reading():
+            self._database.state.verify(self._definition.name, flag_argument(maps, "maps"))
 
     def explain(self, format: str = "text", code: bool = False) -> str:
         """How the view is kept, and what that costs: as ``"text"``, ``"json"`` or a page in ``"html"``.
 
         With ``code``, also the generated functions that serve it.
         """
-        return self._database.state.explain(self._definition.name, format, flag_argument(code, "code"))
+        with self._database.reading():
+            return self._database.state.explain(self._definition.name, format, flag_argument(code, "code"))
 
     def __repr__(self) -> str:
         return f"View({self.name}: {show_type(self.element)})"

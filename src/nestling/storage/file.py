@@ -23,8 +23,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import weakref
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -33,6 +33,7 @@ from typing import Literal, TypeAlias
 from nestling.errors import StoreError
 from nestling.storage.connect import Translated, connect, file_bytes, locate
 from nestling.storage.format import (
+    SEPARATOR,
     Contents,
     Definitions,
     Stats,
@@ -42,7 +43,6 @@ from nestling.storage.format import (
     checksum,
     chunks_of,
     damaged,
-    rows_of,
     verify,
 )
 from nestling.storage.lock import Lock
@@ -112,9 +112,12 @@ class FileStore:
         id_, _ = known.get((kind, name), (newest + 1, ""))
         body = as_bytes(text)
         row = id_, as_text(kind), as_text(name), body, checksum(body, "definition", id_, kind, name)
-        with self.transaction():
+
+        def put() -> None:
             self._run("INSERT OR REPLACE INTO definition VALUES (?, ?, ?, ?, ?)", row)
             self._edit({**known, (kind, name): (id_, text)})
+
+        self.atomically(put)
 
     def drop_definition(self, kind: str, name: str) -> None:
         """Forget the definition of ``name``."""
@@ -122,9 +125,12 @@ class FileStore:
         if (kind, name) not in left:
             raise StoreError(f"there is no {kind} {name!r} in {self.path}", hint="definitions() lists them")
         id_, _ = left.pop((kind, name))
-        with self.transaction():
+
+        def drop() -> None:
             self._run("DELETE FROM definition WHERE id = ?", (id_,))
             self._edit(left)
+
+        self.atomically(drop)
 
     def append(self, text: str) -> int:
         """Add an entry to the log; its number, one more than that of the last."""
@@ -141,18 +147,19 @@ class FileStore:
         self._acknowledge()
         return seq
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """All that is done in the block happens, or nothing does; a block within a block likewise.
+    def atomically(self, action: Callable[[], None]) -> None:
+        """Run ``action``; all that it does to the store happens, or nothing does. One within another likewise.
 
-        Law: an exception that leaves the block leaves the store as it was before it.
+        Law: an exception that leaves it, of whatever kind and at whatever moment, leaves the store as it was before.
         """
+        # A function, and no ``with`` block: an interrupt may come between a block's end and the first line of
+        # ``__exit__``, and would leave the transaction open.
         self._check_usable()
         before = replace(self._now)
         self._depth += 1
         try:
             self._execute("SAVEPOINT nestling")
-            yield
+            action()
             self._run("RELEASE nestling")
         except BaseException:
             self._undo(before)
@@ -160,6 +167,19 @@ class FileStore:
         finally:
             self._depth -= 1
         self._acknowledge()
+
+    def stored_version(self) -> int:
+        """The number of the last change that is in the file now, whatever was interrupted on the way there."""
+        statement = "SELECT coalesce((SELECT max(seq) FROM log), (SELECT at FROM state))"
+        last: int = self._run(statement).fetchone()[0]
+        if last != self._now.last:
+            self._look_again()
+        return last
+
+    @property
+    def edits(self) -> int:
+        """How often definitions have changed."""
+        return self._now.edits
 
     def read_log(self, after: int) -> Iterator[tuple[int, str]]:
         """The entries numbered above ``after``, with their numbers."""
@@ -181,16 +201,28 @@ class FileStore:
                 f"no snapshot of change {at} can be made of {self.path}",
                 hint=f"the log goes from {self._now.at} to {self._now.last}",
             )
-        with self.transaction():
+
+        def write() -> None:
             self._replace_snapshot(maps)
             self._cut_log(at)
             self._write_state()
+
+        self.atomically(write)
         if not self._depth:
             self._checkpoint()
 
     def read_snapshot(self) -> tuple[int, Iterator[tuple[str, str, str]]]:
         """Which change the snapshot is of, 0 if there is none, and its ``(map, key, payload)`` in order."""
-        return self._now.at, self._rows(self._snapshots)
+        at, chunks = self.read_chunks()
+        return at, (
+            (name, key, payload)
+            for name, texts in chunks
+            for key, payload in zip(texts[::2], texts[1::2], strict=True)
+        )
+
+    def read_chunks(self) -> tuple[int, Iterator[tuple[str, list[str]]]]:
+        """The same by the piece: the name of a map, and keys and payloads of it in turn."""
+        return self._now.at, self._chunks(self._snapshots)
 
     def stats(self) -> Stats:
         """Sizes, and whether a snapshot is due."""
@@ -212,10 +244,15 @@ class FileStore:
             raise StoreError(
                 f"{self.path} was opened before a fork", hint="use it in the parent process only"
             )
-        if self._db.in_transaction != (self._depth > 0):  # SQLite undid it, or an interrupt broke the undoing
-            raise StoreError(
-                f"a transaction on {self.path} has failed", hint="leave its block; then open the file again"
-            )
+        if self._db.in_transaction != (self._depth > 0):
+            self._recover()
+
+    def _recover(self) -> None:
+        """Undo what an interrupt left half undone; within a change that SQLite has undone, nothing more is done."""
+        if self._depth:
+            raise StoreError(f"a change of {self.path} has failed", hint="end it, then try again")
+        self._execute("ROLLBACK")
+        self._look_again()
 
     def _undo(self, before: Contents) -> None:
         self._now = before
@@ -271,24 +308,29 @@ class FileStore:
         statement = "SELECT seq, NULL, body, checksum FROM log WHERE seq > ? ORDER BY seq LIMIT ?"
         while rows := self._run(statement, (after, BATCH)).fetchall():
             for row in rows:
-                yield row[0], self._sound("log", row).decode()
+                yield row[0], self._text("log", row)
             after = rows[-1][0]
 
-    def _rows(self, snapshot: int) -> Iterator[tuple[str, str, str]]:
+    def _chunks(self, snapshot: int) -> Iterator[tuple[str, list[str]]]:
         statement = "SELECT id, map, body, checksum FROM snapshot WHERE id = ?"
         for id_ in range(1, self._now.chunks + 1):
             if snapshot != self._snapshots:
                 raise StoreError("the snapshot was replaced while it was read", hint="read it again")
             row = self._run(statement, (id_,)).fetchone()
-            for key, payload in rows_of(self._sound("snapshot", row)):
-                yield row[1], key, payload
+            texts = self._text("snapshot", row).split(SEPARATOR)
+            if len(texts) % 2:
+                raise damaged(self.path, f"row {id_} of the snapshot has a key without a payload")
+            yield row[1], texts
 
-    def _sound(self, table: str, row: tuple[int, str | None, bytes, int]) -> bytes:
+    def _text(self, table: str, row: tuple[int, str | None, bytes, int] | None) -> str:
+        """What a row says, if it is what was written."""
         try:
+            if row is None:
+                raise ValueError(f"a row of the {table} is gone")
             check_row(table, *row)
-        except (ValueError, TypeError) as error:  # TypeError: there is no row
+            return row[2].decode()
+        except ValueError as error:
             raise damaged(self.path, str(error)) from error
-        return row[2]
 
 
 def _close(db: sqlite3.Connection, lock: Lock, pid: int) -> None:

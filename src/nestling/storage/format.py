@@ -122,7 +122,7 @@ def as_text(text: str) -> str:
 def chunks_of(maps: Iterable[tuple[str, Iterable[tuple[str, str]]]]) -> Iterator[tuple[str, bytes]]:
     """``maps`` in pieces of about ``CHUNK`` characters, as they come.
 
-    Law: ``[(m, k, p) for m, body in chunks_of(maps) for k, p in rows_of(body)]`` are the rows of ``maps``.
+    Law: the texts in the pieces, parted by ``SEPARATOR``, are the keys and payloads of ``maps`` in turn.
     """
     for name, rows in maps:
         texts: list[str] = []
@@ -145,11 +145,6 @@ def _joined(texts: list[str]) -> bytes:
             hint=_ENCODE,
         )
     return as_bytes(joined)
-
-
-def rows_of(body: bytes) -> Iterator[tuple[str, str]]:
-    texts = body.decode().split(SEPARATOR)
-    return zip(texts[::2], texts[1::2], strict=True)
 
 
 def check_header(path: Path) -> None:
@@ -215,6 +210,8 @@ def _contents(db: sqlite3.Connection) -> Contents:
     definitions = _definitions(db.execute("SELECT * FROM definition ORDER BY id"))
     [(at, chunks, edits, found)] = db.execute("SELECT * FROM state")
     _expect(found, checksum(b"", "state", at, chunks, edits), "the state")
+    if not all(type(each) is int and each >= 0 for each in (at, chunks, edits)):
+        raise ValueError(f"the state {(at, chunks, edits)} makes no sense")
     snapshot = db.execute("SELECT id, map, body, checksum FROM snapshot ORDER BY id")
     count, snapshot_bytes = _count(snapshot, "snapshot", 1)
     _expect(count, chunks, "the number of chunks")
@@ -226,7 +223,11 @@ def _contents(db: sqlite3.Connection) -> Contents:
 def _definitions(rows: Iterable[tuple[int, str, str, bytes, int]]) -> Definitions:
     definitions: Definitions = {}
     for id_, kind, name, body, found in rows:
-        _expect(found, checksum(body, "definition", id_, kind, name), f"the definition of {name}")
+        _expect(found, checksum(body, "definition", id_, kind, name), f"the definition of {name!r:.60}")
+        if type(kind) is not str or type(name) is not str or type(body) is not bytes:
+            raise ValueError(f"the definition of {name!r:.60} is no text")
+        if (kind, name) in definitions:
+            raise ValueError(f"there are two definitions of {kind} {name!r:.60}")
         definitions[kind, name] = id_, body.decode()
     return definitions
 
@@ -244,6 +245,8 @@ def _count(rows: Iterable[tuple[int, str | None, bytes, int]], table: str, first
 def check_row(table: str, id_: int, name: str | None, body: bytes, found: int) -> None:
     """Raise ``ValueError`` unless the row is what was written."""
     _expect(found, checksum(body, table, id_, name), f"row {id_} of the {table}")
+    if type(body) is not bytes or type(name) is not (type(None) if table == "log" else str):
+        raise ValueError(f"row {id_} of the {table} is no text")
 
 
 def _expect(found: object, expected: object, what: str) -> None:

@@ -128,7 +128,7 @@ def _resolved(step: Step, bound: Set[str]) -> tuple[Step, ...]:
     match step:
         case Find():
             return (replace(step, known=known_positions(step.args, bound)),)
-        case Measure(var) if var.name in bound:
+        case Measure(var) | Total(var) | Both(var) if var.name in bound:
             # A row has bound it already: what is measured is compared with it.
             measured = Var(f"{var.name}'", var.type)
             return replace(step, var=measured), Check(call("==", measured, var))

@@ -18,7 +18,8 @@ from nestling.engine.spark.types import plain_decimal, sql_type
 from nestling.errors import QueryError
 from nestling.values.bag import ZBag
 
-_INTS = ("ByteType", "ShortType", "IntegerType", "LongType")
+_BITS = {"ByteType": 8, "ShortType": 16, "IntegerType": 32, "LongType": 64}
+_INTS = tuple(_BITS)
 #: The types of Spark whose values are taken for those of a scalar, as ``row_value`` takes them.
 _TAKEN = {
     "bool": ("BooleanType",), "int": _INTS, "float": (*_INTS, "FloatType", "DoubleType"),
@@ -57,10 +58,10 @@ def wrong(record: Record, struct: Any, at: str = "") -> str:
 def _wrong(type_: Type, given: Any, at: str) -> list[str]:
     kind = type(given).__name__
     match type_:
-        case Scalar(name, null):
+        case Scalar(name, null, size):
             missing = [] if null else [f"{at} IS NULL"]
             if kind in _TAKEN[name]:
-                return [*missing, *_does_not_fit(name, kind, at)]
+                return [*missing, *_does_not_fit(name, size, given, at)]
             return [*missing, f"{at} IS NOT NULL"]
         case Record():
             return [f"{at} IS NULL OR ({wrong(type_, given, at)})"] if kind == "StructType" else ["true"]
@@ -74,10 +75,17 @@ def _wrong(type_: Type, given: Any, at: str) -> list[str]:
     raise QueryError(f"a row has no {type_}")
 
 
-def _does_not_fit(name: str, kind: str, at: str) -> list[str]:
-    if name != "decimal" or kind != "DecimalType":
+def _does_not_fit(name: str, size: tuple[int, ...], given: Any, at: str) -> list[str]:
+    """Whether a number is more than was declared, or than Spark has room for."""
+    kind = type(given).__name__
+    if name == "int" and size and size[0] < _BITS[kind]:
+        most = 1 << size[0] - 1
+        return [f"({at} IS NOT NULL AND {at} NOT BETWEEN {-most} AND {most - 1})"]
+    if name != "decimal":
         return []
-    kept = f"try_cast({at} AS {sql_type(Scalar(name))})"
+    wanted = f"DECIMAL({size[0]},{size[1]})" if size else sql_type(Scalar(name))
+    # There and back: a common type of both might have room for neither.
+    kept = f"try_cast(try_cast({at} AS {wanted}) AS {given.simpleString()})"
     return [f"({at} IS NOT NULL AND NOT coalesce({kept} = {at}, false))"]
 
 

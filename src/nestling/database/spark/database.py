@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -15,24 +16,24 @@ from nestling.database import arguments
 from nestling.database.accept import known
 from nestling.database.arguments import NOT_GIVEN
 from nestling.database.closed import Closed
-from nestling.database.commit import Commit
 from nestling.database.database import Database
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.elements import inner_bag
 from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
-from nestling.database.rows import Event
 from nestling.database.spark import arriving
 from nestling.database.spark.addressed import change_elements, elements_frame
 from nestling.database.spark.arriving import apart, as_frame, check_batch, few_apart, few_changes
-from nestling.database.spark.commit import SparkCommit
 from nestling.database.spark.frames import Frames
 from nestling.database.spark.large import Large
+from nestling.database.spark.opened import check_shared, readable
+from nestling.database.spark.references import SparkReferences
 from nestling.database.spark.state import SparkState
 from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.transaction import SparkTransaction
-from nestling.database.spark.watching import Feed
+from nestling.database.spark.watching import Feed, feed_of
 from nestling.database.transaction import Transaction
+from nestling.engine.spark.accepted import check_session, is_local
 from nestling.errors import ChangeError, QueryError
 from nestling.storage.lake import Lake
 
@@ -43,56 +44,90 @@ class SparkDatabase(Database):
     Law (7, durable): what is answered after reopening is what was answered when the last change was acknowledged.
     """
 
-    state: SparkState
-
     def __init__(self, path: str | Path | None = None, *, spark: Any = None) -> None:
-        if path is None:
+        if not isinstance(path, str | os.PathLike):
             raise QueryError("a database on Spark needs a folder", hint='Database(spark=spark, path="…")')
+        check_session(spark)
+        self._spark, self._lake = spark, Lake(path)
         super().__init__()
-        lake = Lake(path)
-        try:
-            self.state = SparkState(spark, lake)
-        except BaseException:
-            lake.close()
-            raise
-        self._lake, self.folder = lake, lake.path
-        self._frames = Frames(self.state, spark, path)
-        note = self.state.note
-        self.version = int(note.get("version", 0))
-        #: Per stream, the query that feeds it and the last micro-batch of it that is stored.
-        self._batches: dict[str, tuple[str, int]] = {
-            name: (query, number) for name, (query, number) in note.get("streams", {}).items()
-        }
-        self._arriving = self._batches
+        self.folder = self._lake.path
         self._streams: dict[str, Stream] = {}
-        self.constraints = {name: self.state.views[name] for name in self.state.constraints}
-        self._surrogates = int(note.get("numbers", 0))
+        self._surrogates = 0
+        try:
+            with readable(self._lake):
+                if not is_local(spark):
+                    check_shared(self._lake, spark)
+                self._take_up(SparkState(spark, self._lake))
+        except BaseException:
+            self._lake.withdraw()
+            raise
+
+    def _take_up(self, state: SparkState) -> None:
+        """Go on from what a lake says."""
+        self._state = state
+        self._frames = Frames(state, self._spark, self.folder)
+        self._arriving = self._batches
+        self.constraints = {name: state.views[name] for name in state.constraints}
+        self._surrogates = max(self._surrogates, int(state.note.get("numbers", 0)))
+        self._references = SparkReferences(self)
+        self._access.writing = self._access.lock = state.lock
         self._numbers = count(self._surrogates)
-        self.state.coming = (self.version, _now())
-        self.state.follow()
+        state.coming = (self.version, _now())
+        state.follow()
+
+    # -- where we are
+
+    @property  # type: ignore[override]  # narrower, as the whole class is
+    def state(self) -> SparkState:
+        """What is in memory. Where something was raised while it changed, it is read from the folder again."""
+        if self._lake.is_ahead:
+            with self._state.lock:  # who is changing it has the lock
+                if self._lake.is_ahead:
+                    self._reload()
+        return self._state
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        self._state = state
+
+    def _reload(self) -> None:
+        before, published = self._state, self._frames.published
+        with readable(self._lake):
+            self._lake.reload()
+            self._take_up(SparkState(self._spark, self._lake, before.lock))
+        for name in before.told:
+            if name in self._state.views:
+                self._state.watch(name)
+        self._frames.published = published
+        self._lake.is_ahead = False
+
+    @property
+    def version(self) -> int:
+        """How many changes were stored: it is stored with them."""
+        return int(self._state.note.get("version", 0)) if isinstance(self._state, SparkState) else 0
+
+    @version.setter
+    def version(self, number: int) -> None:
+        assert number == self.version, "a version is stored with its change"
+
+    @property
+    def _batches(self) -> dict[str, tuple[str, int]]:
+        """Per stream, the query that feeds it and the last micro-batch of it that is stored."""
+        streams = self._state.note.get("streams", {})
+        return {name: (query, number) for name, (query, number) in streams.items()}
 
     # -- definitions
 
-    @arguments.within_depth()
-    def constraint(self, name: str, query: Callable[..., Any] | str, *, language: str = "sql") -> None:
-        definition = self._view_def(
-            arguments.name_argument(name, "constraint"), query, language, "eager", "auto"
-        )
-        if self.constraints.get(name) == definition:
-            return
-        self._check_name(name)
-        self._define("constraint", definition, lambda: self.state.add_constraint(definition))
-        self.constraints[name] = definition
+    def _add_constraint(self, definition: ViewDef) -> None:
+        self.state.add_constraint(definition)
+        self.constraints[definition.name] = definition
+
+    def _redefine(self, action: Callable[[], None], store: Any) -> None:
+        with self._lake.doubting():
+            action()  # the lake stores it with the engine that it leads to
 
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
-        with self.state.lock:
-            self._outside_transactions()
-            action()
-
-    def _forget(self, kind: str, name: str, action: Callable[[], None]) -> None:
-        with self.state.lock:
-            self._outside_transactions()
-            action()
+        self._redefine(action, None)
 
     def _translated(self, query: Any, language: str) -> Expr:
         if is_frame(query):
@@ -118,7 +153,7 @@ class SparkDatabase(Database):
         arguments.one_way(rows, where, key)
         if where is None and not is_frame(rows):
             return super().delete(table, rows, key=key)
-        with self.state.lock:
+        with self._changing():
             return self._applied({table: rows if where is None else self.state.rows_where(table, where)}, -1)
 
     def apply(self, changes: Mapping[str, Any]) -> Refresh:
@@ -141,7 +176,7 @@ class SparkDatabase(Database):
                 return self._loaded(large)
             with self.transaction() as change:
                 change.apply({table: few})
-            return self.last_refresh
+            return change.refresh
 
     def _applied(self, changes: Mapping[str, Any], sign: int = 1) -> Refresh:
         """Apply rows and DataFrames as one batch: few as a transaction, many by Spark."""
@@ -150,13 +185,13 @@ class SparkDatabase(Database):
         for table in changes:
             if inner_bag(self.state.tables, table) is None:
                 self.state.table(table)
-        with self.state.lock:
+        with self._changing():
             few = few_changes(changes, sign)
             if few is None:
                 return self._apply_large(changes, sign)
             with self.transaction() as change:
                 change.apply(self._in_order(few))
-            return self.last_refresh
+            return change.refresh
 
     def _in_order(self, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Tables that others refer to first, and inner bags after the rows that they are in."""
@@ -182,18 +217,20 @@ class SparkDatabase(Database):
     @contextmanager
     def _large(self) -> Iterator[Large]:
         """A large change, in a transaction of its own."""
-        with self.state.lock:
-            if self._open is not None:
+        with self._changing():
+            if self._access.open is not None:
                 raise ChangeError("a transaction is already open", hint="apply DataFrames outside it")
             large = Large(self.state, self.version + 1)
             self._began = perf_counter()
             try:
-                yield large
+                with self._lake.doubting():
+                    yield large
             finally:
                 large.forget()
-                self.state.running.discard()
+                self._state.running.discard()
 
     def _loaded(self, large: Large) -> Refresh:
+        large.check_parents()
         with _computable():
             tables = self.state.running.load(large.frames(), self._note())
         began = self._began
@@ -227,7 +264,7 @@ class SparkDatabase(Database):
     def apply_once(self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool]) -> None:
         """Apply a micro-batch, unless it is there already: rows of several tables side by side; see ``arriving``."""
         name, query, number = batch
-        with self.state.lock:
+        with self._changing():
             before, last = self._batches.get(name, (query, -1))
             if before != query:
                 raise ChangeError(
@@ -247,24 +284,29 @@ class SparkDatabase(Database):
             finally:
                 self._arriving = self._batches
 
-    def transaction(self) -> Commit:
-        return SparkCommit(self)
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """One change at a time: the batches of a stream come from a thread of its own."""
+        with self.state.lock:
+            yield
+        self._deliver()
 
-    def _begin(self) -> Transaction:
-        if self._open is not None:
-            raise ChangeError("a transaction is already open", hint="use it, or commit it first")
-        change = self._open = SparkTransaction(self.state, self._shredder)
-        return change
+    def _transaction(self) -> Transaction:
+        return SparkTransaction(self.state, self._shredder, self.state.lock)
 
-    def _end(self) -> None:
-        self._open = None
-        self.state.buffer.clear()
-
-    def _store(self, events: list[Event]) -> None:
+    def _commit(self, change: Transaction, began: float) -> Refresh:
         """Run the batch, and store what it comes to."""
-        if events:
-            with _computable():
+        if change.state is not self.state:
+            raise ChangeError("the database was read anew since this change began", hint="do it again")
+        if change.events:
+            self._references.check(change.events)
+            with self._lake.doubting(), _computable():
                 self.state.running.apply_batch(self.state.buffer.changes(), self._note())
+        tables: dict[str, int] = {}
+        for event in change.events:
+            tables[event.table] = tables.get(event.table, 0) + 1
+        self._told(tables, lambda: perf_counter() - began)
+        return self.last_refresh
 
     def _note(self) -> dict[str, Any]:
         """What is stored with a change."""
@@ -272,37 +314,26 @@ class SparkDatabase(Database):
         self.state.coming = (self.version + 1, _now())
         return {"version": self.version + 1, "numbers": self._surrogates + 1, "streams": self._arriving}
 
-    def _publish(self, events: list[Event], seconds: Callable[[], float]) -> None:
-        tables: dict[str, int] = {}
-        for event in events:
-            tables[event.table] = tables.get(event.table, 0) + 1
-        self._told(tables, seconds)
-
     def _told(self, tables: Mapping[str, int], seconds: Callable[[], float]) -> None:
-        if tables:
-            # First of all: whatever happens now, the change is stored, and its batch must not come again.
-            self.version, self._batches = self.version + 1, self._arriving
-            self.state.follow()
+        with self._lake.doubting():
+            if tables:
+                self.state.follow()
+            if self.state.running.tidy():
+                self.state.trim(self.version)
         statements = self.state.batch_statements(tables)
         events = sum(tables.values())
-        changes = self._noted() if tables else {}
+        changes = self.subscribers.note(self.version) if tables else {}
         self.last_refresh = Refresh(self.version, seconds(), events, statements, tables, changes)
-        if self.state.running.tidy():
-            self.state.trim(self.version)
         self._frames.refresh()
-        self._tell()
-
-    def _discard_logs(self) -> None:
-        """What was refused is in no log: logs are taken from what is stored."""
 
     # -- reading
 
     def keep_changes(self, view: str, versions: int | None = None) -> None:
         """Keep the change feed of a view from now on, in files; with ``versions``, at least of so many."""
-        self._outside_transactions()
         self._known_view(view)
-        since = self.state.feeds[view].since if view in self.state.feeds else self.version
-        self.state.keep_feed(view, Feed(since, versions))
+        with self._lake.doubting():
+            since = self.state.feeds[view].since if view in self.state.feeds else self.version
+            self.state.keep_feed(view, Feed(since, versions))
 
     def _known_view(self, view: str) -> None:
         if view not in self.state.views:
@@ -326,7 +357,9 @@ class SparkDatabase(Database):
         self._known_view(view)
         with self.state.lock:
             if changes_since is not None:
-                return self.state.feed(view, changes_since, (path,) if isinstance(path, str) else tuple(path))
+                return feed_of(
+                    self.state, view, changes_since, (path,) if isinstance(path, str) else tuple(path)
+                )
             if not shredded:
                 return self._frames.frame(view)
             with self.state.reading(view) as found:
@@ -357,7 +390,7 @@ class SparkDatabase(Database):
         for stream in self._streams.values():
             stream.stop()
         self._lake.close()
-        self.state = Closed()  # type: ignore[assignment]
+        self.state = Closed()
 
 
 def _now() -> datetime:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nestling.database.definitions import ViewDef
-from nestling.database.durable import map_name
+from nestling.database.maps import map_name
 from nestling.database.spark.watching import feed_layout, feed_name
 from nestling.database.state import guard_of
 from nestling.engine.spark.columns import postponed

@@ -7,7 +7,7 @@ Views of which nothing is kept have programs of their own, which are run when th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -16,21 +16,29 @@ from threading import RLock
 from typing import Any
 
 from nestling.calculus.types import Record
-from nestling.database.change import Change
 from nestling.database.constraints import violation
 from nestling.database.definitions import ViewDef
-from nestling.database.durable import read_table, read_view, table_text, view_text
 from nestling.database.first import starts
+from nestling.database.rows import Row
 from nestling.database.spark.arriving import kept
 from nestling.database.spark.buffer import Buffer
 from nestling.database.spark.defined import absent, guard
 from nestling.database.spark.explain import explain
 from nestling.database.spark.inspect import stats, verify
+from nestling.database.spark.remembered import (
+    check_new,
+    check_note,
+    checked_table,
+    checked_view,
+    read_feed,
+    remembering,
+)
 from nestling.database.spark.started import knob, started
 from nestling.database.spark.unkept import Computed
-from nestling.database.spark.watching import Feed, Logged, feed_frame, feed_name, record
+from nestling.database.spark.watching import Feed, Logged, feed_name, flat_rows, record
 from nestling.database.state import EXCLUDE, NOTHING_KEPT, UNDEFINED, State, computing
-from nestling.database.watching import Answer, Levels, read_change
+from nestling.database.texts import read_table, read_view, table_text, view_text
+from nestling.database.watching import Levels, Logs, Source, Taken
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.later import Later
@@ -62,11 +70,11 @@ OFFENDING = 1000
 class SparkState(State):
     """Tables and views in a lake."""
 
-    def __init__(self, spark: Any, lake: Lake) -> None:
+    def __init__(self, spark: Any, lake: Lake, lock: RLock | None = None) -> None:
         super().__init__()
         self.spark, self.lake = spark, lake
         #: Changes and readings are one at a time: streams bring changes from threads of their own.
-        self.lock = RLock()
+        self.lock = lock or RLock()
         self.constraints: set[str] = set()
         self.feeds: dict[str, Feed] = {}
         #: The views whose changes somebody hears of.
@@ -80,20 +88,24 @@ class SparkState(State):
         for kind, name, text in lake.manifest.definitions:
             self._remember(kind, name, text)
         self.running, self.behind = self._started()
-        if self.running.built and self.running.durable is not None:
-            self.running.now = self.running.durable.tidy(self.running.now)
+        check_note(self.note)
+        if self.running.built:
+            self.running.tidied()
         self.buffer = Buffer(self.running)
         self.engine: Any = self.buffer  # all that a transaction asks of an engine
 
     def _remember(self, kind: str, name: str, text: str) -> None:
-        if kind == "table":
-            self.tables[name] = read_table(name, text)
-        elif kind == "feed":
-            self.feeds[name] = Feed(*json.loads(text))
-            self.watched[name] = Levels(watches(name, self.flat[name], self.declarations()))
-        else:
-            self.define(*read_view(name, text, self))
-            self.constraints |= {name} if kind == "constraint" else set()
+        with remembering(kind, name):
+            if kind == "feed":
+                self.feeds[name] = read_feed(name, text, self.flat)
+                self.watched[name] = Levels(watches(name, self.flat[name], self.declarations()))
+                return
+            check_new(kind, name, [*self.tables, *self.views])
+            if kind == "table":
+                self.tables[name] = checked_table(read_table(name, text), self.tables)
+            else:
+                self.define(*checked_view(*read_view(name, text, self)))
+                self.constraints |= {name} if kind == "constraint" else set()
 
     def _started(self) -> tuple[SparkEngine, dict[str, Later]]:
         engine, behind = started(self)
@@ -230,20 +242,18 @@ class SparkState(State):
             return
         before = self.running
         settle(before)
-        if before.durable is not None:
-            before.now = before.durable.tidy(before.now)
+        before.tidied()
         engine, behind = self._started()
         for name in self.guards:
             if without := absent(engine, name):
                 raise ArithmeticError(without)
         if constraint:
             self._check_empty(engine, constraint)
-        if engine.durable is not None:
-            engine.durable.note = self.note
-            engine.now = engine.durable.tidy(engine.now, self._definitions())
-        self.running, self.behind, self._statements = engine, behind, {}
-        self.buffer.stored = engine
-        self.buffer.clear()
+        with self.lake.moving():
+            engine.tidied(self._definitions())
+            self.running, self.behind, self._statements = engine, behind, {}
+            self.buffer.stored = engine
+            self.buffer.clear()
 
     def _definitions(self) -> tuple[tuple[str, str, str], ...]:
         tables = [("table", name, table_text(table)) for name, table in self.tables.items()]
@@ -261,7 +271,7 @@ class SparkState(State):
         """What answers for a view: an engine, nothing waiting, or a plan over the tables as they are."""
         with self.lock:
             if name not in self.unkept:
-                with computing(name):
+                with self.lake.doubting(), computing(name):
                     engine = self.reader(name)
                 yield engine
                 return
@@ -281,7 +291,7 @@ class SparkState(State):
         return ZBag((row, n) for row, n in self.read(name).items() if starts(row, first))
 
     def check_committed(self) -> None:
-        if self.buffer.pending:
+        if self.buffer.events:
             raise NestlingError(
                 "a view on Spark is brought up to date when its transaction ends", hint="read it after that"
             )
@@ -335,6 +345,13 @@ class SparkState(State):
                 self._log(name)
             self.told.add(name)
 
+    def unwatch(self, name: str) -> None:
+        """Tell the changes of a view no more; its feed goes on."""
+        with self.lock:
+            self.told.discard(name)
+            if name not in self.feeds and self.watched.pop(name):
+                self._install()
+
     def keep_feed(self, name: str, feed: Feed) -> None:
         """Keep what changes in a view, in files."""
         if name in self.unkept:
@@ -365,23 +382,6 @@ class SparkState(State):
                 ) from reason
             raise
 
-    def feed(self, name: str, since: int, path: tuple[str, ...]) -> Any:
-        """What changed in a view since a version, at a level, as a DataFrame."""
-        feed = self.feeds.get(name)
-        if feed is None:
-            raise NestlingError(f"the changes of {name} are not kept", hint=f"db.keep_changes({name!r})")
-        if since < feed.since:
-            raise NestlingError(
-                f"the changes of {name} are kept since version {feed.since}, not {since}",
-                hint="read the view, and ask for what comes after its version",
-            )
-        levels = self.watched[name]
-        for level in levels:
-            if level.path == path:
-                return feed_frame(self.running, levels, level, since)
-        known = ", ".join(".".join(level.path) for level in levels[1:]) or "none"
-        raise NestlingError(f"{name} has no inner bag {'.'.join(path)!r}", hint=f"inner bags: {known}")
-
     def trim(self, version: int) -> None:
         """Forget the oldest changes of feeds that are kept for some versions, where files are written anyway."""
         running, due = self.running, False
@@ -391,17 +391,36 @@ class SparkState(State):
                 for level in self.watched[name]:
                     running.keep(feed_name(level), f"k0 > {version - feed.versions}")
                 due = True
-        if due and running.durable is not None:
-            running.now = running.durable.tidy(running.now, self._definitions())
+        if due:
+            running.tidied(self._definitions())
 
-    def change(self, name: str, version: int, answer: Answer) -> Change:
+    def taken(self, name: str) -> Taken:
         if name in self.unkept:
-            return Change(
-                name, version, self.views[name].element, self._compared.get(name, EMPTY), (), answer
-            )
+            return Taken({}, self._compared.get(name, EMPTY))
         running = self.running.beside(self.program_of(name))
         logged = Logged(running, name, self.watched[name], self._logs)
-        return read_change(logged, name, version, self.watched[name], answer)
+        return Taken({level: log for level, log in logged.logs.items() if log}, None, logged)
+
+    def levels(self, name: str) -> Levels:
+        if name in self.unkept:
+            return Levels()
+        return self.watched.get(name) or Levels(watches(name, self.flat[name], self.declarations()))
+
+    def source(self, name: str) -> tuple[Source, Logs]:
+        """What is logged is taken with every batch, so that nothing waits."""
+        return Logged(self.reader(name), name, Levels(), {}), {}
+
+    def flat_rows(
+        self, name: str
+    ) -> tuple[Iterable[tuple[Row, int]], Callable[[Label], Iterable[tuple[Row, int]]]]:
+        with computing(name), self.reading(name) as found:
+            return flat_rows(found, name)
+
+    @contextmanager
+    def computing(self, name: str) -> Iterator[None]:
+        with computing(name):
+            self.check_committed()
+            yield
 
     def committed(self, events: Any) -> None:
         """What waits is stored with the change."""

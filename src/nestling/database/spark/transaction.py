@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nestling.calculus.types import Path, bag_levels, dictionary_name
 from nestling.database.arguments import NOT_GIVEN, changes_argument, one_way, rows_argument
 from nestling.database.definitions import TableDef
 from nestling.database.elements import elements, inner_bag, outer_bags
-from nestling.database.rows import Event, Row
+from nestling.database.rows import Row
 from nestling.database.spark import arriving
 from nestling.database.spark.arriving import few_rows
 from nestling.database.spark.buffer import Buffer, labels_in
-from nestling.database.transaction import Transaction
+from nestling.database.transaction import Rows, Transaction
 from nestling.errors import ChangeError
 from nestling.frontend.schema import element_value, row_value
+from nestling.values.bag import ZBag
 
 if TYPE_CHECKING:
     from nestling.database.spark.state import SparkState
@@ -29,6 +30,13 @@ class SparkTransaction(Transaction):
     @property
     def buffer(self) -> Buffer:
         return self.state.buffer
+
+    def _rows(self) -> Rows:
+        self.state.buffer.begin(self)
+        return self.state.buffer
+
+    def rows(self, table: str) -> ZBag:
+        return self.state.rows(table)
 
     def insert(self, table: str, rows: Iterable[object]) -> None:
         definition = self._table(table)
@@ -76,17 +84,6 @@ class SparkTransaction(Transaction):
             values = [row_value(definition.record, row) for row, _ in change.items()]
             self._look_at(definition, values, deep=True)
         super().apply(changes)
-
-    def rollback(self, done: int = 0) -> None:
-        while len(self.events) > done:
-            table, row, times = self.events.pop()
-            self.buffer.apply(table, row, -times)
-
-    def _run_batch(self, table: str, events: Sequence[Event]) -> None:
-        self._run(events)
-
-    def _apply(self, event: Event) -> None:
-        self.buffer.apply(*event)
 
     def _look_at(self, table: TableDef, values: list[Row], deep: bool = False) -> None:
         """Fetch the rows that stand for ``values``, those they refer to, and ``deep`` what is inside them."""

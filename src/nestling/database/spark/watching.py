@@ -7,10 +7,10 @@ a time, in a relation of their own that is stored with the batch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nestling.calculus.types import INT, Record, Scalar, Type
 from nestling.database.rows import Row
@@ -18,13 +18,18 @@ from nestling.database.watching import Levels
 from nestling.engine.nesting import nested, shape
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.engine import SparkEngine
+from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.relations import summed
 from nestling.engine.spark.state import Moment, Part
 from nestling.engine.spark.types import arrow_type, values
+from nestling.errors import NestlingError
 from nestling.program.traverse import exact_columns
 from nestling.transform.viewlet.watch import Watch
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
+
+if TYPE_CHECKING:
+    from nestling.database.spark.state import SparkState
 
 
 @dataclass(frozen=True)
@@ -71,9 +76,7 @@ def record(
 class Logged:
     """What a batch logged of a view, and the view as it is then: all that the reader of changes asks for."""
 
-    def __init__(
-        self, engine: SparkEngine, view: str, levels: Levels, logs: Mapping[str, Sequence[Any]]
-    ) -> None:
+    def __init__(self, engine: Reading, view: str, levels: Levels, logs: Mapping[str, Sequence[Any]]) -> None:
         self.engine, self.view = engine, view
         self.logs = {level.name: self._counted(level, logs.get(level.name, ())) for level in levels}
         self._under: dict[Label, list[tuple[Row, int]]] = {}
@@ -100,9 +103,9 @@ class Logged:
                 asked = dict.fromkeys(tuple(key[i] for i in places) for key in keys[name])
                 for row, times in self.engine.rows(plan, list(asked)):
                     self._totals[name][row] = self._totals[name].get(row, 0) + times
-        self._look_under(value for found in keys.values() for key in found for value in key)
+        self.look_under(value for found in keys.values() for key in found for value in key)
 
-    def _look_under(self, found: Iterable[Any]) -> None:
+    def look_under(self, found: Iterable[Any]) -> None:
         kinds: dict[Any, list[Label]] = {}
         for label in dict.fromkeys(v for v in found if isinstance(v, Label) and v not in self._under):
             kinds.setdefault(shape(label) if isinstance(label.site, int) else label.site, []).append(label)
@@ -110,19 +113,16 @@ class Logged:
         for kind, labels in kinds.items():
             for label, row, times in self.engine.elements(self.view, kind, labels):
                 self._under[label].append((row, times))
-            self._look_under(v for label in labels for row, _ in self._under[label] for v in row)
+            self.look_under(v for label in labels for row, _ in self._under[label] for v in row)
 
     # -- what the reader asks
-
-    def drain(self, watch: str) -> dict[Row, int]:
-        return self.logs[watch]
 
     def total(self, watch: str, flat: Row) -> int:
         return self._totals[watch].get(flat, 0)
 
     def rows_under(self, view: str, label: Label) -> Iterable[tuple[Row, int]]:
         if label not in self._under:
-            self._look_under([label])
+            self.look_under([label])
         return self._under[label]
 
     def nested(self, view: str, columns: Row, type_: Type) -> Any:
@@ -133,7 +133,35 @@ class Logged:
         return ZBag((self.nested(self.view, row, element), times) for row, times in rows)
 
 
+def flat_rows(
+    engine: Reading, view: str
+) -> tuple[list[tuple[Row, int]], Callable[[Label], Iterable[tuple[Row, int]]]]:
+    """The flat rows of a view, and those of its inner bags, brought here a level at a time."""
+    rows = engine.rows(engine.program.views[view].rows)
+    inner = Logged(engine, view, Levels(), {})
+    inner.look_under(value for row, _ in rows for value in row)
+    return rows, lambda label: inner.rows_under(view, label)
+
+
 # -- the feed as a DataFrame
+
+
+def feed_of(state: SparkState, name: str, since: int, path: tuple[str, ...]) -> Any:
+    """What changed in a view since a version, at a level, as a DataFrame."""
+    feed = state.feeds.get(name)
+    if feed is None:
+        raise NestlingError(f"the changes of {name} are not kept", hint=f"db.keep_changes({name!r})")
+    if since < feed.since:
+        raise NestlingError(
+            f"the changes of {name} are kept since version {feed.since}, not {since}",
+            hint="read the view, and ask for what comes after its version",
+        )
+    levels = state.watched[name]
+    for level in levels:
+        if level.path == path:
+            return feed_frame(state.running, levels, level, since)
+    known = ", ".join(".".join(level.path) for level in levels[1:]) or "none"
+    raise NestlingError(f"{name} has no inner bag {'.'.join(path)!r}", hint=f"inner bags: {known}")
 
 
 def feed_frame(engine: SparkEngine, levels: Levels, level: Watch, since: int) -> Any:

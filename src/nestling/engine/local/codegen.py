@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from nestling.calculus.show import show
-from nestling.engine.local.loops import Loops, key_of, needs, read_group
+from nestling.engine.local.loops import Loops, key_of, needs, operand, read_group
 from nestling.engine.local.merge import single_changes, sources, summed, together
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.source import Source
@@ -96,11 +96,16 @@ class _Writer:
         self.constants: dict[str, str] = {}
 
     def scope(self) -> Scope:
-        return Scope([*RESERVED, *(store.python for store in self.stores.values())], self.constants)
+        names = (name for store in self.stores.values() for name in (store.python, *_collected(store)))
+        return Scope([*RESERVED, *names], self.constants)
 
     def trigger(self, function: str, trigger: Trigger) -> None:
         scope = self.scope()
         self.single = single_changes(trigger, self.stores) - self.program.deferred
+        for action in self.passed_on(trigger):
+            if action.map in self.single:
+                for key, name in zip(action.events[0][0].keys, _noted(self.stores[action.map]), strict=True):
+                    scope.keep(key, name)
         self.out.line()
         self.out.line()
         with self.out.block(f"def {function}(row, times):"):
@@ -197,7 +202,7 @@ class _Writer:
         store = self.stores[statement.target]
         self.out.line(f"# {describe(statement)}")
         key = [self.named(f"key{i}", python(t, scope)) for i, t in enumerate(statement.keys)]
-        amounts = [_operand(python(term, scope)) for term in statement.amounts]
+        amounts = [operand(python(term, scope)) for term in statement.amounts]
         if add.later and statement.target in self.single:
             self.note(store, key, amounts)
         elif add.later:
@@ -216,10 +221,8 @@ class _Writer:
 
     def note(self, store: Store, key: Sequence[str], amounts: Sequence[str]) -> None:
         """The one change of a map that a row can bring: kept in variables."""
-        for i, part in enumerate(key):
-            self.out.line(f"{store.python}_k{i} = {part}")
-        for i, amount in enumerate(amounts):
-            self.out.line(f"{store.python}_change{i} = {amount}")
+        for name, part in zip((*_noted(store), *_changes(store)), (*key, *amounts), strict=True):
+            self.out.line(f"{name} = {part}")
         self.out.line(f"change_{store.python} = True")
 
     def propagate(self, action: Propagate, scope: Scope) -> None:
@@ -236,13 +239,10 @@ class _Writer:
         event = action.events[0][0]
         keys = [scope.name(var) for var in event.keys]
         old, new = [scope.name(v) for v in event.old], [scope.name(v) for v in event.new]
-        changes = [f"{store.python}_change{i}" for i in range(store.width)]
+        changes = _changes(store)
         depth = self.out.depth
         if action.map in self.single:
             self.out.open(f"if change_{store.python}:")
-            for i, key in enumerate(keys):
-                if key != f"{store.python}_k{i}":
-                    self.out.line(f"{key} = {store.python}_k{i}")
         else:
             target = f"{key_of(keys) if keys else '_'}, {_cell(changes)}"
             self.out.open(f"for {target} in change_{store.python}.items():")
@@ -259,7 +259,7 @@ class _Writer:
         event = action.events[0][0]
         *group, value = [scope.name(var) for var in event.keys]
         old, new = [scope.name(v) for v in event.old], [scope.name(v) for v in event.new]
-        changes = [f"{store.python}_change{i}" for i in range(store.width)]
+        changes = _changes(store)
         group_key = key_of(group)
         with self.out.block(
             f"for ({group_key}, {value}), {_cell(changes)} in change_{store.python}.items():"
@@ -318,6 +318,21 @@ class _Writer:
         self.out.close_to(depth)
 
 
+def _noted(store: Store) -> list[str]:
+    """Where the key of a map's one change is kept; no variable is called so but the event's."""
+    return [f"{store.python}_k{i}" for i in range(store.arity)]
+
+
+def _changes(store: Store) -> list[str]:
+    """Where the change of each measure of a map is kept."""
+    return [f"{store.python}_change{i}" for i in range(store.width)]
+
+
+def _collected(store: Store) -> list[str]:
+    """What a trigger keeps of a map's change, from where it is collected to where it is passed on."""
+    return [f"change_{store.python}", *_noted(store), *_changes(store)]
+
+
 def _used_after(adds: Sequence[Add], taken: int) -> frozenset[str]:
     """The variables that ``adds`` use after their first ``taken`` steps."""
     used: frozenset[str] = frozenset()
@@ -337,10 +352,6 @@ def describe(statement: Statement) -> str:
     # A comment is for reading: names need no quotes there.
     # It stands on one line, however long the text is.
     return re.sub(r"`·?([\w.]+)`", r"\1", " ".join(text.split()))
-
-
-def _operand(text: str) -> str:
-    return text if text.isidentifier() or text.isdigit() else f"({text})"
 
 
 def _cell(names: Sequence[str]) -> str:

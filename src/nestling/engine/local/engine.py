@@ -47,7 +47,8 @@ class LocalEngine:
         self._waiting: list[dict[Any, Any]] = [{} for _ in program.deferred]
         for name, waiting in zip(program.deferred, self._waiting, strict=True):
             self.names[f"change_{self.stores[name].python}"] = waiting
-        self._lost = False
+        #: Whether passing on what waits was cut off: the maps hold some of it.
+        self.is_torn = False
         # The source is our own: made from the program, with literals through repr only.
         run_source(self.source, "<nestling trigger program>", self.names)
         self.triggers: dict[str, Callable[[Row, int], None]] = {
@@ -89,19 +90,21 @@ class LocalEngine:
 
     def settle(self) -> None:
         """Pass on what waits until somebody reads; where that has no value, compute the maps anew."""
-        if not self._lost and any(self._waiting):
+        if not self.is_torn and any(self._waiting):
+            self.is_torn = True
             try:
                 self.names["settle"]()
+                self.is_torn = False
             except (ArithmeticError, TypeError, ValueError):
-                self._lost = True
-        if self._lost:
+                pass
+        if self.is_torn:
             tables = {name: self.table(name) for name in self.program.tables}
             for name, decl in self.program.maps.items():
                 if decl.role != "watch":
                     self.load_map(name, meaning(decl.query, tables))
             for waiting in self._waiting:
                 waiting.clear()
-            self._lost = False
+            self.is_torn = False
 
     def table(self, name: str) -> dict[Row, int]:
         """The rows of a table with their multiplicities."""
@@ -140,6 +143,12 @@ class LocalEngine:
         rows = self._rows_of[view]()
         return ZBag((self.nested(view, row, plan.element), times) for row, times in rows)
 
+    def flat_rows(self, view: str) -> Iterable[tuple[Row, int]]:
+        """The flat rows of ``view``; a row may come more than once."""
+        self.settle()
+        rows: Iterable[tuple[Row, int]] = self._rows_of[view]()
+        return rows
+
     def texts(self, view: str) -> list[Any]:
         """The elements of a view of scalars that nothing it is read from waits for."""
         return [row[0] for row, _ in self._rows_of[view]()]
@@ -161,13 +170,21 @@ class LocalEngine:
         stored = self.stored[watch]
         if not stored:
             return {}
+        logged = self.logged(watch)
         if self.stores[watch].is_cell:
-            logged = {key: cell[0] for key, cell in self.cells(watch).items()}
             self.load_map(watch, {})
-            return logged
-        logged = {(key,): n for key, n in stored.items()} if self.stores[watch].arity == 1 else dict(stored)
-        stored.clear()
+        else:
+            stored.clear()
         return logged
+
+    def logged(self, watch: str) -> dict[Row, int]:
+        """The same, which stays there."""
+        store, stored = self.stores[watch], self.stored[watch]
+        if store.is_cell:
+            return {key: cell[0] for key, cell in self.cells(watch).items()}
+        if store.arity == 1:
+            return {(key,): n for key, n in stored.items() if n}
+        return {key: n for key, n in stored.items() if n}
 
     def drain_all(self) -> None:
         """Forget what was logged."""

@@ -267,9 +267,11 @@ class Loops:
         var, sign = self.scope.name(step.var), self.scope.name(step.sign)
         new = read_cell(step.aggregate, [self.text(term) for term in step.new])
         old = read_cell(step.aggregate, [self.text(term) for term in step.old])
-        self.out.line(f"{var}_new, {var}_old = {new}, {old}")
-        self.out.open(f"if {var}_new != {var}_old:")
-        self.out.open(f"for {var}, {sign} in (({var}_new, 1), ({var}_old, -1)):")
+        # Names of their own: a table `count` with a column `new` brings a variable `count_new`.
+        now, before = (self.scope.name(f"{var}·{when}") for when in ("new", "old"))
+        self.out.line(f"{now}, {before} = {new}, {old}")
+        self.out.open(f"if {now} != {before}:")
+        self.out.open(f"for {var}, {sign} in (({now}, 1), ({before}, -1)):")
 
     def flip(self, step: Flip) -> None:
         both = step.both
@@ -342,7 +344,7 @@ def needs(step: Step | Shift | Flip | Between | Passed | Span) -> tuple[Term, ..
 
 def combined(operator: str, counts: Sequence[str]) -> str:
     """A count-wise operator of counts, as Python writes it."""
-    a, b = counts[0], counts[-1]
+    a, b = operand(counts[0]), operand(counts[-1])
     return {
         "distinct": f"1 if {a} > 0 else 0",
         "exists": f"1 if {a} else 0",
@@ -355,6 +357,11 @@ def combined(operator: str, counts: Sequence[str]) -> str:
     }[operator]
 
 
+def operand(text: str) -> str:
+    """``text`` as one operand of whatever stands around it."""
+    return text if text.isidentifier() or text.isdigit() else f"({text})"
+
+
 def read_cell(aggregate: str, cell: Sequence[str]) -> str:
     """An aggregate read off its measures."""
     match aggregate:
@@ -363,7 +370,8 @@ def read_cell(aggregate: str, cell: Sequence[str]) -> str:
         case "sum":
             return cell[-1]
         case "avg":
-            return f"({cell[1]} / {cell[0]} if {cell[0]} else None)"
+            count, total = operand(cell[0]), operand(cell[1])
+            return f"({total} / {count} if {count} else None)"
         case "var" | "stdev":
             return f"read_{aggregate}({tuple_of(cell)})"
     return cell[0]  # an ordered map: the event has the value itself
@@ -378,9 +386,12 @@ def read_group(store: Store, aggregate: str, key: str, measures: Sequence[int] =
         return f"read_ordered_{aggregate}({store.python}.get({key}))"
     if store.is_cell:
         return read_cell(aggregate, [f"{store.python}[{i}]" for i in measures])
+    is_sum = aggregate in ("count", "sum")
     if store.width == 1:
-        return f"{store.python}.get({key}, 0)"
+        # One measure may be several of an aggregate's: the count and the sum of ones, or of nothing.
+        cell = f"{store.python}.get({key}, 0)"
+        return cell if is_sum else f"read_{aggregate}([{cell}] * {len(measures)})"
     cell = f"{store.python}.get({key}, NOTHING)"
-    if aggregate in ("count", "sum"):
+    if is_sum:
         return f"{cell}[{measures[-1]}]"
     return f"read_{aggregate}([{cell}[i] for i in {tuple(measures)}])"

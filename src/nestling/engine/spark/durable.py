@@ -7,15 +7,17 @@ key, so that a look-up reads few row groups.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.relations import summed
 from nestling.engine.spark.session import python_errors
 from nestling.engine.spark.state import Moment, Part, Stored, register_frame
+from nestling.engine.spark.types import arrow_schema
+from nestling.engine.spark.written import fresh, rows_of, written
+from nestling.errors import StoreError
 from nestling.storage.lake import Lake, Relation
 
 Definitions = tuple[tuple[str, str, str], ...]
@@ -24,8 +26,8 @@ Definitions = tuple[tuple[str, str, str], ...]
 EPOCHS, ROWS = 64, 20_000
 #: When the files of changes become part of the base.
 FILES, LEAST = 16, 100_000
-#: Bytes of a group of rows: what a look-up by key reads at least.
-GROUP = 2_000_000
+
+_COPY = "restore it from a copy"
 
 
 class Durable:
@@ -59,20 +61,31 @@ class Durable:
         for name, key in self.keys.items():
             relation = self.lake.manifest.relations.get(key)
             if relation is not None:
+                self._check(name, relation, recent.get(key, ()))
                 tables = recent.get(key)
                 files = () if key in emptied else self.parts(name, relation)
                 found[name] = Stored(files, pa.concat_tables(tables) if tables else None)
         return found
 
+    def _check(self, name: str, relation: Relation, recent: Iterable[Any]) -> None:
+        """Refuse files and epochs whose columns are others, and files that do not have the rows they should."""
+        import pyarrow.parquet as pq
+
+        wanted = arrow_schema(self.layouts[name].sql)
+        if any(table.schema != wanted for table in recent):
+            raise StoreError(f"the log of {self.lake.path.name} has other columns for {name}", hint=_COPY)
+        for files, rows in ((relation.base, relation.base_rows), (relation.changes, relation.change_rows)):
+            if sum(rows_of(self.lake.path / file) for file in files) != rows:
+                raise StoreError(f"the files of {name} in {self.lake.path.name} lack rows", hint=_COPY)
+        for file in relation.files:
+            if pq.read_schema(self.lake.path / file).names != wanted.names:
+                raise StoreError(f"{file} of {self.lake.path.name} has other columns", hint=_COPY)
+
     def parts(self, name: str, relation: Relation) -> tuple[Part, ...]:
         if not relation.files:
             return ()
-        paths = [str(self.lake.path / file) for file in relation.files]
-        return (self.part(name, paths, relation.rows, relation.files),)
-
-    def part(self, name: str, paths: list[str], rows: int, files: tuple[str, ...]) -> Part:
         columns = ", ".join(f"{column} {type_}" for column, type_ in self.layouts[name].sql)
-        return register_frame(self.session.read.schema(columns).parquet(*paths), rows, files)
+        return (register_frame(self._read(relation.files, columns), relation.rows, relation.files),)
 
     def append(self, note: Mapping[str, Any], moment: Moment) -> None:
         """Store what was added; it lasts once this returns."""
@@ -86,21 +99,31 @@ class Durable:
 
     def passing(self, name: str) -> str:
         """A folder for rows that are needed until the next commit."""
-        return str(self.lake.folder(f"passing {name}") / _fresh())
+        return str(self.lake.folder(f"passing {name}") / fresh())
+
+    def arrived(self, frame: Any) -> Any:
+        """The rows of a DataFrame of any session, as they are now, in ours; until the next commit."""
+        files, _ = written(self.lake, frame, Path(self.passing("arrived")))
+        return self._read(files, frame.schema)
+
+    def _read(self, files: Iterable[str], schema: Any) -> Any:
+        paths = [str(self.lake.path / file) for file in files]
+        return (
+            self.session.read.schema(schema).parquet(*paths)
+            if paths
+            else self.session.createDataFrame([], schema)
+        )
 
     def write(self, name: str, text: str) -> Part:
         """The rows of a query as files, sorted by key: what a big change adds to ``name``."""
         stays = name in self.keys
-        folder = self.lake.folder(self.keys[name]) / _fresh() if stays else Path(self.passing(name))
+        folder = self.lake.folder(self.keys[name]) / fresh() if stays else Path(self.passing(name))
         with python_errors():
             frame = self.session.sql(text)
             if name in self.layouts and self.layouts[name].keys:
                 frame = frame.sort(*self.layouts[name].key_names)
-            frame.write.mode("overwrite").option("parquet.block.size", GROUP).parquet(str(folder))
-        files = self.lake.adopt(folder)
-        paths = [str(self.lake.path / file) for file in files]
-        rows = sum(map(_rows, paths))
-        return register_frame(self.session.read.schema(frame.schema).parquet(*paths), rows, files)
+            files, rows = written(self.lake, frame, folder)
+        return register_frame(self._read(files, frame.schema), rows, files)
 
     # -- tidying
 
@@ -108,11 +131,15 @@ class Durable:
         """Whether changes should leave the log."""
         return self.lake.logged >= EPOCHS or any(s.recent_rows > ROWS for s in moment.stored.values())
 
-    def tidy(self, moment: Moment, definitions: Definitions | None = None) -> Moment:
+    def tidy(
+        self, moment: Moment, definitions: Definitions | None = None, note: Mapping[str, Any] | None = None
+    ) -> Moment:
         """Move all changes into files, and sum those that have gathered."""
         relations = {self.keys[name]: self.flushed(name, moment) for name in self.keys}
         kept = self.lake.manifest.definitions if definitions is None else definitions
-        self.lake.commit(relations, kept, self.note)
+        after = self.note if note is None else note
+        self.lake.commit(relations, kept, after)
+        self.note = after
         stored = dict(moment.stored)
         for name, key in self.keys.items():
             before = moment.stored[name]
@@ -130,14 +157,14 @@ class Durable:
         held = [path for part in stored.files for path in part.paths]
         if not set(known.files) <= set(held):
             known = Relation()  # its rows were replaced
-        fresh = tuple(path for path in held if path not in known.files)
+        new = tuple(path for path in held if path not in known.files)
         base, rows = known.base, known.base_rows
-        changes = (*known.changes, *fresh) if known.files else known.changes
-        if fresh and not known.files:
-            base, rows = fresh, sum(_rows(str(self.lake.path / file)) for file in fresh)
+        changes = (*known.changes, *new) if known.files else known.changes
+        if new and not known.files:
+            base, rows = new, sum(rows_of(self.lake.path / file) for file in new)
         if stored.recent_rows:
             changes = (*changes, self.lake.write_changes(key, stored.recent))
-        change_rows = sum(_rows(str(self.lake.path / file)) for file in changes)
+        change_rows = sum(rows_of(self.lake.path / file) for file in changes)
         relation = Relation(base, changes, rows, change_rows)
         if len(changes) > FILES or change_rows > max(LEAST, rows // 10):
             return self.merged(name, moment)
@@ -148,14 +175,3 @@ class Durable:
         part = self.write(name, summed(moment.raw(name), self.layouts[name]))
         self.session.catalog.dropTempView(part.view)  # a moment names all files of a source at once
         return Relation(part.paths, (), part.rows, 0)
-
-
-def _fresh() -> str:
-    """A name that no folder had: epochs and engines come and go, and files that are read stay as they are."""
-    return f"rows-{uuid4().hex}"
-
-
-def _rows(path: str) -> int:
-    import pyarrow.parquet as pq
-
-    return int(pq.read_metadata(path).num_rows)

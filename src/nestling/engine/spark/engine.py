@@ -11,7 +11,7 @@ from nestling.engine.spark.batch import restricted, run_batch, size
 from nestling.engine.spark.columns import POSTPONED, Layout, layouts, postponed
 from nestling.engine.spark.driver import Driver
 from nestling.engine.spark.driver.files import Files
-from nestling.engine.spark.durable import Durable
+from nestling.engine.spark.durable import Definitions, Durable
 from nestling.engine.spark.postponed import pass_on
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.refuse import check_program
@@ -154,19 +154,19 @@ class SparkEngine(Reading):
 
     def store(self, moment: Moment, note: Mapping[str, Any], large: bool) -> None:
         """Move on to ``moment``; ``large``: what it adds is in files already, and these are stored."""
-        if self.durable is None or not large:
-            if self.durable is not None:
-                self.durable.append(note, moment)
-            self.now.drop_views(moment)
-            self.now = moment
+        if self.durable is None:
+            self._move_on(moment)
             return
-        noted, self.durable.note = self.durable.note, note
-        try:
-            after = self.durable.tidy(moment)
-        except BaseException:
-            self.durable.note = noted
-            raise
-        self._move(after, moment)
+        with self.durable.lake.moving():
+            if large:
+                self._move(self.durable.tidy(moment, note=note), moment)
+            else:
+                self.durable.append(note, moment)
+                self._move_on(moment)
+
+    def _move_on(self, moment: Moment) -> None:
+        self.now.drop_views(moment)
+        self.now = moment
 
     def beside(self, program: Program, now: Moment | None = None) -> SparkEngine:
         """Another program over the same relations, for reading, and to see what follows from a change."""
@@ -193,8 +193,14 @@ class SparkEngine(Reading):
         """Move changes from the log to files, and sum files, where enough have gathered; whether they had."""
         if self.durable is None or not self.durable.is_due(self.now):
             return False
-        self._move(self.durable.tidy(self.now))
+        self.tidied()
         return True
+
+    def tidied(self, definitions: Definitions | None = None) -> None:
+        """Move all changes from the log to files."""
+        if self.durable is not None:
+            with self.durable.lake.moving():
+                self._move(self.durable.tidy(self.now, definitions))
 
     def gathered(self, name: str) -> Any:
         """What was added to a relation, summed by key: an Arrow table, or, where it is much, rows in files."""

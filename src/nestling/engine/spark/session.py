@@ -21,6 +21,9 @@ SETTINGS = {
     "spark.sql.optimizer.inSetSwitchThreshold": "0",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    # A file that is not there is an error, whatever the user's other queries make of it.
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",
 }
 
 #: What Spark calls a term that has no value.

@@ -24,6 +24,7 @@ from nestling.frontend.comprehension.dicts import keys_of, values_of
 from nestling.frontend.comprehension.inline import call_function, call_helper
 from nestling.frontend.comprehension.nulls import is_nullable
 from nestling.frontend.comprehension.ordering import of_sorted
+from nestling.frontend.comprehension.read import CACHED
 from nestling.frontend.comprehension.records import is_record_class, of_dict_call, of_record_class
 from nestling.frontend.comprehension.scalars import number, text
 from nestling.frontend.comprehension.values import (
@@ -90,7 +91,7 @@ def _object(found: Any, node: ast.Call, env: Env) -> Value:
     builtin = BUILTINS.get(id(found))
     if builtin is not None:
         return builtin(node, env)
-    if found in _CONSTRUCTORS:
+    if any(found is constructor for constructor in _CONSTRUCTORS):
         return _constant(found, node, env)
     if is_record_class(found):
         return of_record_class(found, node, env)
@@ -99,9 +100,8 @@ def _object(found: Any, node: ast.Call, env: Env) -> Value:
     if module.partition(".")[0] == "pyspark":
         hint = "import pyspark.sql.functions as F, so that Python's own keeps its name"
         raise env.error(node, f"{name} is pyspark's here, not Python's", hint)
-    wrapped = getattr(found, "__wrapped__", found)
-    if isinstance(wrapped, FunctionType):
-        return call_function(wrapped, node, env)
+    if isinstance(found, FunctionType | CACHED):
+        return call_function(found, node, env)
     hint = _HINTS.get(name, "") if vars(builtins).get(name) is found else ""
     raise env.error(
         node, f"{name}(…) is not supported", hint or "write what it computes as a Python function"

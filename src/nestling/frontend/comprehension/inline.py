@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import FunctionType
 
 from nestling.errors import QueryError
 from nestling.frontend.comprehension.bags import targets
 from nestling.frontend.comprehension.capture import capture
 from nestling.frontend.comprehension.context import Env
 from nestling.frontend.comprehension.convert import bag_of, refuse_generator, scalar_of
-from nestling.frontend.comprehension.read import read_function
+from nestling.frontend.comprehension.late import own_nodes, refuse_late
+from nestling.frontend.comprehension.read import Definition, read_function
 from nestling.frontend.comprehension.records import arguments
 from nestling.frontend.comprehension.refuse import EXPRESSIONS, refusal
 from nestling.frontend.comprehension.values import Barred, Helper, Items, Many, One, Row, Some, Value, as_term
@@ -22,23 +21,18 @@ _ITSELF = "a function that calls itself is not supported"
 _ONCE = "a view is one comprehension over its tables; write the steps out"
 
 
-def call_function(function: FunctionType, node: ast.Call, env: Env) -> Value:
+def call_function(function: object, node: ast.Call, env: Env) -> Value:
     """A call of a captured function."""
     found = read_function(function)
     if not isinstance(found.node, ast.FunctionDef | ast.Lambda):
-        raise env.error(node, f"{function.__name__} is not a function")
+        raise env.error(node, "only a function is called")
     home = Env(env.run, found.source)
-    return call_helper(Helper(found.node, home), node, env, defaults_of(function, node, env))
+    return call_helper(Helper(found.node, home), node, env, defaults_of(found, node, env))
 
 
-def defaults_of(function: FunctionType, node: ast.AST, env: Env) -> dict[str, Value]:
-    """The defaults of a captured function, as they were when it was made."""
-    parameters = inspect.signature(function, follow_wrapped=False).parameters.values()
-    return {
-        parameter.name: capture(parameter.default, node, env)
-        for parameter in parameters
-        if parameter.default is not inspect.Parameter.empty
-    }
+def defaults_of(found: Definition, node: ast.AST, env: Env) -> dict[str, Value]:
+    """The defaults of a captured function, as constants."""
+    return {name: capture(value, node, env) for name, value in found.defaults.items()}
 
 
 def call_helper(
@@ -97,12 +91,21 @@ def result(function: ast.FunctionDef | ast.Lambda, env: Env) -> Value:
     """What the body of ``function`` returns."""
     if isinstance(function, ast.Lambda):
         return env.value(function.body)
+    _refuse_yield(function, env)
     return _statements(function.body, function, env)
 
 
+def _refuse_yield(function: ast.FunctionDef, env: Env) -> None:
+    """A call of a function that yields, wherever it does, returns a generator and not what it returns."""
+    for node in own_nodes(function):
+        if isinstance(node, ast.Yield | ast.YieldFrom):
+            raise refusal(node).located(env.source.span(node))
+
+
 def _statements(statements: Sequence[ast.stmt], function: ast.FunctionDef, env: Env) -> Value:
-    for statement in statements:
+    for place, statement in enumerate(statements):
         try:
+            refuse_late(statement, statements[place + 1 :], env)
             if isinstance(statement, ast.Return) and statement.value is not None:
                 return env.value(statement.value)
             env = _after(statement, env)

@@ -2,6 +2,9 @@
 
 A function is found in its file by where its code object says it starts; a lambda moreover by the columns of
 its instructions, so that several on one line are told apart. Lines and columns stay those of the user's file.
+
+What is read is what runs: of a decorated function, what the decorator returned; and a text that does not compile to
+the code that the function has is refused.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import inspect
 import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -20,9 +23,13 @@ from types import CodeType, FunctionType
 from typing import TypeAlias
 
 from nestling.errors import QueryError, Span
+from nestling.frontend.comprehension.compiled import code_in
 
 Function: TypeAlias = ast.FunctionDef | ast.Lambda
 Body: TypeAlias = Function | ast.expr
+
+#: What remembers results: of a function that depends on its arguments alone it makes no other.
+CACHED = type(lru_cache(lambda: None))
 
 #: What a text may name without having it from anywhere: the builtins, and the constructors of scalars.
 TEXT_NAMES: Mapping[str, object] = {
@@ -50,10 +57,11 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """What was read: a function, a lambda or an expression, and where it stands."""
+    """What was read: a function, a lambda or an expression, where it stands, and what a call need not give."""
 
     node: Body
     source: Source
+    defaults: Mapping[str, object] = field(default_factory=dict)
 
 
 def read(source: object) -> Definition:
@@ -83,21 +91,65 @@ def read_text(text: str) -> Definition:
 
 def read_function(function: object) -> Definition:
     """The definition of a Python function or lambda, with its closure and globals."""
-    function = inspect.unwrap(function) if callable(function) else function
+    if isinstance(function, CACHED):
+        return read_function(function.__wrapped__)
     if not isinstance(function, FunctionType):
         raise QueryError(
             f"{_shown(function)} is not a Python function",
             hint="pass a function, a lambda, or the text of the comprehension with language='python'",
         )
-    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-        raise QueryError("an async function is not supported", hint="define it with def")
+    found = _definition(function)
+    inner = _passed_on(found)
+    return found if inner is None else read_function(inner)
+
+
+def _definition(function: FunctionType) -> Definition:
     lines = _lines(function)
+    _refuse_async(function, _first_line(function.__code__, lines))
     try:
+        code = code_in("".join(lines), function.__code__)
         functions = _functions("".join(lines))
     except (SyntaxError, ValueError) as error:
         raise _unreadable(function) from error
-    node = _found(functions, function)
-    return Definition(node, Source(lines, function.__code__.co_filename, _Scope(function)))
+    if code is None:
+        raise _changed(function)
+    source = Source(lines, function.__code__.co_filename, _Scope(function))
+    return Definition(_found(functions, code, function), source, _defaults(function))
+
+
+def _defaults(function: FunctionType) -> dict[str, object]:
+    code, last = function.__code__, function.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount]
+    return dict(zip(names[len(names) - len(last) :], last, strict=True)) | (function.__kwdefaults__ or {})
+
+
+def _first_line(code: CodeType, lines: Sequence[str]) -> Span:
+    line = code.co_firstlineno
+    return Span(line, 0, lines[line - 1].strip() if line <= len(lines) else "", file=code.co_filename)
+
+
+def _refuse_async(function: FunctionType, at: Span) -> None:
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise QueryError("an async function is not supported", at=at, hint="define it with def")
+
+
+def _passed_on(found: Definition) -> object:
+    """The function that ``found`` calls with all its arguments as they are, and does nothing else."""
+    match found.node:
+        case ast.FunctionDef(args=given, body=[*first, ast.Return(ast.Call(ast.Name(name), args, keywords))]):
+            if given.vararg is None or given.posonlyargs or given.args or given.kwonlyargs:
+                return None
+            wanted = [ast.Starred(ast.Name(given.vararg.arg, ast.Load()), ast.Load())]
+            rest = [given.kwarg.arg] if given.kwarg else []
+            named = [ast.keyword(None, ast.Name(own, ast.Load())) for own in rest]
+            is_plain = all(isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant) for s in first)
+            if is_plain and _written([*args, *keywords]) == _written([*wanted, *named]):
+                return found.source.names(name)
+    return None
+
+
+def _written(nodes: Sequence[ast.AST]) -> list[str]:
+    return [ast.dump(node) for node in nodes]
 
 
 class _Scope:
@@ -106,6 +158,7 @@ class _Scope:
     def __init__(self, function: FunctionType) -> None:
         self.cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         self.globals = function.__globals__
+        self.builtins: Mapping[str, object] = function.__builtins__  # type: ignore[attr-defined]
 
     def __call__(self, name: str) -> object:
         if name in self.cells:
@@ -113,7 +166,9 @@ class _Scope:
                 return self.cells[name].cell_contents
             except ValueError as error:  # bound later than the query is read
                 raise KeyError(name) from error
-        return self.globals[name] if name in self.globals else vars(builtins)[name]
+        if name.startswith("__") and not name.endswith("__"):
+            raise KeyError(name)  # in a class it would be another name
+        return self.globals[name] if name in self.globals else self.builtins[name]
 
 
 def _lines(function: FunctionType) -> tuple[str, ...]:
@@ -136,8 +191,7 @@ def _parse(text: str) -> ast.Module:
         return ast.parse(text)
 
 
-def _found(functions: Sequence[Function], function: FunctionType) -> Function:
-    code = function.__code__
+def _found(functions: Sequence[Function], code: CodeType, function: FunctionType) -> Function:
     found = [node for node in functions if _may_be(node, code)]
     if len(found) > 1:
         found = _innermost(found, code)
@@ -146,7 +200,7 @@ def _found(functions: Sequence[Function], function: FunctionType) -> Function:
     if not found:
         raise _unreadable(function)
     raise QueryError(
-        f"line {code.co_firstlineno} of {code.co_filename} has several lambdas that look alike",
+        f"line {code.co_firstlineno} of {function.__code__.co_filename} has several lambdas that look alike",
         hint="put each on a line of its own",
     )
 
@@ -203,6 +257,15 @@ def _unreadable(function: FunctionType) -> QueryError:
     return QueryError(
         f"the source of {_shown(function)} cannot be read",
         hint="pass its text instead: db.view(name, '[… for x in …]', language='python')",
+    )
+
+
+def _changed(function: FunctionType) -> QueryError:
+    code = function.__code__
+    return QueryError(
+        f"{_shown(function)} is not what line {code.co_firstlineno} of {code.co_filename} says now",
+        hint="the file was edited or the function changed since it was imported: import it again,"
+        " or pass the text with language='python'",
     )
 
 

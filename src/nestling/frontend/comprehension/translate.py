@@ -9,10 +9,8 @@ Python would raise: ordering comparisons with ``None`` are false, arithmetic and
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Callable, Mapping
 from itertools import count
-from types import FunctionType
 from typing import Any
 
 from nestling.calculus.terms import Expr, SingBag
@@ -76,7 +74,7 @@ def translate(source: Callable[..., Any] | str, catalog: Mapping[str, Type]) -> 
     """
     try:
         definition = read(source)
-        expr = _translated(source, definition, catalog)
+        expr = _translated(definition, catalog)
         check(expr)
     except RecursionError:
         raise QueryError(
@@ -85,14 +83,14 @@ def translate(source: Callable[..., Any] | str, catalog: Mapping[str, Type]) -> 
     return expr
 
 
-def _translated(source: object, definition: Definition, catalog: Mapping[str, Type]) -> Expr:
+def _translated(definition: Definition, catalog: Mapping[str, Type]) -> Expr:
     run = Run(catalog, CONSTRUCTS)
     env = Env(run, definition.source)
     node = definition.node
 
     def build() -> Expr:
         if isinstance(node, ast.FunctionDef | ast.Lambda):
-            value = result(node, env.binding(_tables(source, node, env)))
+            value = result(node, env.binding(_tables(definition, node, env)))
         else:
             value = env.binding({name: relation(run, name) for name in catalog}).value(node)
         return _whole(value, _returned(node), env)
@@ -100,19 +98,17 @@ def _translated(source: object, definition: Definition, catalog: Mapping[str, Ty
     return _numbered(run.enclosed(build))
 
 
-def _tables(source: object, node: ast.FunctionDef | ast.Lambda, env: Env) -> dict[str, Value]:
+def _tables(found: Definition, node: ast.FunctionDef | ast.Lambda, env: Env) -> dict[str, Value]:
     """What the parameters of a view stand for: tables and views, or the constants of their defaults."""
-    function = inspect.unwrap(source) if callable(source) else source
-    defaults = defaults_of(function, node.args, env) if isinstance(function, FunctionType) else {}
-    found: dict[str, Value] = {}
+    defaults, tables = defaults_of(found, node.args, env), dict[str, Value]()
     for name in parameters(node.args, env):
         if name in env.run.catalog:
-            found[name] = relation(env.run, name)
+            tables[name] = relation(env.run, name)
         elif name in defaults:
-            found[name] = defaults[name]
+            tables[name] = defaults[name]
         else:
             raise unknown(name, env.run.catalog).located(env.source.span(_parameter(node, name)))
-    return found
+    return tables
 
 
 def _parameter(node: ast.FunctionDef | ast.Lambda, name: str) -> ast.AST:

@@ -19,8 +19,8 @@ from typing import Any
 
 from nestling.calculus.types import Scalar, show_type
 from nestling.errors import ChangeError, shown
+from nestling.values.nan import DECIMAL_NAN, NAN
 
-NAN, DECIMAL_NAN = float("nan"), Decimal("NaN")
 _CLASSES: dict[str, type] = {
     "bool": bool, "int": int, "float": float, "decimal": Decimal, "str": str, "bytes": bytes,
     "date": date, "datetime": datetime, "timedelta": timedelta,

@@ -1,7 +1,8 @@
 """The log: one file per epoch, with the changes of all relations in it.
 
 The name of an epoch's file is what commits it: the file is written under another name, made durable, and renamed. A
-file says how long its parts are and what they add up to, so that damage is found and never taken for the end.
+file says which lake and epoch it is of, how long its parts are and what they add up to, so that damage and files of
+others are found and never taken for the end.
 """
 
 from __future__ import annotations
@@ -23,7 +24,12 @@ def log_path(folder: Path, epoch: int) -> Path:
 
 
 def write_epoch(
-    folder: Path, epoch: int, note: Mapping[str, Any], changes: Mapping[str, Any], emptied: Iterable[str] = ()
+    folder: Path,
+    epoch: int,
+    lake: str,
+    note: Mapping[str, Any],
+    changes: Mapping[str, Any],
+    emptied: Iterable[str] = (),
 ) -> None:
     """Store the changes of one epoch, Arrow tables by relation; they last once this returns.
 
@@ -40,7 +46,7 @@ def write_epoch(
         data = sink.getvalue().to_pybytes()
         parts.append(data)
         described.append([name, len(data), crc32(data)])
-    whole = {"epoch": epoch, "note": dict(note), "emptied": sorted(emptied), "parts": described}
+    whole = {"lake": lake, "epoch": epoch, "note": dict(note), "emptied": sorted(emptied), "parts": described}
     head = json.dumps(whole).encode()
     write_atomically(log_path(folder, epoch), b"%d %d\n" % (len(head), crc32(head)) + head + b"".join(parts))
 
@@ -53,26 +59,55 @@ class Epoch(NamedTuple):
     emptied: list[str]
 
 
-def read_epoch(path: Path) -> Epoch:
+def read_epoch(path: Path, epoch: int, lake: str) -> Epoch:
     """The note of an epoch, its changes, and what was emptied before them."""
-    import pyarrow as pa
-
-    data = path.read_bytes()
-    first, _, rest = data.partition(b"\n")
     try:
+        data = path.read_bytes()
+        first, _, rest = data.partition(b"\n")
         length, check = map(int, first.split())
         head = rest[:length]
         if crc32(head) != check:
             raise ValueError("its head was changed")
         described = json.loads(head)
-        changes, at = {}, length
-        for name, size, check in described["parts"]:
-            part = rest[at : at + size]
-            if len(part) != size or crc32(part) != check:
-                raise ValueError(f"the changes of {name} were changed")
+        # Epochs of format 1 name no lake; there are none behind a manifest of format 2.
+        if (described["epoch"], described.get("lake", "")) != (epoch, lake):
+            raise ValueError("it is an epoch of another lake, or another epoch")
+        return Epoch(
+            _note(described["note"]), _changes(described["parts"], rest[length:]), _emptied(described)
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError) as error:
+        raise StoreError(f"{path.name} is damaged: {error}", hint="restore it from a copy") from error
+
+
+def _changes(parts: Any, data: bytes) -> dict[str, Any]:
+    import pyarrow as pa
+
+    changes: dict[str, Any] = {}
+    at = 0
+    for name, size, check in parts:
+        part = data[at : at + size]
+        if type(name) is not str or name in changes or len(part) != size or crc32(part) != check:
+            raise ValueError(f"the changes of {name} were changed")
+        try:
             with pa.ipc.open_stream(part) as reader:
                 changes[name] = reader.read_all()
-            at += size
-    except ValueError as error:
-        raise StoreError(f"{path.name} is damaged: {error}", hint="restore it from a copy") from error
-    return Epoch(described["note"], changes, described.get("emptied", []))
+            changes[name].validate(full=True)
+        except pa.ArrowException as error:
+            raise ValueError(f"the changes of {name} are none: {error}") from error
+        at += size
+    if at != len(data):
+        raise ValueError("it has more than it says")
+    return changes
+
+
+def _note(found: Any) -> dict[str, Any]:
+    if type(found) is not dict:
+        raise ValueError("its note is none")
+    return found
+
+
+def _emptied(described: Mapping[str, Any]) -> list[str]:
+    found = described.get("emptied", [])
+    if type(found) is not list or any(type(name) is not str for name in found):
+        raise ValueError("it empties what has no name")
+    return found

@@ -1,0 +1,97 @@
+"""The JSON Patches (RFC 6902) of the steps of a view, made when somebody asks for one.
+
+The model that finds the positions is built when the first patch is asked for, and follows the steps from then on: each
+that it passes gets its patch. A step from before is reached by going back.
+
+Law: the patch of a step, applied to the document before it, gives the document after it, whenever it is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nestling.calculus.types import Type
+from nestling.database.change import copied
+from nestling.database.document.model import Model, Operation
+from nestling.database.document.shape import ROWS, columns_of, shape_of
+from nestling.database.watching import Logs, Taken
+
+if TYPE_CHECKING:
+    from nestling.database.state import State
+    from nestling.database.trail import Step
+
+
+class Document(list[Any]):
+    """The rows of a view as JSON has them, in the order that patches address, and the ``version`` they are of."""
+
+    def __init__(self, rows: list[Any], version: int) -> None:
+        super().__init__(rows)
+        self.version = version
+
+
+def model_of(state: State, view: str) -> Model:
+    """The document of a view as it is."""
+    element, levels = state.views[view].element, state.levels(view)
+    shape = shape_of(element, levels)
+    if levels:
+        return Model(shape, *state.flat_rows(view))
+    rows = ((columns_of(element, value), times) for value, times in state.read(view).items())
+    return Model(shape, rows, lambda label: ())
+
+
+class Patches:
+    """The patches of one view's steps."""
+
+    __slots__ = ("_at", "_element", "_model")
+
+    def __init__(self, element: Type) -> None:
+        self._element = element
+        #: The document after the last step that was passed.
+        self._model: Model | None = None
+        self._at: Step | None = None
+
+    def patch(self, state: State, view: str, step: Step, last: Step) -> list[Operation]:
+        """The patch of ``step``; the state is locked, and ``last`` the last that was noted."""
+        self.catch_up()
+        if step.patch is None:
+            model, self._model = self._model or self._started(state, view), None  # whole, or not there
+            steps = [step, *step.later()]
+            for each in reversed(steps):
+                model.follow(self._logs(each.taken), -1)
+            for each in steps:
+                self._pass(model, each)
+            self._model, self._at = model, last
+        assert step.patch is not None
+        patch: list[Operation] = copied(step.patch)
+        return patch
+
+    def catch_up(self) -> None:
+        """Pass the steps that were noted since."""
+        if self._model is None or self._at is None or self._at.next is None:
+            return
+        model, at, self._model = self._model, self._at, None
+        for step in at.later():
+            self._pass(model, step)
+            at = step
+        self._model, self._at = model, at
+
+    def _pass(self, model: Model, step: Step) -> None:
+        patch = model.follow(self._logs(step.taken))
+        step.patch = [{"op": "replace", "path": "", "value": model.document()}] if step.is_anew else patch
+
+    def document(self) -> list[Any] | None:
+        """The document after the last step, if there is a model."""
+        self.catch_up()
+        return None if self._model is None else self._model.document()
+
+    def _started(self, state: State, view: str) -> Model:
+        model = model_of(state, view)
+        _, logging = state.source(view) if state.levels(view) else (None, {})
+        if logging:
+            model.follow(logging, -1)  # not noted yet
+        return model
+
+    def _logs(self, taken: Taken) -> Logs:
+        if taken.logs or taken.rows is None:
+            return taken.logs
+        return {ROWS: {columns_of(self._element, value): times for value, times in taken.rows.items()}}

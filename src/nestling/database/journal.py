@@ -1,0 +1,117 @@
+"""Events on their way into the engine, such that they can be taken back wherever they were cut off.
+
+Law (13): after ``undo`` every table and map is as it was before the first event, whatever was raised meanwhile and at
+whatever point: an interrupt, a lack of memory, a stack that is too deep. Where a trigger ran to its end, its opposite
+undoes it. Where it was cut off, maps cannot be trusted: the rows are put back one by one, and a new engine computes its
+maps from them. The old engine is only read meanwhile, so that ``undo`` may itself be cut off and begun again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+from threading import get_ident
+
+from nestling.database.rows import Event, Row
+from nestling.database.state import UNDEFINED, State
+from nestling.errors import ChangeError
+from nestling.values.label import Label
+
+Pairs = list[tuple[Row, int]]
+
+
+class Journal:
+    """What is done to the engine of ``state`` for one transaction."""
+
+    def __init__(self, state: State, events: Sequence[Event]) -> None:
+        self.state, self.events = state, events
+        self.thread = get_ident()
+        self.applied = 0
+        #: Whether a trigger was cut off, or a lazy view told of only some events.
+        self.torn = False
+        #: Whether its commit has begun; and whether that is under way, in this thread.
+        self.is_committing = self.active = False
+        self.before: dict[str, dict[Row, int]] = {}
+
+    def run(self) -> None:
+        """Apply the events that the engine does not have yet."""
+        for table, group in _groups(self.events[self.applied :]):
+            self._note(table, group)
+            self._apply(table, group)
+            self.applied += len(group)
+
+    def _apply(self, table: str, group: Pairs) -> None:
+        engine = self.state.engine
+        self.torn = True
+        try:
+            if len(group) == 1:
+                engine.triggers[table](*group[0])
+            else:
+                engine.batches[table](group)
+        except UNDEFINED:
+            self._one_by_one(table, group)
+        self.torn = False
+
+    def _one_by_one(self, table: str, group: Pairs) -> None:
+        """Apply a group that failed row by row, to find out which row no view can follow."""
+        self.restore()
+        engine = self.state.engine
+        for row, times in group:
+            self.torn = True
+            try:
+                engine.triggers[table](row, times)
+            except UNDEFINED as error:
+                raise unfollowed(table, row, error) from error
+
+    def _note(self, table: str, group: Pairs) -> None:
+        """Remember how often rows are there; of a row with a key, its first event tells."""
+        stored = self.state.engine.stored[table]
+        before = self.before.setdefault(table, {})
+        if self.state.engine.program.tables[table].key:
+            for row, times in group:
+                before.setdefault(row, 0 if times > 0 else 1)
+        elif before:
+            for row, _ in group:
+                before.setdefault(row, stored.get(row, 0))
+        else:
+            before.update([(row, stored.get(row, 0)) for row, _ in group])
+
+    def undo(self) -> None:
+        """Take back what was applied."""
+        if not self.torn:
+            self.torn = True
+            try:
+                for table, group in _groups(self.events[: self.applied][::-1]):
+                    self.state.engine.batches[table]([(row, -times) for row, times in group])
+                self.state.engine.drain_all()
+            except UNDEFINED:
+                self.restore(0)
+        else:
+            self.restore(0)
+        self.applied, self.torn = 0, False
+
+    def restore(self, applied: int | None = None) -> None:
+        """A new engine, from the rows as they were before all events, that has ``applied`` of them again."""
+        self.state.restore(self.before)
+        for event in self.events[: self.applied if applied is None else applied]:
+            self.state.engine.apply(*event)
+
+
+def _groups(events: Sequence[Event]) -> Iterator[tuple[str, Pairs]]:
+    """Events of one table that follow each other, together."""
+    if len(events) == 1:
+        table, row, times = events[0]
+        yield table, [(row, times)]
+        return
+    for table, group in groupby(events, itemgetter(0)):
+        yield table, [(row, times) for _, row, times in group]
+
+
+def unfollowed(table: str, row: Row, error: Exception) -> ChangeError:
+    """The refusal of a row after which a view has no value."""
+    columns = tuple(value for value in row if not isinstance(value, Label))
+    return ChangeError(
+        f"a view cannot be computed for {columns[0] if len(columns) == 1 else columns!r} of {table}: {error}",
+        hint="exclude the value in the view, or do not insert it",
+    )

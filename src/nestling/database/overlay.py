@@ -1,0 +1,104 @@
+"""The rows that an open transaction looks up: those that are stored, with its own changes.
+
+Law: what is looked up here is what an engine would give that has applied the transaction's events. The engine itself
+is left alone until the transaction is committed, so that nobody else sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nestling.database.rows import Event, Row
+from nestling.values.label import Label
+
+if TYPE_CHECKING:
+    from nestling.database.state import State
+
+Counts = dict[Row, int]
+
+
+class Overlay:
+    """``events`` over the engine of ``state``; they are looked at when a row is first asked for after them.
+
+    The first ``base`` events are in the engine already, where the transaction has read a view.
+    """
+
+    def __init__(self, state: State, events: Sequence[Event]) -> None:
+        self.state, self.events = state, events
+        self.base = 0
+        self._clear()
+
+    def _clear(self) -> None:
+        self._seen = self.base
+        self._counts: dict[str, Counts] = {}
+        self._keys: dict[str, dict[Row, Row | None]] = {}
+        self._bags: dict[str, dict[Label, Counts]] = {}
+
+    def rebase(self, applied: int) -> None:
+        """The engine has ``applied`` events now."""
+        if applied != self.base:
+            self.base = applied
+            self._clear()
+
+    def note(self, events: Sequence[Event]) -> None:
+        """The transaction goes on with ``events``: they are looked at when somebody asks."""
+
+    def forget(self, events: Sequence[Event]) -> None:
+        """The transaction takes back its last ``events``."""
+        if self._seen > len(self.events):
+            for table, row, times in reversed(events[: self._seen - len(self.events)]):
+                self._add(table, row, -times)
+            self._seen = len(self.events)
+
+    def by_key(self, table: str, key: Row) -> Row | None:
+        """The row of a keyed table."""
+        if self._seen < len(self.events):
+            self._catch_up()
+        known = self._keys.get(table)
+        if known is not None and key in known:
+            return known[key]
+        return self.state.engine.by_key(table, key)
+
+    def count(self, table: str, row: Row) -> int:
+        """How often ``row`` is in ``table``."""
+        self._catch_up()
+        return self.state.engine.count(table, row) + self._counts.get(table, {}).get(row, 0)
+
+    def under(self, dictionary: str, label: Label) -> Counts:
+        """The rows of an inner bag of a table, without their label."""
+        self._catch_up()
+        rows = self.state.engine.under(dictionary, label)
+        for row, times in self._bags.get(dictionary, {}).get(label, {}).items():
+            _add(rows, row, times)
+        return rows
+
+    def table(self, name: str) -> Counts:
+        """All rows of a table."""
+        self._catch_up()
+        rows = self.state.engine.table(name)
+        for row, times in self._counts.get(name, {}).items():
+            _add(rows, row, times)
+        return rows
+
+    def _catch_up(self) -> None:
+        for table, row, times in self.events[self._seen :]:
+            self._add(table, row, times)
+        self._seen = len(self.events)
+
+    def _add(self, table: str, row: Row, times: int) -> None:
+        decl = self.state.engine.program.tables[table]
+        _add(self._counts.setdefault(table, {}), row, times)
+        if decl.key:
+            key = tuple([row[i] for i in decl.key])
+            self._keys.setdefault(table, {})[key] = row if times > 0 else None
+        elif isinstance(row[0], Label) and row[0].site == table:
+            _add(self._bags.setdefault(table, {}).setdefault(row[0], {}), row[1:], times)
+
+
+def _add(counts: Counts, row: Row, times: int) -> None:
+    total = counts.get(row, 0) + times
+    if total:
+        counts[row] = total
+    else:
+        counts.pop(row, None)

@@ -1,0 +1,95 @@
+"""References between tables: what others refer to stays.
+
+Law: at the end of every change, each row of a table with ``references`` has its parents. That a new row has them is
+checked where it is inserted; here, that no parent goes while a row refers to it, by the state at the end of the change:
+parent and children may go together, in any order, and a parent may be replaced by one with the same key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from nestling.database.rows import Event, Row
+from nestling.errors import ChangeError
+
+if TYPE_CHECKING:
+    from nestling.database.database import Database
+    from nestling.database.state import State
+
+#: A table, and the columns of its flat rows that hold the key of another.
+Site = tuple[str, tuple[int, ...]]
+
+
+class References:
+    """How many rows refer to each key, counted when a parent first goes and followed from then on."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._counts: dict[Site, dict[Row, int]] = {}
+
+    @property
+    def state(self) -> State:
+        return self._database.state
+
+    def check(self, events: Sequence[Event]) -> None:
+        """Refuse a change, applied already, that takes a parent from rows which stay."""
+        for parent, keys in self._gone(events).items():
+            for site in self._sites(parent):
+                before, change = self._before(site, events), _referring(site, events)
+                for key in keys:
+                    if before.get(key, 0) + change.get(key, 0) > 0:
+                        raise referred(parent, key, site[0])
+
+    def follow(self, events: Sequence[Event]) -> None:
+        """The change is committed."""
+        for site, counts in self._counts.items():
+            for key, times in _referring(site, events).items():
+                counts[key] = counts.get(key, 0) + times
+
+    def forget(self) -> None:
+        """Count anew when somebody asks."""
+        self._counts = {}
+
+    def _gone(self, events: Iterable[Event]) -> dict[str, dict[Row, None]]:
+        """By table that others refer to, the keys of rows that went and did not come back."""
+        parents = {parent for table in self.state.tables.values() for _, parent in table.references}
+        found: dict[str, dict[Row, None]] = {}
+        for table, row, times in events if parents else ():
+            if times < 0 and table in parents:
+                key = tuple([row[i] for i in self.state.engine.program.tables[table].key])
+                if self.state.engine.by_key(table, key) is None:
+                    found.setdefault(table, {})[key] = None
+        return found
+
+    def _sites(self, parent: str) -> list[Site]:
+        tables = self.state.engine.program.tables.values()
+        return [(decl.name, columns) for decl in tables for columns, to in decl.references if to == parent]
+
+    def _before(self, site: Site, events: Sequence[Event]) -> dict[Row, int]:
+        """How many rows referred to each key before ``events``, which the engine has already."""
+        if site not in self._counts:
+            table = site[0]
+            rows = [Event(table, row, times) for row, times in self.state.engine.table(table).items()]
+            taken_back = [Event(table, row, -times) for table, row, times in events]
+            self._counts[site] = _referring(site, [*rows, *taken_back])
+        return self._counts[site]
+
+
+def _referring(site: Site, events: Iterable[Event]) -> dict[Row, int]:
+    """By key, how many more rows refer to it after ``events``."""
+    table, columns = site
+    counts: dict[Row, int] = {}
+    for name, row, times in events:
+        if name == table:
+            key = tuple([row[i] for i in columns])
+            counts[key] = counts.get(key, 0) + times
+    return counts
+
+
+def referred(parent: str, key: Row, child: str) -> ChangeError:
+    """The refusal to take a row that another refers to."""
+    return ChangeError(
+        f"the row with key {key[0] if len(key) == 1 else key!r} of {parent} is referred to by {child}",
+        hint=f"delete or change the rows of {child} first, or in the same transaction",
+    )

@@ -1,0 +1,40 @@
+"""Opening a lake: the database, or a ``StoreError``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from nestling.engine.spark.session import first_line, own_session
+from nestling.engine.spark.written import probe
+from nestling.errors import NestlingError, StoreError
+from nestling.storage.lake import Lake
+
+#: Tasks that look whether they share the folder: as many as there may be executors, within reason.
+LEAST, MOST = 2, 32
+
+
+@contextmanager
+def readable(lake: Lake) -> Iterator[None]:
+    """Whatever fails while a lake is read is told as what it is: this folder cannot be opened."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except Exception as error:
+        # Files may say what none of ours says, and fail anywhere in what takes these for granted.
+        what = (
+            error.what
+            if isinstance(error, NestlingError)
+            else f"{type(error).__name__}: {first_line(str(error))}"
+        )
+        raise StoreError(
+            f"{lake.path} cannot be opened: {what}", hint="restore it from a copy, if it was damaged"
+        ) from error
+
+
+def check_shared(lake: Lake, spark: Any) -> None:
+    """Refuse a folder that the driver and the executors do not share."""
+    parallel = int(spark.sparkContext.defaultParallelism)
+    probe(lake, own_session(spark), max(LEAST, min(MOST, parallel)))

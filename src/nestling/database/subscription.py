@@ -1,0 +1,57 @@
+"""Somebody who is told of every change of a view."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from nestling.database.change import Change
+
+if TYPE_CHECKING:
+    from nestling.database.subscribers import Subscribers
+
+Told = Callable[[Change], object]
+OnError = Callable[[Exception, Change], object]
+
+LOG = logging.getLogger("nestling")
+
+
+class Subscription:
+    """A function that is told of every change of a view; ``cancel`` ends it.
+
+    What the function raises is logged by the logger ``nestling`` and handed to ``on_error``, if there is one, with the
+    change. The change is committed all the same, and the others are told.
+    """
+
+    __slots__ = ("_subscribers", "active", "function", "history", "on_error", "view")
+
+    def __init__(
+        self, subscribers: Subscribers, view: str, function: Told, history: int, on_error: OnError | None
+    ) -> None:
+        self._subscribers = subscribers
+        self.view, self.function, self.history, self.on_error = view, function, history, on_error
+        self.active = True
+
+    def cancel(self) -> None:
+        """Tell no more, from now on: also not of changes that are committed and not yet told."""
+        self._subscribers.cancel(self)
+
+    def tell(self, change: Change) -> None:
+        """Hand over a change. What ends the program or is an interrupt passes; nothing else does."""
+        try:
+            self.function(change)
+        except Exception as error:
+            LOG.exception("a subscriber of %s failed at version %d", self.view, change.version)
+            self._failed(error, change)
+
+    def _failed(self, error: Exception, change: Change) -> None:
+        if self.on_error is None:
+            return
+        try:
+            self.on_error(error, change)
+        except Exception:
+            LOG.exception("on_error of a subscriber of %s failed at version %d", self.view, change.version)
+
+    def __repr__(self) -> str:
+        return f"Subscription({self.view}{'' if self.active else ', cancelled'})"

@@ -1,0 +1,216 @@
+"""Definitions as the text that a file keeps, and back.
+
+Law: what ``table_text`` and ``view_text`` write, ``read_table`` and ``read_view`` read as the same definition. Any
+other text gives a definition that could have been made here, or a ``StoreError``: anybody may have written a file.
+Nothing in a text is executed; queries are text of the calculus, which is parsed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from nestling.calculus.parse import parse
+from nestling.calculus.show import show
+from nestling.calculus.sizes import MOST
+from nestling.calculus.terms import Change, DictEmpty, DictInput, DictLit, DictUnion, Expr, InL, Lookup
+from nestling.calculus.traverse import walk
+from nestling.calculus.types import SCALARS, Bag, Record, Scalar, Type
+from nestling.database.accept import check_options, check_table
+from nestling.database.decisions import check_decision
+from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.storing import as_data
+from nestling.errors import QueryError, StoreError
+
+if TYPE_CHECKING:
+    from nestling.database.state import State
+
+WIDTH = 1_000_000
+#: How deep records and bags may nest in a table: far more than anybody writes, far below the end of the stack.
+DEEPEST = 60
+#: What passes make of a query, and no user writes.
+INTERNAL = (Change, Lookup, InL, DictLit, DictInput, DictUnion, DictEmpty)
+BITS = (8, 16, 32, 64)
+_SCALAR = re.compile(r"([a-z]+)(?:\(([0-9]{1,4})(?:,([0-9]{1,4}))?\))?(\??)")
+
+
+def table_text(table: TableDef) -> str:
+    return json.dumps({
+        "record": _type_json(table.record), "key": table.key,
+        "references": table.references, "append_only": table.append_only,
+    })  # fmt: skip
+
+
+def view_text(view: ViewDef, state: State) -> str:
+    text = show(view.query, width=WIDTH)
+    decision = state.decisions.get(view.name)
+    stored = as_data(decision) if decision else None
+    return json.dumps({"query": text, "refresh": view.refresh, "store": view.store, "stored": stored})
+
+
+def read_table(name: str, text: str, tables: Mapping[str, TableDef] | None = None) -> TableDef:
+    """The table that ``text`` defines; ``tables`` are those before it."""
+    stored = _members(text, ("record", "key", "references", "append_only"))
+    record = _json_type(stored["record"], DEEPEST)
+    if not isinstance(record, Record):
+        raise StoreError("the rows of a table are records")
+    key = _names(stored["key"], "a key")
+    references = _pairs(stored["references"], "references")
+    refers = tuple((_names(columns, "a reference"), _name(parent)) for columns, parent in references)
+    if type(stored["append_only"]) is not bool:
+        raise StoreError(f"append_only is {stored['append_only']!r:.40}")
+    table = TableDef(name, record, key, refers, stored["append_only"])
+    if tables is not None:
+        _accepted(lambda: check_table(table, {**tables, name: table}))
+    return table
+
+
+def read_view(name: str, text: str, state: State) -> tuple[ViewDef, dict[str, Any] | None]:
+    """The view that ``text`` defines over the tables of ``state``, and how it was stored."""
+    stored = _members(text, ("query", "refresh", "store"), ("stored",))
+    refresh, store = _name(stored["refresh"]), _name(stored["store"])
+    _accepted(lambda: check_options(refresh, store))
+    query = _query(_name(stored["query"]), state)
+    # A file from before views were stored by cost does not say how this one was.
+    decision = stored.get("stored")
+    check_decision(decision)
+    return ViewDef(name, query, refresh, store), decision
+
+
+def check_storable(definition: TableDef | ViewDef, text: str, state: State) -> None:
+    """Refuse a definition whose ``text`` does not say it again: the file could not be opened any more."""
+    try:
+        if isinstance(definition, TableDef):
+            again: TableDef | ViewDef = read_table(definition.name, text)
+            same = again == definition and table_text(again) == text  # sizes are no part of a type
+        else:
+            again, _ = read_view(definition.name, text, state)
+            same = repr(again) == repr(definition)  # a NaN equals nothing, but is written like another
+    except StoreError as error:
+        raise _unstorable(definition, error.what) from error
+    if not same:
+        raise _unstorable(definition, "its text would be read as something else")
+
+
+def _unstorable(definition: TableDef | ViewDef, why: str) -> QueryError:
+    return QueryError(
+        f"{definition.name} cannot be kept in a file: {why}",
+        hint="write it with other names and constants, or as several views",
+    )
+
+
+def _query(text: str, state: State) -> Expr:
+    catalog = {table.name: Bag(table.record) for table in state.tables.values()}
+    query: list[Expr] = []
+    _accepted(lambda: query.append(parse(text, catalog)))
+    if found := next((node for node in walk(query[0]) if isinstance(node, INTERNAL)), None):
+        raise StoreError(f"no query has a {type(found).__name__}")
+    return query[0]
+
+
+def _accepted(check: Any) -> None:
+    """What a user would be refused, a file is."""
+    try:
+        check()
+    except QueryError as error:
+        raise StoreError(error.what) from error
+    except RecursionError as error:
+        raise StoreError("it nests too deeply") from error
+
+
+def _members(text: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The members of the JSON object ``text``, each once and none that is unknown."""
+    try:
+        stored = json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"it is no JSON: {error}") from error
+    if not isinstance(stored, dict):
+        raise StoreError("it is no JSON object")
+    missing = [name for name in required if name not in stored]
+    unknown = [name for name in stored if name not in (*required, *optional)]
+    if missing or unknown:
+        raise StoreError(f"it has no {missing[0]}" if missing else f"{unknown[0]!r:.40} is unknown")
+    return stored
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("an object has a member twice")
+    return found
+
+
+def _no_constant(text: str) -> Any:
+    raise ValueError(f"{text} is not JSON")
+
+
+def _name(stored: Any) -> str:
+    if not isinstance(stored, str):
+        raise StoreError(f"a text is expected, not {stored!r:.40}")
+    return stored
+
+
+def _names(stored: Any, what: str) -> tuple[str, ...]:
+    if not isinstance(stored, list) or not all(isinstance(name, str) for name in stored):
+        raise StoreError(f"{what} is a list of names, not {stored!r:.40}")
+    if len(set(stored)) != len(stored):
+        raise StoreError(f"{what} has a name twice: {', '.join(stored):.60}")
+    return tuple(stored)
+
+
+def _pairs(stored: Any, what: str) -> list[tuple[Any, Any]]:
+    if not isinstance(stored, list) or not all(isinstance(p, list) and len(p) == 2 for p in stored):
+        raise StoreError(f"{what} are pairs, not {stored!r:.40}")
+    return [(first, second) for first, second in stored]
+
+
+def _type_json(type_: Type) -> Any:
+    match type_:
+        case Scalar(name, null, size):
+            sized = f"{name}({','.join(map(str, size))})" if size else name
+            return f"{sized}?" if null else sized
+        case Record(fields):
+            return {"record": [[name, _type_json(field)] for name, field in fields]}
+        case Bag(element):
+            return {"bag": _type_json(element)}
+    raise StoreError(f"a table has no column of type {type_}")
+
+
+def _json_type(stored: Any, deeper: int) -> Type:
+    if not deeper:
+        raise StoreError(f"it nests more than {DEEPEST} records and bags")
+    match stored:
+        case str():
+            return _scalar(stored)
+        case {"record": list() as fields, **rest} if not rest:
+            return _record(fields, deeper)
+        case {"bag": element, **rest} if not rest:
+            return Bag(_json_type(element, deeper - 1))
+    raise StoreError(f"no type is written {stored!r:.40}")
+
+
+def _record(fields: list[Any], deeper: int) -> Record:
+    named = _pairs(fields, "columns")
+    _names([name for name, _ in named], "a record")
+    return Record(tuple((name, _json_type(field, deeper - 1)) for name, field in named))
+
+
+def _scalar(stored: str) -> Scalar:
+    found = _SCALAR.fullmatch(stored)
+    if found is None or found[1] not in SCALARS:
+        raise StoreError(f"no type is written {stored!r:.40}")
+    size = tuple(int(number) for number in found.group(2, 3) if number is not None)
+    if size and not _is_size(found[1], size):
+        raise StoreError(f"no type has the size of {stored!r:.40}")
+    return Scalar(found[1], bool(found[4]), size)
+
+
+def _is_size(name: str, size: tuple[int, ...]) -> bool:
+    match name, size:
+        case "int", (bits,):
+            return bits in BITS
+        case "decimal", (digits, places):
+            return 0 <= places <= digits <= MOST and digits > 0
+    return False

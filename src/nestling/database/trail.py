@@ -1,0 +1,162 @@
+"""What commits logged of a view, one after the other.
+
+A commit takes the logs and nothing else; what they say is read when somebody looks, from the view as it is then, less
+what was logged later. So a change needs the steps that follow its own, and holds them: each step knows the next, and
+nobody the one before, so that what no change needs is gone.
+
+A change that is held for long would hold all steps since. When there are too many it is read, and lets go of them.
+
+Law: what a change says is the same whenever it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+from weakref import ref
+
+from nestling.database.change import Change, Inner
+from nestling.database.document.follow import Patches
+from nestling.database.document.model import Operation
+from nestling.database.rows import Row
+from nestling.database.state import State
+from nestling.database.watching import Logs, Reader, Taken, added, is_change
+from nestling.values.bag import ZBag
+
+#: Of how many steps, and of how many logged rows, changes may be waiting to be read.
+STEPS, LOGGED = 1000, 100_000
+
+
+class Step:
+    """What one commit did to a view, and the step after it."""
+
+    __slots__ = ("is_anew", "next", "patch", "taken", "version")
+
+    def __init__(self, version: int, taken: Taken) -> None:
+        self.version, self.taken = version, taken
+        self.next: Step | None = None
+        #: Whether documents have another order from here on.
+        self.is_anew = False
+        #: The JSON Patch, once a document has passed here.
+        self.patch: list[Operation] | None = None
+
+    def later(self) -> Iterator[Step]:
+        """The steps after this one."""
+        step = self.next
+        while step is not None:
+            yield step
+            step = step.next
+
+
+class Trail:
+    """The steps of one view that is logged; ``locked`` keeps the state as it is while it is read."""
+
+    __slots__ = (
+        "_changes",
+        "_is_anew",
+        "_last",
+        "_locked",
+        "_logged",
+        "_patches",
+        "_state",
+        "element",
+        "history",
+        "view",
+    )
+
+    def __init__(
+        self, state: State, view: str, version: int, locked: Callable[[], AbstractContextManager[object]]
+    ) -> None:
+        self._state, self.view, self._locked = state, view, locked
+        self._last = Step(version, Taken({}))
+        self._changes: list[ref[Change]] = []
+        self._logged, self._is_anew = 0, False
+        self.element = state.views[view].element
+        self._patches = Patches(self.element)
+        #: How many changes a history keeps: these can be read as long as they are there.
+        self.history = 0
+
+    # -- what a commit does
+
+    def note(self, version: int) -> Change | None:
+        """Take what the last commit did to the view, if it did anything; the state is locked."""
+        taken = self._state.taken(self.view)
+        if not taken.logs and not taken.rows:
+            return None
+        step = Step(version, taken)
+        step.is_anew, self._is_anew = self._is_anew, False
+        self._last.next = self._last = step
+        rows = taken.rows if not taken.logs else None
+        change = Change(self.view, version, self.element, rows, (self, step))
+        if rows is None and not self._is_change(taken, change):
+            return None
+        self._changes.append(ref(change))
+        self._logged += sum([len(log) for log in taken.logs.values()])
+        if len(self._changes) > 2 * max(STEPS, self.history) or self._logged > LOGGED:
+            self._let_go(STEPS if self._logged <= LOGGED else 1)
+        return change
+
+    def withdraw(self, version: int) -> None:
+        """The commit after ``version`` was undone: what was taken of it never was."""
+        if self._last.version > version:
+            self._last.taken = Taken({})
+
+    def _is_change(self, taken: Taken, change: Change) -> bool:
+        found = is_change(self._state.watched[self.view], taken.logs)
+        return bool(change) if found is None else found
+
+    def _let_go(self, steps: int) -> None:
+        """Read the changes that somebody holds from long ago, so that what came after them can be forgotten."""
+        steps = max(steps, self.history)
+        self._patches.catch_up()
+        for old in self._changes[:-steps]:
+            if (change := old()) is not None:
+                change.settle()
+        self._changes, self._logged = self._changes[-steps:], 0
+
+    def end(self) -> None:
+        """The view will not be logged any more: read what somebody holds."""
+        self._patches.catch_up()
+        for held in self._changes:
+            if (change := held()) is not None:
+                change.settle()
+        self._changes, self._patches = [], Patches(self.element)
+        self._is_anew = True  # if it is read on, it is logged in another way
+
+    # -- what a change asks
+
+    def read(self, step: Step, change: Change) -> tuple[ZBag, tuple[Inner, ...]]:
+        """The rows that came and went, and what changed in those that stayed."""
+        with self._locked():
+            reader = self._reader(step)
+            return reader.rows(), tuple(reader.inner(change))
+
+    def replaced(self, step: Step) -> list[tuple[Any, Any, int]]:
+        """The rows that changed inside: as they were, as they are, and how many are equal."""
+        with self._locked():
+            return list(self._reader(step).replaced())
+
+    def row(self, step: Step, flat: Row, after: bool) -> Any:
+        """A row that stayed, after the step or before it."""
+        with self._locked():
+            return self._reader(step).row(flat, after)
+
+    def patch(self, step: Step) -> list[Operation]:
+        """The JSON Patch of a step."""
+        with self._locked():
+            return self._patches.patch(self._state, self.view, step, self._last)
+
+    def document(self) -> list[Any] | None:
+        """The document after the last step, if patches are taken of it."""
+        return self._patches.document()
+
+    def _reader(self, step: Step) -> Reader:
+        levels, source = self._state.watched[self.view], step.taken.source
+        if source is not None:
+            return Reader(source, self.view, levels, step.taken.logs)
+        source, logging = self._state.source(self.view)
+        later: list[Logs] = [each.taken.logs for each in step.later()]
+        if logging:
+            later.append(logging)
+        return Reader(source, self.view, levels, step.taken.logs, added(later) if later else None)

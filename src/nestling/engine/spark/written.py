@@ -1,0 +1,103 @@
+"""Rows that executors write and the driver must see: counted where they are written, and where they are seen.
+
+Executors on other machines write to folders of theirs. Where these are not the driver's, Spark reports success, and the
+driver finds less than was written, or nothing.
+
+Law: ``written`` returns iff the files that this process sees have all rows that were written.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+from uuid import uuid4
+
+from nestling.engine.spark.session import first_line
+from nestling.errors import StoreError
+from nestling.storage.lake import Lake
+
+#: Bytes of a group of rows: what a look-up by key reads at least.
+GROUP = 2_000_000
+
+#: Seconds to wait for what Spark counted.
+PATIENCE = 60
+
+_SHARED = (
+    "the folder must be the same one for the driver and all executors, such as a mount of network storage"
+)
+
+
+def fresh() -> str:
+    """A name that no folder had: epochs and engines come and go, and files that are read stay as they are."""
+    return f"rows-{uuid4().hex}"
+
+
+def written(lake: Lake, frame: Any, folder: Path) -> tuple[tuple[str, ...], int]:
+    """Write a DataFrame as files, and count; ``folder`` is a new one, below the lake's data."""
+    from pyspark.sql import Observation
+    from pyspark.sql.functions import count, lit
+
+    observed = Observation()
+    rows = frame.observe(observed, count(lit(1)).alias("rows"))
+    rows.write.mode("overwrite").option("parquet.block.size", GROUP).parquet(str(folder))
+    wrote, files = _counted(observed), lake.adopt(folder)
+    seen = sum(rows_of(lake.path / file) for file in files)
+    if seen != wrote:
+        raise StoreError(
+            f"Spark's executors wrote {wrote} rows to {lake.path}, and this process sees {seen} of them",
+            hint=_SHARED,
+        )
+    return files, wrote
+
+
+def _counted(observed: Any) -> int:
+    """What was observed: Spark tells it a moment after the query, or never where it drops events under load."""
+    end = monotonic() + PATIENCE
+    while not observed._jo.future().isCompleted():
+        if monotonic() > end:
+            raise StoreError(
+                "Spark does not say how many rows it wrote", hint="nothing was stored: try again"
+            )
+        sleep(0.001)
+    return int(observed.get["rows"])
+
+
+def rows_of(path: Path) -> int:
+    """How many rows a file has."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except (pa.ArrowException, OSError) as error:
+        raise StoreError(
+            f"{path.name} is damaged: {first_line(str(error))}", hint="restore it from a copy"
+        ) from error
+
+
+def probe(lake: Lake, session: Any, executors: int) -> None:
+    """Refuse a folder that this process and the executors do not share: one job, of so many tasks.
+
+    Each task reads a file that is written here, and writes one that is looked for here.
+    """
+    import pyarrow as pa
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    names = [lake.write_changes("passing probe", pa.table({"k0": [number]})) for number in range(executors)]
+    try:
+        rows = session.read.schema("k0 BIGINT").parquet(*(str(lake.path / name) for name in names))
+        _, seen = written(lake, rows, lake.folder("passing probe") / fresh())
+    except (PySparkException, Py4JJavaError) as error:
+        raise StoreError(
+            f"Spark's executors do not see what this process writes to {lake.path}: {first_line(str(error))}",
+            hint=_SHARED,
+        ) from error
+    finally:
+        lake.remove_leftovers()
+    if seen != executors:
+        raise StoreError(
+            f"Spark's executors see {seen} of {executors} files that this process wrote to {lake.path}",
+            hint=_SHARED,
+        )

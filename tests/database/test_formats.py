@@ -1,0 +1,60 @@
+"""Files of every format that was ever written open, hold what they held, and go on."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nestling as nl
+
+FIXTURES = Path(__file__).parent.parent / "storage" / "fixtures"
+#: ``format-1``: written by commit a8f8716, with all kinds of columns and views, a log, and changes that wait.
+FILES = sorted(file.stem for file in FIXTURES.glob("*.nest"))
+
+
+def plain(value: Any) -> Any:
+    """As JSON has it, bags in order."""
+    if isinstance(value, list):
+        return sorted((plain(each) for each in value), key=repr)
+    if isinstance(value, tuple):
+        return [plain(each) for each in value]
+    exact = type(value) in (bool, int, str, type(None)) and value != 10**400
+    return value if exact else repr(value)
+
+
+def held(db: nl.Database) -> dict[str, Any]:
+    return {
+        "tables": {name: plain(table.rows()) for name, table in db.tables.items()},
+        "views": {name: plain(view.rows()) for name, view in db.views.items()},
+        "version": db.version,
+        "constraints": sorted(db.constraints),
+    }
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_of_every_format(tmp_path, name):
+    path = tmp_path / "old.nest"
+    shutil.copy(FIXTURES / f"{name}.nest", path)
+    wanted = json.loads((FIXTURES / f"{name}.json").read_text(encoding="utf-8"))
+    with nl.Database(path) as db:
+        assert held(db) == wanted
+        db.verify(maps=True)
+        with pytest.raises(nl.ConstraintError):
+            db.insert("orders", [(77, "ann", [], -1)])
+        db.insert("notes", [("new", ["n"], [[8], []])])
+        db.table("orders").at(1).lines.insert([(5, 5, ["new"])])
+        db.verify(maps=True)
+        now = held(db)
+    with nl.Database(path) as db:
+        assert held(db) == now
+        db.drop("late")  # writes a snapshot in the format of today
+        now["views"].pop("late")
+    with nl.Database(path) as db:
+        assert held(db) == now
+        db.verify(maps=True)
+
+
+def test_there_are_files_to_open():
+    assert FILES
