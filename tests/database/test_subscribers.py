@@ -73,9 +73,9 @@ def test_a_dropped_view_is_not_kept(db):
     view.subscribe(lambda change: None, history=3)
     db.drop("v")
     assert db.insert("T", [(1,)]).changes == {}
-    with pytest.raises(nl.QueryError, match="there is no view 'v'"):
+    with pytest.raises(nl.QueryError, match="view v was dropped"):
         view.subscribe(print)
-    with pytest.raises(nl.QueryError, match="there is no view 'v'"):
+    with pytest.raises(nl.QueryError, match="view v was dropped"):
         view.changes()
 
 

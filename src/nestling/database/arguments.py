@@ -18,7 +18,7 @@ from nestling.database.definitions import TableDef
 from nestling.database.elements import inner_bag
 from nestling.database.feed import Pairs, z_bag
 from nestling.database.languages import is_frame
-from nestling.errors import ChangeError, NestlingError, QueryError, StoreError, shown
+from nestling.errors import ChangeError, QueryError, StoreError, shown
 from nestling.frontend.schema import tabular_rows
 from nestling.values.bag import ZBag
 
@@ -226,6 +226,6 @@ def defined(definitions: Mapping[str, Definition], what: str, name: str) -> Defi
     try:
         return definitions[name]
     except KeyError:
-        raise NestlingError(
+        raise QueryError(
             f"{what} {name} was dropped", hint=f"define it again: db.{what}({name!r}, …)"
         ) from None
