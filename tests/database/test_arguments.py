@@ -70,7 +70,7 @@ DEFINITIONS: list[tuple[Any, str]] = [
     (lambda db: db.constraint(5, "SELECT id FROM orders"), "the name of a constraint is a str, not 5"),
     (lambda db: db.sql(5), "SQL is a str, not 5"),
     (lambda db: db.drop(5), "is a str, not 5"),
-    (lambda db: db.views["v"].subscribe(None), "a subscriber is a function of a change, not None"),
+    (lambda db: db.views["v"].subscribe(None), "a subscriber is a function, not None"),
     (lambda db: db.views["v"].explain(format=[]), r"format=\[\] is unknown"),
 ]  # fmt: skip
 
