@@ -196,14 +196,13 @@ def test_a_key_that_looks_like_a_label(key):
 
 def test_a_row_with_a_nan_is_found_again(tmp_path):
     path = tmp_path / "x.nest"
-    nans = [(float("nan"), Decimal("-sNaN"))]
     with nl.Database(path) as db:
-        db.table("T", {"x": float, "y": Decimal}, key=("x", "y"))
-        db.insert("T", nans)
+        db.table("T", {"x": float, "y": int}, key=("x", "y"))
+        db.insert("T", [(float("nan"), 1)])
     with nl.Database(path) as db:
         with pytest.raises(nl.ChangeError, match="already has a row with key"):
-            db.insert("T", nans)
-        db.delete("T", nans)
+            db.insert("T", [(float("nan"), 1)])
+        db.delete("T", [(float("nan"), 1)])
         assert not len(db.table("T"))
 
 
