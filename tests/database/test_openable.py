@@ -65,7 +65,9 @@ def defined():
                 "tags", "[(n.name, [t for i in n.items for t in i.tags]) for n in named]", language="python"
             )
             db.view("same", "[(k.d, [j.b for j in kinds if j.d == k.d]) for k in kinds]", language="python")
-            db.view("counts", "SELECT f, `on`, took, `at`, count(*) AS n FROM kinds GROUP BY f, `on`, took, `at`")
+            db.view(
+                "counts", "SELECT f, `on`, took, `at`, count(*) AS n FROM kinds GROUP BY f, `on`, took, `at`"
+            )
             db.view(
                 "totals",
                 "[(n.name, sum(i.n for i in n.items)) for n in named]",
