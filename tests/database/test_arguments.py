@@ -200,6 +200,27 @@ def test_a_text_that_is_nested_too_deeply_is_refused(text):
     assert contents(db) == before
 
 
+def nested(levels: int) -> Any:
+    type_: Any = int
+    for _ in range(levels):
+        type_ = [type_]
+    return {"a": type_}
+
+
+def test_a_schema_that_is_nested_too_deeply_is_refused():
+    db = shop()
+    for schema in (
+        nested(40),
+        nested(10_000),
+        f"a {'ARRAY<' * 40}INT{'>' * 40}",
+        f"a {'ARRAY<' * 10_000}INT",
+    ):
+        with pytest.raises(nl.QueryError, match=r"nested (more than 32 levels deep|too deeply)"):
+            db.table("t", schema)
+    db.table("t", nested(10))
+    assert list(db.tables) == ["orders", "spare", "t"]
+
+
 def test_a_comprehension_that_is_nested_too_deeply_is_refused():
     db = shop()
     for text in ("s.a + " * 3_000 + "s.a", "-" * 3_000 + "s.a", "(" * 300 + "s.a" + ")" * 300):
