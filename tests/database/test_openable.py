@@ -206,6 +206,21 @@ def test_a_row_with_a_nan_is_found_again(tmp_path):
         assert not len(db.table("T"))
 
 
+def test_a_key_that_is_a_record(tmp_path):
+    """The labels of its row have the record; a bag in it would have to name itself."""
+    path = tmp_path / "x.nest"
+    with nl.Database(path) as db:
+        with pytest.raises(nl.QueryError, match="k has a bag and cannot be a key"):
+            db.table("T", {"k": {"a": int, "b": list[int]}}, key="k")
+        db.table("T", {"k": {"a": int, "b": {"c": str}}, "n": int, "bags": list[list[int]]}, key=("n", "k"))
+        db.insert("T", [((1, ("x",)), 7, [[1], []])])
+    with nl.Database(path) as db:
+        db.update("T", key=(7, (1, ("x",))), set={"bags": [[2]]})
+        held = held_by(db)
+    with nl.Database(path) as db:
+        assert held_by(db) == held
+
+
 NAMES = [
     "a b",
     "select",

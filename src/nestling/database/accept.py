@@ -83,8 +83,9 @@ def _check_columns(table: str, record: Record, columns: tuple[str, ...]) -> None
             raise QueryError(
                 f"{table} has no column {name!r} to be its key", hint=f"it has {', '.join(record.names)}"
             )
-        if isinstance(record.types[index], Bag):
-            raise QueryError(f"{name} is a bag and cannot be a key", hint="keys are scalar columns")
+        if any(bag_levels(record.types[index])):
+            what = "is" if isinstance(record.types[index], Bag) else "has"
+            raise QueryError(f"{name} {what} a bag and cannot be a key", hint="keys are scalar columns")
 
 
 def check_efficient(view: ViewDef) -> None:
