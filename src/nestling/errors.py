@@ -38,6 +38,28 @@ class Span:
         return f"  {where}\n    {self.text}\n    {' ' * self.column}{'^' * max(1, self.length)}"
 
 
+def brief(value: object, width: int = 60) -> str:
+    """A value as a message has it: short, and never an error of its own.
+
+    >>> brief("a" * 100), brief(10**5000)
+    ("'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…", '<int>')
+    """
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 (too many digits or levels, or a class that cannot show itself)
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def shown(value: object) -> str:
+    """The same with its class, where that may be what is wrong with it.
+
+    >>> shown("abc")
+    "'abc' (str)"
+    """
+    return f"{brief(value)} ({type(value).__name__})"
+
+
 class NestlingError(Exception):
     """What went wrong, where, and what to do about it."""
 

@@ -70,9 +70,9 @@ def seal(parsed: Parsed, template: Path, path: Path) -> None:
             row = id_, kind, name, body, checksum(body, "definition", id_, kind, name)
             db.execute("INSERT INTO definition VALUES (?, ?, ?, ?, ?)", row)
         for id_, (name, texts) in enumerate(parsed.snapshot, 1):
-            body = texts.text if isinstance(texts, Raw) else SEPARATOR.encode().join(map(_body, texts))
-            row = id_, name, body, checksum(body, "snapshot", id_, name)
-            db.execute("INSERT INTO snapshot VALUES (?, ?, ?, ?)", row)
+            body = _body(texts) if isinstance(texts, Raw) else SEPARATOR.encode().join(map(_body, texts))
+            sealed = checksum(body, "snapshot", id_, name)
+            db.execute("INSERT INTO snapshot VALUES (?, ?, ?, ?)", (id_, name, body, sealed))
         first = at + 1 if type(at) is int else 1
         for seq, text in enumerate(parsed.log, first):
             body = _body(text)

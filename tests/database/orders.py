@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from nestling.database.database import Database
+from nestling.database.logs import Logging
 from nestling.database.subscribers import Watched
 from nestling.database.trail import Trail
 from nestling.database.transaction import Transaction
@@ -108,8 +109,9 @@ def shop() -> Database:
             setattr(db.state, name, dict(part))
     db.state.engine = LocalEngine(made.state.engine.program)
     db.constraints = dict(made.constraints)
+    db.state.logging = Logging(db.state)
     for name in HEARD:
-        db.subscribers._watched[name] = Watched(Trail(db.state, name, 0, db.reading), 0)
+        db.subscribers._watched[name] = Watched(Trail(db, name, 0), 0)
     return db
 
 

@@ -94,6 +94,10 @@ CASES: dict[str, Callable[[Parsed], Any]] = {
     "a table twice": lambda p: p.definitions.append(p.definitions[0]),
     "a view like a table": lambda p: p.definitions.append(["view", "notes", p.definition("late")]),
     "a constraint like a view": lambda p: p.definitions.append(["constraint", "late", p.definition("late")]),
+    "a view whose name is code": lambda p: p.definitions.append(
+        ["view", 'x"""\n    yield ()\nopen("pwned", "a")\ndef f():\n    """', p.definition("late")]),
+    "a table whose name is nothing": lambda p: p.definitions.append(["table", "", p.definition("customers")]),
+    "a column whose name is code": put("notes", "record", "record", 0, 0, value="a\nimport os"),
     "no JSON": lambda p: p.definitions.append(["table", "t", Raw("{")]),
     "JSON that is no object": lambda p: p.definitions.append(["table", "t", [1]]),
     "deep JSON": lambda p: p.definitions.append(["table", "t", Raw(DEEP)]),
@@ -164,7 +168,8 @@ CASES: dict[str, Callable[[Parsed], Any]] = {
     "a row of the snapshot twice": lambda p: p.part("table notes").extend(p.part("table notes")[:2]),
     "a label that is another key's": entry("table orders", 0, [1, "ann", {"l": ["orders.lines", 2]}, {"d": "1.00"}]),
     "a label of another column": entry("table notes", 0, ["x", {"l": ["notes.groups", "#3"]}, WORDS]),
-    "a label that is no number": more("table notes", ["x", {"l": ["notes.words", "x"]}, {"l": ["notes.groups", "#91"]}], 1),
+    "a label that is no number": more(
+        "table notes", ["x", {"l": ["notes.words", "x"]}, {"l": ["notes.groups", "#91"]}], 1),
     "a label with a huge number": more(
         "table notes", ["x", {"l": ["notes.words", "#" + "9" * 5000]}, {"l": ["notes.groups", "#91"]}], 1),
     "two rows with one bag": lambda p: p.part("table notes").extend([["x", *p.part("table notes")[0][1:]], 1]),

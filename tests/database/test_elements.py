@@ -54,7 +54,7 @@ def test_elements_come_and_go(db):
         ({"docs.sections.words": [{"id": 1, "sections": {"title": "c"}, "element": "x", "_change_type": "insert"}]},
          "no elements of docs.sections have title = 'c'"),
         ({"docs.sections.words": [{"id": 1, "sections": {"title": "a"}, "element": "z", "_change_type": "delete"}]},
-         "z is not in docs.sections.words of 1"),
+         "'z' is not in docs.sections.words of 1"),
         ({"docs.sections.words": [{"id": 1, "sections": None, "element": "z", "_change_type": "delete"}]},
          "sections is None"),
         ({"docs.sections.words": [{"id": 1, "sections": {"words": []}, "element": "z", "_change_type": "delete"}]},

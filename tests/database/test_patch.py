@@ -116,7 +116,7 @@ def test_a_document_is_of_what_is_committed():
     db, view = orders()
     with db.transaction() as t:
         t.insert("orders", [(7, [1])])
-        with pytest.raises(nl.QueryError, match="a transaction is open"):
+        with pytest.raises(nl.QueryError, match="outside transactions"):
             view.document()
     assert view.document() == [{"id": 7, "_1": [2]}]
 

@@ -55,6 +55,10 @@ class Oracle:
         ]
         self.duck.register(name, pa.table(arrays, names=[column.name for column in columns]))
 
+    def said(self, language: str, text: str) -> list[Any]:
+        """The rows of a view."""
+        return self.python(text) if language == "python" else self.sql(text)
+
     def python(self, text: str) -> list[Any]:
         """The rows of a comprehension."""
         with localcontext() as context:
@@ -72,9 +76,14 @@ class Oracle:
 
 def expected(oracle: Oracle, language: str, text: str) -> tuple[list[Any], Counter[Frozen]]:
     """The rows of a view as its oracle has them, and as they are compared."""
-    rows = oracle.python(text) if language == "python" else oracle.sql(text)
+    rows = oracle.said(language, text)
     found = counted(rows)
     return rows, found if language == "python" else rounding(found)
+
+
+def flat(rows: list[Any]) -> list[Any]:
+    """Rows as tuples, also where a comprehension made dicts."""
+    return [tuple(row.values()) if isinstance(row, dict) else row for row in rows]
 
 
 def rounding(found: Counter[Frozen]) -> Counter[Frozen]:

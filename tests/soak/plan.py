@@ -1,5 +1,6 @@
 """A plan: tables, views, knobs and changes, all as data. The same seed makes the same plan."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -8,13 +9,18 @@ from tests.soak import switches
 from tests.soak.changes import filled, step
 from tests.soak.interrupts import way
 from tests.soak.model import Model, Refused, after
+from tests.soak.oracle import Oracle, flat
 from tests.soak.pyviews import PyWriter
 from tests.soak.schema import Column, Table, tables
 from tests.soak.sqlviews import SqlWriter, picked
 from tests.soak.steps import Abandoned, Step
 
-STORES = ("auto", "auto", "auto", "full", "full", "counts", "none")
+STORES = ("auto", "auto", "auto", "auto", "full", "full", "full", "counts", "counts", "none")
 REFRESHES = ("eager", "eager", "eager", "lazy", "hybrid")
+#: How often a plan is interrupted, and a file opened again, on the average.
+INTERRUPTED, REOPENED = 5, 3
+#: So many views are tried until one has an answer that is not empty to begin with.
+ATTEMPTS = 4
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,11 @@ class View:
     def asked(self) -> str:
         """What the oracle is asked."""
         return self.theirs or self.text
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether other views may read it: its columns are known, and are scalars."""
+        return bool(self.columns) and all(column.kind != "bag" for column in self.columns)
 
 
 @dataclass(frozen=True)
@@ -56,41 +67,54 @@ class Plan:
         return replace(self, **changes)
 
 
-def plan(seed: int, changes: int = 100, many: int = 4, reopening: bool = True) -> Plan:
+def plan(seed: int, changes: int = 100, many: int = 6) -> Plan:
     """A random plan with up to ``many`` views and as many changes as said."""
     rng = Random(f"soak {seed}")
     made = tables(rng)
-    named = {table.name: table for table in made}
-    durable = rng.random() < 0.3
-    found = views(rng, made, rng.randint(max(1, many - 2), many))
-    steps: list[Step] = []
     model: Model = {table.name: [] for table in made}
+    steps: list[Step] = []
     for table in made:
         steps.append(("insert", table.name, filled(rng, table, model)))
-        model = after(model, named, steps[-1])
+        model = model | {table.name: steps[-1][2]}
+    found = views(rng, made, model, rng.randint(max(1, many - 2), many))
+    durable, memory = rng.random() < 0.3, rng.choice([None, None, None, "20kB", "1MB"])
+    steps += later(rng, made, model, [view.name for view in found], changes, durable)
+    return Plan(seed, made, found, constraint(rng, made), tuple(steps), durable, memory)
+
+
+def later(
+    rng: Random, made: tuple[Table, ...], model: Model, names: list[str], changes: int, durable: bool
+) -> Iterator[Step]:
+    """Changes one after the other; now and then one is interrupted, or the file is opened again."""
+    named = {table.name: table for table in made}
     for _ in range(changes):
-        if durable and reopening and rng.random() < 3 / changes:
-            steps.append(("reopen",))
-        new = step(rng, made, model, [view.name for view in found])
-        hit = switches.INTERRUPTS and rng.random() < 5 / changes
-        steps.append(("interrupt", new, *way(rng)) if hit else new)
+        if durable and rng.random() < REOPENED / changes:
+            yield ("reopen",)
+        new = step(rng, made, model, names)
+        hit = switches.INTERRUPTS and rng.random() < INTERRUPTED / changes
+        yield ("interrupt", new, *way(rng)) if hit else new
         try:
             model = after(model, named, new)
         except (Refused, Abandoned):
             continue
-    memory = rng.choice([None, None, None, "20kB", "1MB"])
-    return Plan(seed, made, found, constraint(rng, made), tuple(steps), durable, memory)
 
 
-def views(rng: Random, made: tuple[Table, ...], count: int) -> tuple[View, ...]:
+def views(rng: Random, made: tuple[Table, ...], model: Model, count: int) -> tuple[View, ...]:
     """Views over tables, and over views before them."""
     relations = {table.name: table.columns for table in made}
+    oracle = Oracle()
+    for table in made:
+        oracle.tell(table.name, table.columns, model[table.name])
     found: list[View] = []
     for number in range(count):
-        view = one_view(rng, f"v{number}", relations)
+        for _ in range(ATTEMPTS):
+            view = one_view(rng, f"v{number}", relations)
+            if rows := oracle.said(view.language, view.asked):
+                break
         found.append(view)
-        if view.columns and all(column.kind != "bag" for column in view.columns) and rng.random() < 0.3:
+        if view.is_flat and rng.random() < 0.3:
             relations = relations | {view.name: view.columns}
+            oracle.tell(view.name, view.columns, flat(rows))
     return tuple(found)
 
 

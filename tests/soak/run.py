@@ -15,7 +15,7 @@ from nestling.errors import ChangeError, NestlingError, QueryError
 from tests.soak.fold import Watcher
 from tests.soak.interrupts import OUTSIDE, interrupted
 from tests.soak.model import Model, Refused, after, applied
-from tests.soak.oracle import Oracle, expected, rounding
+from tests.soak.oracle import Oracle, expected, flat, rounding
 from tests.soak.plan import Plan, View
 from tests.soak.steps import Abandoned, Step, run
 from tests.soak.values import Frozen, counted, difference
@@ -226,9 +226,8 @@ class Run:
     def asked(self, view: View) -> Counter[Frozen]:
         """What the oracle says of a view; it then knows it, for those that read it."""
         rows, wanted = expected(self.oracle, view.language, view.asked)
-        if view.columns and all(column.kind != "bag" for column in view.columns):
-            plain = [tuple(row.values()) if isinstance(row, dict) else row for row in rows]
-            self.oracle.tell(view.name, view.columns, plain)
+        if view.is_flat:
+            self.oracle.tell(view.name, view.columns, flat(rows))
         return wanted
 
     def compare(self, view: View, wanted: Counter[Frozen]) -> None:

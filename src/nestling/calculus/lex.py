@@ -109,7 +109,9 @@ def read_literal(text: str) -> Any:
         return text == "true"
     maker, _, args = text.partition("(")
     try:
-        return _MAKERS[maker](*ast.literal_eval(f"({args[:-1]},)")) if args else ast.literal_eval(text)
+        # A string may have parentheses in it, too.
+        made = args and maker in _MAKERS
+        return _MAKERS[maker](*ast.literal_eval(f"({args[:-1]},)")) if made else ast.literal_eval(text)
     except (SyntaxError, TypeError, KeyError, ArithmeticError) as error:
         raise ValueError(str(error)) from error
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.errors import ChangeError, Span
+from nestling.quoting import is_utf8
 
 SHOWN = 80
 
@@ -123,4 +124,7 @@ def write_rows(file: Path, element: Type, rows: Iterable[Any]) -> None:
     """One row a line."""
     with file.open("w", encoding="utf-8") as lines:
         for row in rows:
-            lines.write(json.dumps(to_json(element, row), ensure_ascii=False) + "\n")
+            found = to_json(element, row)
+            text = json.dumps(found, ensure_ascii=False)
+            # Half a character has no place in UTF-8, but JSON can say it.
+            lines.write((text if is_utf8(text) else json.dumps(found)) + "\n")

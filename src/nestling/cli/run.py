@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from nestling.calculus.types import Bag
 from nestling.cli.changes import Applied, apply_all
@@ -17,6 +18,7 @@ from nestling.cli.engines import Engine, opened
 from nestling.cli.jsonl import write_rows
 from nestling.cli.terminal import answers, counted, duration
 from nestling.database import Database
+from nestling.database.names import check_path_name
 from nestling.frontend.schema import python_value
 
 Stats = Mapping[str, Mapping[str, Any]]
@@ -25,13 +27,15 @@ Stats = Mapping[str, Mapping[str, Any]]
 def run(pipeline: Path, changes: Path | None, out: Path | None, engine: Engine) -> None:
     """Load the pipeline, apply the changes, write the views, and say what it took."""
     with opened(pipeline, engine) as database:
+        for name in database.views if out is not None else ():
+            check_path_name(name, f"a file in {out}")
         applied = apply_all(database, changes) if changes is not None else None
         if out is not None:
             out.mkdir(parents=True, exist_ok=True)
         stats = database.stats()
         table = _summary(database, stats, _runs(applied or Applied(), engine), out)
     console = answers()
-    console.print(pipeline.name)
+    console.print(Text(pipeline.name))
     console.print(table)
     _report(console, applied, stats, out)
 
@@ -46,7 +50,7 @@ def _summary(database: Database, stats: Stats, runs: Counter[str], out: Path | N
         if out is not None:
             write_rows(out / f"{name}.jsonl", view.element, rows)
         took = duration(perf_counter() - started)
-        table.add_row(name, f"{len(rows):,}", took, _statements(stats[name], runs))
+        table.add_row(Text(name), f"{len(rows):,}", took, _statements(stats[name], runs))
     return table
 
 
@@ -70,6 +74,6 @@ def _report(console: Console, applied: Applied | None, stats: Stats, out: Path |
         )
     for name, view in stats.items():
         if reason := view.get("evaluated_on_read"):
-            console.print(f"{name} is recomputed when it is read: {reason}", soft_wrap=True)
+            console.print(Text(f"{name} is recomputed when it is read: {reason}"), soft_wrap=True)
     if out is not None:
-        console.print(f"written to {out}", soft_wrap=True)
+        console.print(Text(f"written to {out}"), soft_wrap=True)

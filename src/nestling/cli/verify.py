@@ -7,6 +7,7 @@ from time import perf_counter
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from nestling.cli.changes import apply_all
 from nestling.cli.engines import Engine, opened
@@ -35,7 +36,7 @@ def _verify(database: Database, title: str) -> None:
         difference = _difference(view)
         took = duration(perf_counter() - started)
         rows = str(view.bag().size)
-        table.add_row(name, rows, "[red]✗[/]" if difference else "[green]✓[/]", took)
+        table.add_row(Text(name), rows, "[red]✗[/]" if difference else "[green]✓[/]", took)
         differences += [difference] if difference else []
     _report(title, table, differences)
 
@@ -50,10 +51,10 @@ def _difference(view: View) -> NestlingError | None:
 
 def _report(title: str, table: Table, differences: list[NestlingError]) -> None:
     console = answers()
-    console.print(f"{title}: views and their recomputation")
+    console.print(Text(f"{title}: views and their recomputation"))
     console.print(table)
     for difference in differences:
-        console.print(f"[red]✗[/] {difference.what}", soft_wrap=True)
+        console.print(Text.assemble(("✗", "red"), f" {difference.what}"), soft_wrap=True)
     if differences:
         console.print(
             f"{len(differences)} of {counted(table.row_count, 'view')} not equal to their recomputation"

@@ -3,28 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from nestling.calculus.show import show
 from nestling.calculus.traverse import relations
-from nestling.calculus.types import Bag, Record, bag_levels, dictionary_name, show_type
+from nestling.calculus.types import Bag, Record, Type, bag_levels, dictionary_name, show_type
 from nestling.database.definitions import TableDef, ViewDef
-from nestling.errors import QueryError
+from nestling.errors import QueryError, brief, shown
 from nestling.transform.classify import Verdict
 from nestling.transform.derive import derive
 
 REFRESH = ("eager", "lazy", "hybrid")
+#: Records and bags inside one another: as many as are compiled in seconds, and far fewer than Python's stack holds.
+DEEPEST = 32
 STORE = ("full", "auto", "counts", "none")
 
 
-def check_options(refresh: str, store: str) -> None:
+def name_of(function: Any) -> str:
+    """What a view is called that is given as a function alone."""
+    name = getattr(function, "__name__", None)
+    if isinstance(name, str):
+        return name
+    raise QueryError(f"{shown(function)} has no name", hint='give the view one: db.view("name", function)')
+
+
+def check_options(refresh: object, store: object) -> None:
     """The settings of a view are known ones."""
     for name, value, allowed in (("refresh", refresh, REFRESH), ("store", store, STORE)):
-        if value not in allowed:
-            raise QueryError(f"{name}={value!r} is unknown", hint=f"one of {', '.join(map(repr, allowed))}")
+        if not isinstance(value, str) or value not in allowed:
+            raise QueryError(
+                f"{name}={brief(value)} is unknown", hint=f"one of {', '.join(map(repr, allowed))}"
+            )
 
 
 def check_table(table: TableDef, tables: Mapping[str, TableDef]) -> None:
     """The key and the references of a table are columns that can be such, and its bags have names of their own."""
+    if _depth(table.record) > DEEPEST:
+        raise QueryError(
+            f"{table.name} is nested more than {DEEPEST} levels deep",
+            hint="keep what lies deeper in a table of its own",
+        )
     _check_places(table, tables)
     _check_columns(table.name, table.record, table.key)
     for columns, parent in table.references:
@@ -35,6 +53,15 @@ def check_table(table: TableDef, tables: Mapping[str, TableDef]) -> None:
                 f"{', '.join(columns)} of {table.name} cannot refer to {parent!r}",
                 hint="declare that table first, with a key of as many columns",
             )
+
+
+def _depth(type_: Type) -> int:
+    match type_:
+        case Record(fields):
+            return 1 + max((_depth(field) for _, field in fields), default=0)
+        case Bag(element):
+            return 1 + _depth(element)
+    return 0
 
 
 def _check_places(table: TableDef, tables: Mapping[str, TableDef]) -> None:

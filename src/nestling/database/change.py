@@ -182,10 +182,16 @@ class Change:
 
     def settle(self) -> None:
         """Read what is told, for good: the view will not be logged any more, or this is too long ago."""
-        self.inner  # noqa: B018 (reads the rows too)
+        self.read_locked()
         if self._told is not None:
             self._patch = self._told[1].patch
         self._told = None
+
+    def read_locked(self) -> None:
+        """Read what is told; the state is locked."""
+        if self._inner is None and self._told is not None:
+            trail, step = self._told
+            self._rows, self._inner = trail.read_locked(step, self)
 
     def _told_by(self) -> tuple[Trail, Step]:
         told = self._told

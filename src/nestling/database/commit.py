@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 def commit(db: Database, change: Transaction, began: float) -> Refresh:
     """Apply the events, check what they lead to, and store them; nobody reads meanwhile."""
+    is_nested = db._access.is_locked
     with db._access.lock:
-        journal = db._access.committing(change)
+        journal = db._access.committing(change, is_nested)
         try:
             journal.run()
             check_state(db.state, db.constraints)
@@ -31,7 +32,6 @@ def commit(db: Database, change: Transaction, began: float) -> Refresh:
                 db._file.append(journal.events)
             refresh = _committed(db, journal, began)
         except BaseException:
-            journal.active = False
             recover(db, journal)
             raise
         if db._file is not None:

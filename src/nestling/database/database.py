@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from itertools import count
 from pathlib import Path
-from time import perf_counter
 from types import TracebackType
 from typing import Any
 
 from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import Expr
 from nestling.calculus.types import show_type
-from nestling.database import accept
+from nestling.database import accept, arguments
 from nestling.database.accept import known
 from nestling.database.access import Access
+from nestling.database.arguments import NOT_GIVEN
+from nestling.database.closed import Closed
 from nestling.database.commit import commit
 from nestling.database.constraints import violation
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import Durable
 from nestling.database.engines import on_spark
-from nestling.database.feed import z_bag
 from nestling.database.inspect import stats
 from nestling.database.languages import reader
+from nestling.database.names import check_name, check_table_names, check_view_names
 from nestling.database.over import inline_views
 from nestling.database.references import References
 from nestling.database.refresh import Refresh
@@ -75,7 +76,7 @@ class Database:
         self._access = Access(self)
         self._references = References(self)
         if path is not None and path != ":memory:":
-            self._load(Durable(path))
+            self._load(Durable(arguments.path_argument(path)))
 
     def _load(self, file: Durable) -> None:
         try:
@@ -113,21 +114,22 @@ class Database:
         ``references`` maps columns to the table whose key they hold: a row is refused where that key is missing.
         ``append_only`` refuses deletions and updates. Both are checked, and make views cheaper to maintain.
         """
+        arguments.name_argument(name, "table")
         if schema is None:
             if name not in self.state.tables:
                 raise QueryError(f"there is no table {name!r}", hint=known(self.state.tables))
             return Table(self, name)
         record = record_type(schema)
-        keys = (key,) if isinstance(key, str) else tuple(key or ())
-        refers = tuple(
-            ((columns,) if isinstance(columns, str) else tuple(columns), table)
-            for columns, table in (references or {}).items()
+        refers, only = (
+            arguments.references_argument(references),
+            arguments.flag_argument(append_only, "append_only"),
         )
-        return self.declare(TableDef(name, record, keys, refers, append_only))
+        return self.declare(TableDef(name, record, arguments.key_argument(key), refers, only))
 
     def declare(self, definition: TableDef) -> Table:
         """Declare a table whose types are known already."""
         name = definition.name
+        check_table_names(definition)
         if self.state.tables.get(name) == definition:
             return Table(self, name)  # a program that opens its file again declares what is there
         with self._access.defining():
@@ -141,6 +143,7 @@ class Database:
 
     # -- definitions
 
+    @arguments.within_depth()
     def view(
         self,
         name: str | Callable[..., Any] | None = None,
@@ -160,8 +163,10 @@ class Database:
         if name is None:
             return lambda function: self.view(function, **options)  # type: ignore[arg-type]
         if callable(name):
-            return self.view(name.__name__, name, **options)  # type: ignore[arg-type]
+            return self.view(accept.name_of(name), name, **options)  # type: ignore[arg-type]
+        check_name(arguments.name_argument(name, "view"), "a view")
         accept.check_options(refresh, store)
+        arguments.flag_argument(strict, "strict")
         with self._access.defining():
             if name in self.state.tables:
                 self._check_name(name)
@@ -176,8 +181,10 @@ class Database:
             self._define("view", definition, lambda: self.state.add_view(definition))
         return View(self, name)
 
+    @arguments.within_depth()
     def constraint(self, name: str, query: Callable[..., Any] | str, *, language: str = "sql") -> None:
         """Declare a query that must stay empty; a change that would fill it is refused."""
+        arguments.name_argument(name, "constraint")
         with self._access.defining():
             definition = self._view_def(name, query, language, "eager", "auto")
             if self.constraints.get(name) == definition:
@@ -193,12 +200,14 @@ class Database:
         self.state.add_view(definition)
         self.constraints[definition.name] = definition
 
+    @arguments.within_depth()
     def sql(self, script: str) -> Any:
         """Run SQL statements, each a change of its own; what the last yields. A SELECT is computed once, in order."""
-        return run_script(self, script)
+        return run_script(self, arguments.text_argument(script))
 
     def drop(self, name: str) -> None:
         """Forget a view, a constraint, or a table that no view reads."""
+        arguments.name_argument(name, "table")
         with self._access.defining():
             if name in self.state.views:
                 self.subscribers.settle(name)
@@ -240,6 +249,7 @@ class Database:
     def _view_def(self, name: str, query: Any, language: str, refresh: str, store: str) -> ViewDef:
         expr = self._translated(query, language)
         over_tables = inline_views(expr, self.state.views)
+        check_view_names(name, over_tables)
         return ViewDef(name, over_tables, refresh, store)
 
     def _translated(self, query: Any, language: str) -> Expr:
@@ -265,12 +275,7 @@ class Database:
         return change.refresh
 
     def delete(
-        self,
-        table: str,
-        rows: Iterable[object] = (),
-        *,
-        where: Callable[[Any], bool] | None = None,
-        key: Any = None,
+        self, table: str, rows: Any = NOT_GIVEN, *, where: Any = None, key: Any = NOT_GIVEN
     ) -> Refresh:
         """Remove rows: those given, those for which ``where`` holds, or the one with this ``key``."""
         with self.transaction() as change:
@@ -286,38 +291,27 @@ class Database:
     def apply(self, changes: Mapping[str, Any]) -> Refresh:
         """Apply a Z-bag per table, or rows with ``_change_type``, all at once."""
         with self.transaction() as change:
-            change.apply({name: z_bag(rows) for name, rows in changes.items()})
+            change.apply(arguments.changes_argument(changes, self.state.tables))
         return change.refresh
 
     def sync(self, table: str, snapshot: Iterable[object]) -> Refresh:
         """Make ``table`` hold exactly ``snapshot``: the difference is found and applied."""
-        definition = self.state.tables.get(table)
-        if definition is None:
-            raise QueryError(f"there is no table {table!r}", hint=known(self.state.tables))
-        wanted = ZBag((row_value(definition.record, row), 1) for row in snapshot)
+        definition = self.state.table(table)
+        rows = arguments.rows_argument(snapshot, definition.record)
+        wanted = ZBag((row_value(definition.record, row), 1) for row in rows)
         with self.transaction() as change:
             change.apply({table: wanted - change.rows(table)})
         return change.refresh
 
-    @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def transaction(self) -> AbstractContextManager[Transaction]:
         """All or nothing: what is done inside is committed at the end, or undone if anything is refused.
 
         Other threads see the state before it until it is committed; those that write wait for its end.
         """
-        began = perf_counter()
-        with self._access.transaction(self._transaction) as change:
-            yield change
-            change.refresh = self._commit(change, began)
-        self._deliver()
-
-    def _deliver(self) -> None:
-        """Tell subscribers, unless the change is part of a larger one."""
-        if not self._access.is_writing:
-            self.subscribers.deliver()
+        return self._access.transaction()
 
     def _transaction(self) -> Transaction:
-        return Transaction(self.state, self._shredder, self._access.lock)
+        return Transaction(self.state, self._shredder, self._access)
 
     def _commit(self, change: Transaction, began: float) -> Refresh:
         return commit(self, change, began)
@@ -361,8 +355,6 @@ class Database:
         for view in self.views.values():
             view.verify(maps)
 
-    # -- watching
-
     # -- closing
 
     def close(self) -> None:
@@ -370,6 +362,7 @@ class Database:
         with self._access.writing, self._access.lock:
             if self._file is not None:
                 self._file.close()
+            self.state = Closed()
 
     def __enter__(self) -> Database:
         return self
@@ -380,5 +373,7 @@ class Database:
         self.close()
 
     def __repr__(self) -> str:
+        if isinstance(self.state, Closed):
+            return "Database(closed)"
         tables = "; ".join(f"{n}: {show_type(t.record)}" for n, t in self.state.tables.items())
         return f"Database({tables})"

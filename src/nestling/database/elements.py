@@ -22,8 +22,8 @@ from typing import Any
 from nestling.calculus.types import Path, Record, dictionary_name
 from nestling.database.deep import Address, address_columns
 from nestling.database.definitions import TableDef
-from nestling.errors import ChangeError
-from nestling.frontend.schema import element_value
+from nestling.errors import ChangeError, shown
+from nestling.frontend.schema import element_value, multiplicity
 
 #: The key of a row, the address of a bag in it, an element, and how often it comes.
 Element = tuple[Any, Address, Any, int]
@@ -46,7 +46,7 @@ def elements(table: TableDef, level: Path, changes: Any) -> list[Element]:
     for row, times in changes.items():
         key, address, place, value = _element(table, level, row)
         before = total.get((key, place, value), (key, address, value, 0))[3]
-        total[key, place, value] = (key, address, value, before + times)
+        total[key, place, value] = (key, address, value, before + multiplicity(times))
     return sorted((found for found in total.values() if found[3]), key=lambda found: found[3] > 0)
 
 
@@ -68,7 +68,7 @@ def _element(table: TableDef, level: Path, row: Any) -> tuple[Any, Address, Any,
             told = _taken(named, name)
             if not isinstance(told, Mapping):
                 raise ChangeError(
-                    f"{name} is {told!r}", hint="it has columns that tell an element from all others"
+                    f"{name} is {shown(told)}", hint="it has columns that tell an element from all others"
                 )
             address.append(told)
             place += address_columns(
@@ -90,7 +90,7 @@ def _element(table: TableDef, level: Path, row: Any) -> tuple[Any, Address, Any,
 def _by_name(table: TableDef, level: Path, row: Any) -> dict[str, Any]:
     names = [*table.key, *outer_bags(table, level), "element"]
     if not isinstance(row, tuple) or len(row) != len(names):
-        raise ChangeError(f"a change of an inner bag has {', '.join(names)}, not {row!r}")
+        raise ChangeError(f"a change of an inner bag has {', '.join(names)}, not {shown(row)}")
     return dict(zip(names, row, strict=True))
 
 

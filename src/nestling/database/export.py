@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nestling.calculus.types import Bag, Record, Scalar, Type
-from nestling.errors import NestlingError
+from nestling.errors import NestlingError, shown
 
 _ARROW = {
     "bool": "bool_", "int": "int64", "float": "float64", "str": "string", "bytes": "binary",
@@ -26,22 +26,66 @@ def plain(type_: Type, value: Any) -> Any:
 def to_arrow(type_: Type, rows: list[Any]) -> Any:
     """An Arrow table; rows that are no records are its one column ``value``."""
     arrow = _imported("pyarrow", "arrow")
-    record = type_ if isinstance(type_, Record) else Record((("value", type_),))
-    values = rows if isinstance(type_, Record) else [(row,) for row in rows]
+    record, values = _columns(type_, rows)
     schema = arrow.schema([arrow.field(name, _arrow_type(t, arrow)) for name, t in record.fields])
-    return arrow.Table.from_pylist([plain(record, row) for row in values], schema=schema)
+    try:
+        return arrow.Table.from_pylist([plain(record, row) for row in values], schema=schema)
+    except (arrow.ArrowInvalid, OverflowError, UnicodeError) as error:
+        raise NestlingError(
+            f"Arrow cannot hold a value: {error}",
+            hint="its ints have 64 bits, decimals 38 digits; read rows() or bag() instead",
+        ) from error
 
 
 def to_pandas(type_: Type, rows: list[Any]) -> Any:
-    """A pandas DataFrame; inner bags are lists of dicts."""
+    """A pandas DataFrame; inner bags are lists of dicts.
+
+    A column has the type that holds its values as they are: ``int64``, ``float64``, ``bool``, ``datetime64[us]``,
+    ``timedelta64[us]``, and ``object`` for all others, ints of more than 64 bits among them. What may be None is
+    ``Int64``, ``Float64`` or ``boolean``, where None is ``NA`` and a NaN stays one; in moments it is ``NaT``.
+    """
     pandas = _imported("pandas", "arrow")
-    record = type_ if isinstance(type_, Record) else Record((("value", type_),))
-    values = rows if isinstance(type_, Record) else [(row,) for row in rows]
-    return pandas.DataFrame([plain(record, row) for row in values], columns=list(record.names))
+    record, values = _columns(type_, rows)
+    columns = zip(*values, strict=True) if values else ((),) * len(record.fields)
+    series = {
+        name: _series(pandas, t, [plain(t, value) for value in column])
+        for (name, t), column in zip(record.fields, columns, strict=True)
+    }
+    return pandas.DataFrame(series, columns=list(record.names), index=range(len(values)))
+
+
+def _columns(type_: Type, rows: list[Any]) -> tuple[Record, list[Any]]:
+    """Rows with columns: those that have none are one column."""
+    if isinstance(type_, Record):
+        return type_, rows
+    return Record((("value", type_),)), [(row,) for row in rows]
+
+
+_PANDAS = {
+    ("int", False): "int64", ("int", True): "Int64", ("bool", False): "bool", ("bool", True): "boolean",
+    ("float", False): "float64", ("datetime", False): "datetime64[us]", ("datetime", True): "datetime64[us]",
+    ("timedelta", False): "timedelta64[us]", ("timedelta", True): "timedelta64[us]",
+}  # fmt: skip
+
+
+def _series(pandas: Any, type_: Type, values: list[Any]) -> Any:
+    if type_ == Scalar("float", nullable=True):
+        # Made from its parts: pandas would take a NaN for a missing value.
+        numpy = _imported("numpy", "arrow")
+        numbers = numpy.array([0.0 if value is None else value for value in values], dtype="float64")
+        missing = numpy.array([value is None for value in values], dtype="bool")
+        return pandas.Series(pandas.arrays.FloatingArray(numbers, missing))
+    dtype = _PANDAS.get((type_.name, type_.nullable), "object") if isinstance(type_, Scalar) else "object"
+    try:
+        return pandas.Series(values, dtype=dtype)
+    except (OverflowError, ValueError):
+        return pandas.Series(values, dtype="object")  # a number or a span that is too large for it
 
 
 def to_df(type_: Type, rows: list[Any], spark: Any) -> Any:
     """A Spark DataFrame of the user's session."""
+    if not hasattr(spark, "createDataFrame"):
+        raise NestlingError(f"a session of Spark is not {shown(spark)}", hint="view.to_df(spark)")
     return spark.createDataFrame(to_arrow(type_, rows))
 
 
@@ -56,6 +100,8 @@ def _imported(module: str, extra: str) -> Any:
 
 def _arrow_type(type_: Type, arrow: Any) -> Any:
     match type_:
+        case Scalar("decimal", _, (digits, places)) if digits - places > 20:
+            return arrow.decimal128(digits, places)
         case Scalar("decimal"):
             return arrow.decimal128(38, 18)
         case Scalar("datetime"):

@@ -30,16 +30,17 @@ class Journal:
         self.applied = 0
         #: Whether a trigger was cut off, or a lazy view told of only some events.
         self.torn = False
-        #: Whether its commit has begun; and whether that is under way, in this thread.
-        self.is_committing = self.active = False
+        #: Whether its commit has begun; and whether triggers are running.
+        self.is_committing = self.is_running = False
         self.before: dict[str, dict[Row, int]] = {}
 
     def run(self) -> None:
         """Apply the events that the engine does not have yet."""
-        for table, group in _groups(self.events[self.applied :]):
+        self.is_running = True
+        for table, group in _groups(self.events[self.applied :] if self.applied else self.events):
             self._note(table, group)
             self._apply(table, group)
-            self.applied += len(group)
+        self.is_running = False
 
     def _apply(self, table: str, group: Pairs) -> None:
         engine = self.state.engine
@@ -51,7 +52,8 @@ class Journal:
                 engine.batches[table](group)
         except UNDEFINED:
             self._one_by_one(table, group)
-        self.torn = False
+        # At once: nothing may come between the two.
+        self.torn, self.applied = False, self.applied + len(group)
 
     def _one_by_one(self, table: str, group: Pairs) -> None:
         """Apply a group that failed row by row, to find out which row no view can follow."""
@@ -89,7 +91,7 @@ class Journal:
                 self.restore(0)
         else:
             self.restore(0)
-        self.applied, self.torn = 0, False
+        self.applied, self.torn, self.is_running = 0, False, False
 
     def restore(self, applied: int | None = None) -> None:
         """A new engine, from the rows as they were before all events, that has ``applied`` of them again."""

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from nestling.calculus import terms
 from nestling.calculus.terms import Expr
 from nestling.calculus.types import Type
-from nestling.errors import QueryError
+from nestling.errors import QueryError, brief, shown
 from nestling.frontend import comprehension
 
 Reader = Callable[[Any, Mapping[str, Type]], Expr]
+#: The nodes that stand for bags, by the union that lists them.
+_EXPRESSIONS = tuple(getattr(terms, name.strip()) for name in Expr.split("|"))  # type: ignore[attr-defined]
 
 
-def reader(query: object, language: str) -> Reader:
+def reader(query: object, language: object) -> Reader:
     """What reads ``query``; a function is read as Python, whatever the language of texts is."""
     if query is None:
         raise QueryError("a view needs a query", hint='db.view("name", lambda T: [...])')
@@ -21,13 +24,19 @@ def reader(query: object, language: str) -> Reader:
         raise QueryError(
             "a DataFrame is a view of a database on Spark", hint='Database(spark=spark, path="…")'
         )
-    if not isinstance(query, str) and not callable(query):
+    if isinstance(query, _EXPRESSIONS):
         return lambda query, catalog: query
+    if not isinstance(query, str) and not callable(query):
+        raise QueryError(
+            f"a query is a function or a text, not {shown(query)}", hint='db.view("name", "SELECT …")'
+        )
+    if not isinstance(language, str) or language not in ("sql", "python"):
+        raise QueryError(
+            f"there is no language {brief(language)}", hint='language="sql" or language="python"'
+        )
     if callable(query) or language == "python":
         return comprehension.translate
-    if language == "sql":
-        return sql().translate  # type: ignore[no-any-return]
-    raise QueryError(f"there is no language {language!r}", hint='language="sql" or language="python"')
+    return sql().translate  # type: ignore[no-any-return]
 
 
 def is_frame(query: object) -> bool:

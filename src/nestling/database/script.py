@@ -15,7 +15,7 @@ from nestling.database.languages import sql
 from nestling.database.over import inline_views
 from nestling.database.state import computing
 from nestling.errors import QueryError
-from nestling.frontend.schema import python_value
+from nestling.frontend.schema import copies, python_value
 from nestling.frontend.schema.read import order_key
 from nestling.values.bag import ZBag
 
@@ -106,7 +106,7 @@ def _rows(db: Database, expr: Expr) -> list[Any]:
     """The rows of a query on the tables as they are."""
     with db.reading(), computing("the query"):
         bag: ZBag = evaluate(inline_views(expr, db.state.views), db.state.nested_tables())
-    return [row for row, times in bag.items() for _ in range(times)]
+    return copies(bag.items(), "the query")
 
 
 def _asked(

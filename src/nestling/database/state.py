@@ -13,16 +13,16 @@ from typing import Any
 
 from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import Empty, Expr
-from nestling.database import logs
 from nestling.database.bulk import computed, filled
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first import first_leaf, first_type, starts
 from nestling.database.lazy import LazyView, Pending
+from nestling.database.logs import Logging
 from nestling.database.rows import Event, Row, nested
 from nestling.database.storing import Decision, decide
-from nestling.database.watching import Levels, Logs, Source, Taken
+from nestling.database.watching import Levels
 from nestling.engine.local.engine import LocalEngine
-from nestling.errors import ChangeError, NestlingError, NoValue, QueryError
+from nestling.errors import ChangeError, NestlingError, NoValue, QueryError, brief
 from nestling.frontend.schema import element_value
 from nestling.program.statements import Program, TableDecl
 from nestling.program.steps import trigger_statements
@@ -66,6 +66,7 @@ class State:
         self.watched: dict[str, Levels] = {}
         #: Of watched views of which nothing can be logged: the last answer. And who hears that a view becomes one.
         self.compared: dict[str, ZBag] = {}
+        self.logging = Logging(self)
         self.before_unlogged: Callable[[str], None] = lambda name: None
         self._statements: dict[str, int] = {}
         self.lazy: dict[str, LazyView] = {}
@@ -78,10 +79,11 @@ class State:
 
     def table(self, name: str) -> TableDef:
         """The table that a change names."""
-        if name not in self.tables:
+        try:
+            return self.tables[name]
+        except (KeyError, TypeError):
             known = ", ".join(self.tables) or "none yet"
-            raise ChangeError(f"there is no table {name!r}", hint=f"tables: {known}")
-        return self.tables[name]
+            raise ChangeError(f"there is no table {brief(name)}", hint=f"tables: {known}") from None
 
     def add_table(self, table: TableDef) -> None:
         self.tables[table.name] = table
@@ -152,7 +154,7 @@ class State:
             self.watched[name], self.compared[name] = Levels(), self.evaluate(name)
         self._install()
         if name in self.watched and self.is_apart(name):
-            logs.keep(self, name, self.watched[name])
+            self.logging.keep(name, self.watched[name])
 
     def absent(self, name: str) -> str:
         """Where a view has no value now: one of the terms, or nothing."""
@@ -258,33 +260,6 @@ class State:
         self.watched.pop(name, None)
         self.compared.pop(name, None)
         self.lazy.pop(name, None)
-
-    def watch(self, name: str) -> None:
-        """Log the changes of a view from now on."""
-        logs.start(self, name)
-
-    def unwatch(self, name: str) -> None:
-        """Log the changes of a view no more."""
-        logs.stop(self, name)
-
-    def taken(self, name: str) -> Taken:
-        """What changed in a watched view since the last call."""
-        return logs.taken(self, name)
-
-    def source(self, name: str) -> tuple[Source, Logs]:
-        """What answers for a watched view, and what it logged since ``taken``."""
-        return logs.source(self, name)
-
-    def levels(self, name: str) -> Levels:
-        """What would be logged of a view, or is."""
-        return logs.levels(self, name)
-
-    def flat_rows(
-        self, name: str
-    ) -> tuple[Iterable[tuple[Row, int]], Callable[[Label], Iterable[tuple[Row, int]]]]:
-        """The flat rows of a view, and what finds those of its inner bags."""
-        engine = logs.engine_of(self, name)
-        return engine.flat_rows(name), lambda label: engine.rows_under(name, label)
 
     def statements_of(self, table: str) -> int:
         """How many maintenance statements one row of ``table`` sets off."""
@@ -401,10 +376,6 @@ class State:
         record = self.tables[name].record
         rows = self.engine.table(name).items()
         return ZBag((nested(iter(row), record, self), times) for row, times in rows)
-
-    def by_key(self, table: TableDef, key: Row) -> Row | None:
-        """The flat row with this key."""
-        return self.engine.by_key(table.name, key)
 
     def under(self, dictionary: str, label: Label) -> dict[Row, int]:
         """The rows of an inner bag of a table."""

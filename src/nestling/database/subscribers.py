@@ -13,16 +13,18 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import AbstractContextManager
-from threading import Lock
+from sys import maxsize
+from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any
 
 from nestling.database.accept import known
 from nestling.database.change import Change
+from nestling.database.closed import Closed
 from nestling.database.document.follow import Document, model_of
 from nestling.database.history import History
 from nestling.database.subscription import OnError, Subscription, Told
 from nestling.database.trail import Trail
-from nestling.errors import NestlingError, QueryError
+from nestling.errors import NestlingError, QueryError, shown
 
 if TYPE_CHECKING:
     from nestling.database.database import Database
@@ -87,6 +89,13 @@ class Subscribers:
             watched.history.withdraw(version)
             watched.trail.withdraw(version)
 
+    def miss(self, version: int) -> None:
+        """A change may be stored that was not noted: histories begin anew, and the next patch is the whole document."""
+        for view, watched in self._watched.items():
+            self.settle(view)
+            watched.history = History(view, version)
+            watched.resize()
+
     def deliver(self) -> None:
         """Tell what is queued; no lock is held. If it is being told already, whoever does so goes on with it."""
         # Who finds the lock taken leaves what it queued to the holder, who looks again after giving it back.
@@ -100,10 +109,12 @@ class Subscribers:
 
     def _is_due(self) -> bool:
         """Whether the next change in the queue is committed: one is queued just before it is."""
+        if not self._queue:
+            return False
         try:
             return self._queue[0][1].version <= self._database.version
         except IndexError:
-            return False
+            return False  # another thread has told it
 
     def _tell(self) -> None:
         while self._is_due():
@@ -130,6 +141,8 @@ class Subscribers:
     def cancel(self, subscription: Subscription) -> None:
         """Tell a subscriber no more."""
         subscription.active = False
+        if isinstance(self._database.state, Closed):
+            return
         with self._database.reading():
             watched = self._watched.get(subscription.view)
             if watched is not None and subscription in watched.subscriptions:
@@ -167,7 +180,7 @@ class Subscribers:
         """A view as JSON has it, in the order that patches address."""
         with self._database.reading():
             self._check_view(view)
-            self._outside_transactions("read the document before it, or after it is committed")
+            self._check_committed()
             watched, state = self._watched.get(view), self._database.state
             with state.computing(view):
                 found = watched.trail.document() if watched is not None else None
@@ -192,10 +205,9 @@ class Subscribers:
         if watched is None:
             self._check_view(view)
             self._drop_left()
-            self._database.state.watch(view)
-            database = self._database
-            trail = Trail(database.state, view, database.version, database.reading)
-            watched = self._watched[view] = Watched(trail, database.version)
+            self._database.state.logging.start(view)
+            version = self._database.version
+            watched = self._watched[view] = Watched(Trail(self._database, view, version), version)
         return watched
 
     def _check_view(self, view: str) -> None:
@@ -213,7 +225,7 @@ class Subscribers:
         """Stop logging the views that nobody reads any more, unless a transaction is open."""
         with self._database.reading():
             while self._left and not self._in_transaction():
-                self._database.state.unwatch(self._left.pop())
+                self._database.state.logging.stop(self._left.pop())
 
     def _watching(self, view: str) -> AbstractContextManager[None]:
         """A block in which a view may get its first reader, who then hears of whole commits only."""
@@ -222,21 +234,22 @@ class Subscribers:
     def _in_transaction(self) -> bool:
         return self._database._access.open is not None
 
-    def _outside_transactions(self, hint: str = "subscribe before it, or after it is committed") -> None:
-        """Whoever starts listening hears of whole commits only."""
-        if self._in_transaction():
-            raise QueryError("a transaction is open", hint=hint)
+    def _check_committed(self) -> None:
+        """A document is of a version: of what is committed."""
+        change = self._database._access.open
+        if change is not None and not change.is_over and change.thread == get_ident():
+            raise QueryError("a document is read outside transactions", hint="before this one, or after it")
 
 
 def _check_callable(what: str, function: Any) -> None:
     if not callable(function):
         raise QueryError(
-            f"{what} is a function, not {function!r}",
+            f"{what} is a function, not {shown(function)}",
             hint="view.subscribe(lambda change: print(change.inserted))",
         )
 
 
 def _count(what: str, number: Any) -> int:
-    if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-        raise QueryError(f"{what} is a number of 0 or more, not {number!r}", hint=f"{what}=1000")
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number <= maxsize:
+        raise QueryError(f"{what} is a number from 0 on, not {shown(number)}", hint=f"{what}=1000")
     return number

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nestling.calculus.types import Record, show_type
-from nestling.errors import ChangeError
-from nestling.frontend.schema import python_value
+from nestling.database.arguments import defined
+from nestling.errors import ChangeError, shown
+from nestling.frontend.schema import copies, length, python_value
 
 if TYPE_CHECKING:
     from nestling.database.database import Database
     from nestling.database.deep import Address
+    from nestling.database.definitions import TableDef
     from nestling.database.refresh import Refresh
 
 
@@ -23,35 +25,40 @@ class Table:
 
     @property
     def record(self) -> Record:
-        return self._database.state.tables[self.name].record
+        return self._definition.record
 
     @property
     def key(self) -> tuple[str, ...]:
-        return self._database.state.tables[self.name].key
+        return self._definition.key
+
+    @property
+    def _definition(self) -> TableDef:
+        return defined(self._database.state.tables, "table", self.name)
 
     def rows(self) -> list[Any]:
         """All rows, as often as they occur."""
         with self._database.reading():
+            record = self.record
             bag = self._database.state.rows(self.name)
-        return [python_value(self.record, row) for row, times in bag.items() for _ in range(times)]
+        return [python_value(record, row) for row in copies(bag.items(), self.name)]
 
     def df(self) -> Any:
         """The rows as a DataFrame, on Spark. It reads them as they are now; a view of it follows the table."""
-        return self._database.table_df(self.name)
+        return self._database.table_df(self._definition.name)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.rows())
 
     def __len__(self) -> int:
         with self._database.reading():
-            return sum(self._database.state.engine.table(self.name).values())
+            return length(self._database.state.engine.table(self._definition.name).values(), self.name)
 
     def at(self, *key: Any) -> At:
         """One row by its key, for deep updates: ``orders.at(7).items.insert([...])``.
 
         An element of an inner bag is found by its columns: ``.items.at({"pid": 1}).update({"qty": 3})``.
         """
-        return At(self._database, self.name, key[0] if len(key) == 1 else key, ())
+        return At(self._database, self._definition.name, key[0] if len(key) == 1 else key, ())
 
     def __repr__(self) -> str:
         key = f", key={', '.join(self.key)}" if self.key else ""
@@ -70,6 +77,8 @@ class At:
         self._database, self._table, self._key, self._path = database, table, key, path
 
     def __getattr__(self, name: str) -> At:
+        if not isinstance(name, str):
+            raise ChangeError(f"a bag is named by a str, not {shown(name)}", hint=".at(key).items")
         if name.startswith("__"):
             raise AttributeError(name)
         return At(self._database, self._table, self._key, (*self._path, name))
@@ -80,7 +89,7 @@ class At:
         """The one element whose columns have these values: ``orders.at(7).items.at({"pid": 1})``."""
         if not isinstance(columns, Mapping):
             raise ChangeError(
-                f"an element is found by its columns, not by {columns!r}", hint=".at({column: value})"
+                f"an element is found by its columns, not by {shown(columns)}", hint=".at({column: value})"
             )
         return At(self._database, self._table, self._key, (*self._path, dict(columns)))
 

@@ -11,18 +11,19 @@ Law: what a change says is the same whenever it is read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from nestling.database.change import Change, Inner
 from nestling.database.document.follow import Patches
 from nestling.database.document.model import Operation
 from nestling.database.rows import Row
-from nestling.database.state import State
 from nestling.database.watching import Logs, Reader, Taken, added, is_change
 from nestling.values.bag import ZBag
+
+if TYPE_CHECKING:
+    from nestling.database.database import Database
 
 #: Of how many steps, and of how many logged rows, changes may be waiting to be read.
 STEPS, LOGGED = 1000, 100_000
@@ -50,29 +51,18 @@ class Step:
 
 
 class Trail:
-    """The steps of one view that is logged; ``locked`` keeps the state as it is while it is read."""
+    """The steps of one view that is logged."""
 
     __slots__ = (
-        "_changes",
-        "_is_anew",
-        "_last",
-        "_locked",
-        "_logged",
-        "_patches",
-        "_state",
-        "element",
-        "history",
-        "view",
-    )
+        "_changes", "_database", "_is_anew", "_last", "_logged", "_patches", "_previous", "element", "history", "view",
+    )  # fmt: skip
 
-    def __init__(
-        self, state: State, view: str, version: int, locked: Callable[[], AbstractContextManager[object]]
-    ) -> None:
-        self._state, self.view, self._locked = state, view, locked
-        self._last = Step(version, Taken({}))
+    def __init__(self, database: Database, view: str, version: int) -> None:
+        self._database, self.view = database, view
+        self._last = self._previous = Step(version, Taken({}))
         self._changes: list[ref[Change]] = []
         self._logged, self._is_anew = 0, False
-        self.element = state.views[view].element
+        self.element = database.state.views[view].element
         self._patches = Patches(self.element)
         #: How many changes a history keeps: these can be read as long as they are there.
         self.history = 0
@@ -81,11 +71,12 @@ class Trail:
 
     def note(self, version: int) -> Change | None:
         """Take what the last commit did to the view, if it did anything; the state is locked."""
-        taken = self._state.taken(self.view)
+        taken = self._database.state.logging.taken(self.view)
         if not taken.logs and not taken.rows:
             return None
         step = Step(version, taken)
         step.is_anew, self._is_anew = self._is_anew, False
+        self._previous = self._last
         self._last.next = self._last = step
         rows = taken.rows if not taken.logs else None
         change = Change(self.view, version, self.element, rows, (self, step))
@@ -98,13 +89,19 @@ class Trail:
         return change
 
     def withdraw(self, version: int) -> None:
-        """The commit after ``version`` was undone: what was taken of it never was."""
+        """Forget the step after ``version``, if there is one: it was undone, and the view is as it was before."""
         if self._last.version > version:
-            self._last.taken = Taken({})
+            self._last = self._previous
+            self._last.next = None
+            self._patches.withdraw()
+        self._database.state.logging.untaken(self.view)
 
     def _is_change(self, taken: Taken, change: Change) -> bool:
-        found = is_change(self._state.watched[self.view], taken.logs)
-        return bool(change) if found is None else found
+        found = is_change(self._database.state.watched[self.view], taken.logs)
+        if found is None:
+            change.read_locked()
+            return bool(change)
+        return found
 
     def _let_go(self, steps: int) -> None:
         """Read the changes that somebody holds from long ago, so that what came after them can be forgotten."""
@@ -128,34 +125,38 @@ class Trail:
 
     def read(self, step: Step, change: Change) -> tuple[ZBag, tuple[Inner, ...]]:
         """The rows that came and went, and what changed in those that stayed."""
-        with self._locked():
-            reader = self._reader(step)
-            return reader.rows(), tuple(reader.inner(change))
+        with self._database.reading():
+            return self.read_locked(step, change)
+
+    def read_locked(self, step: Step, change: Change) -> tuple[ZBag, tuple[Inner, ...]]:
+        """The same; the state is locked, be it by a commit."""
+        reader = self._reader(step)
+        return reader.rows(), tuple(reader.inner(change))
 
     def replaced(self, step: Step) -> list[tuple[Any, Any, int]]:
         """The rows that changed inside: as they were, as they are, and how many are equal."""
-        with self._locked():
+        with self._database.reading():
             return list(self._reader(step).replaced())
 
     def row(self, step: Step, flat: Row, after: bool) -> Any:
         """A row that stayed, after the step or before it."""
-        with self._locked():
+        with self._database.reading():
             return self._reader(step).row(flat, after)
 
     def patch(self, step: Step) -> list[Operation]:
         """The JSON Patch of a step."""
-        with self._locked():
-            return self._patches.patch(self._state, self.view, step, self._last)
+        with self._database.reading():
+            return self._patches.patch(self._database.state, self.view, step, self._last)
 
     def document(self) -> list[Any] | None:
         """The document after the last step, if patches are taken of it."""
         return self._patches.document()
 
     def _reader(self, step: Step) -> Reader:
-        levels, source = self._state.watched[self.view], step.taken.source
+        levels, source = self._database.state.watched[self.view], step.taken.source
         if source is not None:
             return Reader(source, self.view, levels, step.taken.logs)
-        source, logging = self._state.source(self.view)
+        source, logging = self._database.state.logging.source(self.view)
         later: list[Logs] = [each.taken.logs for each in step.later()]
         if logging:
             later.append(logging)

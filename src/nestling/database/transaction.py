@@ -11,23 +11,30 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from threading import get_ident
-from typing import Any, Concatenate, ParamSpec, Protocol
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol
 
 from nestling.calculus.types import Path, Type, bag_levels
+from nestling.database import arguments
+from nestling.database.arguments import NOT_GIVEN
 from nestling.database.deep import Address, bag_at, changed, element_of
 from nestling.database.definitions import TableDef
 from nestling.database.elements import elements, inner_bag
+from nestling.database.feed import Pairs
 from nestling.database.overlay import Overlay
 from nestling.database.refresh import Refresh
 from nestling.database.rows import Event, Row, Shredder, nested
 from nestling.database.state import State
-from nestling.errors import ChangeError
-from nestling.frontend.schema import element_value, python_value, row_value
+from nestling.errors import ChangeError, brief
+from nestling.frontend.schema import element_value, multiplicity, python_value, row_value
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
 
+if TYPE_CHECKING:
+    from nestling.database.access import Access
+
 Shredders = Callable[[str], Shredder]
 P = ParamSpec("P")
+NOTHING = Refresh(0, 0.0, 0, 0)
 _NO_LOCK: AbstractContextManager[Any] = nullcontext()
 Change = Callable[Concatenate["Transaction", P], None]
 
@@ -48,13 +55,17 @@ def _all_or_nothing(change: Change[P]) -> Change[P]:
 
     @wraps(change)
     def whole(transaction: Transaction, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        with transaction.using():
-            done = len(transaction.events)
-            try:
+        transaction.check_usable()
+        done = len(transaction.events)
+        try:
+            if transaction.is_applied:
+                with transaction.using():
+                    change(transaction, *args, **kwargs)
+            else:
                 change(transaction, *args, **kwargs)
-            except BaseException:
-                transaction.rollback(done)
-                raise
+        except BaseException:
+            transaction.rollback(done)
+            raise
 
     return whole
 
@@ -63,58 +74,76 @@ class Transaction:
     """All or nothing. Reads inside it see its changes; others see them, and subscribers hear of them, when it is
     committed. It belongs to the thread that began it, and ends with its block."""
 
-    def __init__(self, state: State, shredder: Shredders, lock: AbstractContextManager[Any]) -> None:
-        self.state, self.shredder, self._lock = state, shredder, lock
+    def __init__(self, state: State, shredder: Shredders, access: Access) -> None:
+        self.state, self.shredder, self._access = state, shredder, access
         self.events: list[Event] = []
-        self.stored: Rows = self._rows()
+        self._stored = self._rows()
         self.thread = get_ident()
-        self.is_over = False
         #: What it did, once it is committed.
-        self.refresh = Refresh(0, 0.0, 0, 0)
+        self.refresh = NOTHING
+        self.is_over = False
         #: Whether the engine has some of the events, because a view was read.
         self.is_applied = False
 
-    def _rows(self) -> Rows:
-        return Overlay(self.state, self.events)
+    def _rows(self) -> Rows | None:
+        return None  # one row that comes looks nothing up
 
-    def using(self) -> AbstractContextManager[Any]:
-        """The frame of one change: refused after the block and in another thread.
+    @property
+    def stored(self) -> Rows:
+        """The rows as this transaction sees them."""
+        if self._stored is None:
+            self._stored = Overlay(self.state, self.events)
+        return self._stored
 
-        While the engine has some of the events, another thread that reads takes them out of it; not in between.
-        """
+    def check_usable(self) -> None:
+        """Refuse changes after the block, and in another thread."""
         if self.is_over:
             raise ChangeError("the transaction is over", hint="begin another: with db.transaction() as t")
         if self.thread != get_ident():
             raise ChangeError(
                 "the transaction belongs to another thread", hint="each thread begins one of its own"
             )
-        return self._lock if self.is_applied else _NO_LOCK
+
+    def using(self) -> AbstractContextManager[Any]:
+        """The frame of one change: while the engine has some of the events, another thread that reads takes them out
+        of it; not in between."""
+        return self._access.lock if self.is_applied else _NO_LOCK
 
     @_all_or_nothing
     def insert(self, table: str, rows: Iterable[object]) -> None:
         """Add rows: dicts, tuples, dataclasses."""
         definition = self._table(table)
+        rows = rows if type(rows) is list else arguments.rows_argument(rows, definition.record)
         self._insert_all(definition, [(row_value(definition.record, row), 1) for row in rows])
 
     @_all_or_nothing
     def delete(
         self,
         table: str,
-        rows: Iterable[object] = (),
+        rows: Any = NOT_GIVEN,
         *,
         where: Callable[[Any], bool] | None = None,
-        key: Any = None,
+        key: Any = NOT_GIVEN,
     ) -> None:
         """Remove rows: those given, those for which ``where`` holds, or the one with this ``key``."""
+        arguments.one_way(rows, where, key)
         definition = self._table(table)
-        for row in rows:
-            self._delete(definition, row_value(definition.record, row), 1)
-        if key is not None:
-            self._remove(definition, self._row_of(definition, key), 1)
+        gone: list[tuple[Any, int]] = []
+        if rows is not NOT_GIVEN:
+            given = rows if type(rows) is list else arguments.rows_argument(rows, definition.record)
+            gone += [(row_value(definition.record, row), 1) for row in given]
         if where is not None:
-            for value, times in self.rows(table).items():
-                if where(python_value(definition.record, value)):
-                    self._delete(definition, value, times)
+            holds = arguments.condition(where)
+            gone += [
+                (value, times)
+                for value, times in self.rows(table).items()
+                if holds(python_value(definition.record, value))
+            ]
+        with self.using():  # rows and where are the user's, and may have read a view
+            for value, times in gone:
+                self._delete(definition, value, times)
+            if key is not NOT_GIVEN:
+                self._remove(definition, self._row_of(definition, key), 1)
 
     @_all_or_nothing
     def update(self, table: str, *, key: Any, set: Mapping[str, Any]) -> None:
@@ -123,7 +152,7 @@ class Transaction:
         flat = self._row_of(definition, key)
         old = nested(iter(flat), definition.record, self.stored)
         named = dict(zip(definition.record.names, old, strict=True))
-        for name in set:
+        for name in arguments.set_argument(set):
             if name not in named:
                 raise ChangeError(
                     f"{table} has no column {name!r}", hint=f"it has {', '.join(definition.record.names)}"
@@ -133,17 +162,20 @@ class Transaction:
         self._insert(definition, new, 1)
 
     @_all_or_nothing
-    def apply(self, changes: Mapping[str, Mapping[Any, int] | ZBag]) -> None:
-        """Add a Z-bag per table: what is deleted goes first, so that a key may be given again.
+    def apply(self, changes: Mapping[str, Any]) -> None:
+        """Add a Z-bag per table, or rows with ``_change_type``.
 
-        Under the name of an inner bag, elements of it: see ``elements``.
+        What is deleted goes first, so that a key may be given again. Under the name of an inner bag, elements of it:
+        see ``elements``.
         """
-        for table, change in changes.items():
+        for table, change in arguments.changes_argument(changes, self.state.tables).items():
             if (bag := inner_bag(self.state.tables, table)) is not None:
                 self._apply_elements(*bag, change)
                 continue
             definition = self._table(table)
-            pairs = ((row_value(definition.record, row), times) for row, times in change.items())
+            pairs = (
+                (row_value(definition.record, row), multiplicity(times)) for row, times in change.items()
+            )
             total = ZBag(pairs)
             for row, times in total.negative().items():
                 self._delete(definition, row, times)
@@ -152,43 +184,50 @@ class Transaction:
     def _apply_elements(self, table: TableDef, level: Path, changes: Any) -> None:
         for key, address, value, times in elements(table, level, changes):
             change = self.insert_into if times > 0 else self.delete_from
-            change(table.name, key, address, [value] * abs(times))
+            change(table.name, key, address, Pairs([(value, abs(times))]))
 
     @_all_or_nothing
-    def insert_into(self, table: str, key: Any, path: Address, elements: Iterable[object]) -> None:
+    def insert_into(self, table: str, key: Any, path: Address, elements: Any) -> None:
         """Add elements to one inner bag."""
         definition, level, label = self._bag(table, key, path)
         element = definition.levels[level].element
-        bag = ZBag([(element_value(element, value), 1) for value in elements])
+        bag = ZBag(
+            [(element_value(element, value), times) for value, times in arguments.elements_argument(elements)]
+        )
         self._run(self.shredder(table).elements(level, label, bag))
 
     @_all_or_nothing
-    def delete_from(self, table: str, key: Any, path: Address, elements: Iterable[object]) -> None:
+    def delete_from(self, table: str, key: Any, path: Address, elements: Any) -> None:
         """Remove elements from one inner bag."""
         definition, level, label = self._bag(table, key, path)
         element = definition.levels[level].element
         shredder = self.shredder(table)
         name = ".".join((table, *level))
-        for value in elements:
+        for value, times in arguments.elements_argument(elements):
             wanted = element_value(element, value)
-            found = self._element(name, label, wanted, element)
-            if found is None:
-                raise not_in(name, element, wanted, _parts(definition, key))
-            gone = [Event(name, (label, *found), -1)]
-            if self.stored.count(name, (label, *found)) == 1:
-                # The last of equal elements takes its bags along.
-                gone += shredder.deletion(found, 1, self.stored)[1:]
-            self._run(gone)
+            while times:
+                found = self._element(name, label, wanted, element)
+                if found is None:
+                    raise not_in(name, element, wanted, _parts(definition, key))
+                available = self.stored.count(name, (label, *found))
+                taken = min(times, available)
+                gone = [Event(name, (label, *found), -taken)]
+                if taken == available:
+                    # The last of equal elements takes its bags along.
+                    gone += shredder.deletion(found, taken, self.stored)[1:]
+                self._run(gone)
+                times -= taken
 
     @_all_or_nothing
     def update_in(self, table: str, key: Any, path: Address, set: Mapping[str, Any]) -> None:
         """Give columns of the element that ``path`` ends with new values; the bags inside it stay as they are."""
+        path = arguments.address_argument(path)
         if not path or isinstance(path[-1], str):
             raise ChangeError(f"{table} is updated at an element", hint=".at({column: value}).update({...})")
         definition, level, label = self._bag(table, key, path[:-1])
         name = ".".join((table, *level))
         old = element_of(self.stored, definition, level, label, path[-1])
-        new = changed(name, definition.levels[level].element, old, set)
+        new = changed(name, definition.levels[level].element, old, arguments.set_argument(set))
         if new != old:
             self._run([Event(name, (label, *old), -1), Event(name, (label, *new), 1)])
 
@@ -201,6 +240,7 @@ class Transaction:
 
     def rollback(self, done: int = 0) -> None:
         """Forget the events after the first ``done``."""
+        self._access.retract(done)
         undone = self.events[done:]
         del self.events[done:]
         self.stored.forget(undone)
@@ -305,11 +345,13 @@ class Transaction:
         """The inner bag of one row that is to be changed."""
         definition = self._table(table)
         check_removable(definition)
-        return definition, *bag_at(self.stored, definition, self._row_of(definition, key), path)
+        address = arguments.address_argument(path)
+        return definition, *bag_at(self.stored, definition, self._row_of(definition, key), address)
 
     def _run(self, events: Sequence[Event]) -> None:
         self.events += events
-        self.stored.note(events)
+        if self._stored is not None:
+            self._stored.note(events)
 
 
 def check_removable(table: TableDef) -> None:
@@ -336,7 +378,7 @@ def no_key(table: TableDef, key: Row) -> ChangeError:
 
 def not_in(name: str, element: Type, wanted: Any, key: Row) -> ChangeError:
     """``wanted`` is no element of the inner bag ``name`` of the row with this key."""
-    return ChangeError(f"{python_value(element, wanted)} is not in {name} of {_shown(key)}")
+    return ChangeError(f"{brief(python_value(element, wanted), 200)} is not in {name} of {_shown(key)}")
 
 
 def no_parent(table: TableDef, names: Sequence[str], parent: str, key: Row) -> ChangeError:
@@ -348,7 +390,7 @@ def no_parent(table: TableDef, names: Sequence[str], parent: str, key: Row) -> C
 
 def no_row(table: TableDef, value: Row, times: int) -> ChangeError:
     """``value`` would have to be there ``times`` more times."""
-    shown = f"{table.name} has no row {python_value(table.record, value)}"
+    shown = f"{table.name} has no row {brief(python_value(table.record, value), 200)}"
     return ChangeError(shown + ("" if times == 1 else f" {times} more times"), hint="nothing was deleted")
 
 
@@ -357,7 +399,7 @@ def _parts(table: TableDef, key: Any) -> Row:
 
 
 def _shown(key: tuple[Any, ...]) -> str:
-    return repr(key[0] if len(key) == 1 else key)
+    return brief(key[0] if len(key) == 1 else key)
 
 
 def _leaves(value: Any) -> Iterable[Any]:

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from nestling.calculus.types import Type, show_type
 from nestling.database import export
+from nestling.database.arguments import defined, flag_argument
 from nestling.database.change import Change
 from nestling.database.document.follow import Document
 from nestling.database.subscription import OnError, Subscription, Told
-from nestling.errors import NestlingError, QueryError
-from nestling.frontend.schema import python_value
+from nestling.errors import NestlingError, QueryError, brief
+from nestling.frontend.schema import copies, length, python_value
 from nestling.values.bag import ZBag
 
 if TYPE_CHECKING:
     from nestling.database.database import Database
+    from nestling.database.definitions import ViewDef
 
 
 class View:
@@ -27,15 +29,20 @@ class View:
     @property
     def element(self) -> Type:
         """The type of a row."""
-        return self._database.state.views[self.name].element
+        return self._definition.element
+
+    @property
+    def _definition(self) -> ViewDef:
+        return defined(self._database.state.views, "view", self.name)
 
     def bag(self) -> ZBag:
         """``{value: multiplicity}``, the values as the calculus has them."""
-        return self._database.read(self.name)
+        return self._database.read(self._definition.name)
 
     def rows(self) -> list[Any]:
         """All rows, as often as they occur."""
-        return [python_value(self.element, row) for row, times in self._counted() for _ in range(times)]
+        element = self.element
+        return [python_value(element, row) for row in copies(self._counted(), self.name)]
 
     def _counted(self) -> list[tuple[Any, int]]:
         pairs = list(self.bag().items())
@@ -47,21 +54,19 @@ class View:
         return iter(self.rows())
 
     def __len__(self) -> int:
-        return sum(times for _, times in self._counted())
+        return length([times for _, times in self._counted()], self.name)
 
     def __getitem__(self, first: Any) -> Any:
         """The row whose first column is ``first``; of a tuple, its first columns."""
-        found = [
-            python_value(self.element, row)
-            for row, times in self._database.find(self.name, first).items()
-            for _ in range(times)
-        ]
+        element = self.element
+        rows = copies(self._database.find(self.name, first).items(), self.name)
+        found = [python_value(element, row) for row in rows]
         if len(found) == 1:
             return found[0]
         if not found:
             raise KeyError(first)
         raise QueryError(
-            f"{len(found)} rows of {self.name} have {first!r} in their first column",
+            f"{len(found)} rows of {self.name} have {brief(first)} in their first column",
             hint="read rows() and choose",
         )
 
@@ -83,14 +88,14 @@ class View:
         It is called after the commit, with no lock held; what it writes is committed, and told after. What it raises is
         logged and handed to ``on_error(error, change)``. ``history``: how many changes are kept for ``changes``.
         """
-        return self._database.subscribers.subscribe(self.name, function, history, on_error)
+        return self._database.subscribers.subscribe(self._definition.name, function, history, on_error)
 
     def changes(self, since: int | None = None, *, history: int | None = None) -> list[Change]:
         """The changes after version ``since``, or all that are kept.
 
         The first call starts the keeping, of the last 1000 changes, or as many as ``history``; 0 ends it.
         """
-        return self._database.subscribers.changes_since(self.name, since, history)
+        return self._database.subscribers.changes_since(self._definition.name, since, history)
 
     def document(self) -> Document:
         """The answer as lists and dicts, in the order that ``change.to_json_patch()`` addresses.
@@ -99,7 +104,7 @@ class View:
         scalars keep their order while they stay. It is a list with a ``version``: the patches of the changes after
         that version apply to it one after the other.
         """
-        return self._database.subscribers.document(self.name)
+        return self._database.subscribers.document(self._definition.name)
 
     def verify(self, maps: bool = False) -> None:
         """Compute the view anew from its tables and compare; raises with the difference.
@@ -107,7 +112,7 @@ class View:
         With ``maps``, so for every map that is stored for it, by the slow and obvious way.
         """
         with self._database.reading():
-            self._database.state.verify(self.name, maps)
+            self._database.state.verify(self._definition.name, flag_argument(maps, "maps"))
 
     def explain(self, format: str = "text", code: bool = False) -> str:
         """How the view is kept, and what that costs: as ``"text"``, ``"json"`` or a page in ``"html"``.
@@ -115,7 +120,7 @@ class View:
         With ``code``, also the generated functions that serve it.
         """
         with self._database.reading():
-            return self._database.state.explain(self.name, format, code)
+            return self._database.state.explain(self._definition.name, format, flag_argument(code, "code"))
 
     def __repr__(self) -> str:
         return f"View({self.name}: {show_type(self.element)})"

@@ -6,8 +6,7 @@ Law: the expression of a term, with its variables' values, evaluates to what ``e
 from __future__ import annotations
 
 import builtins
-import keyword
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
@@ -20,6 +19,7 @@ from nestling.calculus.partial import undefined_where
 from nestling.calculus.terms import Call, Const, Field, InL, Term, Tuple, Var
 from nestling.calculus.types import Record, Scalar
 from nestling.calculus.typing import term_type
+from nestling.quoting import Words, literal, remark
 from nestling.values.exact import FLOAT_END, mean_float, one_nan, rounded_float
 from nestling.values.label import Label
 from nestling.values.nan import NAN
@@ -50,7 +50,7 @@ def namespace() -> dict[str, Any]:
 
 def run_source(source: str, file: str, names: dict[str, Any]) -> None:
     """Run generated source: what it defines is in ``names`` then. Nothing else runs text as code."""
-    exec(compile(source, file, "exec"), names)
+    exec(compile(source, f"<{remark(file)}>", "exec"), names)
 
 
 def _strict(name: str) -> Any:
@@ -71,9 +71,9 @@ def _names_in_use() -> frozenset[str]:
 class Scope:
     """Python names for the variables of the calculus, one each; and for ``constants``, which are made but once."""
 
-    def __init__(self, taken: Sequence[str] = (), constants: dict[str, str] | None = None) -> None:
-        self._names: dict[str, str] = {}
-        self._taken = {*taken, *_names_in_use()}
+    def __init__(self, taken: Iterable[str] = (), constants: dict[str, str] | None = None) -> None:
+        self._names: dict[str | tuple[str, str], str] = {}
+        self._words = Words({*taken, *_names_in_use()})
         self._constants = constants
 
     def constant(self, value: Any) -> str:
@@ -87,23 +87,18 @@ class Scope:
     def name(self, var: Var | str) -> str:
         wanted = var if isinstance(var, str) else var.name
         if wanted not in self._names:
-            self._names[wanted] = self._fresh(wanted)
+            self._names[wanted] = self._words.fresh(wanted.lstrip("·"))
         return self._names[wanted]
+
+    def beside(self, word: str, suffix: str) -> str:
+        """A word that goes with ``word``; no variable has it, whatever it is called."""
+        if (word, suffix) not in self._names:
+            self._names[word, suffix] = self._words.fresh(f"{word}_{suffix}")
+        return self._names[word, suffix]
 
     def keep(self, var: Var, name: str) -> None:
         """Let ``var`` be called ``name``, which is reserved for it."""
         self._names[var.name] = name
-
-    def _fresh(self, wanted: str) -> str:
-        # ASCII only: Python reads some letters as others, and two names would be one.
-        plain = wanted.lstrip("·")
-        name = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in plain)
-        if not name.isidentifier() or keyword.iskeyword(name):
-            name = f"v_{name}"
-        while name in self._taken:
-            name += "_"
-        self._taken.add(name)
-        return name
 
 
 def python(term: Term, scope: Scope) -> str:
@@ -139,12 +134,6 @@ def _python(term: Term, scope: Scope, level: int) -> str:
             return _call(term, scope, level)
         case _:
             assert_never(term)
-
-
-def literal(value: Any) -> str:
-    """A constant as Python writes it; never anything but a literal or a known constructor."""
-    # The classes stand in the namespace without their module; a string that mentions it stays as it is.
-    return repr(value).removeprefix("datetime.")
 
 
 def tuple_of(parts: Sequence[str]) -> str:
@@ -184,6 +173,7 @@ def _call(term: Call, scope: Scope, level: int) -> str:
 
 
 def _strict_call(name: str, args: tuple[Term, ...], scope: Scope, level: int) -> str:
+    # Each argument is written once: twice at every level would be 2ⁿ times.
     function = FUNCTIONS[name]
     texts = [_python(arg, scope, 0) for arg in args]
     if function.strict and any(map(is_nullable, args)):

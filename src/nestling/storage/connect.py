@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 
 from nestling.errors import StoreError
+from nestling.storage.claim import Claim
 from nestling.storage.format import (
     EMPTY,
     NEW,
@@ -66,11 +67,20 @@ def _check_absent(path: Path, create: bool) -> None:
         )
 
 
-def connect(path: Path, witness: int, synchronous: str) -> tuple[sqlite3.Connection, Contents]:
-    """A connection for reading and writing, and what it gives access to: at least ``witness`` changes."""
+def connect(path: Path, witness: int, synchronous: str) -> tuple[sqlite3.Connection, Contents, Claim]:
+    """A connection for reading and writing, what it gives access to, at least ``witness`` changes, and the claim."""
     try:
         with Translated(path):
-            return _connect(path, witness, synchronous)
+            if not path.exists():
+                _create(path)
+            claim = Claim(path)
+            try:
+                db, contents = _connect(path, witness, synchronous)
+                claim.renew()  # a connection that only read was closed since
+            except BaseException:
+                claim.release()
+                raise
+            return db, contents, claim
     except OSError as error:
         raise StoreError(
             f"{path} cannot be used ({error.strerror})", hint="check the path and the disk"
@@ -78,8 +88,6 @@ def connect(path: Path, witness: int, synchronous: str) -> tuple[sqlite3.Connect
 
 
 def _connect(path: Path, witness: int, synchronous: str) -> tuple[sqlite3.Connection, Contents]:
-    if not path.exists():
-        _create(path)
     check_header(path)
     version, contents = _inspect(path, witness)
     db = _connection(path, "mode=rw")
@@ -173,6 +181,13 @@ def _wal(path: Path) -> Path:
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
+
+
+def clear_beside(path: Path) -> None:
+    """Remove what SQLite leaves beside a file that has gone away, once nothing is in it."""
+    if not _size(_wal(path)):
+        for suffix in "-wal", "-shm":
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def file_bytes(path: Path) -> int:

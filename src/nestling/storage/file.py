@@ -31,7 +31,8 @@ from types import TracebackType
 from typing import Literal, TypeAlias
 
 from nestling.errors import StoreError
-from nestling.storage.connect import Translated, connect, file_bytes, locate
+from nestling.storage.claim import Claim
+from nestling.storage.connect import Translated, clear_beside, connect, file_bytes, locate
 from nestling.storage.format import (
     SEPARATOR,
     Contents,
@@ -64,13 +65,17 @@ class FileStore:
     so is slower by a factor of 17 to 150.
     """
 
-    def __init__(self, path: Path, db: sqlite3.Connection, lock: Lock, now: Contents, full: bool) -> None:
+    def __init__(
+        self, path: Path, db: sqlite3.Connection, lock: Lock, claim: Claim, now: Contents, full: bool
+    ) -> None:
         self.path = path
-        self._db, self._lock, self._now, self._full = db, lock, now, full
+        self._db, self._lock, self._claim, self._now, self._full = db, lock, claim, now, full
         self._errors = Translated(path)
         self._depth = self._snapshots = 0
         self._pid = os.getpid()
-        self._end = weakref.finalize(self, _close, db, lock, self._pid)  # also when forgotten, and at exit
+        self._end = weakref.finalize(
+            self, _close, path, db, lock, claim, self._pid
+        )  # also when forgotten, and at exit
 
     @classmethod
     def open(
@@ -82,11 +87,11 @@ class FileStore:
         where = locate(path, create)
         lock = Lock.acquire(where)
         try:
-            db, now = connect(where, lock.witness, SYNCHRONOUS[durability])
+            db, now, claim = connect(where, lock.witness, SYNCHRONOUS[durability])
         except BaseException:
             lock.release(remove=lock.fresh)
             raise
-        return cls(where, db, lock, now, durability == "full")
+        return cls(where, db, lock, claim, now, durability == "full")
 
     def close(self) -> None:
         """End the use of the file, which is then one file again; a second time does nothing."""
@@ -134,6 +139,7 @@ class FileStore:
 
     def append(self, text: str) -> int:
         """Add an entry to the log; its number, one more than that of the last."""
+        self._check_place()
         now, body = self._now, as_bytes(text)
         seq = now.last + 1
         try:
@@ -155,6 +161,7 @@ class FileStore:
         # A function, and no ``with`` block: an interrupt may come between a block's end and the first line of
         # ``__exit__``, and would leave the transaction open.
         self._check_usable()
+        self._check_place()
         before = replace(self._now)
         self._depth += 1
         try:
@@ -247,6 +254,12 @@ class FileStore:
         if self._db.in_transaction != (self._depth > 0):
             self._recover()
 
+    def _check_place(self) -> None:
+        """Refuse a change of a file that is not where it is looked for; all that was acknowledged is put into it."""
+        if not self._depth and self._is_ours() and self._claim.is_moved:
+            _gather(self._db, self.path)
+            raise self._claim.moved()
+
     def _recover(self) -> None:
         """Undo what an interrupt left half undone; within a change that SQLite has undone, nothing more is done."""
         if self._depth:
@@ -333,10 +346,27 @@ class FileStore:
             raise damaged(self.path, str(error)) from error
 
 
-def _close(db: sqlite3.Connection, lock: Lock, pid: int) -> None:
+def _close(path: Path, db: sqlite3.Connection, lock: Lock, claim: Claim, pid: int) -> None:
     if pid != os.getpid():
         return  # a forked child: the file is its parent's
     try:
+        moved = claim.is_moved
+        if moved:
+            _gather(db, path)
         db.close()
+        if moved:
+            clear_beside(path)
     finally:
+        claim.release()
         lock.release()
+
+
+def _gather(db: sqlite3.Connection, path: Path) -> None:
+    """Put what is in the write-ahead log into the file, which has left it behind; SQLite itself does not then."""
+    with Translated(path):
+        busy, left, done = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if busy or left != done:
+        raise StoreError(
+            f"{path} was moved while it was open, and its last changes are in {path.name}-wal still",
+            hint=f"move {path.name}-wal along with it",
+        )

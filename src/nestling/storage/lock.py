@@ -78,13 +78,13 @@ class Lock:
 
 def _attempt(path: Path, beside: Path) -> Lock | None:
     """The lock, or None if its file was removed under us: then another one is to be tried."""
-    if _held.get(_identity(beside)) == os.getpid():
+    if _held.get(identity(beside)) == os.getpid():
         raise in_use(path, "this process")
     file = _open(path, beside)
     try:
         _lock(path, file)
-        if (identity := _identity(file.fileno())) == _identity(beside):
-            return Lock(beside, file, identity)
+        if (found := identity(file.fileno())) == identity(beside):
+            return Lock(beside, file, found)
     except BaseException:
         file.close()
         raise
@@ -117,11 +117,11 @@ def _lock(path: Path, file: BinaryIO) -> None:
         ) from error
 
 
-def _identity(file: Path | int) -> Identity:
+def identity(file: Path | str | int) -> Identity:
     """Device and inode of ``file``; zeros if it does not exist."""
     try:
         status = os.stat(file)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return 0, 0
     return status.st_dev, status.st_ino
 

@@ -13,6 +13,7 @@ import pytest
 import nestling as nl
 from nestling.database.spark import arriving
 from nestling.engine.spark import durable
+from nestling.storage.lake import files
 from nestling.storage.lake import lake as lakes
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -141,7 +142,7 @@ def test_the_renaming_is_what_commits(spark, tmp_path, monkeypatch, what, done):
     """raised just before it: old; just after it: new; and no file that is used is removed"""
     db = made(spark, tmp_path / "lake")
     db.insert("M", [("z", "g0", [])])
-    real = lakes.write_atomically
+    real = files.write_atomically
 
     def cut(path: Path, data: bytes) -> None:
         if done:

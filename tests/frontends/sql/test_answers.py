@@ -78,12 +78,27 @@ CASES = [
         [(1, 1)],
     ),
     Case(
-        "a null that is counted, and never asked for (law 8, the types of columns)",
+        "a null that is counted, and never asked for (unify keeps the meaning of a monomial)",
         {"t": {"b": int}, "r": {"k": int, "a": int, "b": N}},
         "SELECT r.k, sum(t.b) h FROM t JOIN r ON r.a < 3"
         " WHERE r.a NOT IN (SELECT u.b FROM r u WHERE r.k <= 3) GROUP BY r.k",
         [("t", (1,)), ("t", (2,)), ("r", (9, -2, 3)), ("r", (4, 2, None))],
         [(9, 3), (4, 3)],
+    ),
+    Case(
+        "the same in a sum: a column without nulls equals one with",
+        {"r": {"b": N}, "t": {"a": int}},
+        "[(x.a, sum(x.a for u in r if x.a == u.b)) for x in t]",
+        [("r", (3,)), ("r", (None,)), ("t", (3,)), ("t", (4,))],
+        [(3, 3), (4, 0)],
+        "python",
+    ),
+    Case(
+        "the same of a null that is written: nothing equals it",
+        {"r": {"k": int, "b": N}, "t": {"a": int}},
+        "SELECT sum((SELECT sum(z.a) FROM t z WHERE z.a = y.b)) s FROM r x FULL JOIN r y ON x.k = y.b",
+        [("r", (1, 2)), ("r", (7, None)), ("t", (2,)), ("t", (2,))],
+        [(4,)],
     ),
 ]
 

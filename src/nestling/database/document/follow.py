@@ -31,10 +31,10 @@ class Document(list[Any]):
 
 def model_of(state: State, view: str) -> Model:
     """The document of a view as it is."""
-    element, levels = state.views[view].element, state.levels(view)
+    element, levels = state.views[view].element, state.logging.levels(view)
     shape = shape_of(element, levels)
     if levels:
-        return Model(shape, *state.flat_rows(view))
+        return Model(shape, *state.logging.flat_rows(view))
     rows = ((columns_of(element, value), times) for value, times in state.read(view).items())
     return Model(shape, rows, lambda label: ())
 
@@ -79,6 +79,11 @@ class Patches:
         patch = model.follow(self._logs(step.taken))
         step.patch = [{"op": "replace", "path": "", "value": model.document()}] if step.is_anew else patch
 
+    def withdraw(self) -> None:
+        """The last step was undone: a model that has passed it is of no use."""
+        if self._at is not None and self._at.next is None:
+            self._model = self._at = None
+
     def document(self) -> list[Any] | None:
         """The document after the last step, if there is a model."""
         self.catch_up()
@@ -86,7 +91,7 @@ class Patches:
 
     def _started(self, state: State, view: str) -> Model:
         model = model_of(state, view)
-        _, logging = state.source(view) if state.levels(view) else (None, {})
+        _, logging = state.logging.source(view) if state.logging.levels(view) else (None, {})
         if logging:
             model.follow(logging, -1)  # not noted yet
         return model

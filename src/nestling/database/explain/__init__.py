@@ -9,7 +9,7 @@ from nestling.database.explain.collect import collect
 from nestling.database.explain.html import as_html
 from nestling.database.explain.report import Report
 from nestling.database.explain.text import as_text
-from nestling.errors import QueryError
+from nestling.errors import QueryError, brief
 
 if TYPE_CHECKING:
     from nestling.database.state import State
@@ -27,6 +27,6 @@ FORMATS = {"text": as_text, "json": as_json, "html": as_html}
 
 def explain(state: State, view: str, format: str = "text", code: bool = False) -> str:
     """The report on ``view`` in one of ``FORMATS``; with ``code``, the generated functions that serve it."""
-    if format not in FORMATS:
-        raise QueryError(f"format={format!r} is unknown", hint=f"one of {', '.join(map(repr, FORMATS))}")
+    if not isinstance(format, str) or format not in FORMATS:
+        raise QueryError(f"format={brief(format)} is unknown", hint=f"one of {', '.join(map(repr, FORMATS))}")
     return FORMATS[format](collect(state, view, code))

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from nestling.database.explain.report import Function
 from nestling.engine.local.codegen import bag_function
 from nestling.engine.local.engine import LocalEngine
-from nestling.engine.local.storage import identifier
 from nestling.program.statements import Propagate
+from nestling.quoting import identifier
 
 
 def functions(engine: LocalEngine, view: str, tables: Iterable[str]) -> list[Function]:

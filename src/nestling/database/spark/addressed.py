@@ -14,14 +14,14 @@ from nestling.database.definitions import TableDef, leaf_positions
 from nestling.database.elements import elements
 from nestling.database.feed import FEED_COLUMNS, Pairs
 from nestling.database.spark.arriving import as_frame
-from nestling.database.spark.canonical import column, value_of
+from nestling.database.spark.canonical import value_of
 from nestling.database.spark.large import Large
 from nestling.database.spark.shredding import leaves
 from nestling.database.transaction import check_removable, keyless, no_key, not_in
 from nestling.engine.spark.relations import joins_text
-from nestling.engine.spark.terms import quoted
 from nestling.errors import ChangeError
 from nestling.frontend.schema import element_value
+from nestling.quoting import sql_name, sql_text
 
 
 def change_elements(large: Large, table: TableDef, level: Path, rows: Any, sign: int) -> None:
@@ -80,8 +80,8 @@ class _Elements:
         own = [name for name in rows.columns if name not in others]
         if "element" in rows.columns or not isinstance(self.element, Record) or not own:
             return rows
-        kept = [column(name) for name in rows.columns if name not in own]
-        return rows.selectExpr(*kept, f"struct({', '.join(map(column, own))}) AS element")
+        kept = [sql_name(name) for name in rows.columns if name not in own]
+        return rows.selectExpr(*kept, f"struct({', '.join(map(sql_name, own))}) AS element")
 
     def check(self, row: Any) -> None:
         """Refuse what is no element of such a bag, as one that comes alone."""
@@ -155,7 +155,7 @@ class _Elements:
 
         def missing(found: Any, times: int) -> ChangeError:
             label, wanted = found
-            around = self.large.rows(f"SELECT v FROM {placed} WHERE l = {quoted(label)} LIMIT 1")
+            around = self.large.rows(f"SELECT v FROM {placed} WHERE l = {sql_text(label)} LIMIT 1")
             return not_in(self.name, self.element, wanted, self._key(around[0]["v"]))
 
         if self.large.rows(f"SELECT 1 AS one FROM {went} LIMIT 1"):

@@ -12,9 +12,9 @@ from nestling.calculus.types import Record
 from nestling.database.export import to_arrow
 from nestling.database.feed import Pairs, z_bag
 from nestling.database.languages import is_frame
-from nestling.database.spark.canonical import column
 from nestling.errors import ChangeError
-from nestling.frontend.schema import python_value, row_value
+from nestling.frontend.schema import arrow_rows, copies, multiplicity, python_value, row_value, without_zones
+from nestling.quoting import sql_name
 
 #: Up to this many rows are checked and shredded here, with Arrow; more are checked and shredded by Spark.
 FEW = 10_000
@@ -24,7 +24,7 @@ def few_rows(frame: Any) -> list[dict[str, Any]] | None:
     """The rows of a DataFrame, if they are few."""
     check_batch(frame)
     table = frame.limit(FEW + 1).toArrow()
-    return None if table.num_rows > FEW else table.to_pylist()
+    return None if table.num_rows > FEW else without_zones(arrow_rows(table))
 
 
 def check_batch(frame: Any) -> None:
@@ -71,14 +71,15 @@ def few_apart(frame: Any, tables: Mapping[str, bool]) -> dict[str, Any] | None:
 def apart(frame: Any, tables: Iterable[str]) -> dict[str, Any]:
     """The same as DataFrames."""
     return {
-        table: frame.where(f"{column(table)} IS NOT NULL").select(f"{column(table)}.*") for table in tables
+        table: frame.where(frame[sql_name(table)].isNotNull()).select(f"{sql_name(table)}.*")
+        for table in tables
     }
 
 
 def as_frame(session: Any, record: Record, rows: Iterable[tuple[Any, int]]) -> Any:
     """Rows that are here, with how often each comes, as a DataFrame with ``_change_type``."""
-    values = [(python_value(record, row_value(record, row)), times) for row, times in rows]
-    repeated = [(row, times > 0) for row, times in values for _ in range(abs(times))]
+    values = [(python_value(record, row_value(record, row)), multiplicity(times)) for row, times in rows]
+    repeated = copies(((row, times > 0), abs(times)) for row, times in values)
     table = to_arrow(record, [row for row, _ in repeated])
     kinds = [["insert" if comes else "delete" for _, comes in repeated]]
     return session.createDataFrame(table.append_column("_change_type", kinds))

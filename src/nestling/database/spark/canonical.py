@@ -16,6 +16,7 @@ from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.calculus.types import Label as LabelType
 from nestling.engine.spark.types import plain_decimal, sql_type
 from nestling.errors import QueryError
+from nestling.quoting import sql_name, sql_text
 from nestling.values.bag import ZBag
 
 _BITS = {"ByteType": 8, "ShortType": 16, "IntegerType": 32, "LongType": 64}
@@ -26,11 +27,6 @@ _TAKEN = {
     "decimal": (*_INTS, "DecimalType"), "str": ("StringType", "VarcharType", "CharType"), "bytes": ("BinaryType",),
     "date": ("DateType",), "datetime": ("TimestampType", "TimestampNTZType"), "timedelta": ("DayTimeIntervalType",),
 }  # fmt: skip
-
-
-def column(name: str) -> str:
-    """The name of a column, whatever is in it."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _element(at: str) -> str:
@@ -47,7 +43,7 @@ def wrong(record: Record, struct: Any, at: str = "") -> str:
     given = {field.name: field.dataType for field in struct.fields}
     tests = ["true"] if given.keys() - set(record.names) else []
     for name, type_ in record.fields:
-        where = f"{at}.{column(name)}" if at else column(name)
+        where = f"{at}.{sql_name(name)}" if at else sql_name(name)
         if name in given:
             tests += _wrong(type_, given[name], where)
         elif not isinstance(type_, Scalar) or not type_.nullable:
@@ -105,7 +101,10 @@ def canonical(type_: Type, at: str, given: Any = None) -> str:
             return f"CAST({at} AS {sql_type(type_)})"
         case Record(fields):
             known = None if given is None else {field.name: field.dataType for field in given.fields}
-            parts = [f"'c{i}', {_field(field, name, at, known)}" for i, (name, field) in enumerate(fields)]
+            parts = [
+                f"{sql_text(f'c{i}')}, {_field(field, name, at, known)}"
+                for i, (name, field) in enumerate(fields)
+            ]
             return f"named_struct({', '.join(parts)})"
         case Bag(element):
             inner = _element(at)
@@ -118,7 +117,7 @@ def _field(type_: Type, name: str, at: str, known: dict[str, Any] | None) -> str
     if known is not None and name not in known:
         return f"CAST(NULL AS {sql_type(type_)})"
     return canonical(
-        type_, f"{at}.{column(name)}" if at else column(name), None if known is None else known[name]
+        type_, f"{at}.{sql_name(name)}" if at else sql_name(name), None if known is None else known[name]
     )
 
 

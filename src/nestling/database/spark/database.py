@@ -12,11 +12,13 @@ from time import perf_counter
 from typing import Any
 
 from nestling.calculus.terms import Expr
+from nestling.database import arguments
 from nestling.database.accept import known
+from nestling.database.arguments import NOT_GIVEN
+from nestling.database.closed import Closed
 from nestling.database.database import Database
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.elements import inner_bag
-from nestling.database.feed import z_bag
 from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
 from nestling.database.spark import arriving
@@ -30,6 +32,7 @@ from nestling.database.spark.state import SparkState
 from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.transaction import SparkTransaction
 from nestling.database.spark.watching import Feed, feed_of
+from nestling.database.texts import check_storable, table_text, view_text
 from nestling.database.transaction import Transaction
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.errors import ChangeError, NoValue, QueryError
@@ -95,7 +98,8 @@ class SparkDatabase(Database):
             self._take_up(SparkState(self._spark, self._lake, before.lock))
         for name in before.told:
             if name in self._state.views:
-                self._state.watch(name)
+                self._state.logging.start(name)
+        self.subscribers.miss(self.version)
         self._frames.published = published
         self._lake.is_ahead = False
 
@@ -125,6 +129,10 @@ class SparkDatabase(Database):
             action()  # the lake stores it with the engine that it leads to
 
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
+        text = (
+            table_text(definition) if isinstance(definition, TableDef) else view_text(definition, self.state)
+        )
+        check_storable(definition, text, self.state)
         self._redefine(action, None)
 
     def _translated(self, query: Any, language: str) -> Expr:
@@ -138,13 +146,19 @@ class SparkDatabase(Database):
         """Add rows: dicts, tuples, dataclasses, or a DataFrame."""
         return self._applied({table: rows}) if is_frame(rows) else super().insert(table, rows)
 
-    def delete(self, table: str, rows: Any = (), *, where: Any = None, key: Any = None) -> Refresh:
+    def delete(
+        self,
+        table: str,
+        rows: Any = NOT_GIVEN,
+        *,
+        where: Any = None,
+        key: Any = NOT_GIVEN,
+    ) -> Refresh:
         """Remove rows: those given, also as a DataFrame; those for which ``where`` holds, which is a function of a
         row or a condition of Spark; or the one with this ``key``."""
+        arguments.one_way(rows, where, key)
         if where is None and not is_frame(rows):
             return super().delete(table, rows, key=key)
-        if key is not None or (where is not None and (is_frame(rows) or rows)):
-            raise ChangeError("rows, where and key are ways to say what goes", hint="give one of them")
         with self._changing():
             return self._applied({table: rows if where is None else self.state.rows_where(table, where)}, -1)
 
@@ -154,11 +168,9 @@ class SparkDatabase(Database):
 
     def sync(self, table: str, snapshot: Any) -> Refresh:
         """Make ``table`` hold exactly ``snapshot``: Spark finds the difference, and it is applied."""
-        definition = self.state.tables.get(table)
-        if definition is None:
-            raise QueryError(f"there is no table {table!r}", hint=known(self.state.tables))
+        definition = self.state.table(table)
         if not is_frame(snapshot):
-            pairs = ((row, 1) for row in snapshot)
+            pairs = ((row, 1) for row in arguments.rows_argument(snapshot, definition.record))
             snapshot = as_frame(self.state.running.session, definition.record, pairs).drop("_change_type")
         check_batch(snapshot)
         with self._large() as large:
@@ -174,11 +186,11 @@ class SparkDatabase(Database):
 
     def _applied(self, changes: Mapping[str, Any], sign: int = 1) -> Refresh:
         """Apply rows and DataFrames as one batch: few as a transaction, many by Spark."""
+        # Rows that are here may be read once only.
+        changes = arguments.changes_argument(changes, self.state.tables, frames=True)
         for table in changes:
             if inner_bag(self.state.tables, table) is None:
                 self.state.table(table)
-        # Rows that are here may be read once only.
-        changes = {name: rows if is_frame(rows) else z_bag(rows) for name, rows in changes.items()}
         with self._changing():
             few = few_changes(changes, sign)
             if few is None:
@@ -281,12 +293,14 @@ class SparkDatabase(Database):
     @contextmanager
     def _changing(self) -> Iterator[None]:
         """One change at a time: the batches of a stream come from a thread of its own."""
-        with self.state.lock:
+        is_nested = self._access.is_writing
+        with self._access.exclusive():
             yield
-        self._deliver()
+        if not is_nested:
+            self.subscribers.deliver()
 
     def _transaction(self) -> Transaction:
-        return SparkTransaction(self.state, self._shredder, self.state.lock)
+        return SparkTransaction(self.state, self._shredder, self._access)
 
     def _commit(self, change: Transaction, began: float) -> Refresh:
         """Run the batch, and store what it comes to."""
@@ -384,6 +398,7 @@ class SparkDatabase(Database):
         for stream in self._streams.values():
             stream.stop()
         self._lake.close()
+        self.state = Closed()
 
 
 def _now() -> datetime:

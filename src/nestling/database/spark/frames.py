@@ -15,6 +15,7 @@ from nestling.database.state import computing
 from nestling.engine.spark.types import SQL
 from nestling.errors import NestlingError, QueryError
 from nestling.frontend.dataframe import in_session, marked, recognised, to_sql
+from nestling.quoting import sql_name
 
 if TYPE_CHECKING:
     from nestling.database.spark.state import SparkState
@@ -51,7 +52,12 @@ class Frames:
     def publish(self, names: Iterable[str]) -> None:
         """Let the session know tables and views by their names."""
         for name in names:
-            self.frame(name).createOrReplaceTempView(name)
+            if "${" in name:
+                raise QueryError(
+                    f"{name!r} cannot be published: a session reads ${{…}} as the name of a setting",
+                    hint="db.view_df(name).createOrReplaceTempView(…) under another name",
+                )
+            self.frame(name).createOrReplaceTempView(sql_name(name))
             self.published[name] = None
 
     def refresh(self) -> None:
@@ -85,7 +91,7 @@ def _declared(frame: Any, element: Type) -> Any:
     """``frame`` with numbers of the size that was declared: what Spark computes from them depends on it."""
     types = zip(element.names, element.types, strict=True) if isinstance(element, Record) else ()
     casts = {name: type_sql(type_) for name, type_ in types if _has_sizes(type_)}
-    return frame.withColumns({name: frame[f"`{name}`"].cast(type_) for name, type_ in casts.items()})
+    return frame.withColumns({name: frame[sql_name(name)].cast(type_) for name, type_ in casts.items()})
 
 
 def _has_sizes(type_: Type) -> bool:
@@ -116,7 +122,7 @@ def type_sql(type_: Type) -> str:
         case Scalar(name):
             return SQL[name]
         case Record(fields):
-            return f"STRUCT<{', '.join(f'`{name}`: {type_sql(field)}' for name, field in fields)}>"
+            return f"STRUCT<{', '.join(f'{sql_name(name)}: {type_sql(field)}' for name, field in fields)}>"
         case Bag(element):
             return f"ARRAY<{type_sql(element)}>"
     raise TypeError(type_)

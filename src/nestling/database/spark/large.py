@@ -24,6 +24,7 @@ from nestling.engine.spark.state import UNCOUNTED, Part, Stored, register_frame
 from nestling.engine.spark.types import values
 from nestling.errors import ChangeError
 from nestling.frontend.schema import row_value
+from nestling.quoting import sql_text
 from nestling.values.bag import ZBag
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Large:
         """
         feed = "_change_type" in rows.columns
         own = rows.drop(*FEED_COLUMNS) if feed else rows
-        kinds = ", ".join(f"'{kind}'" for kind in SIGNS)
+        kinds = ", ".join(map(sql_text, SIGNS))
         unknown = f"_change_type IS NULL OR _change_type NOT IN ({kinds}) OR " if feed else ""
         for row in rows.where(unknown + wrong(record, own.schema)).limit(1).toArrow().to_pylist():
             found = next(iter(z_bag([row]).items()))[0] if feed else row
@@ -69,7 +70,7 @@ class Large:
             raise ChangeError(
                 f"a number in {found} does not fit Spark", hint="decimals have 18 digits behind the point"
             )
-        signs = " ".join(f"WHEN '{kind}' THEN {times}L" for kind, times in SIGNS.items())
+        signs = " ".join(f"WHEN {sql_text(kind)} THEN {times}L" for kind, times in SIGNS.items())
         n = f"CASE _change_type {signs} END" if feed else f"{sign}L"
         return self.view(rows.selectExpr(f"{canonical(record, '', own.schema)} AS v", f"{n} AS n"))
 
@@ -86,10 +87,8 @@ class Large:
         rows = " UNION ALL ".join(f"SELECT v, n FROM {part}" for part in parts)
         once = f"SELECT v, SUM(n) AS n FROM ({rows}) GROUP BY v HAVING SUM(n) <> 0"
         self._totals += 1
-        prefix = f"#{self.number}.{self._totals}."
-        return self.written(
-            f"SELECT *, concat('{prefix}', monotonically_increasing_id()) AS id FROM ({once})"
-        )
+        prefix = sql_text(f"#{self.number}.{self._totals}.")
+        return self.written(f"SELECT *, concat({prefix}, monotonically_increasing_id()) AS id FROM ({once})")
 
     def view(self, frame: Any) -> str:
         self._views.append(register_frame(frame, 0).view)

@@ -13,7 +13,7 @@ from nestling.database.definitions import ViewDef
 from nestling.database.maps import map_name
 from nestling.database.spark.watching import feed_layout, feed_name
 from nestling.database.state import guard_of
-from nestling.engine.spark.columns import postponed
+from nestling.engine.spark.columns import POSTPONED, postponed
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.later import Later, later_layouts, waiting_for
 from nestling.program.statements import Program
@@ -33,7 +33,8 @@ def started(state: SparkState) -> tuple[SparkEngine, dict[str, Later]]:
         taken = [map_ for other in (program, *later.values()) for map_ in other.maps]
         later[name] = program_of(state, [name], taken)
     kept = {feed_name(level): feed_layout(level) for name in state.feeds for level in state.watched[name]}
-    keys = {name: f"table {name}" for name in program.tables} | map_keys(program) | {n: n for n in kept}
+    keys = {name: f"table {name}" for name in program.tables} | map_keys(program)
+    keys |= {name: name.replace("·", "", 1) for name in kept}
     there = state.lake.manifest.relations
     for name, own in later.items():
         kept |= later_layouts(name, own)
@@ -64,7 +65,7 @@ def knob(view: ViewDef) -> Store:
 def map_keys(program: Program) -> dict[str, str]:
     """Under which names the lake has the maps of a program and what waits for them; what was logged is not kept."""
     maps = {name: map_name(decl) for name, decl in program.maps.items() if decl.role != "watch"}
-    return maps | {postponed(name): postponed(maps[name]) for name in program.deferred}
+    return maps | {postponed(name): f"{POSTPONED}{maps[name]}" for name in program.deferred}
 
 
 def later_keys(view: str, program: Program) -> dict[str, str]:

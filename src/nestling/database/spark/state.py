@@ -7,7 +7,7 @@ Views of which nothing is kept have programs of their own, which are run when th
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -19,26 +19,18 @@ from nestling.calculus.types import Record
 from nestling.database.constraints import violation
 from nestling.database.definitions import ViewDef
 from nestling.database.first import starts
-from nestling.database.rows import Row
 from nestling.database.spark.arriving import kept
 from nestling.database.spark.buffer import Buffer
 from nestling.database.spark.defined import absent, guard
 from nestling.database.spark.explain import explain
 from nestling.database.spark.inspect import stats, verify
-from nestling.database.spark.remembered import (
-    check_new,
-    check_note,
-    checked_table,
-    checked_view,
-    read_feed,
-    remembering,
-)
+from nestling.database.spark.logs import SparkLogging
+from nestling.database.spark.remembered import check_note, remember
 from nestling.database.spark.started import knob, started
 from nestling.database.spark.unkept import Computed
-from nestling.database.spark.watching import Feed, Logged, feed_name, flat_rows, record
+from nestling.database.spark.watching import Feed, feed_name, record
 from nestling.database.state import EXCLUDE, NOTHING_KEPT, UNDEFINED, State, computing
-from nestling.database.texts import read_table, read_view, table_text, view_text
-from nestling.database.watching import Levels, Logs, Source, Taken
+from nestling.database.texts import table_text, view_text
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.later import Later
@@ -59,8 +51,7 @@ from nestling.transform.simplify import simplify
 from nestling.transform.viewlet.batch import compile_batches
 from nestling.transform.viewlet.choose import KNOB
 from nestling.transform.viewlet.compile import CannotCompile
-from nestling.transform.viewlet.watch import watches
-from nestling.values.bag import EMPTY, ZBag
+from nestling.values.bag import ZBag
 from nestling.values.label import Label
 
 #: How many of the rows that break a constraint are told.
@@ -70,9 +61,11 @@ OFFENDING = 1000
 class SparkState(State):
     """Tables and views in a lake."""
 
+    logging: SparkLogging
+
     def __init__(self, spark: Any, lake: Lake, lock: RLock | None = None) -> None:
         super().__init__()
-        self.spark, self.lake = spark, lake
+        self.spark, self.lake, self.logging = spark, lake, SparkLogging(self)
         #: Changes and readings are one at a time: streams bring changes from threads of their own.
         self.lock = lock or RLock()
         self.constraints: set[str] = set()
@@ -81,31 +74,18 @@ class SparkState(State):
         self.told: set[str] = set()
         #: The version that is about to be stored, and when; and per level what changes with it in a view.
         self.coming = (0, datetime.min)
-        self._logs: dict[str, list[Any]] = {}
+        self.logged: dict[str, list[Any]] = {}
         #: The views of which nothing is kept, and what changed in those that somebody hears of.
         self.unkept: dict[str, Computed] = {}
-        self._compared: dict[str, ZBag] = {}
+        self.differing: dict[str, ZBag] = {}
         for kind, name, text in lake.manifest.definitions:
-            self._remember(kind, name, text)
+            remember(self, kind, name, text)
         self.running, self.behind = self._started()
         check_note(self.note)
         if self.running.built:
             self.running.tidied()
         self.buffer = Buffer(self.running)
         self.engine: Any = self.buffer  # all that a transaction asks of an engine
-
-    def _remember(self, kind: str, name: str, text: str) -> None:
-        with remembering(kind, name):
-            if kind == "feed":
-                self.feeds[name] = read_feed(name, text, self.flat)
-                self.watched[name] = Levels(watches(name, self.flat[name], self.declarations()))
-                return
-            check_new(kind, name, [*self.tables, *self.views])
-            if kind == "table":
-                self.tables[name] = checked_table(read_table(name, text), self.tables)
-            else:
-                self.define(*checked_view(*read_view(name, text, self)))
-                self.constraints |= {name} if kind == "constraint" else set()
 
     def _started(self) -> tuple[SparkEngine, dict[str, Later]]:
         engine, behind = started(self)
@@ -116,14 +96,14 @@ class SparkState(State):
 
     def accept(self, moment: Moment, before: Moment) -> None:
         """What a batch leads to: take what it logged; refuse it if a view has no value, or a constraint a row."""
-        self._logs = {}
+        self.logged = {}
         for view in self.watched:
             if not self.is_apart(view):
                 self._take(view, moment)
         for later in self.behind.values():
             later.note(moment, before)
         told = self.told & self.unkept.keys()
-        self._compared = {name: self.unkept[name].change(moment, before) for name in told}
+        self.differing = {name: self.unkept[name].change(moment, before) for name in told}
         for name in self.guards:
             if without := absent(self.running, name):
                 raise ChangeError(f"{name} could not be computed: {without}", hint="nothing was changed")
@@ -144,7 +124,7 @@ class SparkState(State):
                 record(self.running, moment, level, rows, self.coming)
             if view in self.told:
                 # Rows in files are gone with the next commit.
-                self._logs[level.name] = [self.running.here(rows) for rows in logged]
+                self.logged[level.name] = [self.running.here(rows) for rows in logged]
 
     def program_of(self, view: str) -> Program:
         """The program that a view is read by."""
@@ -335,23 +315,6 @@ class SparkState(State):
 
     # -- watching
 
-    def watch(self, name: str) -> None:
-        """Tell the changes of a view from now on."""
-        with self.lock:
-            if name in self.unkept:
-                self.stats(name)  # from now on it has a value, or a change is refused
-                self.watched[name] = Levels()
-            else:
-                self._log(name)
-            self.told.add(name)
-
-    def unwatch(self, name: str) -> None:
-        """Tell the changes of a view no more; its feed goes on."""
-        with self.lock:
-            self.told.discard(name)
-            if name not in self.feeds and self.watched.pop(name):
-                self._install()
-
     def keep_feed(self, name: str, feed: Feed) -> None:
         """Keep what changes in a view, in files."""
         if name in self.unkept:
@@ -360,27 +323,9 @@ class SparkState(State):
                 hint="subscribe to it, or define it without store",
             )
         with self.lock:
-            self._log(name)
+            self.logging.log(name)
             self.feeds[name] = feed
             self._install()
-
-    def _log(self, name: str) -> None:
-        if name in self.watched:
-            return
-        with computing(name):
-            self.reader(name)  # what is told starts from what is there
-        self.watched[name] = Levels(watches(name, self.flat[name], self.declarations()))
-        try:
-            self._install()
-            with computing(name):
-                self.reader(name)
-        except BaseException as reason:
-            del self.watched[name]
-            if isinstance(reason, (CannotCompile, QueryError)):
-                raise NestlingError(
-                    f"changes of {name} cannot be told: {reason}", hint="read the view after a change"
-                ) from reason
-            raise
 
     def trim(self, version: int) -> None:
         """Forget the oldest changes of feeds that are kept for some versions, where files are written anyway."""
@@ -393,28 +338,6 @@ class SparkState(State):
                 due = True
         if due:
             running.tidied(self._definitions())
-
-    def taken(self, name: str) -> Taken:
-        if name in self.unkept:
-            return Taken({}, self._compared.get(name, EMPTY))
-        running = self.running.beside(self.program_of(name))
-        logged = Logged(running, name, self.watched[name], self._logs)
-        return Taken({level: log for level, log in logged.logs.items() if log}, None, logged)
-
-    def levels(self, name: str) -> Levels:
-        if name in self.unkept:
-            return Levels()
-        return self.watched.get(name) or Levels(watches(name, self.flat[name], self.declarations()))
-
-    def source(self, name: str) -> tuple[Source, Logs]:
-        """What is logged is taken with every batch, so that nothing waits."""
-        return Logged(self.reader(name), name, Levels(), {}), {}
-
-    def flat_rows(
-        self, name: str
-    ) -> tuple[Iterable[tuple[Row, int]], Callable[[Label], Iterable[tuple[Row, int]]]]:
-        with computing(name), self.reading(name) as found:
-            return flat_rows(found, name)
 
     @contextmanager
     def computing(self, name: str) -> Iterator[None]:

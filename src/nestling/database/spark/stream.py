@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from nestling.database.accept import known
 from nestling.database.elements import inner_bag
+from nestling.database.names import check_path_name
 from nestling.database.spark.arriving import is_feed
 from nestling.errors import NestlingError, QueryError, StoreError
+from nestling.storage.lake.folder import scheme_of
 from nestling.storage.lock import Lock
 
 if TYPE_CHECKING:
@@ -112,6 +114,7 @@ def started(
     trigger: Mapping[str, Any],
 ) -> Stream:
     """A stream that feeds ``database``."""
+    check_path_name(name, "a stream")
     tables = {table: is_feed(frame.columns) for table, frame in checked(database, sources).items()}
     where = str(checkpoint or database.folder / "streams" / name)
     stream = Stream(name, lock_of(where))
@@ -146,14 +149,15 @@ def side_by_side(sources: Mapping[str, Any]) -> Any:
     """The rows of all sources, each a struct in the column of its table."""
     found: Any = None
     for table, frame in sources.items():
-        rows = frame.selectExpr(f"struct(*) AS `{table}`")
+        # Not as a text of SQL: the session is the user's, and may read ${…} in a name as something else.
+        rows = frame.selectExpr("struct(*) AS rows").toDF(table)
         found = rows if found is None else found.unionByName(rows, allowMissingColumns=True)
     return found
 
 
 def lock_of(checkpoint: str) -> Lock | None:
     """The use of a checkpoint: Spark itself lets a second query replace the first. What is no folder has no lock."""
-    if "://" in checkpoint:
+    if scheme_of(checkpoint):
         return None
     path = Path(checkpoint)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nestling.calculus.types import Path, bag_levels, dictionary_name
+from nestling.database.arguments import NOT_GIVEN, changes_argument, one_way, rows_argument
 from nestling.database.definitions import TableDef
 from nestling.database.elements import elements, inner_bag, outer_bags
 from nestling.database.rows import Row
@@ -30,7 +31,7 @@ class SparkTransaction(Transaction):
     def buffer(self) -> Buffer:
         return self.state.buffer
 
-    def _rows(self) -> Rows:
+    def _rows(self) -> Rows | None:
         self.state.buffer.begin(self)
         return self.state.buffer
 
@@ -39,24 +40,29 @@ class SparkTransaction(Transaction):
 
     def insert(self, table: str, rows: Iterable[object]) -> None:
         definition = self._table(table)
-        values = [row_value(definition.record, row) for row in rows]
+        values = [row_value(definition.record, row) for row in rows_argument(rows, definition.record)]
         self._look_at(definition, values)
         super().insert(table, values)
 
     def delete(
         self,
         table: str,
-        rows: Iterable[object] = (),
+        rows: Any = NOT_GIVEN,
         *,
         where: Any = None,
-        key: Any = None,
+        key: Any = NOT_GIVEN,
     ) -> None:
+        one_way(rows, where, key)
         definition = self._table(table)
-        values = [row_value(definition.record, row) for row in rows]
+        if key is not NOT_GIVEN:
+            super().delete(table, key=key)
+            return
         if where is not None:
-            values += self._rows_where(definition, where)
+            values = self._rows_where(definition, where)
+        else:
+            values = [row_value(definition.record, row) for row in rows_argument(rows, definition.record)]
         self._look_at(definition, values, deep=True)
-        super().delete(table, values, key=key)
+        super().delete(table, values)
 
     def _rows_where(self, table: TableDef, where: Any) -> list[Row]:
         self.state.check_committed()
@@ -68,7 +74,8 @@ class SparkTransaction(Transaction):
             )
         return [row_value(table.record, row) for row in rows]
 
-    def apply(self, changes: Mapping[str, Mapping[Any, int] | ZBag]) -> None:
+    def apply(self, changes: Mapping[str, Any]) -> None:
+        changes = changes_argument(changes, self.state.tables)
         for table, change in changes.items():
             if (bag := inner_bag(self.state.tables, table)) is not None:
                 self._look_at_elements(*bag, change)

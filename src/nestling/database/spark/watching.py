@@ -21,9 +21,11 @@ from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.relations import summed
 from nestling.engine.spark.state import Moment, Part
+from nestling.engine.spark.terms import literal
 from nestling.engine.spark.types import arrow_type, values
 from nestling.errors import NestlingError
 from nestling.program.traverse import exact_columns
+from nestling.quoting import sql_name, sql_text
 from nestling.transform.viewlet.watch import Watch
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
@@ -42,7 +44,7 @@ class Feed:
 
 def feed_name(level: Watch) -> str:
     """What the relation of a level's feed is called."""
-    return f"feed of {level.name}"
+    return f"·feed of {level.name.lstrip('·')}"
 
 
 def feed_layout(level: Watch) -> Layout:
@@ -62,7 +64,7 @@ def record(
     if isinstance(rows, Part):
         assert engine.durable is not None
         named = ", ".join(f"{column} AS k{i + 2}" for i, column in enumerate(columns))
-        commit = f"{version}L AS k0, TIMESTAMP_NTZ'{time.isoformat(sep=' ')}' AS k1"
+        commit = f"{version}L AS k0, {literal(time)} AS k1"
         text = f"SELECT {commit}{', ' * bool(columns)}{named}, m0 FROM {rows.view}"
         moment.add(name, engine.durable.write(name, text))
         return
@@ -173,9 +175,9 @@ def feed_frame(engine: SparkEngine, levels: Levels, level: Watch, since: int) ->
     layout = engine.layouts[feed_name(level)]
     columns = list(_columns(levels, level))
     rows = f"SELECT * FROM ({engine.now.raw(feed_name(level))}) WHERE k0 > {since}"
-    shown = ", ".join(f"{text} AS `{name}`" for name, text in columns)
+    shown = ", ".join(f"{text} AS {sql_name(name)}" for name, text in columns)
     once = f"SELECT {shown}{', ' * bool(columns)}k0, k1, m0 FROM ({summed(rows, layout)})"
-    names = ", ".join(f"`{name}`" for name, _ in columns)
+    names = ", ".join(sql_name(name) for name, _ in columns)
     by = f"{names}{', ' * bool(columns)}k0, k1"
     # Rows that differ only in the labels of their bags are the same here.
     counted = f"SELECT {by}, SUM(m0) AS m0 FROM ({once}) GROUP BY {by} HAVING SUM(m0) <> 0"
@@ -195,7 +197,7 @@ def _columns(levels: Levels, level: Watch) -> Iterable[tuple[str, str]]:
         while chain[0].outer:
             chain.insert(0, by_name[chain[0].outer])
         for outer in chain:
-            fields = ", ".join(f"'{name}', {text}" for name, text in _own(outer))
+            fields = ", ".join(f"{sql_text(name)}, {text}" for name, text in _own(outer))
             yield (
                 "_row" if not outer.outer else f"_in_{outer.path[-1]}",
                 f"named_struct({fields})" if fields else "0",

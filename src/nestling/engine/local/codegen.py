@@ -2,30 +2,31 @@
 
 Per table two functions, ``on_…(row, times)`` for one row and ``on_…_batch(changes)`` for many; per view one generator
 of its rows and one per site for the inner bags. Each statement is a loop nest under a comment that says what it
-does. The source uses nothing but dictionaries and the names of ``terms.namespace``; literals are written by ``repr``.
+does. The source uses nothing but dictionaries and the names of ``python.namespace``; words made from names, literals
+and comments are written by ``quoting``.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from nestling.calculus.show import show
 from nestling.engine.local.loops import Loops, key_of, needs, operand, read_group
 from nestling.engine.local.merge import single_changes, sources, summed, together
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.source import Source
-from nestling.engine.local.storage import Store, identifier, statements, stores
+from nestling.engine.local.storage import Store, statements, stores
 from nestling.engine.local.writes import add_to, add_to_ordered, collect, write_row
 from nestling.engine.python import Scope, python, python_key, tuple_of
 from nestling.program.flat import Shape
 from nestling.program.statements import Add, Event, Plan, Program, Propagate, Statement, Trigger, Write
 from nestling.program.steps import waiting
 from nestling.program.traverse import term_vars
+from nestling.quoting import identifier
 
 #: Names that generated functions use for themselves.
 RESERVED = (
-    *(f"key{i}" for i in range(64)),
     "row",
     "times",
     "total",
@@ -75,6 +76,16 @@ def generate(program: Program, keep_tables: bool = True) -> str:
     return "\n".join([*constants, writer.out.text(), ""])
 
 
+def _taken(program: Program, stores: Mapping[str, Store]) -> Iterator[str]:
+    """The words that no variable of a generated function may be called by."""
+    yield from RESERVED
+    width = max((len(statement.keys) for statement in statements(program)), default=0)
+    yield from (f"key{i}" for i in range(width))
+    for store in stores.values():
+        yield from store.words
+    yield from (f"on_{identifier(name)}" for name in program.tables)
+
+
 def bag_function(view: str, shape: Shape) -> str:
     """The name of the function that reads the inner bags of labels of one shape."""
     return f"bag_of_{identifier(view)}·{_spelled(shape)}"
@@ -94,10 +105,10 @@ class _Writer:
         self.program, self.stores, self.out = program, stores(program), Source()
         self.single: frozenset[str] = frozenset()
         self.constants: dict[str, str] = {}
+        self.taken = frozenset(_taken(program, self.stores))
 
     def scope(self) -> Scope:
-        names = (name for store in self.stores.values() for name in (store.python, *_collected(store)))
-        return Scope([*RESERVED, *names], self.constants)
+        return Scope(self.taken, self.constants)
 
     def trigger(self, function: str, trigger: Trigger) -> None:
         scope = self.scope()
@@ -175,7 +186,7 @@ class _Writer:
         self.out.line()
         self.out.line()
         with self.out.block("def settle():"):
-            self.out.line('"""Pass on the changes that wait until a view is read."""')
+            self.out.docstring("Pass on the changes that wait until a view is read")
             for action in waiting(self.program):
                 change = f"change_{self.stores[action.map].python}"
                 with self.out.block(f"if {change}:"):
@@ -200,7 +211,7 @@ class _Writer:
     def add(self, add: Add, scope: Scope) -> None:
         statement = add.statement
         store = self.stores[statement.target]
-        self.out.line(f"# {describe(statement)}")
+        self.out.comment(describe(statement))
         key = [self.named(f"key{i}", python_key(t, scope)) for i, t in enumerate(statement.keys)]
         amounts = [operand(python(term, scope)) for term in statement.amounts]
         if add.later and statement.target in self.single:
@@ -227,7 +238,7 @@ class _Writer:
 
     def propagate(self, action: Propagate, scope: Scope) -> None:
         store = self.stores[action.map]
-        self.out.line(f"# pass the change of {action.map} on")
+        self.out.comment(f"pass the change of {action.map} on")
         if not store.is_ordered:
             self.propagate_cells(action, store, scope)
         elif action.events[0][0].aggregate:
@@ -302,7 +313,7 @@ class _Writer:
         self.out.line()
         self.out.line()
         with self.out.block(f"def {function}({', '.join(params)}):"):
-            self.out.line(f'"""The {title}: each with a multiplicity."""')
+            self.out.docstring(f"The {title}: each with a multiplicity")
             for statement in plan.statements:
                 self.read_statement(statement, plan.skipped, scope)
             self.out.line("return")
@@ -310,7 +321,7 @@ class _Writer:
 
     def read_statement(self, statement: Statement, skipped: int, scope: Scope) -> None:
         depth = self.out.depth
-        self.out.line(f"# {describe(statement)}")
+        self.out.comment(describe(statement))
         used = term_vars(*statement.keys, *statement.amounts)
         Loops(self.out, scope, self.stores).open(statement.steps, used)
         columns = tuple_of([python_key(term, scope) for term in statement.keys[skipped:]])
@@ -326,11 +337,6 @@ def _noted(store: Store) -> list[str]:
 def _changes(store: Store) -> list[str]:
     """Where the change of each measure of a map is kept."""
     return [f"{store.python}_change{i}" for i in range(store.width)]
-
-
-def _collected(store: Store) -> list[str]:
-    """What a trigger keeps of a map's change, from where it is collected to where it is passed on."""
-    return [f"change_{store.python}", *_noted(store), *_changes(store)]
 
 
 def _used_after(adds: Sequence[Add], taken: int) -> frozenset[str]:
@@ -350,8 +356,7 @@ def describe(statement: Statement) -> str:
     sources = ", ".join(dict.fromkeys(s.source for s in statement.steps if hasattr(s, "source")))
     text = f"{statement.target or 'answer'}[{keys}] += {amounts}{f'  from {sources}' if sources else ''}"
     # A comment is for reading: names need no quotes there.
-    # It stands on one line, however long the text is.
-    return re.sub(r"`·?([\w.]+)`", r"\1", " ".join(text.split()))
+    return re.sub(r"`·?([\w.]+)`", r"\1", text)
 
 
 def _cell(names: Sequence[str]) -> str:

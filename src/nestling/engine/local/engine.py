@@ -12,7 +12,7 @@ from nestling.engine.local.codegen import bag_function, generate
 from nestling.engine.local.inorder import ABOVE, BELOW, InOrder
 from nestling.engine.local.loading import load_cells, load_rows, take_over
 from nestling.engine.local.ranges import ranged
-from nestling.engine.local.storage import identifier, stores
+from nestling.engine.local.storage import stores
 from nestling.engine.local.where import summed_where
 from nestling.engine.nesting import leaves, shape
 from nestling.engine.python import namespace, run_source
@@ -20,6 +20,7 @@ from nestling.errors import NoValue
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
 from nestling.program.traverse import exact_columns
+from nestling.quoting import identifier
 from nestling.storage.ordered import OrderedMap
 from nestling.values.bag import EMPTY as NONE
 from nestling.values.bag import ZBag
@@ -51,8 +52,8 @@ class LocalEngine:
             self.names[f"change_{self.stores[name].python}"] = waiting
         #: Whether passing on what waits was cut off: the maps hold some of it.
         self.is_torn = False
-        # The source is our own: made from the program, with literals through repr only.
-        run_source(self.source, "<nestling trigger program>", self.names)
+        # The source is our own: what others wrote is in it as words and literals made by ``quoting``.
+        run_source(self.source, "nestling trigger program", self.names)
         self.triggers: dict[str, Callable[[Row, int], None]] = {
             name: self.names[f"on_{identifier(name)}"] for name in program.tables
         }

@@ -108,8 +108,9 @@ class Loops:
             if i not in step.known and isinstance(arg, Var):
                 name = self.scope.name(arg)
                 if name in names:
-                    tests.append(f"{name} == {name}_again")
-                    name = f"{name}_again"
+                    again = self.scope.beside(name, f"again{i}")
+                    tests.append(f"{name} == {again}")
+                    name = again
                 elif arg.name not in later and arg not in step.args[i + 1 :]:
                     name = "_"
             names.append(name)
@@ -134,7 +135,7 @@ class Loops:
             self.loop(_row(names), f"{self.place(step, store)}.values()", tests)
 
     def by_key(self, step: Find, store: Store, names: list[str], tests: list[str]) -> None:
-        row = self.scope.name(f"row_{store.python}")
+        row = self.scope.beside("row", store.python)
         self.out.line(f"{row} = {store.python}.get({self.key([step.args[i] for i in store.key])})")
         rest = [i for i in step.known if i not in store.key]
         self.out.open(f"if {' and '.join([f'{row} is not None', *(self.same(row, i, step) for i in rest)])}:")
@@ -164,7 +165,8 @@ class Loops:
             self.out.line(f"{', '.join(names)}{',' if store.width == 1 else ''} = {store.python}")
             self.out.open(f"if {' or '.join(names)}:")
             return
-        cell = self.scope.name(step.counts[0] if store.width == 1 else f"cell_{store.python}")
+        single = store.width == 1
+        cell = self.scope.name(step.counts[0]) if single else self.scope.beside("cell", store.python)
         self.out.line(f"{cell} = {store.python}.get({self.key(step.args)})")
         self.out.open(f"if {cell} is not None:")
         if store.width > 1:
@@ -222,7 +224,7 @@ class Loops:
         for i, arg in enumerate(test.args):
             type_ = term_type(arg)
             if isinstance(arg, Call) and isinstance(type_, Scalar) and var.name not in term_vars(arg):
-                name = Var(f"{var.name}·side{i}", type_)
+                name = Var(f"·{var.name}·side{i}", type_)
                 self.out.line(f"{self.scope.name(name)} = {self.text(arg)}")
                 arg = name
             args.append(arg)
@@ -232,7 +234,7 @@ class Loops:
         """A loop nest of its own, summed into variables."""
         name, depth = self.scope.name(step.var), self.out.depth
         width = max((len(statement.amounts) for statement in step.statements), default=1)
-        sums = [self.scope.name(f"{step.var.name}.{i}") for i in range(width)]
+        sums = [self.scope.beside(name, f"{i}") for i in range(width)]
         self.out.line(f"{' = '.join(sums)} = 0")
         for statement in step.statements:
             self.open(statement.steps, term_vars(*statement.amounts))
@@ -269,8 +271,7 @@ class Loops:
         var, sign = self.scope.name(step.var), self.scope.name(step.sign)
         new = read_cell(step.aggregate, [self.text(term) for term in step.new])
         old = read_cell(step.aggregate, [self.text(term) for term in step.old])
-        # Names of their own: a table `count` with a column `new` brings a variable `count_new`.
-        now, before = (self.scope.name(f"{var}·{when}") for when in ("new", "old"))
+        now, before = self.scope.beside(var, "new"), self.scope.beside(var, "old")
         self.out.line(f"{now}, {before} = {new}, {old}")
         self.out.open(f"if {now} != {before}:")
         self.out.open(f"for {var}, {sign} in (({now}, 1), ({before}, -1)):")

@@ -1,9 +1,11 @@
-"""Writing Python source, line by line."""
+"""Writing Python source, line by line: a line is one line, whatever stands in it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from nestling.quoting import remark
 
 
 class Source:
@@ -11,9 +13,11 @@ class Source:
 
     >>> out = Source()
     >>> with out.block("if x:"):
+    ...     out.comment("as\n    ever")
     ...     out.line("y = 1")
     >>> print(out.text())
     if x:
+        # as ever
         y = 1
     """
 
@@ -22,7 +26,17 @@ class Source:
         self._depth = 0
 
     def line(self, text: str = "") -> None:
+        # Words, literals and remarks have no line breaks, nor anything else that cannot be seen.
+        if not text.isprintable():
+            raise ValueError(f"not a line of source: {text!r}")
         self._lines.append("    " * self._depth + text if text else "")
+
+    def comment(self, text: str) -> None:
+        """A line for the reader."""
+        self.line(f"# {remark(text)}")
+
+    def docstring(self, text: str) -> None:
+        self.line(f'"""{remark(text)}."""')
 
     def open(self, head: str) -> None:
         """Start a block that the caller closes by ``close_to``: loop nests have many ends in one place."""

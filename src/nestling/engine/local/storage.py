@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import blake2b
 
 from nestling.calculus.types import LABEL
 from nestling.engine.local.ranges import Between, Passed, Span, every_local_step
@@ -37,24 +36,9 @@ from nestling.program.statements import (
     TableDecl,
 )
 from nestling.program.steps import plans, trigger_statements
+from nestling.quoting import identifier
 
 Positions = tuple[int, ...]
-
-
-def identifier(name: str) -> str:
-    """``name`` as Python can write it, and different for different names.
-
-    What Python cannot write, and what would be read as an index, is told apart by a digest.
-
-    >>> identifier("orders_items"), identifier("orders.items")
-    ('orders_items', 'orders·items')
-    """
-    plain = "".join(
-        "·" if c == "." else c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name
-    )
-    if plain.replace("·", ".") == name and "_by_" not in name and "_sorted_" not in name:
-        return plain
-    return f"{plain}·{blake2b(name.encode(), digest_size=4).hexdigest()}"
 
 
 @dataclass
@@ -80,11 +64,20 @@ class Store:
         own = [] if self.slices else [self.python]
         return [*own, *map(self.index, sorted(self.patterns)), *map(self.order, sorted(self.sorted))]
 
+    @property
+    def words(self) -> Iterator[str]:
+        """Every word of the generated source that is made from its name."""
+        yield from self.dictionaries
+        yield from map(self.index, self.in_order)
+        yield f"change_{self.python}"
+        yield from (f"{self.python}_k{i}" for i in range(self.arity))
+        yield from (f"{self.python}_change{i}" for i in range(self.width))
+
     @cached_property
     def python(self) -> str:
         """The name of its own dictionary in the generated source."""
-        prefix = "T_" if isinstance(self.decl, TableDecl) else ""
-        return prefix + identifier(self.name)
+        # Maps have names that no user can give, some after a dot.
+        return f"T_{identifier(self.name)}" if self.is_table else identifier(self.name.lstrip("·"))
 
     @cached_property
     def arity(self) -> int:

@@ -6,8 +6,8 @@ from typing import Any
 
 from nestling.errors import QueryError
 
-#: The first version of Spark whose SQL and Arrow we were made for.
-LEAST = (4, 0)
+#: The first version of Spark that we are tested with.
+LEAST = (4, 2)
 
 _HINT = "SparkSession.builder.getOrCreate()"
 

@@ -56,13 +56,13 @@ def layouts(program: Program) -> dict[str, Layout]:
     return found | {postponed(name): replace(found[name], positive=False) for name in program.deferred}
 
 
-#: Before the name of a map: what changed in it, and has not been passed on.
+#: Before the name of a map in a lake: what changed in it, and has not been passed on.
 POSTPONED = "postponed "
 
 
 def postponed(map_: str) -> str:
     """The relation of what changed in a map and waits until somebody reads."""
-    return f"{POSTPONED}{map_}"
+    return f"·{POSTPONED}{map_}"
 
 
 def table_layout(table: TableDecl) -> Layout:

@@ -6,6 +6,8 @@ allow, and cuts places where that exceeds 38 digits. So operands are first cast 
 
 from __future__ import annotations
 
+from nestling.quoting import sql_text
+
 DECIMAL = "DECIMAL(37,18)"
 
 #: Digits before the point of one factor, those of the other being the rest of 19.
@@ -67,15 +69,17 @@ def remainder(left: str, right: str) -> tuple[str, str]:
 
 def fitted(text: str, narrow: str) -> str:
     """A decimal as one of a narrower type, where it is one."""
-    wrong = f"CAST(raise_error('a sum of squares of decimals needs more digits than {narrow}') AS {narrow})"
+    what = sql_text(f"a sum of squares of decimals needs more digits than {narrow}")
+    wrong = f"CAST(raise_error({what}) AS {narrow})"
     return f"CASE WHEN CAST({text} AS {narrow}) = {text} THEN CAST({text} AS {narrow}) ELSE {wrong} END"
 
 
 def _below(text: str, digits: int) -> str:
     """Whether a number has no more than so many digits before the point."""
-    return f"abs({text}) < CAST('1e{digits}' AS DECIMAL(38,0))"
+    return f"abs({text}) < CAST({sql_text(f'1e{digits}')} AS DECIMAL(38,0))"
 
 
 def _chosen(what: str, left: str, right: str, cases: list[str]) -> str:
-    wrong = f"CAST(raise_error('a {what} of decimals needs more than 37 digits') AS {DECIMAL})"
+    refusal = sql_text(f"a {what} of decimals needs more than 37 digits")
+    wrong = f"CAST(raise_error({refusal}) AS {DECIMAL})"
     return f"CASE WHEN {left} IS NULL OR {right} IS NULL THEN NULL {' '.join(cases)} ELSE {wrong} END"

@@ -22,10 +22,10 @@ from nestling.engine.spark.plans import plan_layout
 from nestling.engine.spark.relations import joins_text, nothing, summed, sums
 from nestling.engine.spark.state import Moment
 from nestling.engine.spark.statements import Given, Writer
-from nestling.engine.spark.terms import quoted
 from nestling.engine.spark.types import sql_type
 from nestling.program.flat import Shape
 from nestling.program.statements import Plan, Program
+from nestling.quoting import sql_name, sql_text
 
 #: A bag cannot hold an element less than no times.
 COPIES = "CASE WHEN n < 0 THEN raise_error('a view with negative counts is read with bag()') ELSE CAST(n AS INT) END"
@@ -105,7 +105,7 @@ class _Frame:
         def value(type_: Type) -> str:
             match type_:
                 case Record(fields):
-                    parts = ", ".join(f"{quoted(name)}, {value(field)}" for name, field in fields)
+                    parts = ", ".join(f"{sql_text(name)}, {value(field)}" for name, field in fields)
                     return f"named_struct({parts})"
                 case Bag(inner, False):
                     position = next(columns)
@@ -179,7 +179,7 @@ def _no_bag(element: Type) -> str:
 def _nested_type(type_: Type) -> str:
     match type_:
         case Record(fields):
-            parts = (f"`{name.replace('`', '``')}`: {_nested_type(field)}" for name, field in fields)
+            parts = (f"{sql_name(name)}: {_nested_type(field)}" for name, field in fields)
             return f"STRUCT<{', '.join(parts)}>"
         case Bag(element, False):
             return f"ARRAY<{_nested_type(element)}>"

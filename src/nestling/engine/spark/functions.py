@@ -15,6 +15,7 @@ from nestling.engine.spark import decimals
 from nestling.engine.spark.standard import DAYS, MOMENTS, Use, standard_sql, strip
 from nestling.engine.spark.types import sql_type
 from nestling.errors import QueryError
+from nestling.quoting import sql_text
 
 DAY = 86_400_000_000
 
@@ -65,7 +66,7 @@ def _named(body: Callable[..., str], args: Sequence[str]) -> str:
         text = text.replace(marks[i], f"t.a{i}" if i in first else arg)
     if not first:
         return text
-    fields = ", ".join(f"'a{i}', {args[i]}" for i in first)
+    fields = ", ".join(f"{sql_text(f'a{i}')}, {args[i]}" for i in first)
     return f"element_at(transform(array(named_struct({fields})), t -> {text}), 1)"
 
 

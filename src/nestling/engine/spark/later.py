@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from nestling.calculus.lex import word
 from nestling.engine.spark.columns import Layout, layouts, table_layout
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.state import Moment, Part, register_frame
@@ -25,7 +26,7 @@ def waiting_for(view: str, program: Program) -> dict[str, str]:
     """What the relations of rows that ``view`` has not seen are called, by table."""
     found = set(needed(program, sorted(program.maps)))
     return {
-        table: f"{table} waiting for {view}"
+        table: f"·{word(table)} waiting for {word(view)}"
         for table in program.tables
         if table in found or change_of(table) in found
     }

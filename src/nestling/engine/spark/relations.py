@@ -9,6 +9,7 @@ from nestling.calculus.types import Scalar, Type
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.terms import Sql, joins
 from nestling.engine.spark.types import sql_type
+from nestling.quoting import sql_text
 
 
 class Sources(Protocol):
@@ -69,7 +70,7 @@ def at_most(most: int | None, rows: str) -> str:
     number = f"monotonically_increasing_id() & {2**33 - 1}L"  # of a row within its task
     return (
         f"SELECT * FROM ({rows}) WHERE CASE WHEN ({number}) < {most}L THEN true"
-        f" ELSE CAST(raise_error('{TOO_MANY}') AS BOOLEAN) END"
+        f" ELSE CAST(raise_error({sql_text(TOO_MANY)}) AS BOOLEAN) END"
     )
 
 

@@ -24,6 +24,9 @@ SETTINGS = {
     # A file that is not there is an error, whatever the user's other queries make of it.
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
+    # What ``quoting`` relies on: ``${…}`` in a name stays as it is, and escapes in a literal are escapes.
+    "spark.sql.variable.substitute": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
 }
 
 #: What Spark calls a term that has no value.

@@ -15,6 +15,7 @@ from nestling.engine.spark.state import Moment
 from nestling.engine.spark.statements import Writer
 from nestling.engine.spark.totals import is_small, totals
 from nestling.program.statements import Statement
+from nestling.quoting import sql_text
 
 #: Takes the name of a target and the query of what is added to it: an Arrow table, or rows that are in files then.
 Sink = Callable[[str, str], Any]
@@ -93,7 +94,7 @@ class Stage:
         columns = []
         for i, layout in enumerate(layouts):
             if i == tag:
-                fields = ", ".join(f"'{name}', {name}" for name in layout.names)
+                fields = ", ".join(f"{sql_text(name)}, {name}" for name in layout.names)
                 columns.append(f"named_struct({fields}) AS s{i}")
             else:
                 fields = ", ".join(f"{name}: {type_}" for name, type_ in layout.sql)

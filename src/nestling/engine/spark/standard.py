@@ -16,10 +16,11 @@ from nestling.calculus.types import Scalar
 from nestling.engine.spark import decimals
 from nestling.engine.spark.types import SQL
 from nestling.errors import QueryError
+from nestling.quoting import sql_text
 
 #: What ``str.strip`` takes away.
 WHITE = "".join(
-    f"\\u{code:04x}"
+    chr(code)
     for code in (
         *range(0x9, 0xE), *range(0x1C, 0x21), 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029,
         0x202F, 0x205F, 0x3000,
@@ -69,7 +70,7 @@ class Where:
 
 def strip(text: str) -> str:
     """``text`` without white space around it."""
-    return f"trim(BOTH '{WHITE}' FROM {text})"
+    return f"trim(BOTH {sql_text(WHITE)} FROM {text})"
 
 
 def small(number: str) -> str:
@@ -111,7 +112,7 @@ def _like(use: Use) -> str:
     if not escape:
         # Spark always has one; a sign that no text uses does nothing.
         escape = "\uffff"
-    return f"({use.args[0]} LIKE {use.args[1]} ESCAPE '\\u{ord(escape):04x}')"
+    return f"({use.args[0]} LIKE {use.args[1]} ESCAPE {sql_text(escape)})"
 
 
 def _substring(use: Use) -> str:
@@ -238,7 +239,7 @@ def _ratio(use: Use) -> Where:
 def _read_decimal(use: Use) -> Where:
     type_, text = _decimal_type(use), strip(use.args[0])
     return Where(
-        f"({text} RLIKE '{_NUMBER}' AND try_cast({text} AS {type_}) IS NOT NULL)",
+        f"({text} RLIKE {sql_text(_NUMBER)} AND try_cast({text} AS {type_}) IS NOT NULL)",
         f"CAST(CAST({text} AS {type_}) AS DECIMAL(37,18))",
     )
 
@@ -246,7 +247,7 @@ def _read_decimal(use: Use) -> Where:
 def _reads(pattern: str, type_: str) -> Callable[[Use], Where]:
     def read(use: Use) -> Where:
         text = strip(use.args[0])
-        return Where(f"{text} RLIKE '{pattern}'", f"CAST({text} AS {type_})")
+        return Where(f"{text} RLIKE {sql_text(pattern)}", f"CAST({text} AS {type_})")
 
     return read
 
@@ -254,7 +255,7 @@ def _reads(pattern: str, type_: str) -> Callable[[Use], Where]:
 def _reads_moment(pattern: str, type_: str) -> Callable[[Use], Where]:
     def read(use: Use) -> Where:
         text = strip(use.args[0])
-        spelled = f"{text} RLIKE '^{pattern}$' AND NOT startswith({text}, '0000')"
+        spelled = f"{text} RLIKE {sql_text(f'^{pattern}$')} AND NOT startswith({text}, '0000')"
         return Where(f"({spelled} AND try_cast({text} AS {type_}) IS NOT NULL)", f"CAST({text} AS {type_})")
 
     return read
@@ -292,8 +293,8 @@ def _truncate(use: Use) -> Where:
         return Where("false", use.args[0])
     if use.types[0].name == "date":
         whole = _UNITS.index(unit) >= _UNITS.index("day")
-        return Where("true", use.args[0] if whole else f"trunc({use.args[0]}, '{unit}')")
-    return Where("true", f"CAST(date_trunc('{unit}', {use.args[0]}) AS TIMESTAMP_NTZ)")
+        return Where("true", use.args[0] if whole else f"trunc({use.args[0]}, {sql_text(unit)})")
+    return Where("true", f"CAST(date_trunc({sql_text(unit)}, {use.args[0]}) AS TIMESTAMP_NTZ)")
 
 
 _BITS = {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}
@@ -338,4 +339,5 @@ def standard_sql(use: Use) -> str | None:
     if found.holds == "true":
         return f"({found.value})"
     absent = f"WHEN {' OR '.join(f'({arg}) IS NULL' for arg in some)} THEN NULL " if some else ""
-    return f"CASE {absent}WHEN {found.holds} THEN {found.value} ELSE raise_error('{name} has no value') END"
+    wrong = f"raise_error({sql_text(f'{name} has no value')})"
+    return f"CASE {absent}WHEN {found.holds} THEN {found.value} ELSE {wrong} END"

@@ -24,6 +24,7 @@ from nestling.engine.spark.functions import call_sql
 from nestling.engine.spark.labels import MICROSECOND
 from nestling.engine.spark.types import fits_decimal, sql_type
 from nestling.errors import QueryError
+from nestling.quoting import is_utf8, sql_text
 
 #: The record without fields.
 UNIT_VALUE = "'u', 0L"
@@ -60,10 +61,11 @@ def sql(term: Term, scope: Scope) -> Sql:
             return _call(name, [sql(arg, scope) for arg in args], args)
         case InL(site, args):
             inner = ", ".join(_in_label(arg, scope) for arg in args)
-            return Sql(f"concat('i{site};(', {inner + ', ' if inner else ''}')')", LABEL)
+            start = sql_text(f"i{site};(")
+            return Sql(f"concat({start}, {inner + ', ' if inner else ''}')')", LABEL)
         case Tuple(fields):
             found = [(name, sql(item, scope)) for name, item in fields]
-            inner = ", ".join(f"'f{i}', {value.text}" for i, (_, value) in enumerate(found))
+            inner = ", ".join(f"{sql_text(f'f{i}')}, {value.text}" for i, (_, value) in enumerate(found))
             fields_of = tuple((name, value.type) for name, value in found)
             return Sql(f"named_struct({inner or UNIT_VALUE})", Record(fields_of))
         case Field(of, name):
@@ -112,7 +114,7 @@ def _in_label(arg: Term, scope: Scope) -> str:
     """A value as it is written in a label."""
     if isinstance(arg, Tuple):
         inner = ", ".join(_in_label(item, scope) for _, item in arg.fields)
-        return f"'(', {inner + ', ' if inner else ''}')'"
+        return ", ".join(["'('", *([inner] if inner else []), "')'"])
     value = sql(arg, scope)
     text = value.text
     match value.type:
@@ -145,38 +147,30 @@ def literal(value: Any, type_: Type = INT) -> str:  # noqa: C901 - one arm per t
             if not -(2**63) <= value < 2**63:
                 raise QueryError(f"{value} does not fit Spark's 64 bits", hint="use a smaller constant")
             if isinstance(type_, Scalar) and type_.name in ("float", "decimal"):
-                return f"CAST('{value}' AS {sql_type(type_)})"
-            return f"CAST('{value}' AS BIGINT)"
+                return _cast(int.__repr__(value), sql_type(type_))
+            return _cast(int.__repr__(value), "BIGINT")
         case float():
             if isnan(value) or isinf(value):
-                return (
-                    f"CAST('{'NaN' if isnan(value) else 'Infinity' if value > 0 else '-Infinity'}' AS DOUBLE)"
-                )
-            return f"CAST('{value!r}' AS DOUBLE)"
+                return _cast("NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity", "DOUBLE")
+            return _cast(float.__repr__(value), "DOUBLE")
         case Decimal():
             if not value.is_finite() or not fits_decimal(value):
                 raise QueryError(f"{value} does not fit Spark's DECIMAL(37,18)", hint="use fewer digits")
-            return f"CAST('{value:f}' AS DECIMAL(37,18))"
+            return _cast(f"{value:f}", "DECIMAL(37,18)")
         case str():
-            return quoted(value)
+            if not is_utf8(value):
+                raise QueryError(f"Spark has no string {value!r:.60}", hint="it has a lone surrogate in it")
+            return sql_text(value)
         case bytes():
-            return f"X'{value.hex()}'"
+            return f"X{sql_text(value.hex())}"
         case datetime():
-            return f"TIMESTAMP_NTZ'{value.isoformat(sep=' ')}'"
+            return f"TIMESTAMP_NTZ{sql_text(value.isoformat(sep=' '))}"
         case date():
-            return f"DATE'{value.isoformat()}'"
+            return f"DATE{sql_text(value.isoformat())}"
         case timedelta():
             return f"{value // MICROSECOND}L"
     raise QueryError(f"Spark has no constant {value!r}")
 
 
-def quoted(text: str) -> str:
-    """A string literal."""
-    return (
-        "'" + "".join(c if (c.isascii() and c.isalnum()) or c in " _.-" else _escaped(c) for c in text) + "'"
-    )
-
-
-def _escaped(char: str) -> str:
-    code = ord(char)
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+def _cast(text: str, type_: str) -> str:
+    return f"CAST({sql_text(text)} AS {type_})"

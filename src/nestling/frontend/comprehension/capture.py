@@ -13,10 +13,13 @@ from typing import Any
 
 from nestling.calculus.terms import Const
 from nestling.calculus.types import SCALARS, Scalar
+from nestling.errors import brief
 from nestling.frontend.comprehension.context import Env
 from nestling.frontend.comprehension.values import Items, Null, Object, One, Row, Value
 
 _CLASSES = (bool, int, float, Decimal, str, bytes, date, datetime, timedelta)
+#: Bits of an int that Python writes in decimal digits, whatever its settings: about 4,000 digits.
+LONGEST = 13_000
 SCALAR_OF: dict[type, Scalar] = {class_: Scalar(name) for class_, name in zip(_CLASSES, SCALARS, strict=True)}
 
 
@@ -25,6 +28,7 @@ def capture(value: Any, node: ast.AST, env: Env) -> Value:
     if value is None:
         return Null()
     if type(value) in SCALAR_OF:
+        _check_scalar(value, node, env)
         return One(Const(value, SCALAR_OF[type(value)]))
     if isinstance(value, tuple):
         names = getattr(value, "_fields", None) or field_names([""] * len(value))
@@ -32,10 +36,26 @@ def capture(value: Any, node: ast.AST, env: Env) -> Value:
     if isinstance(value, list):
         return Items(tuple(capture(part, node, env) for part in value))
     if isinstance(value, set | frozenset):
-        return Items(tuple(capture(part, node, env) for part in sorted(value, key=repr)), "set")
+        return Items(tuple(capture(part, node, env) for part in sorted(value, key=_order)), "set")
     if value is Ellipsis or isinstance(value, complex):
         raise env.error(node, f"{value!r} is not a scalar", f"a scalar is one of {', '.join(SCALARS)}")
     return Object(value)
+
+
+def _check_scalar(value: Any, node: ast.AST, env: Env) -> None:
+    """A constant is a value that a column could hold, and that can be written down."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        hint = "columns have no time zone: value.astimezone(UTC).replace(tzinfo=None)"
+        raise env.error(node, f"{brief(value, 100)} has a time zone", hint)
+    if isinstance(value, int) and value.bit_length() > LONGEST:
+        raise env.error(
+            node, f"an int of {value.bit_length()} bits is too long for a constant", "keep it in a table"
+        )
+
+
+def _order(value: object) -> str:
+    """An order for the elements of a set, the same in every run."""
+    return brief(value, 10_000)
 
 
 def attribute(found: Object, name: str, node: ast.expr, env: Env) -> Value:

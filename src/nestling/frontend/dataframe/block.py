@@ -10,6 +10,8 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from nestling.quoting import sql_name
+
 #: Spark numbers the columns of a plan; names may repeat.
 Id = int
 #: How the columns in reach are written.
@@ -88,15 +90,15 @@ class Block:
         inner = self.only(needed)
         labels = labels_of(column.name for column in inner.columns)
         columns = tuple(
-            Column(column.id, column.name, f"{alias}.{quoted(label)}")
+            Column(column.id, column.name, f"{alias}.{sql_name(label)}")
             for column, label in zip(inner.columns, labels, strict=True)
         )
         return Block(columns, f"({indented(inner.text)}) AS {alias}", single=True)
 
 
 def _item(column: Column, label: str) -> str:
-    same = re.fullmatch(rf"\w+\.{re.escape(quoted(label))}", column.text)
-    return column.text if same else f"{column.text} AS {quoted(label)}"
+    same = re.fullmatch(rf"\w+\.{re.escape(sql_name(label))}", column.text)
+    return column.text if same else f"{column.text} AS {sql_name(label)}"
 
 
 def labels_of(names: Iterable[str]) -> list[str]:
@@ -108,11 +110,6 @@ def labels_of(names: Iterable[str]) -> list[str]:
             label, number = f"{name}_{number}", number + 1
         found.append(label)
     return found
-
-
-def quoted(name: str) -> str:
-    """An identifier."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def indented(text: str) -> str:

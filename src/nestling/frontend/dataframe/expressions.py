@@ -11,11 +11,12 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from nestling.errors import QueryError
-from nestling.frontend.dataframe.block import Id, Scope, indented, quoted
+from nestling.frontend.dataframe.block import Id, Scope, indented
 from nestling.frontend.dataframe.functions import ADVICE, BINARY, COMPARISONS, FUNCTIONS, REPLACED
-from nestling.frontend.dataframe.literals import DAY, WHOLE, check_zone, literal, string, type_sql
+from nestling.frontend.dataframe.literals import DAY, WHOLE, check_zone, literal, type_sql
 from nestling.frontend.dataframe.places import place_of, refused
 from nestling.frontend.dataframe.plan import Node
+from nestling.quoting import plain_sql_text, sql_name
 
 if TYPE_CHECKING:
     from nestling.frontend.dataframe.block import Block
@@ -213,11 +214,11 @@ def _field(node: Node, reach: Reach, run: Run) -> str:
         "NamedLambdaVariable",
         "GetStructField",
     )
-    return f"{text if named else f'({text})'}.{quoted(name)}"
+    return f"{text if named else f'({text})'}.{sql_name(name)}"
 
 
 def _field_of_each(node: Node, reach: Reach, run: Run) -> str:
-    return f"transform({expression(node.child, reach, run)}, x -> x.{quoted(node.fields['field']['name'])})"
+    return f"transform({expression(node.child, reach, run)}, x -> x.{sql_name(node.fields['field']['name'])})"
 
 
 def _lambda(node: Node, reach: Reach, run: Run) -> str:
@@ -250,7 +251,7 @@ def _struct(node: Node, reach: Reach, run: Run) -> str:
 def _like(node: Node, reach: Reach, run: Run) -> str:
     text, pattern = (operand(part, reach, run) for part in node.children)
     escape, word = str(node.jvm.escapeChar()), node.kind.upper()
-    return f"{text} {word} {pattern}" + (f" ESCAPE {string(escape)}" if escape != "\\" else "")
+    return f"{text} {word} {pattern}" + (f" ESCAPE {plain_sql_text(escape)}" if escape != "\\" else "")
 
 
 def _in(node: Node, reach: Reach, run: Run) -> str:
@@ -283,7 +284,7 @@ def _present(node: Node, reach: Reach, run: Run) -> str:
 def _trim(side: str) -> Callable[[Node, Reach, Run], str]:
     def write(node: Node, reach: Reach, run: Run) -> str:
         text, *signs = (expression(part, reach, run) for part in node.children)
-        return f"TRIM({side} {signs[0] if signs else string(' ')} FROM {text})"
+        return f"TRIM({side} {signs[0] if signs else plain_sql_text(' ')} FROM {text})"
 
     return write
 

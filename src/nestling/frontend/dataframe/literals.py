@@ -7,6 +7,7 @@ from typing import Any
 
 from nestling.frontend.dataframe.places import refused
 from nestling.frontend.dataframe.plan import Node
+from nestling.quoting import plain_sql_text
 
 TYPES = {
     "byte": "TINYINT", "short": "SMALLINT", "integer": "INT", "long": "BIGINT", "float": "FLOAT", "double": "DOUBLE",
@@ -42,19 +43,21 @@ def literal(node: Node, zone: str) -> str:  # noqa: C901 - one arm per type
         case "byte" | "short" | "long":
             return f"CAST({text} AS {TYPES[type_]})"
         case "string":
-            return string(text)
+            return plain_sql_text(text)
         case "boolean":
             return text.upper()
         case "float" | "double":
             plain = text.replace("E", "").replace(".", "").replace("-", "").isdigit()
-            return (text if "E" in text else f"{text}E0") if plain else f"CAST('{text}' AS DOUBLE)"
+            return (
+                (text if "E" in text else f"{text}E0") if plain else f"CAST({plain_sql_text(text)} AS DOUBLE)"
+            )
         case "date":
-            return f"DATE '{text}'"
+            return f"DATE {plain_sql_text(text)}"
         case "timestamp_ntz":
-            return f"TIMESTAMP_NTZ '{_moment(int(text))}'"
+            return f"TIMESTAMP_NTZ {_moment(int(text))}"
         case "timestamp":
             check_zone(zone, node)
-            return f"TIMESTAMP '{_moment(int(node.jvm.value()))}'"
+            return f"TIMESTAMP {_moment(int(node.jvm.value()))}"
         case str() if type_.startswith("decimal"):
             return f"CAST({text} AS {type_.upper()})"
         case str() if type_.startswith("interval"):
@@ -62,25 +65,20 @@ def literal(node: Node, zone: str) -> str:  # noqa: C901 - one arm per type
     raise refused(node, f"a constant of type {type_} is not supported", "compute it in a column of a table")
 
 
-def string(text: str) -> str:
-    """A string in quotes."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
 def interval(node: Node) -> str:
     """A span: whole months, days or seconds."""
     number, type_ = int(node.fields["value"]), str(node.fields["dataType"])
     if "month" in type_ or "year" in type_:
-        return f"INTERVAL '{number}' MONTH"
+        return f"INTERVAL {plain_sql_text(f'{number}')} MONTH"
     if number % DAY == 0:
-        return f"INTERVAL '{number // DAY}' DAY"
+        return f"INTERVAL {plain_sql_text(f'{number // DAY}')} DAY"
     if number % SECOND:
         raise refused(node, "an interval has whole seconds", "round it")
-    return f"INTERVAL '{number // SECOND}' SECOND"
+    return f"INTERVAL {plain_sql_text(f'{number // SECOND}')} SECOND"
 
 
-def _moment(micros: int) -> datetime:
-    return datetime(1970, 1, 1) + timedelta(microseconds=micros)
+def _moment(micros: int) -> str:
+    return plain_sql_text(f"{datetime(1970, 1, 1) + timedelta(microseconds=micros)}")
 
 
 def check_zone(zone: Any, node: Node) -> None:

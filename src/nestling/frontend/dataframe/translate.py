@@ -13,7 +13,7 @@ from typing import Any
 
 from nestling.errors import QueryError
 from nestling.frontend.dataframe.aggregates import is_aggregate, sort_key
-from nestling.frontend.dataframe.block import Block, Column, Id, labels_of, quoted
+from nestling.frontend.dataframe.block import Block, Column, Id, labels_of
 from nestling.frontend.dataframe.expressions import (
     Reach,
     Run,
@@ -28,6 +28,7 @@ from nestling.frontend.dataframe.leaves import PREFIX
 from nestling.frontend.dataframe.places import place_of, refused
 from nestling.frontend.dataframe.plan import Node, plan_of
 from nestling.frontend.dataframe.values import values_of
+from nestling.quoting import sql_name
 
 #: The columns of a plan that something above it reads; ``None``: all.
 Needed = Collection[Id] | None
@@ -113,10 +114,10 @@ class Translation:
         alias, output = self.run.alias(), node.jvm.output()
         attributes = [output.apply(i) for i in range(output.size())]
         columns = tuple(
-            Column(int(a.exprId().id()), str(a.name()), f"{alias}.{quoted(str(a.name()))}")
+            Column(int(a.exprId().id()), str(a.name()), f"{alias}.{sql_name(str(a.name()))}")
             for a in attributes
         )
-        return Block(columns, f"{quoted(self.tables[name])} AS {alias}", single=True)
+        return Block(columns, f"{sql_name(self.tables[name])} AS {alias}", single=True)
 
     def project(self, node: Node, needed: Needed, outer: Reach | None) -> Block:
         items: list[Node] = node.fields["projectList"]
@@ -227,9 +228,9 @@ class Translation:
         array = listed(generator.children, Reach(block.scope, outer), self.run)
         alias, labels = self.run.alias(), labels_of(str(column.fields["name"]) for column in output)
         word = "LATERAL VIEW OUTER" if node.fields["outer"] else "LATERAL VIEW"
-        names = ", ".join(map(quoted, labels))
+        names = ", ".join(map(sql_name, labels))
         made = tuple(
-            Column(id_of(column), str(column.fields["name"]), f"{alias}.{quoted(label)}")
+            Column(id_of(column), str(column.fields["name"]), f"{alias}.{sql_name(label)}")
             for column, label in zip(output, labels, strict=True)
         )
         text = f"{block.source}\n  {word} {name}({array}) {alias} AS {names}"

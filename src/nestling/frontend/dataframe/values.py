@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from nestling.frontend.dataframe.block import Block, Column, labels_of, quoted
+from nestling.frontend.dataframe.block import Block, Column, labels_of
 from nestling.frontend.dataframe.expressions import Run, id_of
 from nestling.frontend.dataframe.leaves import frame_of
-from nestling.frontend.dataframe.literals import check_zone, string, type_sql
+from nestling.frontend.dataframe.literals import check_zone, type_sql
 from nestling.frontend.dataframe.places import refused
 from nestling.frontend.dataframe.plan import Node
+from nestling.quoting import plain_sql_text, sql_name
 
 MOST = 1000
 
@@ -23,7 +24,7 @@ def values_of(node: Node, frame: Any, run: Run) -> Block:
     labels = labels_of(str(column.fields["name"]) for column in output)
     alias = run.alias()
     columns = tuple(
-        Column(id_of(column), str(column.fields["name"]), f"{alias}.{quoted(label)}")
+        Column(id_of(column), str(column.fields["name"]), f"{alias}.{sql_name(label)}")
         for column, label in zip(output, labels, strict=True)
     )
     for column in output:
@@ -38,7 +39,7 @@ def values_of(node: Node, frame: Any, run: Run) -> Block:
 
 
 def _named(alias: str, labels: list[str]) -> str:
-    return f"{alias}({', '.join(map(quoted, labels))})"
+    return f"{alias}({', '.join(map(sql_name, labels))})"
 
 
 def _value(value: Any, type_: str) -> str:
@@ -46,4 +47,4 @@ def _value(value: Any, type_: str) -> str:
     if value is None:
         return f"CAST(NULL AS {type_})"
     text = str(value).upper() if isinstance(value, bool) else str(value)
-    return f"CAST({string(text)} AS {type_})"
+    return f"CAST({plain_sql_text(text)} AS {type_})"

@@ -1,7 +1,22 @@
 """Schemas and rows: how a type and a value are written in Python, and how a value is read back."""
 
+from nestling.frontend.schema.counts import copies, length, multiplicity
 from nestling.frontend.schema.declare import record_type
 from nestling.frontend.schema.read import listed, python_value, row_class
+from nestling.frontend.schema.tabular import arrow_rows, tabular_rows, without_zones
 from nestling.frontend.schema.write import element_value, row_value
 
-__all__ = ["element_value", "listed", "python_value", "record_type", "row_class", "row_value"]
+__all__ = [
+    "arrow_rows",
+    "copies",
+    "element_value",
+    "length",
+    "listed",
+    "multiplicity",
+    "python_value",
+    "record_type",
+    "row_class",
+    "row_value",
+    "tabular_rows",
+    "without_zones",
+]

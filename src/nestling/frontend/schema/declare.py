@@ -24,7 +24,7 @@ from decimal import Decimal
 from typing import Any
 
 from nestling.calculus.types import SCALARS, Bag, Record, Scalar, Type, nullable
-from nestling.errors import QueryError
+from nestling.errors import QueryError, brief
 from nestling.frontend.schema.ddl import parse_ddl
 from nestling.frontend.schema.foreign import arrow_record, is_arrow_schema, is_spark_struct, spark_record
 
@@ -44,6 +44,15 @@ def record_type(schema: object) -> Record:
     ... )
     '⟨id: int, items: Bag(⟨pid: int, price: decimal⟩), note: str?⟩'
     """
+    try:
+        return _record_of(schema)
+    except RecursionError:
+        raise QueryError(
+            "the schema is nested too deeply", hint="keep what lies deeper in a table of its own"
+        ) from None
+
+
+def _record_of(schema: object) -> Record:
     match schema:
         case Record():
             return schema
@@ -130,7 +139,7 @@ def _optional(args: tuple[Any, ...], where: str) -> Type:
 def _name(name: object, where: str) -> str:
     if not isinstance(name, str) or not name:
         raise QueryError(
-            f"a column name is a string, not {name!r}",
+            f"a column name is a string, not {brief(name)}",
             hint=f"in {where}" if where else 'write {"name": type}',
         )
     return name
@@ -143,4 +152,4 @@ def _join(where: str, name: object) -> str:
 def _shown(type_: object) -> str:
     if isinstance(type_, type) and not typing.get_args(type_):
         return type_.__name__
-    return repr(type_).removeprefix("typing.")
+    return brief(type_).removeprefix("typing.")

@@ -10,6 +10,8 @@ from typing import Any
 
 from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.errors import NestlingError
+from nestling.frontend.schema.counts import copies
+from nestling.quoting import is_attribute
 from nestling.values.bag import ZBag
 
 
@@ -37,7 +39,8 @@ def row_class(names: tuple[str, ...]) -> Any:
     Row(name='Drive', _1=1, _2=2.5)
     """
     make: Any = namedtuple  # the fields are known only here, which a checker does not follow
-    plain = make("Row", names, rename=True)
+    # Python takes some letters for others: ``ﬁ`` for ``fi``, and would find two fields of one name.
+    plain = make("Row", [name if is_attribute(name) else "" for name in names], rename=True)
     return type("Row", (plain,), {"__slots__": (), "__reduce__": _reduced(names)})
 
 
@@ -55,9 +58,8 @@ def listed(element: Type, bag: ZBag) -> list[Any]:
     if not bag.is_nonnegative():
         raise NestlingError(f"a bag with negative counts cannot be read as a list: {bag!r}")
     if len(bag) == 1:  # as most changes are
-        return [value for value, times in bag.items() for _ in range(times)]
-    ordered = sorted(bag.items(), key=lambda pair: order_key(element, pair[0]))
-    return [value for value, times in ordered for _ in range(times)]
+        return copies(bag.items())
+    return copies(sorted(bag.items(), key=lambda pair: order_key(element, pair[0])))
 
 
 def order_key(type_: Type, value: Any) -> tuple[Any, ...]:

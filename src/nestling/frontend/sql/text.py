@@ -31,6 +31,8 @@ _PARSER: Any = type(
         },
     },
 )
+#: Digits of a number; Python reads 4,300.
+_LONGEST = 4_000
 _LITERALS = (TokenType.STRING, TokenType.NUMBER, TokenType.IDENTIFIER)
 
 
@@ -45,6 +47,7 @@ class Text:
         dialect = Spark()
         try:
             tokens = dialect.tokenize(self.text)
+            self._check_numbers(tokens)
             found = [tree for tree in _PARSER(dialect=dialect).parse(tokens, self.text) if tree is not None]
         except ParseError as error:
             raise self._unread(error) from None
@@ -59,6 +62,16 @@ class Text:
         what = (first.get("description") or "it ends too early").partition(" but got <")[0].rstrip(".")
         at = self._line(line, max(0, end - max(1, length)), length) if line and end is not None else None
         return QueryError(f"this is no SQL that can be read: {what[:1].lower()}{what[1:]}", at=at)
+
+    def _check_numbers(self, tokens: list[Any]) -> None:
+        """Refuse a number that Python would not read."""
+        for token in tokens:
+            if token.token_type is TokenType.NUMBER and len(token.text) > _LONGEST:
+                raise QueryError(
+                    f"a number of {len(token.text)} digits is too long",
+                    at=self._between(token.start, token.end),
+                    hint="ints have 64 bits, decimals 38 digits",
+                )
 
     def _check_complete(self, tokens: list[Any], trees: list[Any]) -> None:
         """Refuse a text of which the parser dropped a part."""

@@ -12,7 +12,7 @@ from nestling.calculus.partial import is_total
 from nestling.calculus.terms import Call, Const, Term, Var
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
-from nestling.program.flat import Factor, Lift, Monomial, Query, Test
+from nestling.program.flat import Atom, Factor, Lift, Monomial, Query, Test
 from nestling.program.traverse import factor_vars, is_safe, substitute, substitute_term, term_vars
 from nestling.transform.simplify import simplify_term
 
@@ -48,7 +48,7 @@ def _keyed_by_aggregates(monomial: Monomial, fixed: frozenset[str]) -> Monomial:
                             tuple(substitute_term(term, by) for term in terms)
                             for terms in (monomial.keys, monomial.weights)
                         )
-                        found = Monomial(keys, weights, (*rest, *_nulls_apart(name, var, value)))
+                        found = Monomial(keys, weights, (*rest, *_nulls_apart(name, var, value, rest, fixed)))
                         return _keyed_by_aggregates(found, fixed)
     return monomial
 
@@ -65,7 +65,7 @@ def _solve_simple(monomial: Monomial, fixed: frozenset[str]) -> Monomial:
         (name, var, term) = pair
         found = {old: substitute_term(value, {var.name: term}) for old, value in found.items()}
         found[var.name] = term
-        rest += _nulls_apart(name, var, term)
+        rest += _nulls_apart(name, var, term, monomial.factors, fixed)
     return substitute(Monomial(monomial.keys, monomial.weights, tuple(rest)), found) if found else monomial
 
 
@@ -75,7 +75,7 @@ def _equation(
     match factor:
         case Test(Call("==" | "=" as name, (Var() | Const() as left, Var() | Const() as right))):
             left, right = substitute_term(left, found), substitute_term(right, found)
-            for var, term in ((left, right), (right, left)):
+            for var, term in _either_way(left, right):
                 if not isinstance(var, Var) or var == term or var.name in fixed:
                     continue
                 if computed.isdisjoint(term_vars(var, term)) and _alike(var, term):
@@ -87,13 +87,13 @@ def _solve(monomial: Monomial, test: Test, fixed: frozenset[str]) -> Monomial | 
     match test.test:
         case Call("==" | "=" as name, (left, right)):
             computed = _lifted(monomial.factors)
-            for var, term in ((left, right), (right, left)):
+            for var, term in _either_way(left, right):
                 # What a lift computes may depend on the variable: it is tested, never put in its place.
                 if not isinstance(var, Var) or var.name in fixed | term_vars(term) or not is_total(term):
                     continue
                 if computed.isdisjoint(term_vars(var, term)) and _alike(var, term):
                     rest = tuple(f for f in monomial.factors if f is not test)
-                    null = _nulls_apart(name, var, term)
+                    null = _nulls_apart(name, var, term, monomial.factors, fixed)
                     solved = substitute(
                         Monomial(monomial.keys, monomial.weights, (*rest, *null)), {var.name: term}
                     )
@@ -124,11 +124,44 @@ def _alike(var: Var, term: Term) -> bool:
     return left == right
 
 
-def _nulls_apart(name: str, var: Var, term: Term) -> list[Factor]:
-    """The strict equality does not hold of two nulls, which one variable would make equal."""
-    if name == "==" or not (isinstance(var.type, Scalar) and var.type.nullable):
+def _either_way(left: Term, right: Term) -> list[tuple[Term, Term]]:
+    """What may be solved for what; of two variables that which may be null goes, so that the other still says it."""
+    return sorted([(left, right), (right, left)], key=lambda pair: not _may_be_null(pair[0]))
+
+
+def _nulls_apart(
+    name: str, var: Var, term: Term, factors: Iterable[Factor], fixed: frozenset[str]
+) -> list[Factor]:
+    """What the equation says of nulls, and putting ``term`` in the place of ``var`` does not.
+
+    The strict equality does not hold of two nulls, and a variable that is never null equals none. A row that binds it
+    says so itself; what is ``fixed`` is a row's column or a parameter, and is taken as it comes.
+    """
+    one, two = _may_be_null(var), _may_be_null(term)
+    if not (one or two):
         return []
-    return [Test(call("not", call("is_null", term)))]
+    certain, is_strict = term if one else var, name == "="
+    if one and two:
+        is_said = not is_strict
+    elif isinstance(certain, Var) and not _is_null(term):
+        is_said = _is_read(certain, factors) or not (is_strict or fixed.isdisjoint(term_vars(var, term)))
+    else:
+        is_said = not _is_null(term)
+    return [] if is_said else [Test(call("not", call("is_null", term)))]
+
+
+def _is_null(term: Term) -> bool:
+    return isinstance(term, Const) and term.value is None
+
+
+def _is_read(var: Var, factors: Iterable[Factor]) -> bool:
+    """Whether a row binds ``var``."""
+    return any(isinstance(f, Atom) and var in f.args for f in factors)
+
+
+def _may_be_null(term: Term) -> bool:
+    type_ = term_type(term)
+    return isinstance(type_, Scalar) and type_.nullable
 
 
 def _is_reflexive(test: Term) -> bool:
@@ -163,7 +196,7 @@ def _without_trivial(monomial: Monomial) -> Monomial | None:
                 isinstance(factor.test, Const) and factor.test.value is not True
             ):
                 return None
-            if isinstance(factor.test, Const) or _is_reflexive(factor.test):
+            if isinstance(factor.test, Const) or _is_reflexive(factor.test) or factor in factors:
                 continue
         factors.append(factor)
     weights = tuple(simplify_term(weight) for weight in monomial.weights)

@@ -57,7 +57,6 @@ from nestling.program.traverse import (
 )
 from nestling.transform.lower.unify import unify
 from nestling.transform.plan import Unplannable, plan
-from nestling.transform.viewlet.columns import stored_columns
 from nestling.transform.viewlet.components import Stored as Component
 from nestling.transform.viewlet.components import split
 from nestling.transform.viewlet.events import replaced, row_deltas, subsets
@@ -165,7 +164,6 @@ class Compiler:
             for i, m in enumerate(of.monomials)
         )
         whole = Query(query.keys, monomials, len(weights))
-        whole = replace(whole, keys=stored_columns(whole, self.tables))
         self.maps[name] = MapDecl(name, whole, role, why, key[1], is_positive(whole))
         for monomial in monomials:
             self.maintain(name, monomial)

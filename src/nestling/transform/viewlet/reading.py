@@ -59,7 +59,7 @@ def compile_views(
     wanted: dict[Identity, tuple[Weights, ...]] = {}
     capped: dict[tuple[str, str, int], Note] = {}
     of_rows = frozenset(column.name for table in tables.values() for column in table.columns)
-    others = of_rows.union(taken, ["times"])
+    others = of_rows.union(tables, taken, ["times"])
     for _ in range(ROUNDS):
         compiler = kind(dict(tables), wanted, names=Names(others))
         plans = {

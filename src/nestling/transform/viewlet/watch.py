@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from nestling.calculus.build import call
+from nestling.calculus.lex import label, word
 from nestling.calculus.terms import InL, Term, Var
 from nestling.calculus.types import ELEMENT, Bag, Path, Record, Type, flat_type
 from nestling.program.flat import Atom, Monomial, Query
@@ -41,7 +42,8 @@ class Watch:
 
 def watches(name: str, view: FlatView, tables: Mapping[str, TableDecl]) -> list[Watch]:
     """The logs of ``view``, outermost level first."""
-    root = Watch(f"watch {name}", (), view.element, 0, view.rows)
+    # As the calculus writes names, so that no view is called like an inner bag of another.
+    root = Watch(f"·watch {word(name)}", (), view.element, 0, view.rows)
     return list(_with_inner(root, view, tables))
 
 
@@ -56,7 +58,7 @@ def _with_inner(outer: Watch, view: FlatView, tables: Mapping[str, TableDecl]) -
         columns = tuple(Var(f"e{i}", t) for i, t in enumerate(_column_types(flat_type(bag.element))))
         query = Query((*outer.query.keys, *columns), tuple(monomials))
         steps = path or (ELEMENT,)
-        name = f"{outer.name} · {'.'.join(steps)}"
+        name = f"{outer.name} · {'.'.join(map(label, steps))}"
         inner = Watch(
             name, (*outer.path, *steps), bag.element, len(outer.query.keys), query, outer.name, position
         )

@@ -55,7 +55,7 @@ def written(statement: Statement, layouts: Types, params: Sequence[Var] = ()) ->
     writer = _Writer(statement, layouts, live=[param.name for param in params])
     source = writer.text()
     names = namespace() | _HELPERS
-    run_source(source, f"<nestling, to {statement.target}>", names)
+    run_source(source, f"nestling, to {statement.target}", names)
     return Written(writer.lookups, source, names["run"])
 
 
@@ -161,7 +161,7 @@ class _Writer:
             if i not in step.known and isinstance(arg, Var):
                 name = self.scope.name(arg)
                 if name in names:
-                    names[i] = f"{name}_{i}"
+                    names[i] = self.scope.beside(name, f"{i}")
                     same.append(f"if {name} == {names[i]}")
                 else:
                     names[i] = name

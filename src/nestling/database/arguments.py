@@ -1,0 +1,231 @@
+"""What public methods may be given: each function answers with the argument in the form that is worked with, or says
+no with a reason. They are called at the doors, so that nothing behind these sees anything else.
+
+A change is refused with ``ChangeError``, a definition with ``QueryError``. A function or an iterator of the user's own
+may raise what it likes: that is passed on, and nothing is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from nestling.calculus.types import Record, Type
+from nestling.database.definitions import TableDef
+from nestling.database.elements import inner_bag
+from nestling.database.feed import Pairs, z_bag
+from nestling.database.languages import is_frame
+from nestling.errors import ChangeError, QueryError, StoreError, shown
+from nestling.frontend.schema import tabular_rows
+from nestling.values.bag import ZBag
+
+Definition = TypeVar("Definition")
+
+
+class NotGiven:
+    """The default of an argument that may be None."""
+
+    def __repr__(self) -> str:
+        return "not given"
+
+
+NOT_GIVEN: Final = NotGiven()
+_FRAME = "a database on Spark takes a DataFrame outside of transactions; elsewhere pass frame.toArrow()"
+
+# -- definitions
+
+
+def path_argument(path: object) -> Path:
+    """Where a database is kept."""
+    text = fspath(path) if isinstance(path, str | PathLike) else None
+    if isinstance(text, str) and text and "\0" not in text:
+        return Path(text)
+    raise StoreError(f"a path is a str or a pathlib.Path, not {shown(path)}", hint='nl.Database("shop.nest")')
+
+
+def name_argument(name: object, what: str) -> str:
+    """What a table, a view or a constraint is called; which texts are names is decided where they are defined."""
+    if isinstance(name, str):
+        return name
+    raise QueryError(f"the name of a {what} is a str, not {shown(name)}", hint=f'db.{what}("name", …)')
+
+
+def flag_argument(value: object, name: str) -> bool:
+    """True or False, and nothing that is taken for them."""
+    if isinstance(value, bool):
+        return value
+    raise QueryError(f"{name} is True or False, not {shown(value)}")
+
+
+def key_argument(key: object) -> tuple[str, ...]:
+    """The columns of a key: one name or several."""
+    return () if key is None else _columns(key, "key")
+
+
+def references_argument(references: object) -> tuple[tuple[tuple[str, ...], str], ...]:
+    """What columns refer to: pairs of columns and a table."""
+    if references is None:
+        return ()
+    if not isinstance(references, Mapping):
+        raise QueryError(f"references is not {shown(references)}", hint='references={"column": "table"}')
+    return tuple(
+        (_columns(columns, "references"), name_argument(table, "table"))
+        for columns, table in references.items()
+    )
+
+
+def _columns(columns: object, argument: str) -> tuple[str, ...]:
+    if isinstance(columns, str):
+        return (columns,)
+    names = tuple(columns) if isinstance(columns, Iterable) and not isinstance(columns, bytes) else (columns,)
+    for name in names:
+        if not isinstance(name, str):
+            raise QueryError(
+                f"{argument} names columns, not {shown(name)}", hint=f'{argument}="name", or several names'
+            )
+    return names
+
+
+def text_argument(text: object) -> str:
+    """A script of SQL."""
+    if isinstance(text, str):
+        return text
+    raise QueryError(f"SQL is a str, not {shown(text)}", hint='db.sql("SELECT …")')
+
+
+@contextmanager
+def within_depth() -> Iterator[None]:
+    """What needs more calls inside one another than Python allows is refused as any other query is."""
+    try:
+        yield
+    except RecursionError:
+        raise QueryError(
+            "the query is nested too deeply", hint="split it into views that read each other"
+        ) from None
+
+
+# -- changes
+
+
+def rows_argument(rows: object, record: Record) -> Iterable[Any]:
+    """Rows that are no list: any other iterable of rows, a DataFrame of pandas or a table of Arrow."""
+    if isinstance(rows, str | bytes | Mapping | ZBag | Pairs) or is_frame(rows) or not _listable(rows):
+        raise ChangeError(f"rows are not {shown(rows)}", hint=_instead(rows))
+    found = tabular_rows(rows, dict(record.fields)) if isinstance(record, Record) else None
+    return rows if found is None else found  # type: ignore[return-value]
+
+
+def elements_argument(elements: object) -> Iterable[tuple[Any, int]]:
+    """Elements of an inner bag, with how often each comes or goes."""
+    if isinstance(elements, Pairs):
+        return elements.items()
+    if isinstance(elements, str | bytes | Mapping | ZBag) or not _listable(elements):
+        raise ChangeError(f"elements are not {shown(elements)}", hint="pass a list of them")
+    found = tabular_rows(elements, {})
+    return [(element, 1) for element in (elements if found is None else found)]  # type: ignore[attr-defined]
+
+
+def _listable(rows: object) -> bool:
+    return isinstance(rows, Iterable) or hasattr(rows, "to_pylist") or hasattr(rows, "read_all")
+
+
+def _instead(rows: object) -> str:
+    if isinstance(rows, Mapping):
+        return "one row is a list of one: [{column: value}]; a Z-bag is given to db.apply({table: …})"
+    if isinstance(rows, ZBag | Pairs):
+        return "a Z-bag is given to db.apply({table: …})"
+    if is_frame(rows):
+        return _FRAME
+    return "pass a list of dicts, tuples or dataclasses, a DataFrame or an Arrow table"
+
+
+def changes_argument(changes: object, tables: Mapping[str, TableDef], frames: bool = False) -> dict[str, Any]:
+    """What changes by table, or by inner bag: each something that has ``items``, rows and how often they come.
+
+    With ``frames``, Spark's DataFrames stay as they are.
+    """
+    if not isinstance(changes, Mapping):
+        raise ChangeError(
+            f"changes come by table, not as {shown(changes)}", hint="db.apply({table: changes})"
+        )
+    for name in changes:
+        if not isinstance(name, str):
+            raise ChangeError(
+                f"changes come by table, not by {shown(name)}", hint="db.apply({table: changes})"
+            )
+    if not frames and any(map(is_frame, changes.values())):
+        raise ChangeError("a DataFrame of Spark is no change here", hint=_FRAME)
+    return {
+        name: rows if is_frame(rows) else z_bag(rows, column_types(tables, name))
+        for name, rows in changes.items()
+    }
+
+
+def column_types(tables: Mapping[str, TableDef], name: str) -> dict[str, Type]:
+    """The types of the columns that changes of a table, or of an inner bag, have."""
+    if name in tables:
+        return dict(tables[name].record.fields)
+    bag = inner_bag(tables, name)
+    if bag is None:
+        return {}
+    table, level = bag
+    element = table.levels[level].element
+    own = dict(element.fields) if isinstance(element, Record) else {"element": element}
+    return own | dict(zip(table.key, table.key_types, strict=True))
+
+
+def address_argument(path: object) -> tuple[Any, ...]:
+    """The way to an inner bag: names of fields, and columns that tell an element from all others."""
+    if isinstance(path, tuple | list) and all(isinstance(step, str | Mapping) for step in path):
+        return tuple(path)
+    raise ChangeError(
+        f"an inner bag is not at {shown(path)}", hint='("sections", {"title": "Intro"}, "words")'
+    )
+
+
+def set_argument(columns: object) -> Mapping[str, Any]:
+    """New values by column."""
+    if not isinstance(columns, Mapping):
+        raise ChangeError(f"new values come by column, not as {shown(columns)}", hint="set={column: value}")
+    for name in columns:
+        if not isinstance(name, str):
+            raise ChangeError(f"a column is named by a str, not {shown(name)}", hint="set={column: value}")
+    return columns
+
+
+def one_way(rows: object, where: object, key: object) -> None:
+    """What goes is said once: by rows, by a condition or by a key."""
+    if (rows is not NOT_GIVEN) + (where is not None) + (key is not NOT_GIVEN) != 1:
+        raise ChangeError("rows, where and key are ways to say what goes", hint="give one of them")
+
+
+def condition(where: object) -> Callable[[Any], bool]:
+    """A function of a row that says whether it goes."""
+    if not callable(where):
+        raise ChangeError(
+            f"where is a function of a row, not {shown(where)}", hint="where=lambda row: row.n > 1"
+        )
+
+    def holds(row: Any) -> bool:
+        found = where(row)
+        if isinstance(found, bool) or type(found).__name__ in ("bool", "bool_"):  # NumPy's too
+            return bool(found)
+        raise ChangeError(f"where says True or False, not {shown(found)}", hint="compare in it: row.n > 1")
+
+    return holds
+
+
+# -- reading
+
+
+def defined(definitions: Mapping[str, Definition], what: str, name: str) -> Definition:
+    """What a handle stands for, unless it is not there any more."""
+    try:
+        return definitions[name]
+    except KeyError:
+        raise QueryError(
+            f"{what} {name} was dropped", hint=f"define it again: db.{what}({name!r}, …)"
+        ) from None

@@ -1,0 +1,23 @@
+"""What stands in the place of a closed database's state: whoever asks it for anything is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nestling.database.state import State
+from nestling.errors import StoreError
+
+
+class Closed(State):
+    """The state of a closed database. It costs an open one nothing."""
+
+    def __init__(self) -> None:
+        pass
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith("__"):
+            return object.__getattribute__(self, name)
+        raise StoreError("the database is closed", hint="open it again: nl.Database(path)")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        getattr(self, name)

@@ -1,0 +1,86 @@
+"""Logging what changes in a view on Spark: what a batch logged is brought here when it is stored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nestling.database.logs import FlatRows, Logging
+from nestling.database.spark.watching import Logged, flat_rows
+from nestling.database.watching import Levels, Logs, Source, Taken
+from nestling.errors import NestlingError, QueryError
+from nestling.transform.viewlet.compile import CannotCompile
+from nestling.transform.viewlet.watch import watches
+from nestling.values.bag import EMPTY
+
+if TYPE_CHECKING:
+    from nestling.database.spark.state import SparkState
+
+
+class SparkLogging(Logging):
+    """The logs of a state on Spark. A change holds what it needs of the view, as the batch left it."""
+
+    _state: SparkState
+
+    def levels(self, name: str) -> Levels:
+        state = self._state
+        if name in state.unkept:
+            return Levels()
+        return state.watched.get(name) or Levels(watches(name, state.flat[name], state.declarations()))
+
+    def start(self, name: str) -> None:
+        """Tell the changes of a view from now on."""
+        state = self._state
+        with state.lock:
+            if name in state.unkept:
+                state.stats(name)  # from now on it has a value, or a change is refused
+                state.watched[name] = Levels()
+            else:
+                self.log(name)
+            state.told.add(name)
+
+    def stop(self, name: str) -> None:
+        """Tell the changes of a view no more; its feed goes on."""
+        state = self._state
+        with state.lock:
+            state.told.discard(name)
+            if name not in state.feeds and state.watched.pop(name):
+                state._install()
+
+    def log(self, name: str) -> None:
+        """Log a view, for those who are told or for its feed."""
+        state = self._state
+        if name in state.watched:
+            return
+        with state.computing(name):
+            state.reader(name)  # what is told starts from what is there
+        state.watched[name] = self.levels(name)
+        try:
+            state._install()
+            with state.computing(name):
+                state.reader(name)
+        except BaseException as reason:
+            del state.watched[name]
+            if isinstance(reason, (CannotCompile, QueryError)):
+                raise NestlingError(
+                    f"changes of {name} cannot be told: {reason}", hint="read the view after a change"
+                ) from reason
+            raise
+
+    def taken(self, name: str) -> Taken:
+        state = self._state
+        if name in state.unkept:
+            return Taken({}, state.differing.get(name, EMPTY))
+        running = state.running.beside(state.program_of(name))
+        logged = Logged(running, name, state.watched[name], state.logged)
+        return Taken({level: log for level, log in logged.logs.items() if log}, None, logged)
+
+    def untaken(self, name: str) -> None:
+        """What was refused is in no log: logs are taken from what is stored."""
+
+    def source(self, name: str) -> tuple[Source, Logs]:
+        """What is logged is taken with every batch, so that nothing waits."""
+        return Logged(self._state.reader(name), name, Levels(), {}), {}
+
+    def flat_rows(self, name: str) -> FlatRows:
+        with self._state.reading(name) as found:
+            return flat_rows(found, name)
