@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
-from threading import get_ident
 
 from nestling.database.rows import Event, Row
 from nestling.database.state import UNDEFINED, State
@@ -26,7 +25,6 @@ class Journal:
 
     def __init__(self, state: State, events: Sequence[Event]) -> None:
         self.state, self.events = state, events
-        self.thread = get_ident()
         self.applied = 0
         #: Whether a trigger was cut off, or a lazy view told of only some events.
         self.torn = False

@@ -148,7 +148,7 @@ def follows(kind: str, seed: int, steps: int = 12) -> None:
     query = CLASSES[kind](rng)
     db = nl.Database()
     for name, table in used(query).items():
-        references = {**table.references} if table.references else None
+        references: Any = {**table.references} if table.references else None
         db.table(name, table.schema(), key=table.key, references=references)
     view = db.view("v", query, store=rng.choice(STORES), refresh=rng.choice(REFRESHES))
     told = dict(view.bag().items())

@@ -82,7 +82,7 @@ def agrees(seed: int, steps: int = 8) -> None:
     world = Tiny(seed)
     if world.rng.random() < 0.3:
         world.step()
-    knobs = {"store": world.rng.choice(STORES), "refresh": world.rng.choice(REFRESHES)}
+    knobs: dict[str, Any] = {"store": world.rng.choice(STORES), "refresh": world.rng.choice(REFRESHES)}
     view, told = world.db.view("v", ours(world.query), **knobs), dict[Any, int]()
     add(told, dict(view.bag().items()))
     is_told = world.rng.random() < 0.4
