@@ -6,7 +6,7 @@ Law: a definition of a lake is one that the database would accept from its user,
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +70,18 @@ def read_feed(name: str, text: str, views: Container[str]) -> Feed:
     if name not in views or not _is_number(since) or not (versions is None or _is_number(versions)):
         raise ValueError("it is of no view, or of no versions")
     return Feed(since, versions)
+
+
+def check_tables(declared: Iterable[str], relations: Iterable[str]) -> None:
+    """Refuse rows of tables that are not declared, and tables whose rows are not there: also of inner bags."""
+    tables = {f"table {name}" for name in declared}
+    stored = {name for name in relations if name.startswith("table ") and " waiting for " not in name}
+    for name in sorted(tables ^ stored):
+        raise StoreError(
+            f"{name!r:.80} is {'declared' if name in tables else 'stored'}, but not"
+            f" {'stored' if name in tables else 'declared'}",
+            hint="restore the folder from a copy",
+        )
 
 
 def check_note(note: Mapping[str, Any]) -> None:

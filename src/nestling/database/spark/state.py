@@ -25,7 +25,7 @@ from nestling.database.spark.defined import absent, guard
 from nestling.database.spark.explain import explain
 from nestling.database.spark.inspect import stats, verify
 from nestling.database.spark.logs import SparkLogging
-from nestling.database.spark.remembered import check_note, remember
+from nestling.database.spark.remembered import check_note, check_tables, remember
 from nestling.database.spark.started import knob, started
 from nestling.database.spark.unkept import Computed
 from nestling.database.spark.watching import Feed, feed_name, record
@@ -82,6 +82,7 @@ class SparkState(State):
             remember(self, kind, name, text)
         self.running, self.behind = self._started()
         check_note(self.note)
+        check_tables(self.declarations(), lake.manifest.relations)
         if self.running.built:
             self.running.tidied()
         self.buffer = Buffer(self.running)
