@@ -109,7 +109,9 @@ def test_text_is_run_as_code_in_one_place(path):
     for function in called:
         match function:
             case ast.Name(name) | ast.Attribute(ast.Name("builtins"), name) if name in RUNS_TEXT:
-                assert may_see(path, ("engine/python",)), f"line {function.lineno}: {name}"
+                # The text of a function is compiled to be compared with the function's code, and not run.
+                homes = ("frontend/comprehension/compiled",) if name == "compile" else ()
+                assert may_see(path, ("engine/python", *homes)), f"line {function.lineno}: {name}"
 
 
 def may_see(path: Path, homes: tuple[str, ...] | None) -> bool:

@@ -104,6 +104,17 @@ def test_a_manifest_without_its_files_removes_nothing(tmp_path):
     assert contents(folder) == before
 
 
+def test_a_lake_that_another_has_is_said_to_be_in_use(tmp_path):
+    """also while files that its manifest named a moment ago go"""
+    folder = made(tmp_path / "lake")
+    lake = Lake(folder)
+    for file in lake.manifest.files:
+        (folder / file).unlink()
+    with pytest.raises(StoreError, match="in use"):
+        Lake(folder)
+    lake.close()
+
+
 @pytest.mark.parametrize("name", ["log", "data"])
 def test_a_link_in_place_of_a_part_is_refused(tmp_path, name):
     folder = made(tmp_path / "lake")

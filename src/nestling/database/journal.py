@@ -37,7 +37,7 @@ class Journal:
     def run(self) -> None:
         """Apply the events that the engine does not have yet."""
         self.is_running = True
-        for table, group in _groups(self.events[self.applied :]):
+        for table, group in _groups(self.events[self.applied :] if self.applied else self.events):
             self._note(table, group)
             self._apply(table, group)
             self.applied += len(group)

@@ -107,10 +107,12 @@ class Subscribers:
 
     def _is_due(self) -> bool:
         """Whether the next change in the queue is committed: one is queued just before it is."""
+        if not self._queue:
+            return False
         try:
             return self._queue[0][1].version <= self._database.version
         except IndexError:
-            return False
+            return False  # another thread has told it
 
     def _tell(self) -> None:
         while self._is_due():

@@ -73,6 +73,16 @@ def test_files_of_the_user_in_our_folder_stay(spark, tmp_path, monkeypatch):
             assert [name for name in MINE if there.get(name) != name.encode()] == []
 
 
+def test_a_stream_stays_in_its_folder(spark, tmp_path):
+    with opened(spark, tmp_path / "lake") as db:
+        db.table("T", {"value": int})
+        source = spark.readStream.format("rate").load().select("value")
+        for name in ("", "..", "../../outside", "a/b", "a\\b", "a\0b"):
+            with pytest.raises(QueryError, match="no name of a folder"):
+                db.stream({"T": source}, name=name)
+    assert [path.name for path in tmp_path.iterdir()] == ["lake"]
+
+
 # -- sessions
 
 

@@ -15,9 +15,21 @@ import nestling as nl
 
 COMPARISONS = ("<", "<=", ">", ">=")
 AGGREGATES = ("sum", "count", "avg", "min", "max")
-#: Their sums are exact, in whatever order they are added.
-FLOATS = (0.5, -0.5, 1.0, -1.0, 2.0**30, 2.0**-20)
-DECIMALS = tuple(map(Decimal, ("0.01", "-0.01", "1", "12345678901234567890123456", "-7.5")))
+#: Numbers whose sum depends on the order in which they are added, and one that takes all others with it.
+FLOATS = (0.5, -0.5, 1.0, -1.0, 1e16, 2.0**-40, float("inf"))
+DECIMALS = tuple(
+    map(
+        Decimal,
+        (
+            "0.01",
+            "-0.01",
+            "1",
+            "123456789012345678901234567890123456.78",
+            "-123456789012345678901234567890123456.78",
+            "-7.5",
+        ),
+    )
+)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from nestling.database.spark.state import SparkState
 from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.transaction import SparkTransaction
 from nestling.database.spark.watching import Feed, feed_of
+from nestling.database.texts import check_storable, table_text, view_text
 from nestling.database.transaction import Transaction
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.errors import ChangeError, NoValue, QueryError
@@ -128,6 +129,10 @@ class SparkDatabase(Database):
             action()  # the lake stores it with the engine that it leads to
 
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
+        text = (
+            table_text(definition) if isinstance(definition, TableDef) else view_text(definition, self.state)
+        )
+        check_storable(definition, text, self.state)
         self._redefine(action, None)
 
     def _translated(self, query: Any, language: str) -> Expr:
@@ -288,9 +293,11 @@ class SparkDatabase(Database):
     @contextmanager
     def _changing(self) -> Iterator[None]:
         """One change at a time: the batches of a stream come from a thread of its own."""
+        is_nested = self._access.is_writing
         with self._access.exclusive():
             yield
-        self._deliver()
+        if not is_nested:
+            self.subscribers.deliver()
 
     def _transaction(self) -> Transaction:
         return SparkTransaction(self.state, self._shredder, self._access)

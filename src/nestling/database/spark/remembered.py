@@ -8,14 +8,33 @@ from __future__ import annotations
 import json
 from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from nestling.database.accept import check_options, check_table
-from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.spark.watching import Feed
+from nestling.database.texts import read_table, read_view
+from nestling.database.watching import Levels
 from nestling.errors import NestlingError, StoreError
+from nestling.transform.viewlet.watch import watches
+
+if TYPE_CHECKING:
+    from nestling.database.spark.state import SparkState
 
 KINDS = ("table", "view", "constraint")
+
+
+def remember(state: SparkState, kind: str, name: str, text: str) -> None:
+    """Take up a definition that is stored."""
+    with remembering(kind, name):
+        if kind == "feed":
+            state.feeds[name] = read_feed(name, text, state.flat)
+            state.watched[name] = Levels(watches(name, state.flat[name], state.declarations()))
+            return
+        check_new(kind, [*state.tables, *state.views], name)
+        if kind == "table":
+            state.tables[name] = read_table(name, text, state.tables)
+        else:
+            state.define(*read_view(name, text, state))
+            state.constraints |= {name} if kind == "constraint" else set()
 
 
 @contextmanager
@@ -37,22 +56,12 @@ def senseless(kind: str, name: str, why: str) -> StoreError:
     )
 
 
-def check_new(kind: str, name: str, there: Container[str]) -> None:
+def check_new(kind: str, there: Container[str], name: str) -> None:
     """Refuse a definition of no kind, or of a name that is taken."""
     if kind not in KINDS:
         raise ValueError("there are no definitions of this kind")
     if name in there:
         raise ValueError("it is there twice")
-
-
-def checked_table(table: TableDef, tables: Mapping[str, TableDef]) -> TableDef:
-    check_table(table, tables)
-    return table
-
-
-def checked_view(view: ViewDef, remembered: Any) -> tuple[ViewDef, Any]:
-    check_options(view.refresh, view.store)
-    return view, remembered
 
 
 def read_feed(name: str, text: str, views: Container[str]) -> Feed:

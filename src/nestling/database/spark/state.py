@@ -25,20 +25,12 @@ from nestling.database.spark.defined import absent, guard
 from nestling.database.spark.explain import explain
 from nestling.database.spark.inspect import stats, verify
 from nestling.database.spark.logs import SparkLogging
-from nestling.database.spark.remembered import (
-    check_new,
-    check_note,
-    checked_table,
-    checked_view,
-    read_feed,
-    remembering,
-)
+from nestling.database.spark.remembered import check_note, remember
 from nestling.database.spark.started import knob, started
 from nestling.database.spark.unkept import Computed
 from nestling.database.spark.watching import Feed, feed_name, record
 from nestling.database.state import EXCLUDE, NOTHING_KEPT, UNDEFINED, State, computing
-from nestling.database.texts import read_table, read_view, table_text, view_text
-from nestling.database.watching import Levels
+from nestling.database.texts import table_text, view_text
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.later import Later
@@ -59,7 +51,6 @@ from nestling.transform.simplify import simplify
 from nestling.transform.viewlet.batch import compile_batches
 from nestling.transform.viewlet.choose import KNOB
 from nestling.transform.viewlet.compile import CannotCompile
-from nestling.transform.viewlet.watch import watches
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
 
@@ -88,26 +79,13 @@ class SparkState(State):
         self.unkept: dict[str, Computed] = {}
         self.differing: dict[str, ZBag] = {}
         for kind, name, text in lake.manifest.definitions:
-            self._remember(kind, name, text)
+            remember(self, kind, name, text)
         self.running, self.behind = self._started()
         check_note(self.note)
         if self.running.built:
             self.running.tidied()
         self.buffer = Buffer(self.running)
         self.engine: Any = self.buffer  # all that a transaction asks of an engine
-
-    def _remember(self, kind: str, name: str, text: str) -> None:
-        with remembering(kind, name):
-            if kind == "feed":
-                self.feeds[name] = read_feed(name, text, self.flat)
-                self.watched[name] = Levels(watches(name, self.flat[name], self.declarations()))
-                return
-            check_new(kind, name, [*self.tables, *self.views])
-            if kind == "table":
-                self.tables[name] = checked_table(read_table(name, text), self.tables)
-            else:
-                self.define(*checked_view(*read_view(name, text, self)))
-                self.constraints |= {name} if kind == "constraint" else set()
 
     def _started(self) -> tuple[SparkEngine, dict[str, Later]]:
         engine, behind = started(self)

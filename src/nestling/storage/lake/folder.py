@@ -50,7 +50,7 @@ def local_path(path: str | os.PathLike[str]) -> Path:
 
 
 def look(folder: Path) -> Manifest | None:
-    """The manifest of a folder that is ours, or nothing: then it is empty, or not there yet."""
+    """The manifest of a folder that is ours, or nothing: then it is empty, or not there yet. Nothing is written."""
     try:
         names = set(os.listdir(folder))
     except FileNotFoundError:
@@ -82,9 +82,13 @@ def _ours(folder: Path) -> Manifest:
                 f"{name} of {folder} is no folder of its own",
                 hint="link to the whole folder, or give its real path",
             )
+    return manifest
+
+
+def check_files(folder: Path, manifest: Manifest) -> None:
+    """Refuse a folder that lacks files which its manifest names. Who asks has it to itself: files come and go."""
     root = os.path.realpath(folder)
     for file in sorted(manifest.files):
         place = folder / file
         if not place.is_file() or os.path.realpath(place) != os.path.join(root, *file.split("/")):
             raise StoreError(f"{file} of {folder} is missing", hint="restore it from a copy")
-    return manifest

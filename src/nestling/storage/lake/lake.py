@@ -24,7 +24,7 @@ from uuid import uuid4
 
 from nestling.errors import ChangeError, QueryError, StoreError
 from nestling.storage.lake.files import sync_all, sync_folder, write_atomically
-from nestling.storage.lake.folder import local_path, look
+from nestling.storage.lake.folder import check_files, local_path, look
 from nestling.storage.lake.log import Epoch, read_epoch, write_epoch
 from nestling.storage.lake.manifest import Definitions, Manifest, Relation, write_manifest
 from nestling.storage.lake.names import CURRENT, DATA, LOG, epochs, remove_data, remove_epochs
@@ -56,6 +56,7 @@ class Lake:
         #: Whether nothing was there.
         self.is_new = found is None
         self.manifest = found or Manifest()
+        check_files(self.path, self.manifest)
         self.epoch = self.manifest.epoch
         #: The manifest in the folder may be another by now: then we do not know which files are used.
         self._is_unsure = False
