@@ -38,7 +38,7 @@ class Table:
 
     columns: dict[str, tuple[Any, ...]]
     key: str | None = None
-    references: dict[str, str] | None = None
+    references: dict[str | tuple[str, ...], str] | None = None
 
     def schema(self) -> dict[str, Any]:
         return {name: self.type_of(values) for name, values in self.columns.items()}
@@ -160,8 +160,7 @@ def follows(kind: str, seed: int, steps: int = 12) -> None:
     query = CLASSES[kind](rng)
     db = nl.Database()
     for name, table in used(query).items():
-        references = {**table.references} if table.references else None
-        db.table(name, table.schema(), key=table.key, references=references)
+        db.table(name, table.schema(), key=table.key, references=table.references)
     view = db.view("v", query, store=rng.choice(STORES), refresh=rng.choice(REFRESHES))
     told = dict(view.bag().items())
     is_told = rng.random() < 0.5
