@@ -2,6 +2,6 @@
 
 SPECIALS = True  # NaN and infinities among floats
 EXACT = True  # sums of floats and of long decimals with all their digits
-INTERRUPTS = False  # old or new after whatever is raised
+INTERRUPTS = True  # old or new after whatever is raised
 THREADS = True  # any thread may read and write
-EVERY_LINE = False  # a change cut off at any line is old or new, for good
+EVERY_LINE = True  # a change cut off at any line is old or new, for good

@@ -184,8 +184,8 @@ class Database:
     @arguments.within_depth()
     def constraint(self, name: str, query: Callable[..., Any] | str, *, language: str = "sql") -> None:
         """Declare a query that must stay empty; a change that would fill it is refused."""
+        arguments.name_argument(name, "constraint")
         with self._access.defining():
-            arguments.name_argument(name, "constraint")
             definition = self._view_def(name, query, language, "eager", "auto")
             if self.constraints.get(name) == definition:
                 return

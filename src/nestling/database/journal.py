@@ -40,7 +40,6 @@ class Journal:
         for table, group in _groups(self.events[self.applied :] if self.applied else self.events):
             self._note(table, group)
             self._apply(table, group)
-            self.applied += len(group)
         self.is_running = False
 
     def _apply(self, table: str, group: Pairs) -> None:
@@ -53,7 +52,8 @@ class Journal:
                 engine.batches[table](group)
         except UNDEFINED:
             self._one_by_one(table, group)
-        self.torn = False
+        # At once: nothing may come between the two.
+        self.torn, self.applied = False, self.applied + len(group)
 
     def _one_by_one(self, table: str, group: Pairs) -> None:
         """Apply a group that failed row by row, to find out which row no view can follow."""

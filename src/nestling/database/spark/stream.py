@@ -116,8 +116,6 @@ def started(
     """A stream that feeds ``database``."""
     check_path_name(name, "a stream")
     tables = {table: is_feed(frame.columns) for table, frame in checked(database, sources).items()}
-    if checkpoint is None and (not name or name in (".", "..") or not {"/", "\\", "\0"}.isdisjoint(name)):
-        raise QueryError(f"{name!r} is no name of a folder", hint="give another name, or a checkpoint")
     where = str(checkpoint or database.folder / "streams" / name)
     stream = Stream(name, lock_of(where))
 
