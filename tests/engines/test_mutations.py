@@ -106,10 +106,6 @@ def one_measure_is_a_sum(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(loops, "read_group", read_group)
 
 
-def no_parentheses(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(loops, "operand", lambda text: text)
-
-
 @dataclass(frozen=True)
 class Mutation:
     """What is broken, and the classes of queries that should notice."""
@@ -130,7 +126,6 @@ MUTATIONS = [
     Mutation("x = y forgets its nulls", nulls_forgotten, ["equations_with_nulls"]),
     Mutation("collected changes under plain names", collected_in_plain_names, ["collected_while_looped"]),
     Mutation("one measure is a sum", one_measure_is_a_sum, ["impossible_joins"]),
-    Mutation("cells without parentheses", no_parentheses, ["sums_correlated_by_order"]),
 ]
 
 

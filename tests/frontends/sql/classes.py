@@ -15,9 +15,21 @@ import nestling as nl
 
 COMPARISONS = ("<", "<=", ">", ">=")
 AGGREGATES = ("sum", "count", "avg", "min", "max")
-#: Their sums are exact, in whatever order they are added.
-FLOATS = (0.5, -0.5, 1.0, -1.0, 2.0**30, 2.0**-20)
-DECIMALS = tuple(map(Decimal, ("0.01", "-0.01", "1", "12345678901234567890123456", "-7.5")))
+#: Numbers whose sum depends on the order in which they are added, and one that takes all others with it.
+FLOATS = (0.5, -0.5, 1.0, -1.0, 1e16, 2.0**-40, float("inf"))
+DECIMALS = tuple(
+    map(
+        Decimal,
+        (
+            "0.01",
+            "-0.01",
+            "1",
+            "123456789012345678901234567890123456.78",
+            "-123456789012345678901234567890123456.78",
+            "-7.5",
+        ),
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -26,7 +38,7 @@ class Table:
 
     columns: dict[str, tuple[Any, ...]]
     key: str | None = None
-    references: dict[str, str] | None = None
+    references: dict[str | tuple[str, ...], str] | None = None
 
     def schema(self) -> dict[str, Any]:
         return {name: self.type_of(values) for name, values in self.columns.items()}
@@ -148,8 +160,7 @@ def follows(kind: str, seed: int, steps: int = 12) -> None:
     query = CLASSES[kind](rng)
     db = nl.Database()
     for name, table in used(query).items():
-        references: Any = {**table.references} if table.references else None
-        db.table(name, table.schema(), key=table.key, references=references)
+        db.table(name, table.schema(), key=table.key, references=table.references)
     view = db.view("v", query, store=rng.choice(STORES), refresh=rng.choice(REFRESHES))
     told = dict(view.bag().items())
     is_told = rng.random() < 0.5

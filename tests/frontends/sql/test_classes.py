@@ -82,8 +82,8 @@ def agrees(seed: int, steps: int = 8) -> None:
     world = Tiny(seed)
     if world.rng.random() < 0.3:
         world.step()
-    knobs: dict[str, Any] = {"store": world.rng.choice(STORES), "refresh": world.rng.choice(REFRESHES)}
-    view, told = world.db.view("v", ours(world.query), **knobs), dict[Any, int]()
+    store, refresh, told = world.rng.choice(STORES), world.rng.choice(REFRESHES), dict[Any, int]()
+    view = world.db.view("v", ours(world.query), store=store, refresh=refresh)
     add(told, dict(view.bag().items()))
     is_told = world.rng.random() < 0.4
     if is_told:
