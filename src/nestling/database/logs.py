@@ -51,9 +51,10 @@ class Logging:
 
     def start(self, name: str) -> None:
         """Log a view from now on."""
-        self.keep(name, self.levels(name))
-        if not self._state.watched[name]:
-            self._state.compared[name] = self._state.read(name)
+        with self._state.whole():
+            self.keep(name, self.levels(name))
+            if not self._state.watched[name]:
+                self._state.compared[name] = self._state.read(name)
 
     def keep(self, name: str, levels: Levels) -> None:
         """Log these levels of a view."""
@@ -67,12 +68,13 @@ class Logging:
     def stop(self, name: str) -> None:
         """Log a view no more."""
         state = self._state
-        state.compared.pop(name, None)
-        levels = state.watched.pop(name)
-        if levels and state.is_apart(name):
-            state.later(name).watch({})
-        elif levels:
-            state._install()
+        with state.whole():
+            state.compared.pop(name, None)
+            levels = state.watched.pop(name)
+            if levels and state.is_apart(name):
+                state.later(name).watch({})
+            elif levels:
+                state._install()
 
     def taken(self, name: str) -> Taken:
         """What changed in a view since this was last asked."""

@@ -97,6 +97,16 @@ class State:
         """Be what ``definitions`` was."""
         vars(self).update(definitions)
 
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """What the block changes of the definitions is changed at its end, or nothing is."""
+        before = self.definitions()
+        try:
+            yield
+        except BaseException:
+            self.go_back_to(before)
+            raise
+
     def add_view(self, view: ViewDef) -> None:
         """Compile ``view`` and bring its maps up to date with the rows that are there."""
         self.define(view)
@@ -147,14 +157,15 @@ class State:
 
     def decided(self, name: str, decision: Decision) -> None:
         """Store a view in another way from now on."""
-        self._keep(name, decision)
-        self.lazy.pop(name, None)
-        if name in self.watched and decision.storing is None:
-            self.before_unlogged(name)
-            self.watched[name], self.compared[name] = Levels(), self.evaluate(name)
-        self._install()
-        if name in self.watched and self.is_apart(name):
-            self.logging.keep(name, self.watched[name])
+        with self.whole():
+            self._keep(name, decision)
+            self.lazy.pop(name, None)
+            if name in self.watched and decision.storing is None:
+                self.before_unlogged(name)
+                self.watched[name], self.compared[name] = Levels(), self.evaluate(name)
+            self._install()
+            if name in self.watched and self.is_apart(name):
+                self.logging.keep(name, self.watched[name])
 
     def absent(self, name: str) -> str:
         """Where a view has no value now: one of the terms, or nothing."""
