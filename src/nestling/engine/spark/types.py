@@ -30,6 +30,7 @@ from nestling.calculus.types import Label as LabelType
 from nestling.engine.spark.labels import MICROSECOND, read_label, write_label
 from nestling.errors import ChangeError, QueryError
 from nestling.values.bag import ZBag
+from nestling.values.exact import one_nan
 from nestling.values.order import order_key
 
 SQL = {
@@ -192,6 +193,8 @@ def _reader(type_: Type) -> Callable[[Any], Any] | None:
     match type_:
         case Scalar("timedelta"):
             return lambda value: timedelta(microseconds=value)
+        case Scalar("float"):
+            return one_nan  # a row that went would not cancel the one that came
         case Scalar("decimal"):
             return plain_decimal
         case LabelType():
