@@ -109,7 +109,8 @@ WANTED: dict[str, dict[str, Any]] = {
 
 #: What parts of the library ask each other for; no part of the contract with users.
 INTERNAL = {
-    "Database": {"declare", "catalog", "read", "find", "table_df", "subscribe", "unsubscribe", "changes_of", "reading"},
+    "Database": {"declare", "catalog", "read", "find", "table_df", "reading", "defining"},
+    "Subscription": {"tell"},
     "Transaction": {"rollback", "using", "rows"},
 }  # fmt: skip
 #: Methods with names of Python's that are the user's too.

@@ -25,9 +25,9 @@ def pick(draw: Draw, database: Database, wanted: Callable[[TableDef], Any] = lam
     return database.state.tables[draw(st.sampled_from(tables))]
 
 
-def some_row(draw: Draw, database: Database, table: TableDef) -> Any:
+def some_row(draw: Draw, change: Transaction, table: TableDef) -> Any:
     """A row that is there, or none."""
-    rows = sorted(database.state.rows(table.name), key=repr)
+    rows = sorted(change.rows(table.name), key=repr)
     return draw(st.sampled_from(rows)) if rows else None
 
 
@@ -41,13 +41,13 @@ def insert(draw: Draw, database: Database, change: Transaction) -> None:
     row = draw(values(table.record, 2))
     if not table.key:
         change.apply({table.name: ZBag([(row, draw(st.sampled_from([1, 1, 2])))])})
-    elif database.state.by_key(table, tuple(row[i] for i in table.key_positions)) is None:
+    elif change.stored.by_key(table.name, tuple(row[i] for i in table.key_positions)) is None:
         change.insert(table.name, [row])
 
 
 def delete(draw: Draw, database: Database, change: Transaction) -> None:
     table = pick(draw, database)
-    row = some_row(draw, database, table)
+    row = some_row(draw, change, table)
     if row is not None and draw(st.booleans()):
         change.delete(table.name, [row])
     elif row is not None:
@@ -56,23 +56,23 @@ def delete(draw: Draw, database: Database, change: Transaction) -> None:
 
 def update(draw: Draw, database: Database, change: Transaction) -> None:
     table = pick(draw, database, lambda table: table.key)
-    row = some_row(draw, database, table)
+    row = some_row(draw, change, table)
     free = [i for i in range(len(table.record.fields)) if i not in table.key_positions]
     if row is not None:
         name, type_ = table.record.fields[draw(st.sampled_from(free))]
         change.update(table.name, key=key_of(table, row), set={name: draw(values(type_, 2))})
 
 
-def inner_bag(draw: Draw, database: Database) -> tuple[TableDef, Any, Path] | None:
+def inner_bag(draw: Draw, database: Database, change: Transaction) -> tuple[TableDef, Any, Path] | None:
     """The place of an inner bag that has an address."""
     table = pick(draw, database, lambda table: table.key and table.levels)
-    row = some_row(draw, database, table)
+    row = some_row(draw, change, table)
     paths = sorted(path for path in table.levels if len(path) == 1)
     return None if row is None else (table, row, draw(st.sampled_from(paths)))
 
 
 def deep_insert(draw: Draw, database: Database, change: Transaction) -> None:
-    place = inner_bag(draw, database)
+    place = inner_bag(draw, database, change)
     if place is not None:
         table, row, path = place
         elements = draw(st.lists(values(table.levels[path].element, 2), min_size=1, max_size=2))
@@ -80,7 +80,7 @@ def deep_insert(draw: Draw, database: Database, change: Transaction) -> None:
 
 
 def deep_delete(draw: Draw, database: Database, change: Transaction) -> None:
-    place = inner_bag(draw, database)
+    place = inner_bag(draw, database, change)
     if place is not None:
         table, row, path = place
         bag = row[table.record.names.index(path[0])]

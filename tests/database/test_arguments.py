@@ -70,7 +70,7 @@ DEFINITIONS: list[tuple[Any, str]] = [
     (lambda db: db.constraint(5, "SELECT id FROM orders"), "the name of a constraint is a str, not 5"),
     (lambda db: db.sql(5), "SQL is a str, not 5"),
     (lambda db: db.drop(5), "is a str, not 5"),
-    (lambda db: db.views["v"].subscribe(None), "a subscriber is a function of a change, not None"),
+    (lambda db: db.views["v"].subscribe(None), "a subscriber is a function, not None"),
     (lambda db: db.views["v"].explain(format=[]), r"format=\[\] is unknown"),
 ]  # fmt: skip
 
@@ -198,6 +198,27 @@ def test_a_text_that_is_nested_too_deeply_is_refused(text):
         with pytest.raises(nl.QueryError, match="nested too deeply"):
             ask()
     assert contents(db) == before
+
+
+def nested(levels: int) -> Any:
+    type_: Any = int
+    for _ in range(levels):
+        type_ = [type_]
+    return {"a": type_}
+
+
+def test_a_schema_that_is_nested_too_deeply_is_refused():
+    db = shop()
+    for schema in (
+        nested(40),
+        nested(10_000),
+        f"a {'ARRAY<' * 40}INT{'>' * 40}",
+        f"a {'ARRAY<' * 10_000}INT",
+    ):
+        with pytest.raises(nl.QueryError, match=r"nested (more than 32 levels deep|too deeply)"):
+            db.table("t", schema)
+    db.table("t", nested(10))
+    assert list(db.tables) == ["orders", "spare", "t"]
 
 
 def test_a_comprehension_that_is_nested_too_deeply_is_refused():

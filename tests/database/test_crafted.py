@@ -94,6 +94,10 @@ CASES: dict[str, Callable[[Parsed], Any]] = {
     "a table twice": lambda p: p.definitions.append(p.definitions[0]),
     "a view like a table": lambda p: p.definitions.append(["view", "notes", p.definition("late")]),
     "a constraint like a view": lambda p: p.definitions.append(["constraint", "late", p.definition("late")]),
+    "a view whose name is code": lambda p: p.definitions.append(
+        ["view", 'x"""\n    yield ()\nopen("pwned", "a")\ndef f():\n    """', p.definition("late")]),
+    "a table whose name is nothing": lambda p: p.definitions.append(["table", "", p.definition("customers")]),
+    "a column whose name is code": put("notes", "record", "record", 0, 0, value="a\nimport os"),
     "no JSON": lambda p: p.definitions.append(["table", "t", Raw("{")]),
     "JSON that is no object": lambda p: p.definitions.append(["table", "t", [1]]),
     "deep JSON": lambda p: p.definitions.append(["table", "t", Raw(DEEP)]),

@@ -89,7 +89,13 @@ def test_a_budget_is_a_size(memory):
 
 
 #: What says nothing of a database, or ends it.
-QUIET = {"Database.close", "Database.transaction", "Database.__repr__", "Subscription.cancel"}
+QUIET = {
+    "Database.close",
+    "Database.transaction",
+    "Database.__repr__",
+    "Subscription.cancel",
+    "Subscription.__repr__",
+}
 
 
 @pytest.mark.parametrize("call", [call for call in CALLS if call.class_ is not Transaction], ids=str)

@@ -140,10 +140,12 @@ def test_floats_that_came_and_went(store, refresh, changes, others):
     check(db, [], [])
 
 
-@given(changes=CHANGES)
-def test_they_survive_a_file(tmp_path_factory, changes):
-    path = tmp_path_factory.mktemp("exact") / "db.nestling"
-    rows = [(key, value) for key, value, _ in changes]
+@pytest.mark.parametrize(
+    "values", [HARD, HARD[3:], [1e16, 1.0, math.nan, 0.1], [math.inf, 1.0]], ids=range(4)
+)
+def test_they_survive_a_file(tmp_path, values):
+    path = tmp_path / "db.nestling"
+    rows = [(number % 2, value) for number, value in enumerate(values)]
     with database(path, "auto", "eager") as db:
         db.insert("t", rows)
     with nl.Database(path) as db:
@@ -273,7 +275,7 @@ def test_what_is_too_large_is_refused_at_the_change(view, store, refresh):
     db.view("v", view, store=store, refresh=refresh)
     db.insert("T", [(1, 5)])
     before = list(db.views["v"])
-    with pytest.raises(nl.ChangeError, match="computed: .* has no value"):
+    with pytest.raises(nl.ChangeError, match=r"computed: .* has no value"):
         db.insert("T", [(2, LARGE)])
     assert list(db.views["v"]) == before
     db.insert("T", [(2, 7)])
@@ -294,13 +296,20 @@ def test_a_mean_too_large_is_refused_at_the_change(aggregate, refresh):
     db.verify(maps=True)
 
 
-def test_a_computed_nan_goes_as_it_came():
+def differences(T):
+    return [(x.k, x.x - x.y) for x in T]
+
+
+@pytest.mark.parametrize("store", ["auto", "full"])
+def test_a_computed_nan_goes_as_it_came(store):
+    """inf − inf is a new object each time; as part of a row it must be found again."""
     db = nl.Database()
     db.table("T", {"k": int, "x": float, "y": float})
-    db.view("v", "SELECT x - y AS d, count(*) n FROM T GROUP BY x - y")
-    db.insert("T", [(1, math.inf, math.inf), (2, math.inf, math.inf)])
-    assert [row.n for row in db.views["v"]] == [2]
+    db.view("v", differences, store=store)
+    db.insert("T", [(1, math.inf, math.inf), (1, -math.inf, -math.inf)])
+    assert [row[0] for row in db.views["v"]] == [1, 1]
     db.verify(maps=True)
-    db.delete("T", [(1, math.inf, math.inf), (2, math.inf, math.inf)])
+    db.delete("T", [(1, math.inf, math.inf)])
+    db.delete("T", [(1, -math.inf, -math.inf)])
     assert not list(db.views["v"])
     db.verify(maps=True)

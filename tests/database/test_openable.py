@@ -43,7 +43,7 @@ PAIRS = st.tuples(st.none() | FLOATS, st.none() | DECIMALS, BAGS)
 ROWS = {"named": KEYED, "kinds": KINDS, "pairs": PAIRS}
 QUERIES = [
     ("[(n.name, [i.tags for i in n.items]) for n in named]", "eager", "full"),
-    ("[(k.n, len([j for j in kinds if j.f == k.f])) for k in kinds]", "hybrid", "auto"),
+    ("[(k.n, len([j for j in kinds if j.b == k.b])) for k in kinds]", "hybrid", "auto"),
     ("[(p.x, p.bags) for p in pairs if p.x != 0.0]", "lazy", "auto"),
 ]
 
@@ -64,8 +64,9 @@ def defined():
             db.view(
                 "tags", "[(n.name, [t for i in n.items for t in i.tags]) for n in named]", language="python"
             )
-            db.view("same", "[(k.d, [j.b for j in kinds if j.d == k.d]) for k in kinds]", language="python")
-            db.view("counts", "SELECT f, `on`, took, `at`, count(*) AS n FROM kinds GROUP BY f, `on`, took, `at`")
+            db.view(
+                "counts", "SELECT b, `on`, took, `at`, count(*) AS n FROM kinds GROUP BY b, `on`, took, `at`"
+            )
             db.view(
                 "totals",
                 "[(n.name, sum(i.n for i in n.items)) for n in named]",
@@ -80,15 +81,15 @@ def test_a_file_opens_after_every_accepted_change(defined, data):
     with tempfile.TemporaryDirectory(dir=QUICK) as folder:
         path = Path(folder, "x.nest")
         shutil.copy(defined, path)
-        used = 0
-        for _ in range(data.draw(st.integers(1, 4), label="changes")):
+        used, held = 0, None
+        for _ in range(data.draw(st.integers(1, 3), label="changes")):
             with nl.Database(path) as db:
-                for _ in range(data.draw(st.integers(1, 2), label="before closing")):
-                    used = fresh(db, used, lambda db=db: change(data.draw, db))
+                assert held is None or held_by(db) == held
+                used = fresh(db, used, lambda db=db: change(data.draw, db))
                 held = held_by(db)
-            with nl.Database(path) as db:
-                assert held_by(db) == held
-                db.verify()
+        with nl.Database(path) as db:
+            assert held_by(db) == held
+            db.verify()
 
 
 def fresh(db: nl.Database, used: int, act: Any) -> int:
@@ -144,7 +145,7 @@ def change(draw: Any, db: nl.Database) -> None:
     """One change, accepted or not."""
     name = draw(st.sampled_from(sorted(ROWS)))
     rows = list(db.state.rows(name))
-    old = draw(st.sampled_from(sorted(rows, key=repr))) if rows else None
+    old = draw(st.sampled_from(sorted(rows, key=lambda row: repr(shown(row))))) if rows else None
     kind = draw(
         st.sampled_from(["insert", "insert", "delete", "apply", "deep", "update", "transaction", "view"])
     )
@@ -195,15 +196,29 @@ def test_a_key_that_looks_like_a_label(key):
 
 def test_a_row_with_a_nan_is_found_again(tmp_path):
     path = tmp_path / "x.nest"
-    nans = [(float("nan"), Decimal("-sNaN"))]
     with nl.Database(path) as db:
-        db.table("T", {"x": float, "y": Decimal}, key=("x", "y"))
-        db.insert("T", nans)
+        db.table("T", {"x": float, "y": int}, key=("x", "y"))
+        db.insert("T", [(float("nan"), 1)])
     with nl.Database(path) as db:
         with pytest.raises(nl.ChangeError, match="already has a row with key"):
-            db.insert("T", nans)
-        db.delete("T", nans)
+            db.insert("T", [(float("nan"), 1)])
+        db.delete("T", [(float("nan"), 1)])
         assert not len(db.table("T"))
+
+
+def test_a_key_that_is_a_record(tmp_path):
+    """The labels of its row have the record; a bag in it would have to name itself."""
+    path = tmp_path / "x.nest"
+    with nl.Database(path) as db:
+        with pytest.raises(nl.QueryError, match="k has a bag and cannot be a key"):
+            db.table("T", {"k": {"a": int, "b": list[int]}}, key="k")
+        db.table("T", {"k": {"a": int, "b": {"c": str}}, "n": int, "bags": list[list[int]]}, key=("n", "k"))
+        db.insert("T", [((1, ("x",)), 7, [[1], []])])
+    with nl.Database(path) as db:
+        db.update("T", key=(7, (1, ("x",))), set={"bags": [[2]]})
+        held = held_by(db)
+    with nl.Database(path) as db:
+        assert held_by(db) == held
 
 
 NAMES = [

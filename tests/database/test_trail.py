@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
+import jsonpatch
 import pytest
 
 import nestling as nl
@@ -228,3 +229,36 @@ def test_threads_write_and_read_what_they_are_told():
     for change in held:
         answer += change.whole()
     assert answer == view.bag()
+
+
+@pytest.mark.parametrize("store", ["auto", "none"])
+@pytest.mark.parametrize("refresh", ["eager", "lazy"])
+def test_a_commit_that_is_cut_off_after_it_was_noted_is_not_told(refresh, store, monkeypatch):
+    """What follows leads on from the answer that was there before."""
+    db = nl.Database()
+    db.table("orders", {"id": int, "items": list[int]}, key="id")
+    view = db.view(
+        "v", lambda orders: [(o.id, [i + 1 for i in o.items]) for o in orders], refresh=refresh, store=store
+    )
+    held: list[Any] = []
+    view.subscribe(held.append, history=5)
+    document, answer = view.document(), view.bag()
+    db.insert("orders", [(1, [1])])
+    held[0].to_json_patch()
+    note = db.subscribers.note
+
+    def cut(version: int) -> Any:
+        note(version)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(db.subscribers, "note", cut)
+    with pytest.raises(KeyboardInterrupt):
+        db.insert("orders", [(9, [9])])
+    monkeypatch.undo()
+    db.insert("orders", [(2, [2])])
+    db.table("orders").at(2).items.insert([7])
+    for change in held:
+        document, answer = jsonpatch.apply_patch(document, change.to_json_patch()), answer + change.whole()
+    assert [change.version for change in held] == [1, 2, 3]
+    assert [change.version for change in view.changes()] == [1, 2, 3]
+    assert (document, answer) == (view.document(), view.bag())

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Term, Var
-from nestling.calculus.types import INT, LABEL
+from nestling.calculus.types import FLOAT, INT, LABEL
 from nestling.program.flat import Atom, Factor, Lift, Monomial, Pointwise, Query
 from nestling.program.flat import Test as Condition
 from nestling.program.statements import TableDecl
@@ -18,6 +18,7 @@ Tables = Mapping[str, TableDecl]
 
 INTS = tuple(Var(f"i{i}", INT) for i in range(4))
 NULLS = tuple(Var(f"m{i}", MAYBE) for i in range(2))
+FLOATS = tuple(Var(f"f{i}", FLOAT) for i in range(2))
 #: What a lift computes has a variable of its own.
 COMPUTED = Var("n0", INT)
 VARS = (*INTS, *NULLS, COMPUTED)
@@ -28,7 +29,7 @@ def variables(column: Var) -> list[Var]:
     if column.type == LABEL:
         place = column.name.removesuffix(".label").replace(".", "_")
         return [Var(f"l_{place}{i}", LABEL) for i in range(2)]
-    return [var for var in (*INTS, *NULLS) if var.type == column.type]
+    return [var for var in (*INTS, *NULLS, *FLOATS) if var.type == column.type]
 
 
 @st.composite

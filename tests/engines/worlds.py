@@ -13,7 +13,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from nestling.calculus.terms import Expr, Var
-from nestling.calculus.types import INT, LABEL, UNIT, Bag, Record, Scalar, Type, flat_type, record
+from nestling.calculus.types import FLOAT, INT, LABEL, UNIT, Bag, Record, Scalar, Type, flat_type, record
 from nestling.database.definitions import TableDef, flat_columns
 from nestling.database.rows import Event, Row, Shredder
 from nestling.engine.local import storage
@@ -119,8 +119,18 @@ def referring() -> World:
     )
 
 
-KEYLESS, KEYED, REFERRING = World(SCHEMA), keyed(), referring()
-WORLDS = {"keyless": KEYLESS, "keyed": KEYED, "referring": REFERRING}
+def changing() -> World:
+    """Children of a table whose rows are replaced while they are referred to; and columns of floats."""
+    pair, child, weighed = record(a=INT, b=INT), record(a=INT, b=INT), record(a=INT, b=INT, f=FLOAT)
+    catalog = {"K": Bag(pair), "C": Bag(child), "W": Bag(weighed)}
+    types = (INT, pair, UNIT, MAYBE, FLAG)
+    return World(
+        Schema(catalog, types), {"K": ("a",), "C": ("a",)}, {"C": ((("b",), "K"),), "W": ((("a",), "K"),)}
+    )
+
+
+KEYLESS, KEYED, REFERRING, CHANGING = World(SCHEMA), keyed(), referring(), changing()
+WORLDS = {"keyless": KEYLESS, "keyed": KEYED, "referring": REFERRING, "changing": CHANGING}
 
 
 @dataclass
@@ -137,8 +147,10 @@ class Stored:
         self.among = self.among or frozenset(self.world.definitions)
 
     def some(self) -> list[str]:
-        """The relations whose rows may go."""
-        return sorted(n for n in self.among if self.tables[n] and n not in self.world.append_only)
+        """The relations whose rows may go; those that are referred to are replaced at most."""
+        parents = {parent for found in self.world.references.values() for _, parent in found}
+        stay = self.world.append_only | parents
+        return sorted(n for n in self.among if self.tables[n] and n not in stay)
 
     def apply(self, events: list[Event]) -> None:
         for table, row, times in events:

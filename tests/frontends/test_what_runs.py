@@ -75,7 +75,7 @@ class Doubling:
         functools.update_wrapper(self, function)
 
     def __call__(self, x):
-        return self.__wrapped__(x) * 2
+        return self.__wrapped__(x) * 2  # type: ignore[attr-defined]
 
 
 def other(x):

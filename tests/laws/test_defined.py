@@ -134,3 +134,29 @@ def test_what_another_guard_says_is_not_believed(loose):
     query = parse(loose, CATALOG)
     assert any(isinstance(node, Call) for node in walk(undefined(query)))
     assert meant(query, {"T": ZBag.of((1, 0), (1, 2))}) is None
+
+
+HUGE = 10**400
+ROWS = [[(1, 2)], [(HUGE, 1)], [(1, HUGE)], [(HUGE, HUGE)], [(HUGE, 1), (-HUGE, 2)], [(1, 0)], []]
+
+
+@pytest.mark.parametrize("rows", ROWS, ids=range(len(ROWS)))
+@pytest.mark.parametrize(
+    "text",
+    [
+        "for x in T union sng(x.a / x.b)",
+        "for x in T union sng(x.a / 2)",
+        "for x in T union sng(to_float(x.a) + x.b)",
+        "for x in T where 0.5 * x.a > 0.0 union sng(x.b)",
+        "fold m := avg(for x in T union sng(x.a)) in sng(m)",
+        "fold m := var(for x in T union sng(x.a)) in sng(m)",
+        "fold m := stdev(for x in T union sng(x.a)) in sng(m)",
+        "for x in T union fold n := sum(for y in T union sng(y.a)) in sng(n / 2)",
+        "for x in T union fold n := sum(for y in T union sng(y.a)) in sng(x.b / n)",
+    ],
+)
+def test_an_int_too_large_for_a_float_is_foreseen(text, rows):
+    query, database = parse(text, CATALOG), {"T": ZBag.of(*rows)}
+    value, made = meant(query, database), evaluate(total(query), database)
+    assert (value is None) == bool(evaluate(undefined(query), database))
+    assert value is None or made == value

@@ -5,6 +5,8 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dis import opname
+from linecache import getline
 from pathlib import Path
 from random import Random
 from types import FrameType
@@ -47,7 +49,7 @@ def at_line(number: int, kind: type[BaseException]) -> Iterator[None]:
 
     def line(frame: FrameType, event: str, arg: Any) -> Any:
         nonlocal left
-        if event == "line":
+        if event == "line" and _can_be_interrupted(frame):
             left -= 1
             if left == 0:
                 raise kind("from outside")
@@ -63,6 +65,17 @@ def at_line(number: int, kind: type[BaseException]) -> Iterator[None]:
         yield
     finally:
         sys.settrace(before)
+
+
+def _can_be_interrupted(frame: FrameType) -> bool:
+    """Whether Python lets a signal in here: not at a ``try``, and not where a ``with`` block is about to be left.
+
+    A tracer can raise there, which nothing else can; the block would not be left at all.
+    """
+    operation = opname[frame.f_code.co_code[frame.f_lasti]]
+    if operation == "LOAD_CONST":
+        return not getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("with ")
+    return operation != "NOP"
 
 
 @contextmanager

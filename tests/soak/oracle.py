@@ -23,6 +23,7 @@ ARROW = {
     "str": pa.string(),
     "float": pa.float64(),
     "wild": pa.float64(),
+    "nan": pa.float64(),
     "dec": pa.decimal128(18, 2),
     "long": pa.decimal128(38, 10),
     "date": pa.date32(),

@@ -8,7 +8,15 @@ from random import Random
 
 from tests.soak.schema import Column
 
-ZERO = {"int": "0", "float": "0.0", "wild": "0.0", "dec": "Decimal(0)", "long": "Decimal(0)", "str": "'none'"}
+ZERO = {
+    "int": "0",
+    "float": "0.0",
+    "wild": "0.0",
+    "nan": "0.0",
+    "dec": "Decimal(0)",
+    "long": "Decimal(0)",
+    "str": "'none'",
+}
 WRITTEN = {
     "int": ("0", "1", "2"),
     "str": ("'a'", "'ab'", "''"),
@@ -113,7 +121,7 @@ class PyWriter:
         if name.column.kind == "bag" or self.chance(0.4):
             return self.number(scope, depth), "int", False
         kind = name.column.kind
-        if kind in ("wild", "long", "dec", "float") and depth and self.chance(0.5):
+        if kind in ("wild", "nan", "long", "dec", "float") and depth and self.chance(0.5):
             text, kind = self.total(scope, depth) or (known(name), kind)
             return text, kind, False
         if self.chance(0.5):
@@ -124,9 +132,10 @@ class PyWriter:
         """A sum of numbers that are not whole, and their kind."""
         for _ in range(4):
             loops, both = self.inner(scope, depth)
-            name = self.some(both[len(scope) :], "wild", "long", "dec", "float")
+            name = self.some(both[len(scope) :], "wild", "nan", "long", "dec", "float")
             if name is not None:
-                return f"sum({known(name)} {loops})", name.column.kind
+                kind = name.column.kind
+                return f"sum({known(name)} {loops})", "nan" if kind == "float" else kind
         return None
 
     def bag(self, scope: Scope, depth: int) -> str:
@@ -179,6 +188,8 @@ class PyWriter:
     def typed(self, scope: Scope) -> str:
         name = self.rng.choice(scope)
         column, text = name.column, name.text
+        if column.kind == "nan":
+            return "2 > 1"
         if column.kind == "bag":
             return self.pick(text, f"not {text}", f"len({text}) > 1")
         if column.kind == "bool":
@@ -206,7 +217,8 @@ class PyWriter:
             parts += [self.bag(scope, 1) for _ in range(self.rng.choice([0, 1, 1, 2]))]
             return f"[({', '.join(parts)},) {loops}]", ()
         if kind == 7:
-            pair = f"({self.number(scope, 0)}, {self.value(scope, 0)[0]})"
+            other, kind_of, _ = self.value(scope, 0)
+            pair = f"({self.number(scope, 0)}, {'0' if kind_of == 'nan' else other})"
             return f"{{{self.pick(self.number(scope, 1), pair)} {loops}}}", ()
         if kind == 8:
             return self.dictionary(), ()

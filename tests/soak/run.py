@@ -1,5 +1,6 @@
 """Running a plan: after every change, every view is compared with its oracle, and every refusal with the model."""
 
+import re
 import sys
 import tempfile
 from collections import Counter
@@ -79,7 +80,12 @@ class Run:
         for table in self.plan.tables:
             refers = dict(table.references) or None
             self.db.table(table.name, table.ddl, key=table.key or None, references=refers)
-        return [view for view in views if self.define(view)]
+        found: list[View] = []
+        for view in views:
+            missing = {other.name for other in views} - {other.name for other in found}
+            if not missing & set(re.findall(r"\w+", view.text)) and self.define(view):
+                found.append(view)
+        return found
 
     def define(self, view: View) -> bool:
         try:

@@ -29,55 +29,67 @@ def kind(message: str) -> str:
 
 
 def shrunk(plan: Plan, message: str, seconds: float = 90) -> Plan:
-    """A smaller plan that fails in the same way."""
-    wanted, until = kind(message), time.monotonic() + seconds
-    smaller = True
-    while smaller:
-        smaller = False
-        for one in smaller_plans(plan):
-            if time.monotonic() > until:
-                return plan
-            if kind(failure(one)) == wanted:
-                plan, smaller = one, True
-                break
-    return plan
+    """A smaller plan that fails in the same way, if time allows."""
+    shrinker = Shrinker(plan, kind(message), time.monotonic() + seconds)
+    for _ in range(3):
+        shrinker.views()
+        shrinker.steps()
+        shrinker.knobs()
+    shrinker.tables()
+    return shrinker.plan
 
 
-def smaller_plans(plan: Plan) -> Iterator[Plan]:
-    """Plans with less: views first, which cost most; then changes; then knobs, rows and tables."""
-    for place in range(len(plan.views)):
-        yield plan.but(views=plan.views[:place] + plan.views[place + 1 :])
-    if plan.constraints:
-        yield plan.but(constraints=())
-    yield from fewer_steps(plan)
-    if plan.durable:
-        yield plan.but(durable=False)
-    if plan.memory:
-        yield plan.but(memory=None)
-    for place, view in enumerate(plan.views):
-        for change in plainer(view):
-            yield plan.but(views=(*plan.views[:place], change, *plan.views[place + 1 :]))
-    yield from fewer_tables(plan)
+class Shrinker:
+    """The smallest plan so far; each pass leaves out what can be left out, from the end."""
 
+    def __init__(self, plan: Plan, wanted: str, until: float) -> None:
+        self.plan, self.wanted, self.until = plan, wanted, until
 
-def fewer_steps(plan: Plan) -> Iterator[Plan]:
-    """Without some changes, in large pieces first; then with smaller ones."""
-    size = (len(plan.steps) + 1) // 2
-    while size:
-        for start in range(0, len(plan.steps), size):
-            yield plan.but(steps=plan.steps[:start] + plan.steps[start + size :])
-        size = size // 2
-    for place, step in enumerate(plan.steps):
-        for less in smaller_steps(step):
-            yield plan.but(steps=(*plan.steps[:place], *less, *plan.steps[place + 1 :]))
+    def works(self, smaller: Plan) -> bool:
+        """Take ``smaller`` if it fails too."""
+        if time.monotonic() > self.until or kind(failure(smaller)) != self.wanted:
+            return False
+        self.plan = smaller
+        return True
 
+    def views(self) -> None:
+        for place in reversed(range(len(self.plan.views))):
+            self.works(self.plan.but(views=self.plan.views[:place] + self.plan.views[place + 1 :]))
+        if self.plan.constraints:
+            self.works(self.plan.but(constraints=()))
 
-def fewer_tables(plan: Plan) -> Iterator[Plan]:
-    used = " ".join(view.text for view in plan.views + plan.constraints) + repr(plan.steps)
-    parents = {parent for table in plan.tables for _, parent in table.references}
-    for table in plan.tables:
-        if table.name not in used and table.name not in parents:
-            yield plan.but(tables=tuple(other for other in plan.tables if other is not table))
+    def steps(self) -> None:
+        """Without some changes, in large pieces first; then with smaller ones."""
+        size = (len(self.plan.steps) + 1) // 2
+        while size:
+            for start in reversed(range(0, len(self.plan.steps), size)):
+                self.works(self.plan.but(steps=self.plan.steps[:start] + self.plan.steps[start + size :]))
+            size = size // 2
+        for place in reversed(range(len(self.plan.steps))):
+            for less in smaller_steps(self.plan.steps[place]):
+                if self.works(
+                    self.plan.but(steps=(*self.plan.steps[:place], *less, *self.plan.steps[place + 1 :]))
+                ):
+                    break
+
+    def knobs(self) -> None:
+        if self.plan.durable:
+            self.works(self.plan.but(durable=False))
+        if self.plan.memory:
+            self.works(self.plan.but(memory=None))
+        for place, view in enumerate(self.plan.views):
+            for change in plainer(view):
+                self.works(
+                    self.plan.but(views=(*self.plan.views[:place], change, *self.plan.views[place + 1 :]))
+                )
+
+    def tables(self) -> None:
+        """Without tables that nothing reads, changes or refers to."""
+        used = " ".join(view.text for view in self.plan.views + self.plan.constraints) + repr(self.plan.steps)
+        parents = {parent for table in self.plan.tables for _, parent in table.references}
+        for table in self.plan.tables:
+            if table.name not in used and table.name not in parents:
+                self.works(self.plan.but(tables=tuple(t for t in self.plan.tables if t is not table)))
 
 
 def plainer(view: Any) -> Iterator[Any]:

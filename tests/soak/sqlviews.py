@@ -268,7 +268,11 @@ class SqlWriter:
         return f"SELECT {self.pick('', '', 'DISTINCT ')}{items} FROM {text}{where}", ["int"] * width
 
     def grouped(self, width: int, text: str, scope: Scope, where: str) -> tuple[str, list[str]]:
-        keys = [name for name in self.rng.sample(scope, min(len(scope), width - 1)) if name.kind != "bag"]
+        keys = [
+            name
+            for name in self.rng.sample(scope, min(len(scope), width - 1))
+            if name.kind not in ("bag", "nan")
+        ]
         keys = keys[: self.rng.randint(0, width - 1)]
         made = [self.aggregate(scope) for _ in range(width - len(keys))]
         having = ""
@@ -285,11 +289,13 @@ class SqlWriter:
     def aggregate(self, scope: Scope) -> tuple[str, str]:
         text, kind = self.item(scope, 1)
         options = [("count(*)", "int"), (f"count({text})", "int"), (f"count(DISTINCT {text})", "int")]
-        if kind in ("int", "float", "dec"):
-            options += [(f"sum({text})", kind)] * 3
-        if kind in ("int", "float"):
-            options += [(f"avg({text})", "float")]
-        if kind != "bool":
+        if kind == "nan":
+            options = [("count(*)", "int"), (f"count({text})", "int")]
+        if kind in ("int", "float", "dec", "nan"):
+            options += [(f"sum({text})", "nan" if kind == "float" else kind)] * 3
+        if kind in ("int", "float", "nan"):
+            options += [(f"avg({text})", "float" if kind == "int" else "nan")]
+        if kind not in ("bool", "nan"):
             options += [(f"min({text})", kind), (f"max({text})", kind)]
         made, result = self.rng.choice(options)
         if self.chance(0.15):
@@ -313,9 +319,8 @@ class SqlWriter:
         where = f" WHERE {self.test(scope, 2)}" if self.chance(0.6) else ""
         items = [self.item(scope) for _ in range(width)]
         named = ", ".join(f"{item} AS c{i}" for i, (item, _) in enumerate(items))
-        return f"SELECT {self.pick('', '', 'DISTINCT ')}{named} FROM {text}{where}", [
-            kind for _, kind in items
-        ]
+        distinct = "" if any(kind == "nan" for _, kind in items) else self.pick("", "", "DISTINCT ")
+        return f"SELECT {distinct}{named} FROM {text}{where}", [kind for _, kind in items]
 
     def collected(self) -> tuple[str, list[str]]:
         """A bag for every group."""

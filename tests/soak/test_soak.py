@@ -34,9 +34,9 @@ def compared(made: Plan) -> Tally:
     pytest.fail(report(made, message), pytrace=False)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [4, 5, 6, 7])
 def test_a_few_plans(seed):
-    assert compared(plan(seed, 15)).comparisons
+    assert compared(plan(seed, 15, 3)).comparisons
 
 
 @pytest.mark.soak

@@ -114,6 +114,17 @@ def _float_variance(payload: Payload) -> float | None:
         return inf
 
 
+def _parts_total(payload: Payload) -> float:
+    _, finite, plus, minus, neither = payload
+    if neither or (plus and minus):
+        return NAN
+    return inf if plus else -inf if minus else float(finite)
+
+
+def _parts_mean(payload: Payload) -> float | None:
+    return _parts_total(payload) / payload[0] if payload[0] else None
+
+
 def _float_deviation(payload: Payload) -> float | None:
     variance = _float_variance(payload)
     return None if variance is None else float(variance**0.5)
@@ -202,10 +213,19 @@ OF_FLOATS: dict[str, Aggregate] = {
         Aggregate("float_stdev", Units(2), _float_deviation, _spread),
     )
 }
-EVERY = AGGREGATES | OF_FLOATS
+#: The same where sums of floats are floats: of the finite ones, beside how many are infinite, either way, and NaN.
+BY_PARTS: dict[str, Aggregate] = {
+    aggregate.name: aggregate
+    for aggregate in (
+        Aggregate("parts_sum", Moments(0), _parts_total, _numeric),
+        Aggregate("parts_avg", Moments(0), _parts_mean, _average),
+    )
+}
+EVERY = AGGREGATES | OF_FLOATS | BY_PARTS
 
 
-def aggregate_of(name: str, element: Type) -> Aggregate:
-    """The aggregate that ``name`` means of elements of a type."""
-    is_float = isinstance(element, Scalar) and element.name == "float"
-    return OF_FLOATS.get(f"float_{name}", AGGREGATES[name]) if is_float else AGGREGATES[name]
+def aggregate_of(name: str, element: Type, exact: bool = True) -> Aggregate:
+    """The aggregate that ``name`` means of elements of a type; ``exact``: floats are summed as ints."""
+    if not isinstance(element, Scalar) or element.name != "float":
+        return AGGREGATES[name]
+    return EVERY.get(f"{'float' if exact else 'parts'}_{name}", AGGREGATES[name])

@@ -7,13 +7,15 @@ from typing import Any
 
 from nestling.calculus.show import show
 from nestling.calculus.traverse import relations
-from nestling.calculus.types import Bag, Record, bag_levels, dictionary_name, show_type
+from nestling.calculus.types import Bag, Record, Type, bag_levels, dictionary_name, show_type
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.errors import QueryError, brief, shown
 from nestling.transform.classify import Verdict
 from nestling.transform.derive import derive
 
 REFRESH = ("eager", "lazy", "hybrid")
+#: Records and bags inside one another: as many as are compiled in seconds, and far fewer than Python's stack holds.
+DEEPEST = 32
 STORE = ("full", "auto", "counts", "none")
 
 
@@ -36,6 +38,11 @@ def check_options(refresh: object, store: object) -> None:
 
 def check_table(table: TableDef, tables: Mapping[str, TableDef]) -> None:
     """The key and the references of a table are columns that can be such, and its bags have names of their own."""
+    if _depth(table.record) > DEEPEST:
+        raise QueryError(
+            f"{table.name} is nested more than {DEEPEST} levels deep",
+            hint="keep what lies deeper in a table of its own",
+        )
     _check_places(table, tables)
     _check_columns(table.name, table.record, table.key)
     for columns, parent in table.references:
@@ -46,6 +53,15 @@ def check_table(table: TableDef, tables: Mapping[str, TableDef]) -> None:
                 f"{', '.join(columns)} of {table.name} cannot refer to {parent!r}",
                 hint="declare that table first, with a key of as many columns",
             )
+
+
+def _depth(type_: Type) -> int:
+    match type_:
+        case Record(fields):
+            return 1 + max((_depth(field) for _, field in fields), default=0)
+        case Bag(element):
+            return 1 + _depth(element)
+    return 0
 
 
 def _check_places(table: TableDef, tables: Mapping[str, TableDef]) -> None:
@@ -67,8 +83,9 @@ def _check_columns(table: str, record: Record, columns: tuple[str, ...]) -> None
             raise QueryError(
                 f"{table} has no column {name!r} to be its key", hint=f"it has {', '.join(record.names)}"
             )
-        if isinstance(record.types[index], Bag):
-            raise QueryError(f"{name} is a bag and cannot be a key", hint="keys are scalar columns")
+        if any(bag_levels(record.types[index])):
+            what = "is" if isinstance(record.types[index], Bag) else "has"
+            raise QueryError(f"{name} {what} a bag and cannot be a key", hint="keys are scalar columns")
 
 
 def check_efficient(view: ViewDef) -> None:

@@ -18,7 +18,7 @@ from nestling.database.definitions import TableDef
 from nestling.database.elements import inner_bag
 from nestling.database.feed import Pairs, z_bag
 from nestling.database.languages import is_frame
-from nestling.errors import ChangeError, NestlingError, QueryError, StoreError, shown
+from nestling.errors import ChangeError, QueryError, StoreError, shown
 from nestling.frontend.schema import tabular_rows
 from nestling.values.bag import ZBag
 
@@ -221,28 +221,11 @@ def condition(where: object) -> Callable[[Any], bool]:
 # -- reading
 
 
-def callback_argument(function: object) -> None:
-    """What is told of changes."""
-    if not callable(function):
-        raise QueryError(
-            f"a subscriber is a function of a change, not {shown(function)}", hint="view.subscribe(print)"
-        )
-
-
-def version_argument(version: object) -> None:
-    """A version counts changes."""
-    if type(version) is not int or version < 0:
-        raise QueryError(
-            f"a version is an int from 0 on, not {shown(version)}",
-            hint="a Refresh and a Change have a version",
-        )
-
-
 def defined(definitions: Mapping[str, Definition], what: str, name: str) -> Definition:
     """What a handle stands for, unless it is not there any more."""
     try:
         return definitions[name]
     except KeyError:
-        raise NestlingError(
+        raise QueryError(
             f"{what} {name} was dropped", hint=f"define it again: db.{what}({name!r}, …)"
         ) from None

@@ -23,21 +23,24 @@ def commit(db: Database, change: Transaction, began: float) -> Refresh:
     """Apply the events, check what they lead to, and store them; nobody reads meanwhile."""
     is_nested = db._access.is_locked
     with db._access.lock:
-        journal = db._access.committing(change, is_nested)
-        try:
-            journal.run()
-            check_state(db.state, db.constraints)
-            db._references.check(journal.events)
-            if db._file is not None and journal.events:
-                db._file.append(journal.events)
-            refresh = _committed(db, journal, began)
-        except BaseException:
-            recover(db, journal)
-            raise
+        refresh = _stored(db, db._access.committing(change, is_nested), began)
         if db._file is not None:
             db._file.tidy(db.state)
         keep_within_memory(db.state, db._file, db.constraints)
         return refresh
+
+
+def _stored(db: Database, journal: Journal, began: float) -> Refresh:
+    try:
+        journal.run()
+        check_state(db.state, db.constraints)
+        db._references.check(journal.events)
+        if db._file is not None and journal.events:
+            db._file.append(journal.events)
+        return _committed(db, journal, began)
+    except BaseException:
+        recover(db, journal)
+        raise
 
 
 def recover(db: Database, journal: Journal) -> None:

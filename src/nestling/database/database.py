@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from itertools import count
 from pathlib import Path
-from time import perf_counter
 from types import TracebackType
 from typing import Any
 
@@ -185,8 +184,8 @@ class Database:
     @arguments.within_depth()
     def constraint(self, name: str, query: Callable[..., Any] | str, *, language: str = "sql") -> None:
         """Declare a query that must stay empty; a change that would fill it is refused."""
+        arguments.name_argument(name, "constraint")
         with self._access.defining():
-            arguments.name_argument(name, "constraint")
             definition = self._view_def(name, query, language, "eager", "auto")
             if self.constraints.get(name) == definition:
                 return
@@ -304,22 +303,12 @@ class Database:
             change.apply({table: wanted - change.rows(table)})
         return change.refresh
 
-    @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def transaction(self) -> AbstractContextManager[Transaction]:
         """All or nothing: what is done inside is committed at the end, or undone if anything is refused.
 
         Other threads see the state before it until it is committed; those that write wait for its end.
         """
-        began = perf_counter()
-        with self._access.transaction(self._transaction) as change:
-            yield change
-            change.refresh = self._commit(change, began)
-        self._deliver()
-
-    def _deliver(self) -> None:
-        """Tell subscribers, unless the change is part of a larger one."""
-        if not self._access.is_writing:
-            self.subscribers.deliver()
+        return self._access.transaction()
 
     def _transaction(self) -> Transaction:
         return Transaction(self.state, self._shredder, self._access)

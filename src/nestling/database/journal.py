@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
-from threading import get_ident
 
 from nestling.database.rows import Event, Row
 from nestling.database.state import UNDEFINED, State
@@ -26,7 +25,6 @@ class Journal:
 
     def __init__(self, state: State, events: Sequence[Event]) -> None:
         self.state, self.events = state, events
-        self.thread = get_ident()
         self.applied = 0
         #: Whether a trigger was cut off, or a lazy view told of only some events.
         self.torn = False
@@ -37,10 +35,9 @@ class Journal:
     def run(self) -> None:
         """Apply the events that the engine does not have yet."""
         self.is_running = True
-        for table, group in _groups(self.events[self.applied :]):
+        for table, group in _groups(self.events[self.applied :] if self.applied else self.events):
             self._note(table, group)
             self._apply(table, group)
-            self.applied += len(group)
         self.is_running = False
 
     def _apply(self, table: str, group: Pairs) -> None:
@@ -53,7 +50,8 @@ class Journal:
                 engine.batches[table](group)
         except UNDEFINED:
             self._one_by_one(table, group)
-        self.torn = False
+        # At once: nothing may come between the two.
+        self.torn, self.applied = False, self.applied + len(group)
 
     def _one_by_one(self, table: str, group: Pairs) -> None:
         """Apply a group that failed row by row, to find out which row no view can follow."""

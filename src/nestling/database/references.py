@@ -27,6 +27,7 @@ class References:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._counts: dict[Site, dict[Row, int]] = {}
+        self._parents: frozenset[str] | None = None
 
     @property
     def state(self) -> State:
@@ -49,11 +50,14 @@ class References:
 
     def forget(self) -> None:
         """Count anew when somebody asks."""
-        self._counts = {}
+        self._counts, self._parents = {}, None
 
     def _gone(self, events: Iterable[Event]) -> dict[str, dict[Row, None]]:
         """By table that others refer to, the keys of rows that went and did not come back."""
-        parents = {parent for table in self.state.tables.values() for _, parent in table.references}
+        parents = self._parents
+        if parents is None:
+            tables = self.state.tables.values()
+            parents = self._parents = frozenset(to for table in tables for _, to in table.references)
         found: dict[str, dict[Row, None]] = {}
         for table, row, times in events if parents else ():
             if times < 0 and table in parents:

@@ -377,10 +377,6 @@ class State:
         rows = self.engine.table(name).items()
         return ZBag((nested(iter(row), record, self), times) for row, times in rows)
 
-    def by_key(self, table: TableDef, key: Row) -> Row | None:
-        """The flat row with this key."""
-        return self.engine.by_key(table.name, key)
-
     def under(self, dictionary: str, label: Label) -> dict[Row, int]:
         """The rows of an inner bag of a table."""
         return self.engine.under(dictionary, label)

@@ -13,16 +13,18 @@ from __future__ import annotations
 
 from collections import deque
 from contextlib import AbstractContextManager
+from sys import maxsize
 from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any
 
 from nestling.database.accept import known
 from nestling.database.change import Change
+from nestling.database.closed import Closed
 from nestling.database.document.follow import Document, model_of
 from nestling.database.history import History
 from nestling.database.subscription import OnError, Subscription, Told
 from nestling.database.trail import Trail
-from nestling.errors import NestlingError, QueryError
+from nestling.errors import NestlingError, QueryError, shown
 
 if TYPE_CHECKING:
     from nestling.database.database import Database
@@ -107,10 +109,12 @@ class Subscribers:
 
     def _is_due(self) -> bool:
         """Whether the next change in the queue is committed: one is queued just before it is."""
+        if not self._queue:
+            return False
         try:
             return self._queue[0][1].version <= self._database.version
         except IndexError:
-            return False
+            return False  # another thread has told it
 
     def _tell(self) -> None:
         while self._is_due():
@@ -137,6 +141,8 @@ class Subscribers:
     def cancel(self, subscription: Subscription) -> None:
         """Tell a subscriber no more."""
         subscription.active = False
+        if isinstance(self._database.state, Closed):
+            return
         with self._database.reading():
             watched = self._watched.get(subscription.view)
             if watched is not None and subscription in watched.subscriptions:
@@ -238,12 +244,12 @@ class Subscribers:
 def _check_callable(what: str, function: Any) -> None:
     if not callable(function):
         raise QueryError(
-            f"{what} is a function, not {function!r}",
+            f"{what} is a function, not {shown(function)}",
             hint="view.subscribe(lambda change: print(change.inserted))",
         )
 
 
 def _count(what: str, number: Any) -> int:
-    if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-        raise QueryError(f"{what} is a number of 0 or more, not {number!r}", hint=f"{what}=1000")
+    if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number <= maxsize:
+        raise QueryError(f"{what} is a number from 0 on, not {shown(number)}", hint=f"{what}=1000")
     return number

@@ -37,8 +37,8 @@ class Table:
 
     def rows(self) -> list[Any]:
         """All rows, as often as they occur."""
-        record = self.record
         with self._database.reading():
+            record = self.record
             bag = self._database.state.rows(self.name)
         return [python_value(record, row) for row in copies(bag.items(), self.name)]
 

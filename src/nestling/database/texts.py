@@ -21,6 +21,7 @@ from nestling.calculus.types import SCALARS, Bag, Record, Scalar, Type
 from nestling.database.accept import check_options, check_table
 from nestling.database.decisions import check_decision
 from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.names import check_table_names, check_view_names
 from nestling.database.storing import as_data
 from nestling.errors import QueryError, StoreError
 
@@ -62,6 +63,7 @@ def read_table(name: str, text: str, tables: Mapping[str, TableDef] | None = Non
     if type(stored["append_only"]) is not bool:
         raise StoreError(f"append_only is {stored['append_only']!r:.40}")
     table = TableDef(name, record, key, refers, stored["append_only"])
+    _accepted(lambda: check_table_names(table))
     if tables is not None:
         _accepted(lambda: check_table(table, {**tables, name: table}))
     return table
@@ -73,6 +75,7 @@ def read_view(name: str, text: str, state: State) -> tuple[ViewDef, dict[str, An
     refresh, store = _name(stored["refresh"]), _name(stored["store"])
     _accepted(lambda: check_options(refresh, store))
     query = _query(_name(stored["query"]), state)
+    _accepted(lambda: check_view_names(name, query))
     # A file from before views were stored by cost does not say how this one was.
     decision = stored.get("stored")
     check_decision(decision)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 Shredders = Callable[[str], Shredder]
 P = ParamSpec("P")
+NOTHING = Refresh(0, 0.0, 0, 0)
 _NO_LOCK: AbstractContextManager[Any] = nullcontext()
 Change = Callable[Concatenate["Transaction", P], None]
 
@@ -54,13 +55,17 @@ def _all_or_nothing(change: Change[P]) -> Change[P]:
 
     @wraps(change)
     def whole(transaction: Transaction, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        with transaction.using():
-            done = len(transaction.events)
-            try:
+        transaction.check_usable()
+        done = len(transaction.events)
+        try:
+            if transaction.is_applied:
+                with transaction.using():
+                    change(transaction, *args, **kwargs)
+            else:
                 change(transaction, *args, **kwargs)
-            except BaseException:
-                transaction.rollback(done)
-                raise
+        except BaseException:
+            transaction.rollback(done)
+            raise
 
     return whole
 
@@ -72,28 +77,36 @@ class Transaction:
     def __init__(self, state: State, shredder: Shredders, access: Access) -> None:
         self.state, self.shredder, self._access = state, shredder, access
         self.events: list[Event] = []
-        self.stored: Rows = self._rows()
+        self._stored = self._rows()
         self.thread = get_ident()
-        self.is_over = False
         #: What it did, once it is committed.
-        self.refresh = Refresh(0, 0.0, 0, 0)
+        self.refresh = NOTHING
+        self.is_over = False
         #: Whether the engine has some of the events, because a view was read.
         self.is_applied = False
 
-    def _rows(self) -> Rows:
-        return Overlay(self.state, self.events)
+    def _rows(self) -> Rows | None:
+        return None  # one row that comes looks nothing up
 
-    def using(self) -> AbstractContextManager[Any]:
-        """The frame of one change: refused after the block and in another thread.
+    @property
+    def stored(self) -> Rows:
+        """The rows as this transaction sees them."""
+        if self._stored is None:
+            self._stored = Overlay(self.state, self.events)
+        return self._stored
 
-        While the engine has some of the events, another thread that reads takes them out of it; not in between.
-        """
+    def check_usable(self) -> None:
+        """Refuse changes after the block, and in another thread."""
         if self.is_over:
             raise ChangeError("the transaction is over", hint="begin another: with db.transaction() as t")
         if self.thread != get_ident():
             raise ChangeError(
                 "the transaction belongs to another thread", hint="each thread begins one of its own"
             )
+
+    def using(self) -> AbstractContextManager[Any]:
+        """The frame of one change: while the engine has some of the events, another thread that reads takes them out
+        of it; not in between."""
         return self._access.lock if self.is_applied else _NO_LOCK
 
     @_all_or_nothing
@@ -337,7 +350,8 @@ class Transaction:
 
     def _run(self, events: Sequence[Event]) -> None:
         self.events += events
-        self.stored.note(events)
+        if self._stored is not None:
+            self._stored.note(events)
 
 
 def check_removable(table: TableDef) -> None:

@@ -88,14 +88,14 @@ class View:
         It is called after the commit, with no lock held; what it writes is committed, and told after. What it raises is
         logged and handed to ``on_error(error, change)``. ``history``: how many changes are kept for ``changes``.
         """
-        return self._database.subscribers.subscribe(self.name, function, history, on_error)
+        return self._database.subscribers.subscribe(self._definition.name, function, history, on_error)
 
     def changes(self, since: int | None = None, *, history: int | None = None) -> list[Change]:
         """The changes after version ``since``, or all that are kept.
 
         The first call starts the keeping, of the last 1000 changes, or as many as ``history``; 0 ends it.
         """
-        return self._database.subscribers.changes_since(self.name, since, history)
+        return self._database.subscribers.changes_since(self._definition.name, since, history)
 
     def document(self) -> Document:
         """The answer as lists and dicts, in the order that ``change.to_json_patch()`` addresses.
@@ -104,7 +104,7 @@ class View:
         scalars keep their order while they stay. It is a list with a ``version``: the patches of the changes after
         that version apply to it one after the other.
         """
-        return self._database.subscribers.document(self.name)
+        return self._database.subscribers.document(self._definition.name)
 
     def verify(self, maps: bool = False) -> None:
         """Compute the view anew from its tables and compare; raises with the difference.

@@ -124,14 +124,16 @@ QUOTIENT = Context(
 def exactly(function: Callable[P, R]) -> Callable[P, R]:
     """``function``, whose operators on decimals are exact whatever context its caller has."""
 
+    get, put = decimal.getcontext, decimal.setcontext
+
     @wraps(function)
     def exact(*args: P.args, **kwargs: P.kwargs) -> R:
-        before = decimal.getcontext()
-        decimal.setcontext(EXACT)
+        before = get()
+        put(EXACT)
         try:
             return function(*args, **kwargs)
         finally:
-            decimal.setcontext(before)
+            put(before)
 
     return exact
 

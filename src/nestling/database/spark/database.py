@@ -293,9 +293,11 @@ class SparkDatabase(Database):
     @contextmanager
     def _changing(self) -> Iterator[None]:
         """One change at a time: the batches of a stream come from a thread of its own."""
+        is_nested = self._access.is_writing
         with self._access.exclusive():
             yield
-        self._deliver()
+        if not is_nested:
+            self.subscribers.deliver()
 
     def _transaction(self) -> Transaction:
         return SparkTransaction(self.state, self._shredder, self._access)

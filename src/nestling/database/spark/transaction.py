@@ -31,7 +31,7 @@ class SparkTransaction(Transaction):
     def buffer(self) -> Buffer:
         return self.state.buffer
 
-    def _rows(self) -> Rows:
+    def _rows(self) -> Rows | None:
         self.state.buffer.begin(self)
         return self.state.buffer
 

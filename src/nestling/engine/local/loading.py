@@ -87,7 +87,8 @@ def _sort(store: Store, names: Names, patterns: Iterable[Positions], entries: It
         order.clear()
         part, last = itemgetter(*known), itemgetter(*store.free(known))
         for key in entries:
-            order.setdefault(part(key), []).append(last(key))
+            if last(key) == last(key):  # NaN has no place in an order
+                order.setdefault(part(key), []).append(last(key))
         for values in order.values():
             values.sort()
 

@@ -375,8 +375,7 @@ def read_cell(aggregate: str, cell: Sequence[str]) -> str:
         case "float_sum":
             return f"rounded_float({cell[-1]})"
         case "float_avg":
-            count = operand(cell[0])
-            return f"(mean_float({cell[1]}, {count}) if {count} else None)"
+            return f"(mean_float({cell[1]}, {cell[0]}) if {operand(cell[0])} else None)"
         case "avg":
             return f"mean({cell[1]}, {cell[0]})"
     if is_ordered(aggregate):

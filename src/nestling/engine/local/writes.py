@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from nestling.calculus.types import Scalar
 from nestling.engine.local.loops import key_of
 from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Positions, Store
@@ -154,16 +155,30 @@ def _enter(out: Source, store: Store, parts: list[str]) -> None:
     """Put a new entry where its place in the order is."""
     for known in sorted(store.sorted):
         bound, free = _split(store, known, parts)
+        depth = _where_ordered(out, store, known, free)
         out.line(f"insort({store.order(known)}.setdefault({bound}, []), {free})")
+        out.close_to(depth)
 
 
 def _leave(out: Source, store: Store, parts: list[str]) -> None:
     for known in sorted(store.sorted):
         bound, free = _split(store, known, parts)
+        depth = _where_ordered(out, store, known, free)
         out.line(f"keys = {store.order(known)}[{bound}]")
         out.line(f"del keys[bisect_left(keys, {free})]")
         with out.block("if not keys:"):
             out.line(f"del {store.order(known)}[{bound}]")
+        out.close_to(depth)
+
+
+def _where_ordered(out: Source, store: Store, known: Positions, free: str) -> int:
+    """Go on where the column has a place in an order: NaN is between no bounds. Returns the depth before."""
+    depth = out.depth
+    (position,) = store.free(known)
+    type_ = store.decl.columns[position].type
+    if isinstance(type_, Scalar) and type_.name == "float":
+        out.open(f"if {free} == {free}:")
+    return depth
 
 
 def _add_cell(out: Source, store: Store, parts: list[str], key: str, amounts: Sequence[str]) -> None:

@@ -21,6 +21,10 @@ def read_cell(aggregate: str, cell: Sequence[Sql]) -> Sql:
     aggregate = aggregate.removeprefix("some_")
     count, last = cell[0].text, cell[-1]
     match aggregate:
+        case "parts_sum":
+            return _by_parts(cell)
+        case "parts_avg":
+            return _mean(count, _by_parts(cell))
         case "count":
             return cell[0]
         case "sum":
@@ -30,6 +34,14 @@ def read_cell(aggregate: str, cell: Sequence[Sql]) -> Sql:
         case "var" | "stdev":
             return _spread(aggregate, cell)
     return cell[0]
+
+
+def _by_parts(cell: Sequence[Sql]) -> Sql:
+    """A sum of floats: what is not finite comes first, as IEEE has it."""
+    _, finite, plus, minus, neither = (part.text for part in cell)
+    infinite = f"WHEN {plus} <> 0 THEN double('Infinity') WHEN {minus} <> 0 THEN double('-Infinity')"
+    no_number = f"WHEN {neither} <> 0 OR ({plus} <> 0 AND {minus} <> 0) THEN double('NaN')"
+    return Sql(f"CASE {no_number} {infinite} ELSE CAST({finite} AS DOUBLE) END", FLOAT)
 
 
 def _mean(count: str, total: Sql) -> Sql:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
-from decimal import Context, Decimal
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
@@ -30,7 +30,7 @@ from nestling.calculus.types import Label as LabelType
 from nestling.engine.spark.labels import MICROSECOND, read_label, write_label
 from nestling.errors import ChangeError, QueryError
 from nestling.values.bag import ZBag
-from nestling.values.exact import one_nan
+from nestling.values.exact import WIDE, one_nan
 from nestling.values.order import order_key
 
 SQL = {
@@ -41,8 +41,6 @@ SQL = {
 #: Behind the point of a decimal.
 PLACES = 18
 
-#: For all digits of a column, which are more than Python has by itself.
-_WIDE = Context(prec=38)
 
 #: No file has a struct without fields.
 UNIT = "u: BIGINT"
@@ -193,10 +191,10 @@ def _reader(type_: Type) -> Callable[[Any], Any] | None:
     match type_:
         case Scalar("timedelta"):
             return lambda value: timedelta(microseconds=value)
-        case Scalar("float"):
-            return one_nan  # a row that went would not cancel the one that came
         case Scalar("decimal"):
             return plain_decimal
+        case Scalar("float"):
+            return one_nan
         case LabelType():
             return read_label
         case Record():
@@ -220,8 +218,8 @@ def _record_reader(type_: Record) -> Callable[[Any], Any]:
 
 def fits_decimal(value: Decimal) -> bool:
     """Whether a column holds all digits of ``value``."""
-    places = Context(prec=len(value.as_tuple().digits)).normalize(value).as_tuple().exponent
-    return isinstance(places, int) and places >= -PLACES and abs(value) < 10**19
+    places = WIDE.normalize(value).as_tuple().exponent
+    return isinstance(places, int) and places >= -PLACES and value.copy_abs() < 10**19
 
 
 def plain_decimal(value: Decimal) -> Decimal:
@@ -230,6 +228,6 @@ def plain_decimal(value: Decimal) -> Decimal:
     >>> plain_decimal(Decimal("1234567890123.123456789012345670")), plain_decimal(Decimal("100.00"))
     (Decimal('1234567890123.12345678901234567'), Decimal('100'))
     """
-    short = _WIDE.normalize(value)
+    short = WIDE.normalize(value)
     exponent = short.as_tuple().exponent
-    return _WIDE.quantize(short, Decimal(1)) if isinstance(exponent, int) and exponent > 0 else short
+    return WIDE.quantize(short, Decimal(1)) if isinstance(exponent, int) and exponent > 0 else short

@@ -44,6 +44,15 @@ def record_type(schema: object) -> Record:
     ... )
     '⟨id: int, items: Bag(⟨pid: int, price: decimal⟩), note: str?⟩'
     """
+    try:
+        return _record_of(schema)
+    except RecursionError:
+        raise QueryError(
+            "the schema is nested too deeply", hint="keep what lies deeper in a table of its own"
+        ) from None
+
+
+def _record_of(schema: object) -> Record:
     match schema:
         case Record():
             return schema

@@ -5,11 +5,13 @@ Law: an aggregate of a bag is read off the sums, or off the values in order, tha
 
 from __future__ import annotations
 
-from nestling.calculus.aggregates import OF_FLOATS
+from math import inf
+
+from nestling.calculus.aggregates import BY_PARTS, OF_FLOATS
 from nestling.calculus.build import call, const
-from nestling.calculus.terms import Term, Tuple, Var
+from nestling.calculus.terms import Const, Term, Tuple, Var
 from nestling.calculus.traverse import Names
-from nestling.calculus.types import BOOL, Scalar, Type
+from nestling.calculus.types import BOOL, FLOAT, Scalar, Type
 from nestling.calculus.typing import term_type
 from nestling.program.flat import ORDERED, Bound, Factor, Monomial, Test
 from nestling.program.traverse import factor_vars, term_vars
@@ -26,6 +28,8 @@ def powers_of(aggregate: str, element: Type) -> tuple[int, ...]:
             return (1,)
         case "float_sum", _:
             return (1,)
+        case (("parts_sum" | "parts_avg"), _):
+            return (0, 1, 1, 1, 1)
         case (("sum" | "avg" | "float_avg" | "no_avg" | "some_avg"), _):
             return (0, 1)
         case (("var" | "stdev" | "float_var" | "float_stdev"), _):
@@ -41,12 +45,29 @@ def measured(
     """``value`` as ``aggregate`` wants it: itself a key, or its powers summed."""
     if aggregate in ORDERED:
         return Monomial((value,), (const(sign),), factors)
+    if aggregate in BY_PARTS:
+        return Monomial((), _parts(value, sign), factors)
     if aggregate in OF_FLOATS:
         value = call("float_units", value)  # an int: sums of products of it with counts are exact
     weights: list[Term] = [const(sign)]
     for _ in range(max(powers)):
         weights.append(call("*", weights[-1], value))
     return Monomial((), tuple(weights[power] for power in powers), factors)
+
+
+def _parts(value: Term, sign: int) -> tuple[Term, ...]:
+    """One, ``value`` where it is finite, and whether it is infinite above or below zero, or no number."""
+    above, below = Const(inf, FLOAT), Const(-inf, FLOAT)
+    is_finite = call("and", call("<", below, value), call("<", value, above))
+    is_number = call("<=", below, value)
+    times, one, none = const(sign), const(1), const(0)
+    return (
+        times,
+        call("*", times, call("if", is_finite, value, Const(0.0, FLOAT))),
+        call("*", times, call("if", call("==", value, above), one, none)),
+        call("*", times, call("if", call("==", value, below), one, none)),
+        call("*", times, call("if", is_number, none, one)),
+    )
 
 
 def place_of(columns: list[Term]) -> Tuple:

@@ -31,7 +31,9 @@ def without_nulls(monomial: Monomial) -> Monomial:
     if not counts:
         return monomial
     sums = {
-        f.var.name: f for f in monomial.factors if isinstance(f, Lift) and f.aggregate in ("sum", "float_sum")
+        f.var.name: f
+        for f in monomial.factors
+        if isinstance(f, Lift) and f.aggregate in ("sum", "float_sum", "parts_sum")
     }
     found = _Nulls(counts, sums)
     factors = [part for factor in monomial.factors for part in found.of_factor(factor)]

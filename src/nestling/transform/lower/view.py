@@ -109,7 +109,10 @@ class Definition:
 
 
 def lower(shredded: Shredded, exact: bool = True) -> FlatView:
-    """The flat queries of a view, shredded through and through; ``exact``: floats are summed as ints."""
+    """The flat queries of a view, shredded through and through.
+
+    ``exact``: floats are summed as ints; otherwise as floats, with what is not finite counted apart.
+    """
     parts = [shredded.flat, *(d for _, d in dictionaries(shredded.context))]
     literals = {n.site: n for part in parts for n in walk(part) if isinstance(n, DictLit)}
     lowering = _Lowering(Names.of(*parts), literals, exact)
@@ -285,7 +288,7 @@ class _Lowering:
     def fold(self, expr: Fold, env: Env) -> list[Summand]:
         """``fold x := a(e) in b``: the measures of ``e`` by what it shares with its surroundings."""
         element = element_type(expr.source)
-        aggregate = aggregate_of(expr.aggregate, element).name if self.exact else expr.aggregate
+        aggregate = aggregate_of(expr.aggregate, element, self.exact).name
         powers = powers_of(aggregate, element)
         monomials = [
             measured(aggregate, powers, s.tree, s.sign, s.factors) for s in self.of(expr.source, env)

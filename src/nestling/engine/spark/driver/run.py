@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Context, localcontext
+from decimal import localcontext
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -28,6 +28,7 @@ from nestling.errors import ChangeError, NoValue
 from nestling.program.batches import GROUPS, is_change
 from nestling.program.statements import Plan, Statement
 from nestling.program.steps import reads
+from nestling.values.exact import EXACT
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -36,16 +37,13 @@ T = TypeVar("T")
 #: entries of a source. At ten million values it takes as long as the least of Spark's jobs.
 CELLS, ROWS, MOST = 8_000_000, 20_000, 200_000
 
-#: Enough for all digits of sums.
-_WIDE = Context(prec=60)
-
 
 def _exactly(method: Callable[P, T]) -> Callable[P, T]:
     """``method``, its sums of decimals with all digits, not with the 28 that Python has by itself."""
 
     @wraps(method)
     def with_all_digits(*args: P.args, **kwargs: P.kwargs) -> T:
-        with localcontext(_WIDE):
+        with localcontext(EXACT):
             return method(*args, **kwargs)
 
     return with_all_digits
