@@ -18,6 +18,7 @@ from nestling.engine.spark.types import plain_decimal, sql_type
 from nestling.errors import QueryError
 from nestling.quoting import sql_name, sql_text
 from nestling.values.bag import ZBag
+from nestling.values.exact import one_nan
 
 _BITS = {"ByteType": 8, "ShortType": 16, "IntegerType": 32, "LongType": 64}
 _INTS = tuple(_BITS)
@@ -132,4 +133,6 @@ def value_of(type_: Type, found: Any) -> Any:
             return timedelta(microseconds=found)
         case Scalar("decimal") if found is not None:
             return plain_decimal(found)
+        case Scalar("float") if found is not None:
+            return one_nan(found)
     return found
