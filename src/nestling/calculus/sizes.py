@@ -80,9 +80,9 @@ def of_average(size: Size) -> Size:
 
 def of_total(type_: Scalar) -> Size:
     """The size of a sum over many."""
-    if not type_.size:
-        return ()
-    return (64,) if type_.name == "int" else (min(MOST, type_.size[0] + 10), type_.size[1])
+    if type_.name == "int":
+        return (64,)
+    return (min(MOST, type_.size[0] + 10), type_.size[1]) if type_.size else ()
 
 
 def _bounded(digits: int, places: int) -> Size:

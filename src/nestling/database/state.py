@@ -40,8 +40,9 @@ from nestling.transform.viewlet.storing import BY_KEYS, Storing
 from nestling.values.bag import EMPTY, ZBag
 from nestling.values.label import Label
 
-#: What is raised where a term has no value.
-UNDEFINED = (NoValue,)
+#: What is raised where a term has no value. A sum of ints is taken to have 64 bits, whatever it sums: that it is too
+#: large for a float is not foreseen, and Python says so.
+UNDEFINED = (NoValue, OverflowError)
 NOTHING_KEPT = 'store="none": nothing is kept of it'
 EXCLUDE = "exclude the value in the view (… if y != 0), or delete the row"
 
