@@ -305,3 +305,30 @@ def test_a_computed_nan_goes_as_it_came(store):
     db.delete("T", [(1, -math.inf, -math.inf)])
     assert not list(db.views["v"])
     db.verify(maps=True)
+
+
+SAME = {
+    "group": ("SELECT x, count(*) AS n FROM t GROUP BY x", "sql", 2),
+    "join": ("SELECT a.k, b.k AS j FROM t a JOIN t b ON a.x = b.x", "sql", 5),
+    "itself": ("SELECT k FROM t WHERE x = x", "sql", 3),
+    "another": ("SELECT k FROM t WHERE x <> x", "sql", 0),
+    "in": ("SELECT k FROM t WHERE x IN (SELECT x FROM t WHERE k < 3)", "sql", 2),
+    "python": ("[(r.k, s.k) for r in t for s in t if r.x == s.x]", "python", 5),
+    "not": ("[r.k for r in t if not r.x == r.x or r.x != r.x]", "python", 0),
+    "sets": ("[(x, len([1 for r in t if r.x == x])) for x in {r.x for r in t}]", "python", 2),
+}
+
+
+@pytest.mark.parametrize("store", ["auto", "full", "counts", "none"])
+@pytest.mark.parametrize("name", SAME)
+def test_nan_equals_itself(name, store):
+    """In a group, a join, a bag and a comparison alike, as in Spark's SQL; Python alone has it otherwise."""
+    query, language, rows = SAME[name]
+    db = nl.Database()
+    db.table("t", {"k": int, "x": float})
+    view = db.view("v", query, language=language, store=store)
+    db.insert("t", [(1, math.nan), (2, float("nan")), (3, 1.0)])
+    assert len(view) == rows
+    db.verify(maps=True)
+    db.delete("t", [(2, math.nan)])
+    db.verify(maps=True)

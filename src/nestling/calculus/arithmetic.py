@@ -79,3 +79,13 @@ def absolute(value: Any) -> Any:
 def mean(total: Any, count: int) -> Any:
     """The ``count``-th part of a sum that is exact; of nothing it is null."""
     return divide(total, count) if count else None
+
+
+def equal(left: Any, right: Any) -> bool:
+    """Whether two scalars are the same; NaN is the same as itself, as it is in a group, a bag, and Spark's SQL."""
+    return bool(left == right or (left != left and right != right))  # noqa: PLR0124 (true of NaN alone)
+
+
+def unequal(left: Any, right: Any) -> bool:
+    """Whether two scalars are not the same."""
+    return not equal(left, right)

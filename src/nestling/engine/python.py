@@ -29,7 +29,6 @@ _INFIX = {
     "==": "==", "!=": "!=", "=": "==", "<": "<", "<=": "<=", ">": ">", ">=": ">=",
     "+": "+", "-": "-", "*": "*", "/": "/", "//": "//", "%": "%",
 }  # fmt: skip
-_DIVISIONS = ("/", "//", "%")
 
 
 def namespace() -> dict[str, Any]:
@@ -178,7 +177,7 @@ def _strict_call(name: str, args: tuple[Term, ...], scope: Scope, level: int) ->
     texts = [_python(arg, scope, 0) for arg in args]
     if function.strict and any(map(is_nullable, args)):
         return f"{_strict_name(name)}({', '.join(texts)})"
-    if name in _INFIX and undefined_where(Call(name, args)) is None and not _rounds(name, args):
+    if name in _INFIX and undefined_where(Call(name, args)) is None and not _is_called(name, args):
         return _infix(Call(name, args), scope, level)
     if name == "no_to_float" and all(_kind(arg) == "int" and not is_nullable(arg) for arg in args):
         return f"(not -FLOAT_END < {_python(args[0], scope, 5)} < FLOAT_END)"
@@ -192,7 +191,7 @@ def _strict_call(name: str, args: tuple[Term, ...], scope: Scope, level: int) ->
 def _infix(term: Call, scope: Scope, level: int) -> str:
     """An operator of values that are not null, as Python's."""
     name, args = term.function, term.args
-    if any(map(is_nullable, args)) or _rounds(name, args):
+    if any(map(is_nullable, args)) or _is_called(name, args):
         return f"{_strict_name(name)}({', '.join(_python(arg, scope, 0) for arg in args)})"
     own = FUNCTIONS[name].precedence
     # Comparisons chain in Python, so both their sides bind tighter than they do.
@@ -201,9 +200,11 @@ def _infix(term: Call, scope: Scope, level: int) -> str:
     return f"({text})" if level > own else text
 
 
-def _rounds(name: str, args: tuple[Term, ...]) -> bool:
-    """Whether the operator is a division of decimals, which has digits of its own."""
-    return name in _DIVISIONS and any(_kind(arg) == "decimal" for arg in args)
+def _is_called(name: str, args: tuple[Term, ...]) -> bool:
+    """Whether Python's operator has another meaning: a division of decimals has digits of its own, and NaN equals
+    itself."""
+    kind = {"/": "decimal", "//": "decimal", "%": "decimal", "==": "float", "!=": "float", "=": "float"}
+    return name in kind and any(_kind(arg) == kind[name] for arg in args)
 
 
 def _kind(term: Term) -> str:
