@@ -1,12 +1,10 @@
-"""Exceptions that come from outside, at any line of the library: a key pressed, memory or stack used up."""
+"""Exceptions that come from outside, anywhere in the library: a key pressed, memory or stack used up."""
 
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dis import opname
-from linecache import getline
 from pathlib import Path
 from random import Random
 from types import FrameType
@@ -21,11 +19,11 @@ OUTSIDE = (KeyboardInterrupt, MemoryError, RecursionError)
 
 
 def way(rng: Random) -> tuple[str, int]:
-    """How a change is interrupted, and when: after so many lines, calls or microseconds."""
+    """How a change is interrupted, and when: after so many places, calls or microseconds."""
     how = rng.choice(["key", "key", "key", "memory", "stack", "timer"])
     if how == "stack":
         return how, rng.randint(8, 60)
-    return how, int(10 ** rng.uniform(0, 3.3))
+    return how, int(10 ** rng.uniform(0, 2.8))
 
 
 @contextmanager
@@ -38,26 +36,36 @@ def interrupted(how: str, when: int) -> Iterator[None]:
         with alarm(when):
             yield
     else:
-        with at_line(when, RAISED.get(how, KeyboardInterrupt)):
+        with at_place(when, RAISED.get(how, KeyboardInterrupt)):
             yield
 
 
 @contextmanager
-def at_line(number: int, kind: type[BaseException]) -> Iterator[None]:
-    """Raise ``kind`` at the line of the library, or of code it generated, that is run as the ``number``-th."""
+def at_place(number: int, kind: type[BaseException]) -> Iterator[None]:
+    """Raise ``kind`` at the ``number``-th place where Python may look for what came from outside.
+
+    These are the entries of the library's functions, and the lines of the code that it generated. At the ``try:``, at
+    the end of a ``with`` or in a ``finally`` a trace function could raise as well, and no signal ever does.
+    """
     left = number
 
-    def line(frame: FrameType, event: str, arg: Any) -> Any:
+    def pass_by() -> None:
         nonlocal left
-        if event == "line" and _can_be_interrupted(frame):
-            left -= 1
-            if left == 0:
-                raise kind("from outside")
+        left -= 1
+        if left == 0:
+            raise kind("from outside")
+
+    def line(frame: FrameType, event: str, arg: Any) -> Any:
+        if event == "line" and left > 0:
+            pass_by()
         return line
 
     def call(frame: FrameType, event: str, arg: Any) -> Callable[..., Any] | None:
         file = frame.f_code.co_filename
-        return line if left > 0 and (file.startswith((LIBRARY, "<"))) else None
+        if left <= 0 or not file.startswith((LIBRARY, "<nestling")) or frame.f_code.co_name == "<genexpr>":
+            return None  # a generator that is thrown away is entered too, and swallows what is raised there
+        pass_by()
+        return line if file.startswith("<") else None
 
     before = sys.gettrace()
     sys.settrace(call)
@@ -65,17 +73,6 @@ def at_line(number: int, kind: type[BaseException]) -> Iterator[None]:
         yield
     finally:
         sys.settrace(before)
-
-
-def _can_be_interrupted(frame: FrameType) -> bool:
-    """Whether Python lets a signal in here: not at a ``try``, and not where a ``with`` block is about to be left.
-
-    A tracer can raise there, which nothing else can; the block would not be left at all.
-    """
-    operation = opname[frame.f_code.co_code[frame.f_lasti]]
-    if operation == "LOAD_CONST":
-        return not getline(frame.f_code.co_filename, frame.f_lineno).lstrip().startswith("with ")
-    return operation != "NOP"
 
 
 @contextmanager

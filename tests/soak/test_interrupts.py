@@ -1,6 +1,7 @@
-"""A change that is interrupted at any line whatever has happened or has not: never half, and life goes on.
+"""A change that is interrupted at any place whatever has happened or has not: never half, and life goes on.
 
-Every line of the library that a change runs is tried, one after the other; the random plans try random ones.
+Every call that a change makes, and every line of generated code, is tried, one after the other; the random plans
+try random ones.
 """
 
 from collections import Counter
@@ -15,7 +16,7 @@ import pytest
 import nestling as nl
 from nestling.errors import ChangeError
 from tests.soak import switches
-from tests.soak.interrupts import OUTSIDE, at_line, little_stack
+from tests.soak.interrupts import OUTSIDE, at_place, little_stack
 from tests.soak.values import counted
 
 pytestmark = pytest.mark.skipif(not switches.EVERY_LINE, reason="a change may still be found cut in two")
@@ -75,37 +76,37 @@ def begin(db: Any) -> None:
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_old_or_new_at_some_lines(name):
-    old_or_new(name, None, count(1 + len(name), 23))
+def test_old_or_new_at_some_places(name):
+    old_or_new(name, None, count(1 + len(name), 9))
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("durable", [False, True], ids=["memory", "file"])
 @pytest.mark.parametrize("name", CHANGES)
-def test_old_or_new_at_every_line(name, durable, tmp_path):
-    """With a file at every third line, for the disk is slow."""
+def test_old_or_new_at_every_place(name, durable, tmp_path):
+    """With a file at every third place, for the disk is slow."""
     old_or_new(name, tmp_path if durable else None, count(1, 3) if durable else count(1))
 
 
-def old_or_new(name: str, folder: Path | None, lines: Iterable[int]) -> None:
-    """Interrupt a change at each of ``lines``, up to its last."""
+def old_or_new(name: str, folder: Path | None, places: Iterable[int]) -> None:
+    """Interrupt a change at each of ``places``, up to its last."""
     path = folder / "cut.nest" if folder else None
     db = opened(path)
     begin(db)
     old = state(db)
     CHANGES[name](db)
     new = state(db)
-    for line in lines:
+    for place in places:
         begin(db)
-        assert state(db) == old, f"what was cut off before {line} came back"
+        assert state(db) == old, f"what was cut off before {place} came back"
         try:
-            with at_line(line, KeyboardInterrupt):
+            with at_place(place, KeyboardInterrupt):
                 CHANGES[name](db)
         except KeyboardInterrupt:
-            whole(db, old, new, line)
+            whole(db, old, new, place)
         else:
-            break  # it has no more lines
-    assert line > 20
+            break  # it has no more places
+    assert place > 20
     db.verify(maps=True)
     db.close()
     if path:
