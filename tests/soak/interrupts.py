@@ -5,6 +5,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from inspect import CO_GENERATOR
 from pathlib import Path
 from random import Random
 from types import FrameType
@@ -14,6 +15,8 @@ import nestling
 
 LIBRARY = str(Path(nestling.__file__).parent)
 RAISED: dict[str, type[BaseException]] = {"key": KeyboardInterrupt, "memory": MemoryError}
+#: Where in its code a generator has begun.
+START = 16
 #: What may come out of a change that was interrupted.
 OUTSIDE = (KeyboardInterrupt, MemoryError, RecursionError)
 
@@ -62,8 +65,8 @@ def at_place(number: int, kind: type[BaseException]) -> Iterator[None]:
 
     def call(frame: FrameType, event: str, arg: Any) -> Callable[..., Any] | None:
         file = frame.f_code.co_filename
-        if left <= 0 or not file.startswith((LIBRARY, "<nestling")) or frame.f_code.co_name == "<genexpr>":
-            return None  # a generator that is thrown away is entered too, and swallows what is raised there
+        if left <= 0 or not file.startswith((LIBRARY, "<nestling")) or _is_resumed(frame):
+            return None
         pass_by()
         return line if file.startswith("<") else None
 
@@ -73,6 +76,13 @@ def at_place(number: int, kind: type[BaseException]) -> Iterator[None]:
         yield
     finally:
         sys.settrace(before)
+
+
+def _is_resumed(frame: FrameType) -> bool:
+    """Whether a generator goes on, or is thrown away: what a tracer raises then leaves it without its ``finally``."""
+    code = frame.f_code
+    goes_on = bool(code.co_flags & CO_GENERATOR) and frame.f_lasti > START
+    return goes_on or code.co_name == "<genexpr>"
 
 
 @contextmanager

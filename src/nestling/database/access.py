@@ -21,6 +21,7 @@ from nestling.database.commit import recover
 from nestling.database.journal import Journal
 from nestling.database.overlay import Overlay
 from nestling.database.state import State
+from nestling.database.storing import keep_within_memory
 from nestling.database.transaction import Transaction
 from nestling.errors import ChangeError, NestlingError, QueryError
 
@@ -56,9 +57,9 @@ class Access:
         """Bring the engine to what this thread may see."""
         if not self.settle(is_nested):
             return
-        change = self.open
-        if change is None or change.is_over or not self.is_writing:
-            return  # there is none, or it is another thread's, or its block was cut off before it could say that
+        change = self.own
+        if change is None:
+            return
         # On Spark a view is not brought up to date before the commit; reading it there says so.
         if change.events and isinstance(change.stored, Overlay):
             self._try_on(change)
@@ -90,7 +91,7 @@ class Access:
 
     def _is_own(self, journal: Journal) -> bool:
         """Whether a journal is that of a transaction which this thread has open."""
-        return self.is_writing and self.open is not None and self.open.events is journal.events
+        return self.own is not None and self.own.events is journal.events
 
     def _try_on(self, change: Transaction) -> None:
         """Apply the events of an open transaction for a reading of its own."""
@@ -164,6 +165,20 @@ class Access:
                 self._close()
         if not is_nested:
             database.subscribers.deliver()
+            if database.state.memory is not None:
+                self._keep_within_memory()
+
+    def _keep_within_memory(self) -> None:
+        """Store less where views have outgrown the memory there is; those who hold a change have been told of it."""
+        database = self._database
+        with self.exclusive(), self.reading():
+            keep_within_memory(database.state, database._file, database.constraints)
+
+    @property
+    def own(self) -> Transaction | None:
+        """The transaction that this thread has open."""
+        change = self.open
+        return change if change is not None and not change.is_over and self.is_writing else None
 
     def _close(self) -> None:
         self.open = None

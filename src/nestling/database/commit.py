@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from nestling.database.constraints import check_state
 from nestling.database.journal import Journal
 from nestling.database.refresh import Refresh
-from nestling.database.storing import keep_within_memory
 from nestling.database.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ def commit(db: Database, change: Transaction, began: float) -> Refresh:
         refresh = _stored(db, db._access.committing(change, is_nested), began)
         if db._file is not None:
             db._file.tidy(db.state)
-        keep_within_memory(db.state, db._file, db.constraints)
         return refresh
 
 

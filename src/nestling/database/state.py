@@ -159,10 +159,11 @@ class State:
     def decided(self, name: str, decision: Decision) -> None:
         """Store a view in another way from now on."""
         with self.whole():
+            if name in self.watched:
+                self.before_unlogged(name)  # what somebody holds is read while it can be
             self._keep(name, decision)
             self.lazy.pop(name, None)
             if name in self.watched and decision.storing is None:
-                self.before_unlogged(name)
                 self.watched[name], self.compared[name] = Levels(), self.evaluate(name)
             self._install()
             if name in self.watched and self.is_apart(name):

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from contextlib import AbstractContextManager
 from sys import maxsize
-from threading import Lock, get_ident
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from nestling.database.accept import known
@@ -236,8 +236,7 @@ class Subscribers:
 
     def _check_committed(self) -> None:
         """A document is of a version: of what is committed."""
-        change = self._database._access.open
-        if change is not None and not change.is_over and change.thread == get_ident():
+        if self._database._access.own is not None:
             raise QueryError("a document is read outside transactions", hint="before this one, or after it")
 
 
