@@ -9,7 +9,7 @@ from nestling.quoting import remark
 
 
 class Source:
-    """Lines with an indentation that follows ``block``.
+    r"""Lines with an indentation that follows ``block``.
 
     >>> out = Source()
     >>> with out.block("if x:"):
