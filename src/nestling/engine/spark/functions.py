@@ -1,7 +1,7 @@
 """Scalar functions as Spark SQL, each with Python's meaning.
 
 A strict function of a null is null in both worlds. Where they differ, the difference is written out: ``//`` and ``%``
-round down, NaN is equal to nothing and less than nothing, ``strip`` takes all white space, a date plus a span counts
+round down, NaN is not below or above anything, ``strip`` takes all white space, a date plus a span counts
 whole days.
 """
 
@@ -123,7 +123,7 @@ def _compared(name: str, left: str, right: str, types: Sequence[Scalar]) -> str:
     if name == "!=" and a.nullable and b.nullable:
         operator = "<=>"
     text = f"({left} {operator} {right})"
-    if "float" in (a.name, b.name):
+    if name in ("<", "<=", ">", ">=") and "float" in (a.name, b.name):
         # A null beside it makes the answer null, a NaN alone makes it false.
         sides = ((left, a, right, b), (right, b, left, a))
         numbers = " AND ".join(
