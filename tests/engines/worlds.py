@@ -293,9 +293,9 @@ def _deep_deletion(draw: Draw, stored: Stored) -> list[list[Event]]:
 # programs
 
 
-def flat_view(query: Expr) -> FlatView:
-    """``query`` as a database would lower it."""
-    return lower(shred(normalize(simplify(normalize(query)))))
+def flat_view(query: Expr, exact: bool = True) -> FlatView:
+    """``query`` as a database would lower it; one on Spark is not ``exact``: its sums of floats are floats."""
+    return lower(shred(normalize(simplify(normalize(query)))), exact)
 
 
 def program_of(world: World, query: Expr, store: Store = "auto") -> Program | None:

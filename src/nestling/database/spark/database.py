@@ -96,9 +96,12 @@ class SparkDatabase(Database):
         with readable(self._lake):
             self._lake.reload()
             self._take_up(SparkState(self._spark, self._lake, before.lock))
-        for name in before.told:
-            if name in self._state.views:
-                self._state.logging.start(name)
+        told = before.told & self._state.views.keys()
+        self._state.told |= (
+            told  # where something is raised now, who is told is known when it is read once more
+        )
+        for name in told:
+            self._state.logging.resume(name)
         self.subscribers.miss(self.version)
         self._frames.published = published
         self._lake.is_ahead = False

@@ -9,7 +9,7 @@ from nestling.calculus.traverse import relations
 from nestling.database.inspect import verify as verify_by_reference
 from nestling.database.inspect import wrong_answer
 from nestling.database.spark import arriving
-from nestling.database.state import UNDEFINED, computing
+from nestling.database.state import computing
 from nestling.engine.spark.verify import wrong_maps
 from nestling.errors import NestlingError
 from nestling.program.steps import maps_of, trigger_statements
@@ -48,7 +48,7 @@ def _total(state: SparkState, name: str) -> int | None:
         with computing(name), state.reading(name) as found:
             return found.total(name)
     except NestlingError as error:
-        if name in state.behind and isinstance(error.__cause__, UNDEFINED):
+        if state.is_without_value(name, error):
             return None
         raise
 

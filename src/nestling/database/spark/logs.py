@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from nestling.database.logs import FlatRows, Logging
@@ -38,6 +39,14 @@ class SparkLogging(Logging):
                 self.log(name)
             state.told.add(name)
 
+    def resume(self, name: str) -> None:
+        """Go on telling the changes of a view after its state was read anew, whether it has a value now or not."""
+        if name in self._state.unkept:
+            self.start(name)
+            return
+        with self._state.lock:
+            self.log(name, self._settle)
+
     def stop(self, name: str) -> None:
         """Tell the changes of a view no more; its feed goes on."""
         state = self._state
@@ -46,18 +55,28 @@ class SparkLogging(Logging):
             if name not in state.feeds and state.watched.pop(name):
                 state._install()
 
-    def log(self, name: str) -> None:
-        """Log a view, for those who are told or for its feed."""
-        state = self._state
+    def _read(self, name: str) -> None:
+        with self._state.computing(name):
+            self._state.reader(name)
+
+    def _settle(self, name: str) -> None:
+        """Bring a view up to date, unless it has no value: it is told of when it has one."""
+        try:
+            self._read(name)
+        except NestlingError as error:
+            if not self._state.is_without_value(name, error):
+                raise
+
+    def log(self, name: str, read: Callable[[str], None] | None = None) -> None:
+        """Log a view, for those who are told or for its feed; ``read`` brings it up to date."""
+        state, read = self._state, read or self._read
         if name in state.watched:
             return
-        with state.computing(name):
-            state.reader(name)  # what is told starts from what is there
+        read(name)  # what is told starts from what is there
         state.watched[name] = self.levels(name)
         try:
             state._install()
-            with state.computing(name):
-                state.reader(name)
+            read(name)
         except BaseException as reason:
             del state.watched[name]
             if isinstance(reason, (CannotCompile, QueryError)):

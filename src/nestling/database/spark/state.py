@@ -146,6 +146,10 @@ class SparkState(State):
                 with suppress(*UNDEFINED):  # told when it has a value
                     self.reader(name)
 
+    def is_without_value(self, name: str, error: NestlingError) -> bool:
+        """Whether ``error`` says that a view has no value now, as only a lazy one may."""
+        return name in self.behind and isinstance(error.__cause__, UNDEFINED)
+
     def _sources(self, view: str) -> list[str]:
         """The tables and maps that a view is read from."""
         found = plans(self.program_of(view).views[view])
@@ -252,7 +256,7 @@ class SparkState(State):
         """What answers for a view: an engine, nothing waiting, or a plan over the tables as they are."""
         with self.lock:
             if name not in self.unkept:
-                with self.lake.doubting(), computing(name):
+                with computing(name), self.lake.doubting():
                     engine = self.reader(name)
                 yield engine
                 return

@@ -1,7 +1,7 @@
 """Scalar functions as Spark SQL, each with Python's meaning.
 
 A strict function of a null is null in both worlds. Where they differ, the difference is written out: ``//`` and ``%``
-round down, NaN is equal to nothing and less than nothing, ``strip`` takes all white space, a date plus a span counts
+round down, NaN is not below or above anything, ``strip`` takes all white space, a date plus a span counts
 whole days.
 """
 
@@ -74,8 +74,10 @@ def _written(
     name: str, args: list[str], types: Sequence[Scalar], result: Scalar, terms: Sequence[Term]
 ) -> str:
     """A function whose text repeats its arguments."""
-    if name in ("no_to_float", "no_to_str", "no_to_text"):
-        return "false"  # an int has 64 bits here: it is never too large
+    if name in ("no_to_float", "no_to_str", "no_to_text", "no_product", "no_neg"):
+        return "false"  # an int has 64 bits here, and so has a span: it is never too large
+    if name in ("no_sum", "no_difference"):
+        return _nowhere("+" if name == "no_sum" else "-", args[0], args[1], types)
     if name == "to_str":
         return _to_str(args[0], types[0])
     if name in _COMPARED:
@@ -123,7 +125,7 @@ def _compared(name: str, left: str, right: str, types: Sequence[Scalar]) -> str:
     if name == "!=" and a.nullable and b.nullable:
         operator = "<=>"
     text = f"({left} {operator} {right})"
-    if "float" in (a.name, b.name):
+    if name in ("<", "<=", ">", ">=") and "float" in (a.name, b.name):
         # A null beside it makes the answer null, a NaN alone makes it false.
         sides = ((left, a, right, b), (right, b, left, a))
         numbers = " AND ".join(
@@ -202,16 +204,30 @@ def _moved(name: str, left: str, right: str, a: Scalar, b: Scalar) -> str:
         return f"(CAST(datediff({left}, {right}) AS BIGINT) * {DAY}L)"
     if a.name == b.name:
         return f"(unix_micros(CAST({left} AS TIMESTAMP)) - unix_micros(CAST({right} AS TIMESTAMP)))"
-    span = f"({right})" if name == "+" else f"(-({right}))"
+    moved, range_ = _by_span(name, left, right, a)
+    return (
+        f"CASE WHEN {moved} BETWEEN {range_} THEN {moved} WHEN ({left}) IS NULL OR ({right}) IS NULL THEN NULL"
+        f" ELSE raise_error('date value out of range') END"
+    )
+
+
+def _by_span(name: str, left: str, right: str, a: Scalar) -> tuple[str, str]:
+    """A date or moment and a span later or earlier, and between what it must lie; null beyond all that Spark has."""
     if a.name == "date":
         # Python takes the whole days of a span, rounded down, and then their sign.
         days = f"(({right}) div {DAY}L - {_rounded(right, f'{DAY}L')})"
-        moved = f"date_add({left}, CAST({days if name == '+' else f'-{days}'} AS INT))"
-        range_ = DAYS
-    else:
-        moved = f"CAST(timestamp_micros(unix_micros(CAST({left} AS TIMESTAMP)) + {span}) AS TIMESTAMP_NTZ)"
-        range_ = MOMENTS
+        return f"date_add({left}, CAST({days if name == '+' else f'-{days}'} AS INT))", DAYS
+    added = "try_add" if name == "+" else "try_subtract"
+    micros = f"{added}(unix_micros(CAST({left} AS TIMESTAMP)), {right})"
+    return f"CAST(timestamp_micros({micros}) AS TIMESTAMP_NTZ)", MOMENTS
+
+
+def _nowhere(name: str, left: str, right: str, types: Sequence[Scalar]) -> str:
+    """Whether a sum or difference has no value: as a date it may not; of spans and numbers there is one."""
+    a, b = types
+    if a.name not in ("date", "datetime") or b.name != "timedelta":
+        return "false"
+    moved, range_ = _by_span(name, left, right, a)
     return (
-        f"CASE WHEN {moved} BETWEEN {range_} THEN {moved} WHEN {moved} IS NULL THEN NULL"
-        f" ELSE raise_error('date value out of range') END"
+        f"(({left}) IS NOT NULL AND ({right}) IS NOT NULL AND NOT coalesce({moved} BETWEEN {range_}, false))"
     )

@@ -16,6 +16,7 @@ from math import isinf, isnan
 from typing import Any, assert_never
 
 from nestling.calculus.functions import FUNCTIONS
+from nestling.calculus.partial import disjuncts, undefined_where
 from nestling.calculus.terms import Call, Const, Field, InL, Term, Tuple, Var
 from nestling.calculus.traverse import walk
 from nestling.calculus.types import INT, LABEL, Record, Scalar, Type
@@ -47,7 +48,25 @@ Scope = Mapping[str, Sql]
 
 def is_partial(*terms: Term) -> bool:
     """Whether some term may have no value: it is looked at only where what stands before it holds."""
-    return any(isinstance(n, Call) and FUNCTIONS[n.function].partial for term in terms for n in walk(term))
+    return any(isinstance(n, Call) and _may_be_absent(n) for term in terms for n in walk(term))
+
+
+#: Functions that seldom have no value: their types and constants say whether they may.
+_SELDOM = ("+", "-", "*", "neg", "round", "like", "to_float", "to_str", "to_text")
+#: What holds of no int of 64 bits.
+_NEVER = ("no_to_float", "no_to_str", "no_to_text")
+
+
+def _may_be_absent(term: Call) -> bool:
+    if term.function not in _SELDOM:
+        return FUNCTIONS[term.function].partial
+    absent = undefined_where(term)
+    return absent is not None and not all(map(_is_false_here, disjuncts(absent)))
+
+
+def _is_false_here(condition: Term) -> bool:
+    """Whether a condition asks, beside others that must hold, for an int that Spark does not have."""
+    return any(isinstance(node, Call) and node.function in _NEVER for node in walk(condition))
 
 
 def sql(term: Term, scope: Scope) -> Sql:

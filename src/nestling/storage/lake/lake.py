@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from nestling.errors import ChangeError, QueryError, StoreError
+from nestling.errors import ChangeError, NoValue, QueryError, StoreError
 from nestling.storage.lake.files import sync_all, sync_folder, write_atomically
 from nestling.storage.lake.folder import check_files, local_path, look
 from nestling.storage.lake.log import Epoch, read_epoch, write_epoch
@@ -83,7 +83,7 @@ class Lake:
         """While memory may change: what is refused was undone, whatever else is raised leaves it in doubt."""
         try:
             yield
-        except (ChangeError, QueryError):
+        except (ChangeError, QueryError, NoValue):
             raise
         except BaseException:
             self.is_ahead = True
