@@ -9,9 +9,9 @@ from nestling.calculus.traverse import relations
 from nestling.database.inspect import verify as verify_by_reference
 from nestling.database.inspect import wrong_answer
 from nestling.database.spark import arriving
-from nestling.database.state import UNDEFINED, computing
+from nestling.database.state import computing
 from nestling.engine.spark.verify import wrong_maps
-from nestling.errors import NestlingError
+from nestling.errors import UNDEFINED, NestlingError
 from nestling.program.steps import maps_of, trigger_statements
 
 if TYPE_CHECKING:
