@@ -108,3 +108,8 @@ class NoValue(ArithmeticError):
     It never reaches a user. Where a view is computed it is caught, and nothing wider: any other exception there is a
     defect of this library, and must not pass as a row that cannot be accepted.
     """
+
+
+#: What is raised where a term has no value. A sum of ints is taken to have 64 bits, whatever it sums: that it is too
+#: large for a float is not foreseen, and Python says so.
+UNDEFINED = (NoValue, OverflowError)

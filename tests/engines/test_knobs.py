@@ -178,6 +178,32 @@ def test_what_has_no_value_when_it_is_passed_on_is_computed_anew():
     view.verify()
 
 
+def test_the_rest_goes_on_while_something_has_no_value():
+    """Whoever reads what waits is told; rows come and go, and whoever listens to another view hears of it."""
+    db = nl.Database()
+    db.table("T", {"k": int, "x": int})
+    late = db.view(
+        "late",
+        lambda T: [sum(t.x for t in T if t.x < 0.5 * sum(u.x for u in T if u.k == t.k))],
+        refresh="hybrid",
+    )
+    counts = db.view("counts", lambda T: [(t.x, sum(1 for u in T if u.x == t.x)) for t in T])
+    heard: list[Any] = []
+    counts.subscribe(heard.append)
+    db.insert("T", [(1, 5), (1, 7), (1, 10**400)])
+    for _ in range(2):
+        with pytest.raises(nl.NestlingError, match="late cannot be computed"):
+            late.rows()
+    heard.clear()
+    db.insert("T", [(2, 5)])
+    assert (heard[0].deleted, heard[0].inserted) == ([(5, 1)], [(5, 2)] * 2)
+    db.delete("T", [(1, 10**400)])
+    assert late.rows() == [5]
+    assert sorted(counts.rows()) == [(5, 2), (5, 2), (7, 1)]
+    late.verify()
+    counts.verify()
+
+
 def test_a_hybrid_view_that_is_watched_does_not_wait():
     db = nl.Database()
     db.table("T", {"k": int, "x": int})

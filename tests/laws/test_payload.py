@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nestling.calculus.aggregates import AGGREGATES
+from nestling.calculus.aggregates import AGGREGATES, OF_FLOATS
 from nestling.values.bag import EMPTY, ZBag
 from nestling.values.digest import PRIME, digest, digest_of
 from nestling.values.payload import Counted, Moments, sum_payloads
@@ -154,6 +154,18 @@ def test_aggregate_from_payloads(name, kept, data):
 
     assert aggregate.read(payload) == direct(name, kept)
     assert aggregate.of(ZBag.of(*kept)) == direct(name, kept)
+
+
+@pytest.mark.parametrize("name", ["var", "stdev", "float_var", "float_stdev"])
+@given(pairs=st.lists(st.tuples(st.integers(-5, 5), st.integers(-3, 3))))
+def test_a_spread_is_a_number_whatever_is_counted(name, pairs):
+    """No element need be there a positive number of times"""
+    aggregate = (AGGREGATES | OF_FLOATS)[name]
+    of = float if name in OF_FLOATS else int
+
+    spread = aggregate.of(ZBag([(of(value), times) for value, times in pairs]))
+
+    assert spread is None if not sum(times for _, times in pairs) else spread >= 0.0
 
 
 def test_every_aggregate_is_tested():

@@ -83,7 +83,8 @@ def _variance(payload: Payload) -> float | None:
 
 def _spread_of(count: int, total: Fraction, squares: Fraction) -> float:
     try:
-        return float(squares / count - (total / count) ** 2)
+        # Less than nothing it can be only where counts are negative; a deviation, its root, is a number there too.
+        return max(0.0, float(squares / count - (total / count) ** 2))
     except OverflowError as error:
         raise NoValue("a variance is too large for a float") from error
 

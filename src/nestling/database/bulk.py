@@ -6,8 +6,10 @@ Law (8): afterwards they are what the triggers would have made of the same rows,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from nestling.engine.local.engine import LocalEngine, Row
+from nestling.errors import UNDEFINED
 from nestling.program.flat import Query
 from nestling.program.statements import MapDecl, Order, Program
 from nestling.program.traverse import canonical
@@ -15,11 +17,19 @@ from nestling.transform.viewlet import fill
 
 
 def computed(program: Program, tables: Mapping[str, Mapping[Row, int]]) -> LocalEngine:
-    """``program`` over these rows."""
+    """``program`` over these rows.
+
+    A map without a value may have let rows in, because it waits until somebody reads. So it still does: these rows can
+    be deleted, and the other maps are right.
+    """
     engine = LocalEngine(program)
     for name, rows in tables.items():
         engine.load_table(name, rows)
-    fill_maps(engine, [name for name, decl in program.maps.items() if decl.role != "watch"])
+    try:
+        fill_maps(engine, [name for name, decl in program.maps.items() if decl.role != "watch"])
+    except UNDEFINED:
+        with suppress(*UNDEFINED):
+            engine.recompute()
     return engine
 
 

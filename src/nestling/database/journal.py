@@ -13,8 +13,8 @@ from itertools import groupby
 from operator import itemgetter
 
 from nestling.database.rows import Event, Row
-from nestling.database.state import UNDEFINED, State
-from nestling.errors import ChangeError
+from nestling.database.state import State
+from nestling.errors import UNDEFINED, ChangeError
 from nestling.values.label import Label
 
 Pairs = list[tuple[Row, int]]

@@ -22,7 +22,7 @@ from nestling.database.rows import Event, Row, nested
 from nestling.database.storing import Decision, decide
 from nestling.database.watching import Levels
 from nestling.engine.local.engine import LocalEngine
-from nestling.errors import ChangeError, NestlingError, NoValue, QueryError, brief
+from nestling.errors import UNDEFINED, ChangeError, NestlingError, QueryError, brief
 from nestling.frontend.schema import element_value
 from nestling.program.statements import Program, TableDecl
 from nestling.program.steps import trigger_statements
@@ -40,9 +40,6 @@ from nestling.transform.viewlet.storing import BY_KEYS, Storing
 from nestling.values.bag import EMPTY, ZBag
 from nestling.values.label import Label
 
-#: What is raised where a term has no value. A sum of ints is taken to have 64 bits, whatever it sums: that it is too
-#: large for a float is not foreseen, and Python says so.
-UNDEFINED = (NoValue, OverflowError)
 NOTHING_KEPT = 'store="none": nothing is kept of it'
 EXCLUDE = "exclude the value in the view (… if y != 0), or delete the row"
 
@@ -175,7 +172,7 @@ class State:
             return ""
         lazy = self.views[name].refresh == "lazy"
         engine = self.engine_of(name) if lazy else self.engine
-        if guard_of(name) in engine.program.views:
+        if guard_of(name) in engine.program.views and not engine.is_torn:
             texts = engine.texts(guard_of(name))
         else:
             texts = list(evaluate(self.undefined[name], self.nested_tables()))

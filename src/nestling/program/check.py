@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import assert_never
 
-from nestling.calculus.aggregates import AGGREGATES
+from nestling.calculus.aggregates import EVERY
 from nestling.calculus.countwise import OPERATORS
 from nestling.calculus.terms import Term, Var
 from nestling.calculus.types import INT
@@ -240,7 +240,7 @@ class _Checker:
 
     def measure(self, step: Measure) -> None:
         decl = self.map(step.source)
-        if not (step.aggregate in AGGREGATES or first_of(step.aggregate)) or decl.role not in NESTED:
+        if not (step.aggregate in EVERY or first_of(step.aggregate)) or decl.role not in NESTED:
             refuse(f"{step.aggregate} reads {step.source}")
         if decl.order != _order_for(step):
             refuse(f"{step.aggregate} reads {step.source}, which is {'not ' * (not decl.ordered)}in order")

@@ -29,7 +29,7 @@ from nestling.database.spark.remembered import check_note, check_tables, remembe
 from nestling.database.spark.started import knob, started
 from nestling.database.spark.unkept import Computed
 from nestling.database.spark.watching import Feed, feed_name, record
-from nestling.database.state import EXCLUDE, NOTHING_KEPT, UNDEFINED, State, computing
+from nestling.database.state import EXCLUDE, NOTHING_KEPT, State, computing
 from nestling.database.texts import table_text, view_text
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
@@ -38,7 +38,7 @@ from nestling.engine.spark.postponed import settle
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.state import Moment
-from nestling.errors import ChangeError, NestlingError, NoValue, QueryError
+from nestling.errors import UNDEFINED, ChangeError, NestlingError, NoValue, QueryError
 from nestling.frontend.schema import element_value
 from nestling.program.statements import Program
 from nestling.program.steps import plans, reads, trigger_statements

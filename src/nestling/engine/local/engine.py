@@ -16,7 +16,7 @@ from nestling.engine.local.storage import stores
 from nestling.engine.local.where import summed_where
 from nestling.engine.nesting import leaves, shape
 from nestling.engine.python import namespace, run_source
-from nestling.errors import NoValue
+from nestling.errors import UNDEFINED
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
 from nestling.program.traverse import exact_columns
@@ -50,7 +50,7 @@ class LocalEngine:
         self._waiting: list[dict[Any, Any]] = [{} for _ in program.deferred]
         for name, waiting in zip(program.deferred, self._waiting, strict=True):
             self.names[f"change_{self.stores[name].python}"] = waiting
-        #: Whether passing on what waits was cut off: the maps hold some of it.
+        #: Whether passing on what waits was cut off: the maps hold some of it; or some of them have no value.
         self.is_torn = False
         # The source is our own: what others wrote is in it as words and literals made by ``quoting``.
         run_source(self.source, "nestling trigger program", self.names)
@@ -117,16 +117,32 @@ class LocalEngine:
             try:
                 self.names["settle"]()
                 self.is_torn = False
-            except NoValue:
+            except UNDEFINED:
                 pass
         if self.is_torn:
-            tables = {name: self.table(name) for name in self.program.tables}
-            for name, decl in self.program.maps.items():
-                if decl.role != "watch":
+            self.recompute()
+
+    def recompute(self) -> None:
+        """Compute every map from the tables. One that has no value is left empty until it is asked for again.
+
+        So are those that wait: a trigger that looked one up would fail as well, and no row could be deleted.
+        """
+        self.is_torn, failed = True, None
+        tables = {name: self.table(name) for name in self.program.tables}
+        for name, decl in self.program.maps.items():
+            if decl.role != "watch":
+                try:
                     self.load_map(name, meaning(decl.query, tables))
-            for waiting in self._waiting:
-                waiting.clear()
-            self.is_torn = False
+                except UNDEFINED as error:
+                    self.load_map(name, {})
+                    failed = error
+        for name, waiting in zip(self.program.deferred, self._waiting, strict=True):
+            waiting.clear()
+            if failed is not None:
+                self.load_map(name, {})
+        if failed is not None:
+            raise failed
+        self.is_torn = False
 
     def table(self, name: str) -> dict[Row, int]:
         """The rows of a table with their multiplicities."""

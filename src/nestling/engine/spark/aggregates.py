@@ -57,14 +57,15 @@ def _spread(aggregate: str, cell: Sequence[Sql]) -> Sql:
         n, s, q = (f"CAST({text} AS DOUBLE)" for text in (n, s, q))
         # Each product with what rounding it has lost: the two are close, and their difference is what remains.
         products, lost = f"{n} * {q} - {s} * {s}", f"({_lost(n, q)}) - ({_lost(s, s)})"
-        difference = f"greatest(0D, ({products}) + ({lost}))"
+        difference = f"({products}) + ({lost})"
     elif any(part.type == DECIMAL for part in cell):
         n, s, q = fitted(n, "DECIMAL(10,0)"), fitted(s, "DECIMAL(18,6)"), fitted(q, "DECIMAL(26,12)")
         difference = f"CAST({n} * {q} - {s} * {s} AS DOUBLE)"
     else:
         n, s, q = (f"CAST({text} AS DECIMAL(19,0))" for text in (n, s, q))
         difference = f"CAST({n} * {q} - {s} * {s} AS DOUBLE)"
-    spread = f"{difference} / (CAST({n} AS DOUBLE) * CAST({n} AS DOUBLE))"
+    # Below zero it can be by rounding, and where counts are negative; zero has a root.
+    spread = f"greatest(0D, {difference}) / (CAST({n} AS DOUBLE) * CAST({n} AS DOUBLE))"
     value = f"sqrt({spread})" if aggregate == "stdev" else spread
     return Sql(f"CASE WHEN {cell[0].text} <> 0 THEN {value} END", nullable(FLOAT))
 
