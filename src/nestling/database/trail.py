@@ -81,6 +81,9 @@ class Trail:
         rows = taken.rows if not taken.logs else None
         change = Change(self.view, version, self.element, rows, (self, step))
         if rows is None and not self._is_change(taken, change):
+            self._is_anew = (
+                True  # rows went and came back: nobody is told, and a document may have another order
+            )
             return None
         self._changes.append(ref(change))
         self._logged += sum([len(log) for log in taken.logs.values()])

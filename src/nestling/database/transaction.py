@@ -158,8 +158,9 @@ class Transaction:
                     f"{table} has no column {name!r}", hint=f"it has {', '.join(definition.record.names)}"
                 )
         new = row_value(definition.record, named | dict(set))
-        self._remove(definition, flat, 1)
-        self._insert(definition, new, 1)
+        if new != old:
+            self._remove(definition, flat, 1)
+            self._insert(definition, new, 1)
 
     @_all_or_nothing
     def apply(self, changes: Mapping[str, Any]) -> None:

@@ -11,7 +11,7 @@ from nestling.database.inspect import wrong_answer
 from nestling.database.spark import arriving
 from nestling.database.state import computing
 from nestling.engine.spark.verify import wrong_maps
-from nestling.errors import UNDEFINED, NestlingError
+from nestling.errors import NestlingError
 from nestling.program.steps import maps_of, trigger_statements
 
 if TYPE_CHECKING:
