@@ -204,6 +204,29 @@ def test_the_rest_goes_on_while_something_has_no_value():
     counts.verify()
 
 
+@pytest.mark.parametrize("refresh", ["lazy", "hybrid"])
+def test_definitions_while_something_has_no_value(refresh):
+    """Nobody can listen to it; it can be dropped, and tables come and go."""
+    db = nl.Database()
+    db.table("T", {"k": int, "x": int})
+    late = db.view(
+        "late",
+        lambda T: [sum(t.x for t in T if t.x < 0.5 * sum(u.x for u in T if u.k == t.k))],
+        refresh=refresh,
+    )
+    db.insert("T", [(1, 5), (1, 10**400)])
+    for act in (late.rows, lambda: late.subscribe(print), late.rows):
+        with pytest.raises(nl.NestlingError, match="late cannot be computed"):
+            act()
+    db.table("U", {"a": int})
+    db.insert("U", [(1,)])
+    db.drop("U")
+    db.drop("late")
+    db.view("keys", lambda T: [t.k for t in T])
+    assert db.views["keys"].rows() == [1, 1]
+    db.verify(maps=True)
+
+
 def test_a_hybrid_view_that_is_watched_does_not_wait():
     db = nl.Database()
     db.table("T", {"k": int, "x": int})

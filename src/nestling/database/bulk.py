@@ -35,8 +35,13 @@ def computed(program: Program, tables: Mapping[str, Mapping[Row, int]]) -> Local
 
 def filled(program: Program, old: LocalEngine) -> LocalEngine:
     """``program`` over the tables of ``old``, which is not used any more; maps that stay keep their contents."""
+    common = program.tables.keys() & old.program.tables.keys()
+    with suppress(*UNDEFINED):
+        old.settle()
+    if old.is_torn:
+        return computed(program, {name: old.table(name) for name in common})
     engine = LocalEngine(program)
-    for name in program.tables.keys() & old.program.tables.keys():
+    for name in common:
         engine.take(name, old)
     kept = {identity(decl): name for name, decl in old.program.maps.items() if decl.role != "watch"}
     missing = []

@@ -7,11 +7,13 @@ its answers are compared.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nestling.database.rows import Row
 from nestling.database.watching import Levels, Logs, Source, Taken
 from nestling.engine.local.engine import LocalEngine
+from nestling.errors import UNDEFINED, NestlingError
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.storing import BY_KEYS
@@ -51,10 +53,13 @@ class Logging:
 
     def start(self, name: str) -> None:
         """Log a view from now on."""
-        with self._state.whole():
-            self.keep(name, self.levels(name))
-            if not self._state.watched[name]:
-                self._state.compared[name] = self._state.read(name)
+        try:
+            with self._state.whole():
+                self.keep(name, self.levels(name))
+                if not self._state.watched[name]:
+                    self._state.compared[name] = self._state.read(name)
+        except UNDEFINED as error:
+            raise NestlingError(f"{name} cannot be computed: {error}", hint="delete the row") from error
 
     def keep(self, name: str, levels: Levels) -> None:
         """Log these levels of a view."""
@@ -64,6 +69,7 @@ class Logging:
             state.later(name).watch({level.name: level.query for level in levels})
         else:
             state._install()
+            state.engine.check()
 
     def stop(self, name: str) -> None:
         """Log a view no more."""
@@ -72,7 +78,8 @@ class Logging:
             state.compared.pop(name, None)
             levels = state.watched.pop(name)
             if levels and state.is_apart(name):
-                state.later(name).watch({})
+                with suppress(*UNDEFINED):  # then it starts anew when it is read, and logs nothing
+                    state.later(name).watch({})
             elif levels:
                 state._install()
 

@@ -110,6 +110,7 @@ class State:
         self.define(view)
         try:
             self._install()
+            self.engine.check()
             absent = "" if view.refresh == "lazy" else self.absent(view.name)
         except UNDEFINED as error:
             absent = str(error)

@@ -122,6 +122,11 @@ class LocalEngine:
         if self.is_torn:
             self.recompute()
 
+    def check(self) -> None:
+        """Raise where a map is known to have no value."""
+        if self.is_torn:
+            self.settle()
+
     def recompute(self) -> None:
         """Compute every map from the tables. One that has no value is left empty until it is asked for again.
 
