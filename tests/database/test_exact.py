@@ -332,3 +332,19 @@ def test_nan_equals_itself(name, store):
     db.verify(maps=True)
     db.delete("t", [(2, math.nan)])
     db.verify(maps=True)
+
+
+@pytest.mark.parametrize("store", ["auto", "none"])
+def test_a_lazy_view_without_a_value_that_somebody_listens_to_stops_nobody(tmp_path, store):
+    """The change is in the file before they are told: nothing may fail then."""
+    with nl.Database(tmp_path / "x.nest") as db:
+        db.table("t", {"n": int})
+        view = db.view("v", "[sum([r.n for r in t]) * 1.5]", language="python", refresh="lazy", store=store)
+        view.subscribe(lambda change: change.inserted)
+        db.insert("t", [(1,), (10**400,)])
+        with pytest.raises(nl.NestlingError, match="v cannot be computed"):
+            view.rows()
+        db.delete("t", [(10**400,)])
+        assert view.rows() == [1.5]
+    with nl.Database(tmp_path / "x.nest") as db:
+        assert db.views["v"].rows() == [1.5]

@@ -84,10 +84,19 @@ class Logging:
                 state._install()
 
     def taken(self, name: str) -> Taken:
-        """What changed in a view since this was last asked."""
+        """What changed in a view since this was last asked; of one that has no value, nothing until it has one.
+
+        The change is stored already: whatever a view makes of it, it must not fail here.
+        """
+        try:
+            return self._taken(name)
+        except (*UNDEFINED, NestlingError):
+            return NOTHING
+
+    def _taken(self, name: str) -> Taken:
         state = self._state
         if state.views[name].refresh == "lazy" and state.absent(name):
-            return NOTHING  # told when it has a value
+            return NOTHING
         levels = state.watched[name]
         if levels:
             engine = state.engine_of(name)
