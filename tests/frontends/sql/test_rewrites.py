@@ -39,6 +39,7 @@ COUNTS = [
     " union sng(r)",
     "for r in R union fold n := sum(for t in (for s in S where s.a != r.a union sng(s.b)) union sng(t)) in sng⟨n: n⟩",
     "for r in R union fold n := count(for _ in [r.b > 1] union S) in sng⟨r: r, n: n⟩",
+    "for r in R union fold n := count(for _ in [r.b + 1 > 2] union S) in sng⟨r: r, n: n⟩",
 ]
 
 

@@ -12,9 +12,9 @@ from decimal import Decimal
 from typing import Any
 
 from nestling.calculus.build import call
-from nestling.calculus.functions import FUNCTIONS
-from nestling.calculus.terms import Call, Const, CountWise, Expr, Fold, For, Guard, Term
-from nestling.calculus.traverse import free_vars, map_children, substitute, walk
+from nestling.calculus.partial import is_total
+from nestling.calculus.terms import Const, CountWise, Expr, Fold, For, Guard, Term
+from nestling.calculus.traverse import free_vars, map_children, substitute
 from nestling.calculus.typing import fold_type
 
 
@@ -41,7 +41,7 @@ def _early(node: Any) -> Any:
         case For(var, source, body):
             passing, kept = _parted(body, var.name)
             return _guarded(passing, For(var, source, kept)) if passing else node
-        case Fold(_, "count" | "sum", For(_, Guard(test), source), _) if _is_total(test):
+        case Fold(_, "count" | "sum", For(_, Guard(test), source), _) if is_total(test):
             return _early(_of_all(node, test, source))
         case Fold(var, aggregate, source, body):
             passing, kept = _parted(body, var.name)
@@ -65,7 +65,7 @@ def _parted(body: Expr, name: str) -> tuple[list[For], Expr]:
     staying: list[For] = []
     while isinstance(body, For) and isinstance(body.source, Guard):
         test = body.source.test
-        (passing if name not in free_vars(test) and _is_total(test) else staying).append(body)
+        (passing if name not in free_vars(test) and is_total(test) else staying).append(body)
         body = body.body
     return passing, _guarded(staying, body)
 
@@ -74,8 +74,3 @@ def _guarded(guards: list[For], body: Expr) -> Expr:
     for guard in reversed(guards):
         body = For(guard.var, guard.source, body)
     return body
-
-
-def _is_total(test: Term) -> bool:
-    """Whether ``test`` has a value of every row: another may stand where no row would be asked."""
-    return not any(isinstance(part, Call) and FUNCTIONS[part.function].partial for part in walk(test))
