@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
-from tests.soak import switches
 from tests.soak.changes import filled, step
 from tests.soak.interrupts import way
 from tests.soak.model import Model, Refused, after
@@ -91,7 +90,7 @@ def later(
         if durable and rng.random() < REOPENED / changes:
             yield ("reopen",)
         new = step(rng, made, model, names)
-        hit = switches.INTERRUPTS and rng.random() < INTERRUPTED / changes
+        hit = rng.random() < INTERRUPTED / changes
         yield ("interrupt", new, *way(rng)) if hit else new
         try:
             model = after(model, named, new)

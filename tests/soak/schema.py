@@ -11,8 +11,6 @@ from math import inf, nan
 from random import Random
 from typing import Any
 
-from tests.soak import switches
-
 #: A float that is added up exactly in any order, and those that are not finite.
 TAME = (0.0, 0.5, 1.5, -2.25, 4.0)
 SPECIAL = (inf, -inf, -0.0)
@@ -147,9 +145,7 @@ def scalar(rng: Random) -> tuple[str, bool, bool]:
     kind = rng.choice(
         ["int"] * 7 + ["str"] * 3 + ["float"] * 2 + ["wild", "nan", "dec", "dec", "long", "date", "bool"]
     )
-    if kind in ("wild", "long", "nan") and not switches.EXACT:
-        kind = "dec"
-    return kind, rng.random() < 0.4, kind == "float" and rng.random() < 0.4 and switches.SPECIALS
+    return kind, rng.random() < 0.4, kind == "float" and rng.random() < 0.4
 
 
 def value(rng: Random, column: Column) -> Any:

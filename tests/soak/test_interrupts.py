@@ -15,11 +15,9 @@ import pytest
 
 import nestling as nl
 from nestling.errors import ChangeError
-from tests.soak import switches
 from tests.soak.interrupts import OUTSIDE, at_place, little_stack
 from tests.soak.values import counted
 
-pytestmark = pytest.mark.skipif(not switches.EVERY_LINE, reason="a change may still be found cut in two")
 ROWS = [(k, k % 3, [(k % 2, [k]), (5, [])]) for k in range(4)]
 
 

@@ -14,9 +14,7 @@ import pytest
 
 import nestling as nl
 from nestling.errors import ChangeError
-from tests.soak import switches
 
-pytestmark = pytest.mark.skipif(not switches.THREADS, reason="a database is not yet for many threads")
 ACCOUNTS = 12
 READERS, WRITERS = 4, 2
 

@@ -165,7 +165,7 @@ def test_a_lake_that_could_not_be_used_leaves_nothing(tmp_path):
 @pytest.mark.parametrize(
     "path",
     ["s3a://bucket/shop", "hdfs://host/shop", "hdfs:///shop", "dbfs:/shop", "gs://b/c", "abfss://c@a.dfs/x",
-     "file:///tmp/shop", "file://host/shop", "file:/tmp/shop", "viewfs://lake/x", "S3A://b/c", "wasbs://x", "s3:",
+     "file:///data/shop", "file://host/shop", "file:/data/shop", "viewfs://lake/x", "S3A://b/c", "wasbs://x", "s3:",
      Path("s3a://bucket/shop"), Path("dbfs:/shop"), "", "a\0b"],
 )  # fmt: skip
 def test_what_is_no_local_folder_is_refused_by_name(tmp_path, monkeypatch, path):
