@@ -158,7 +158,8 @@ class _Scope:
     def __init__(self, function: FunctionType) -> None:
         self.cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         self.globals = function.__globals__
-        self.builtins: Mapping[str, object] = function.__builtins__  # type: ignore[attr-defined]
+        own: Any = function  # only some descriptions of Python's types know of its builtins
+        self.builtins: Mapping[str, object] = own.__builtins__
 
     def __call__(self, name: str) -> object:
         if name in self.cells:
