@@ -20,7 +20,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from types import CodeType, FunctionType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from nestling.errors import QueryError, Span
 from nestling.frontend.comprehension.compiled import code_in
