@@ -50,3 +50,19 @@ def test_nothing_else_changes_its_settings():
     db.table("orders").at(7).items.insert([1])
     db.verify()
     assert (gc.get_threshold(), gc.get_freeze_count(), gc.isenabled()) == before
+
+
+def test_a_map_that_only_triggers_can_follow_is_filled_by_its_meaning():
+    """Where a view is defined over rows that are there, and where an engine is made anew after an interrupt."""
+    db = nl.Database()
+    db.table("t", "k STRING, a DOUBLE, b BIGINT NULL, c BIGINT", key="k")
+    db.insert("t", [("x", 0.5, 0, -1), ("y", 1.0, None, 2)])
+    view = db.view(
+        "v",
+        "SELECT p.a, avg(p.c) FILTER (WHERE q.a = p.a) AS m FROM t p RIGHT JOIN t q ON p.b = q.b GROUP BY p.a",
+        store="counts",
+    )
+    assert sorted(view, key=repr) == [(0.5, -1.0), (None, None)]
+    db.insert("t", [("z", 0.5, 0, 3)])
+    db.state.rebuild()
+    db.verify(maps=True)

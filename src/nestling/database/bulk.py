@@ -11,9 +11,11 @@ from contextlib import suppress
 from nestling.engine.local.engine import LocalEngine, Row
 from nestling.errors import UNDEFINED
 from nestling.program.flat import Query
+from nestling.program.meaning import meaning
 from nestling.program.statements import MapDecl, Order, Program
 from nestling.program.traverse import canonical
 from nestling.transform.viewlet import fill
+from nestling.transform.viewlet.compile import CannotCompile
 
 
 def computed(program: Program, tables: Mapping[str, Mapping[Row, int]]) -> LocalEngine:
@@ -61,7 +63,14 @@ def fill_maps(engine: LocalEngine, names: Iterable[str]) -> None:
     missing = list(names)
     if not missing or not any(engine.stored[table] for table in engine.program.tables):
         return  # without rows, a map is what it starts with
-    program = fill(engine.program, missing)
+    try:
+        program = fill(engine.program, missing)
+    except CannotCompile:
+        # A map that triggers can follow need not have a loop that makes it from its tables: by its meaning, slowly.
+        tables = {name: engine.table(name) for name in engine.program.tables}
+        for name in missing:
+            engine.load_map(name, meaning(engine.program.maps[name].query, tables))
+        return
     loader = LocalEngine(program)
     for name in (*program.tables, *program.maps):
         if name in engine.stored and name not in missing:
