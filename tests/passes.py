@@ -26,7 +26,7 @@ from nestling.errors import QueryError
 from nestling.program.show import show_program, show_query, show_statement
 from nestling.program.statements import TableDecl
 from nestling.transform.classify import classify
-from nestling.transform.cost import ONE, Cost, Many, Mode, cost, show_cost, symbolic_size, tcost
+from nestling.transform.cost import ONE, BagCost, Cost, Mode, cost, show_cost, symbolic_size, tcost
 from nestling.transform.defined import total, undefined
 from nestling.transform.degree import TOP, degree
 from nestling.transform.delta import delta
@@ -85,7 +85,7 @@ def of_degree(query: Expr, words: Words) -> str:
 def costs(query: Expr, words: Words) -> str:
     mode: Mode = "sum" if "sum" in words else "sup"
     given = dict(word.split("=") for word in words if "=" in word)
-    known: dict[str, Cost] = {name: Many(int(count), ONE) for name, count in given.items()}
+    known: dict[str, Cost] = {name: BagCost(int(count), ONE) for name, count in given.items()}
     found = cost(query, {**symbols(query), **known}, mode)
     return f"{show_cost(found)}\ntime {tcost(found)}"
 
