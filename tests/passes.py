@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from nestling.calculus.parse import parse, parse_type
 from nestling.calculus.show import show
-from nestling.calculus.terms import Change, Expr, Relation, Var
+from nestling.calculus.terms import Expr, InputChange, Relation, Var
 from nestling.calculus.traverse import relations, walk
 from nestling.calculus.types import LABEL, Bag, bag_levels, flat_type, show_type
 from nestling.calculus.typing import check, type_of
@@ -96,7 +96,7 @@ def symbols(query: Expr) -> dict[str, Cost]:
         match node:
             case Relation(name, type_):
                 found[name] = symbolic_size(name, type_)
-            case Change(name, type_, order):
+            case InputChange(name, type_, order):
                 found[change_name(name, order)] = symbolic_size(change_name(name, order), type_)
     return found
 

@@ -14,7 +14,7 @@ from nestling.database.explain.facts import Facts
 from nestling.database.explain.readings import paths, readings
 from nestling.database.explain.report import ConstructReport, PartReport, Report
 from nestling.database.explain.storage import otherwise, storage
-from nestling.transform.classify import THEOREM
+from nestling.transform.classify import THEOREM, Construct
 from nestling.transform.cost import show_cost, tcost
 from nestling.transform.degree import TOP, degree
 from nestling.transform.derive import Derivation, Part, derive

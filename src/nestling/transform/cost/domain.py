@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeAlias, assert_never
 
-from nestling.calculus.types import Bag, Dict, Label, Record, Scalar, Type
+from nestling.calculus.types import Bag, Dict, LabelType, Record, Scalar, Type
 from nestling.transform.cost.cardinality import Cardinality, Symbolic, greater, plus, times
 from nestling.values.bag import ZBag
 
@@ -42,7 +42,7 @@ ONE = ScalarCost()
 def bottom(type_: Type) -> Cost:
     """``1_A``, the least cost of a type: every bag has one element."""
     match type_:
-        case Scalar() | Label() | Dict():
+        case Scalar() | LabelType() | Dict():
             return ONE
         case Record(fields):
             return RecordCost(tuple(bottom(field) for _, field in fields))
@@ -61,7 +61,7 @@ def size(value: Any, type_: Type) -> Cost:
     2{⟨1, 3{1}⟩}
     """
     match type_:
-        case Scalar() | Label() | Dict():
+        case Scalar() | LabelType() | Dict():
             return ONE
         case Record(fields):
             return RecordCost(tuple(size(v, field) for v, (_, field) in zip(value, fields, strict=True)))
@@ -77,7 +77,7 @@ def size(value: Any, type_: Type) -> Cost:
 def symbolic_size(name: str, type_: Type) -> Cost:
     """The size of a relation as a formula: ``|M|``, and ``|M.items|`` for the bags at a path."""
     match type_:
-        case Scalar() | Label() | Dict():
+        case Scalar() | LabelType() | Dict():
             return ONE
         case Record(fields):
             return RecordCost(tuple(symbolic_size(f"{name}.{field}", type_) for field, type_ in fields))

@@ -15,7 +15,6 @@ from nestling.calculus.build import ungroup
 from nestling.calculus.terms import (
     BagVar,
     Call,
-    Change,
     Const,
     CountWise,
     DictEmpty,
@@ -33,6 +32,7 @@ from nestling.calculus.terms import (
     Group,
     Guard,
     InL,
+    InputChange,
     Let,
     Lookup,
     Negate,
@@ -74,7 +74,7 @@ class _Estimate:
         match expr:
             case Relation(name, type_):
                 return self.stored(name, type_)
-            case Change(name, type_, order):
+            case InputChange(name, type_, order):
                 return self.stored(change_name(name, order), type_)
             case BagVar(name, type_):
                 return _many(env[name])
