@@ -160,9 +160,9 @@ WRITER = """
 import sys
 from pathlib import Path
 import pyarrow as pa, pyarrow.parquet as pq
-from nestling.storage.lake import Lake, Relation
+from nestling.storage.lake import Lake, RelationFiles
 lake = Lake(sys.argv[1])
-rows = [n for r in lake.manifest.relations.get("a", Relation()).files
+rows = [n for r in lake.manifest.relations.get("a", RelationFiles()).files
         for n in pq.read_table(lake.path / r)["k0"].to_pylist()]
 for _, changes, _ in lake.replay():
     rows += changes["a"]["k0"].to_pylist()
@@ -174,7 +174,7 @@ while True:
     if lake.epoch % 7 == 0:
         whole = pa.table({"k0": rows, "m0": [1] * len(rows)})
         files = {n: lake.write_changes(n, whole) for n in "ab"}
-        lake.commit({n: Relation((), (f,), 0, len(rows)) for n, f in files.items()}, (), {})
+        lake.commit({n: RelationFiles((), (f,), 0, len(rows)) for n, f in files.items()}, (), {})
 """
 
 
