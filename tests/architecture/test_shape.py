@@ -28,7 +28,7 @@ HOMES = {
     "shelve": (),
 }
 RUNS_TEXT = {"eval", "exec", "compile"}
-RUNS = ("engine/python",)
+RUNS = ("engine/python/terms",)
 #: A function's source is compiled to see whether it is what the function runs; it is not run.
 COMPILES = (*RUNS, "frontend/comprehension/compiled")
 

@@ -15,7 +15,7 @@ from nestling.calculus.types import BOOL, INT, STR, nullable
 from nestling.calculus.typing import term_type
 from nestling.database.change import Change
 from nestling.database.database import Database
-from nestling.engine.python import Scope, namespace, python, truth
+from nestling.engine.python.terms import Scope, namespace, python, truth
 from nestling.errors import NoValue
 from nestling.values.bag import EMPTY, ZBag
 from tests.database.moves import move

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import nestling as nl
@@ -20,11 +20,15 @@ from nestling.program.signs import is_nonnegative
 from nestling.program.statements import TableDecl
 from nestling.transform.cost.sizes import Sizes
 from nestling.transform.cost.statistics import ASSUMED, ENOUGH, FEW, ROWS, VALUES, Statistics
+from nestling.transform.cost.work import Estimate
+from nestling.transform.lower.view import CannotLower
 from nestling.transform.viewlet import compile_views, reading
-from nestling.transform.viewlet.choose import COST, KEYS, KNOB, MEMORY, Choice, Memory, choose, cost_of
+from nestling.transform.viewlet.choose import COST, KEYS, KNOB, MEMORY, Choice, Memory, Way, choose, cost_of
+from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.storing import BY_KEYS, Storing, storing
 from nestling.values.bag import ZBag
-from tests.engines.worlds import flat_view
+from tests.engines.worlds import WORLDS, flat_view
+from tests.strategies import queries
 
 R = TableDecl("R", tuple(Var(f"R.{name}", INT) for name in "abc"))
 rows = st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=ENOUGH, max_size=ENOUGH + 20)
@@ -183,6 +187,54 @@ def test_a_budget_leaves_what_fits():
     assert (nothing.chosen, nothing.code) == (None, MEMORY)
     assert f"{least:,} bytes" in nothing.why
     assert choice_of(db, "v", knob="full", memory=Memory(least, scale=1.1)).chosen is None
+
+
+@st.composite
+def statistics(draw: Any, tables: dict[str, TableDecl]) -> Statistics:
+    """Counts of rows and, made up once per place, of values; some tables may be empty."""
+    rows = {name: draw(st.sampled_from([0, 5, ENOUGH, 3_000, 200_000])) for name in tables}
+    shares = draw(st.lists(st.floats(0.0001, 1.0), min_size=7, max_size=7))
+
+    def count(table: str, places: tuple[int, ...]) -> int:
+        share = shares[(len(table) + sum(places)) % len(shares)]
+        return max(1, round(rows[table] * share))
+
+    return Statistics(rows, {}, count)
+
+
+@pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
+@given(data=st.data())
+def test_no_way_that_fits_dominates_the_one_that_is_chosen(world, data):
+    """No other way costs at most as much of a change, a read and bytes, and less of one of them."""
+    query = data.draw(queries("full", schema=world.schema, fuel=4))
+    drawn = data.draw(statistics(world.tables))
+    try:
+        view = flat_view(query)
+        found = choose(view, world.tables, drawn)
+        if data.draw(st.booleans()):
+            sizes = [way.cost.bytes for way in found.considered if way.cost]
+            found = choose(view, world.tables, drawn, memory=Memory(data.draw(st.sampled_from(sizes))))
+    except (CannotLower, CannotCompile):
+        assume(False)
+    assert found.chosen is not None
+    fitting = [
+        way
+        for way in found.considered
+        if way.cost and (not found.memory or way.cost.bytes <= found.memory.bytes)
+    ]
+    assert not [way for way in fitting if way.dominates(found.chosen)]
+
+
+def test_a_way_dominates_another_by_its_columns():
+    def way(change: float, read: float, size: int) -> Way:
+        return Way(BY_KEYS, Estimate(change, read, 1, size, {}))
+
+    one = way(15.5, 90.0, 47)
+    assert one.dominates(way(31.3, 90.0, 174))
+    assert not way(31.3, 90.0, 174).dominates(one)
+    assert not one.dominates(one)
+    assert not one.dominates(way(31.3, 80.0, 174))
+    assert not one.dominates(Way(BY_KEYS, refused="no program"))
 
 
 # labels in use

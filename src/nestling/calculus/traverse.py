@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
+from itertools import count
 from typing import Any, TypeAlias
 
 from nestling.calculus.terms import (
@@ -229,6 +230,20 @@ class Names:
             name, number = f"{like}{number}", number + 1
         self._taken.add(name)
         return name
+
+
+def number_sites(expr: Expr) -> Expr:
+    """``expr`` with its inner bags numbered from 1 in reading order."""
+    numbers = count(1)
+
+    def visit(node: Any) -> Any:
+        if isinstance(node, SingBag):
+            site = next(numbers)
+            return SingBag(site, visit(node.body), node.opaque)
+        return map_children(node, visit)
+
+    numbered: Expr = visit(expr)
+    return numbered
 
 
 def size(node: Any) -> int:

@@ -20,16 +20,8 @@ from nestling.frontend.comprehension.convert import (
     stored,
 )
 from nestling.frontend.comprehension.nulls import narrowed, negated
-from nestling.frontend.comprehension.values import (
-    Data,
-    Items,
-    Many,
-    Value,
-    fields_of,
-    of_term,
-    shown,
-    singleton,
-)
+from nestling.frontend.comprehension.values import Items, shown
+from nestling.frontend.values import Data, Many, Value, fields_of, of_term, singleton
 
 _SET_OPERATORS: dict[type, str] = {ast.BitAnd: "min", ast.Sub: "monus", ast.BitXor: "differ"}
 

@@ -27,17 +27,8 @@ from nestling.frontend.comprehension.ordering import of_sorted
 from nestling.frontend.comprehension.read import CACHED
 from nestling.frontend.comprehension.records import is_record_class, of_dict_call, of_record_class
 from nestling.frontend.comprehension.scalars import number, text
-from nestling.frontend.comprehension.values import (
-    Helper,
-    Items,
-    Many,
-    Object,
-    One,
-    Row,
-    Value,
-    fields_of,
-    shown,
-)
+from nestling.frontend.comprehension.values import Helper, Items, Object, shown
+from nestling.frontend.values import Many, One, Row, Value, fields_of
 
 Builtin = Callable[[ast.Call, Env], Value]
 

@@ -15,7 +15,8 @@ from nestling.calculus.terms import Const
 from nestling.calculus.types import SCALARS, Scalar
 from nestling.errors import brief
 from nestling.frontend.comprehension.context import Env
-from nestling.frontend.comprehension.values import Items, Null, Object, One, Row, Value
+from nestling.frontend.comprehension.values import Items, Object
+from nestling.frontend.values import Null, One, Row, Value
 
 _CLASSES = (bool, int, float, Decimal, str, bytes, date, datetime, timedelta)
 #: Bits of an int that Python writes in decimal digits, whatever its settings: about 4,000 digits.

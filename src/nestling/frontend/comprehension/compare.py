@@ -13,18 +13,8 @@ from nestling.frontend.comprehension.conditions import YES, guard_by
 from nestling.frontend.comprehension.context import Env
 from nestling.frontend.comprehension.convert import applied, bag_of, elementwise, joined, scalar_of
 from nestling.frontend.comprehension.nulls import facts, is_nullable, negated
-from nestling.frontend.comprehension.values import (
-    Items,
-    Many,
-    Null,
-    One,
-    Row,
-    Some,
-    Value,
-    fields_of,
-    of_term,
-    shown,
-)
+from nestling.frontend.comprehension.values import Items, Some, shown
+from nestling.frontend.values import Many, Null, One, Row, Value, fields_of, of_term
 
 _ORDERS: dict[type, str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 

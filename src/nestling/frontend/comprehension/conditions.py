@@ -18,7 +18,8 @@ from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.comprehension.context import Env
 from nestling.frontend.comprehension.convert import refuse_generator, scalar, scalar_of, scalar_type
 from nestling.frontend.comprehension.nulls import default, facts, narrowed_term, negated
-from nestling.frontend.comprehension.values import Items, Many, Null, One, Some, Value, fields_of, shown
+from nestling.frontend.comprehension.values import Items, Some, shown
+from nestling.frontend.values import Many, Null, One, Value, fields_of
 
 Rest: TypeAlias = Callable[[Env], Expr]
 YES: Expr = Sing(Tuple(()))

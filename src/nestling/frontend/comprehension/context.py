@@ -15,7 +15,7 @@ from nestling.errors import QueryError
 from nestling.frontend.bindings import Bindings
 from nestling.frontend.comprehension.read import Source
 from nestling.frontend.comprehension.refuse import refusal
-from nestling.frontend.comprehension.values import Many, Value
+from nestling.frontend.values import Many, Value
 
 T = TypeVar("T")
 Construct: TypeAlias = Callable[[Any, "Env"], Value]

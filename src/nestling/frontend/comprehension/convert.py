@@ -14,24 +14,19 @@ from nestling.calculus.types import BOOL, Bag, Record, Scalar, Type, is_base, sh
 from nestling.calculus.typing import element_type, term_type
 from nestling.errors import QueryError
 from nestling.frontend.comprehension.context import Env
-from nestling.frontend.comprehension.values import (
-    Barred,
+from nestling.frontend.comprehension.values import Items, Some, shown
+from nestling.frontend.values import (
     Data,
-    Helper,
-    Items,
     Many,
     Null,
-    Object,
     One,
     Row,
-    Some,
     Value,
     data,
     fields_of,
     of_term,
-    shown,
     singleton,
-    type_of_data,
+    type_of,
 )
 
 
@@ -105,9 +100,9 @@ def written_out(values: Sequence[Data], form: str, node: ast.expr, env: Env) -> 
         raise env.error(
             node, "the type of an empty list is not known here", "[x for x in table if False] is empty, too"
         )
-    type_ = type_of_data(values[0])
+    type_ = type_of(values[0])
     for value in values[1:]:
-        type_ = joined(type_, type_of_data(value), node, env)
+        type_ = joined(type_, type_of(value), node, env)
     parts = [singleton(converted(value, type_, env), env.run.site) for value in values]
     expr = union(type_, *parts)
     return Many(distinct(expr, node, env), "set") if form == "set" else Many(expr)
@@ -142,7 +137,7 @@ def stored(value: Value, node: ast.expr, env: Env) -> Data:
             raise env.error(
                 node, "the type of None is not known here", "write x if … else None, where x has the type"
             )
-        case Helper() | Object() | Barred():
+        case _:  # a function, a class, a module, or a name that must not be used
             raise env.error(node, f"a value is needed here, not {shown(value)}", "call it, or use a column")
 
 
@@ -181,7 +176,7 @@ def _joined(left: Type, right: Type) -> Type | None:
 
 def converted(value: Data, type_: Type, env: Env) -> Data:
     """``value``, whose type joins with ``type_``, as one of ``type_``."""
-    if type_of_data(value) == type_:
+    if type_of(value) == type_:
         return value
     fields = fields_of(value)
     if isinstance(type_, Record) and fields is not None:

@@ -18,18 +18,8 @@ from nestling.calculus.typing import element_type
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.comprehension.bags import element, loops
 from nestling.frontend.comprehension.context import Env, Given
-from nestling.frontend.comprehension.values import (
-    Barred,
-    Data,
-    Many,
-    Row,
-    Value,
-    fields_of,
-    of_term,
-    shown,
-    singleton,
-    type_of_data,
-)
+from nestling.frontend.comprehension.values import shown
+from nestling.frontend.values import Barred, Data, Many, Row, Value, fields_of, of_term, singleton, type_of
 
 _LAST = "in Python the last one would win, and a bag has no last: aggregate, or list the pairs"
 
@@ -63,7 +53,7 @@ def _pair(key: Data, value: ast.expr, env: Env) -> Expr:
 
 def _key(node: ast.DictComp, env: Env) -> Data:
     key = element(node.key, env)
-    if not is_base(type_of_data(key)):
+    if not is_base(type_of(key)):
         raise env.error(node.key, f"a key is made of scalars, not {shown(key)}", "use its fields")
     return key
 

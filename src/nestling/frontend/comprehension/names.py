@@ -12,18 +12,8 @@ from nestling.frontend.comprehension.capture import attribute, capture
 from nestling.frontend.comprehension.context import Env, Run
 from nestling.frontend.comprehension.convert import applied
 from nestling.frontend.comprehension.ordering import first_of_sorted, is_sorted
-from nestling.frontend.comprehension.values import (
-    Barred,
-    Helper,
-    Items,
-    Many,
-    Object,
-    One,
-    Value,
-    article,
-    fields_of,
-    shown,
-)
+from nestling.frontend.comprehension.values import Helper, Items, Object, article, shown
+from nestling.frontend.values import Barred, Many, One, Value, fields_of
 
 #: Attributes of dates and of datetimes; each is the function of that name.
 _PARTS = {

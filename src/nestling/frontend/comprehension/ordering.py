@@ -14,16 +14,8 @@ from nestling.calculus.types import Type, bag_levels
 from nestling.calculus.typing import element_type
 from nestling.frontend.comprehension.context import Env
 from nestling.frontend.comprehension.convert import bag, stored
-from nestling.frontend.comprehension.values import (
-    Many,
-    Object,
-    One,
-    Row,
-    Value,
-    of_term,
-    singleton,
-    type_of_data,
-)
+from nestling.frontend.comprehension.values import Object
+from nestling.frontend.values import Many, One, Row, Value, of_term, singleton, type_of
 
 #: What an element is called while its key is computed: no name that can be written.
 ROW = "·row"
@@ -65,7 +57,7 @@ def _keyed(source: Expr, key: ast.expr, env: Env) -> Expr:
     def body() -> Expr:
         inner = env.binding({ROW: of_term(var)})
         value = stored(inner.value(call), key, inner)
-        _ordered(type_of_data(value), key, env)
+        _ordered(type_of(value), key, env)
         return singleton(Row((("key", value), ("row", of_term(var)))), env.run.site)
 
     return env.run.enclosed(lambda: for_(var, source, env.run.enclosed(body)))

@@ -9,7 +9,8 @@ from typing import Any
 
 from nestling.frontend.comprehension.capture import capture, field_names
 from nestling.frontend.comprehension.context import Env
-from nestling.frontend.comprehension.values import Row, Value, fields_of, shown
+from nestling.frontend.comprehension.values import shown
+from nestling.frontend.values import Row, Value, fields_of
 
 
 def of_tuple(node: ast.Tuple, env: Env) -> Row:

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from itertools import count
 from typing import Any
 
-from nestling.calculus.terms import Expr, SingBag
-from nestling.calculus.traverse import map_children
+from nestling.calculus.terms import Expr
+from nestling.calculus.traverse import number_sites
 from nestling.calculus.types import Type
 from nestling.calculus.typing import check
 from nestling.errors import QueryError
@@ -37,7 +36,8 @@ from nestling.frontend.comprehension.scalars import (
     of_fstring,
     of_unary,
 )
-from nestling.frontend.comprehension.values import Items, Many, Value, shown
+from nestling.frontend.comprehension.values import Items, shown
+from nestling.frontend.values import Many, Value
 
 CONSTRUCTS: dict[type, Construct] = {
     ast.Attribute: of_attribute,
@@ -95,7 +95,7 @@ def _translated(definition: Definition, catalog: Mapping[str, Type]) -> Expr:
             value = env.binding({name: relation(run, name) for name in catalog}).value(node)
         return _whole(value, _returned(node), env)
 
-    return _numbered(run.enclosed(build))
+    return number_sites(run.enclosed(build))
 
 
 def _tables(found: Definition, node: ast.FunctionDef | ast.Lambda, env: Env) -> dict[str, Value]:
@@ -134,17 +134,3 @@ def _whole(value: Value, node: ast.expr, env: Env) -> Expr:
         case Items():
             return bag_of(value, node, env).expr
     raise env.error(node, f"a view is a bag, not {shown(value)}", "return a list of it: […]")
-
-
-def _numbered(expr: Expr) -> Expr:
-    """``expr`` with its inner bags numbered from 1 in reading order."""
-    numbers = count(1)
-
-    def visit(node: Any) -> Any:
-        if isinstance(node, SingBag):
-            site = next(numbers)
-            return SingBag(site, visit(node.body), node.opaque)
-        return map_children(node, visit)
-
-    numbered: Expr = visit(expr)
-    return numbered

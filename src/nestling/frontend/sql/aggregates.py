@@ -22,7 +22,8 @@ from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.sql.conditions import YES
 from nestling.frontend.sql.context import Env, only, where
 from nestling.frontend.sql.convert import condition, scalar_type, stored
-from nestling.frontend.sql.values import Many, One, Row, Value, fields_of, of_term, shown, singleton, type_of
+from nestling.frontend.sql.values import shown
+from nestling.frontend.values import Many, One, Row, Value, fields_of, of_term, singleton, type_of
 
 DEFAULTS: dict[str, Any] = {
     "bool": False, "int": 0, "float": 0.0, "decimal": Decimal(0), "str": "", "bytes": b"",

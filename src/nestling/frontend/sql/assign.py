@@ -11,7 +11,7 @@ from nestling.frontend.sql.columns import same
 from nestling.frontend.sql.context import Env
 from nestling.frontend.sql.convert import converted
 from nestling.frontend.sql.tables import of_name
-from nestling.frontend.sql.values import Null, One, Row, Value, type_of
+from nestling.frontend.values import Null, One, Row, Value, type_of
 
 
 def table_of(node: Any, env: Env) -> tuple[str, Record]:

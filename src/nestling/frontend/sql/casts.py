@@ -13,7 +13,8 @@ from nestling.frontend.sql.context import Env, only
 from nestling.frontend.sql.convert import is_nullable, scalar_of, scalar_type
 from nestling.frontend.sql.declare import BITS, decimal_of
 from nestling.frontend.sql.scalars import as_text
-from nestling.frontend.sql.values import Null, One, Value, shown, spark_type
+from nestling.frontend.sql.values import shown, spark_type
+from nestling.frontend.values import Null, One, Value
 
 _CASTS = {
     "TINYINT": "int", "SMALLINT": "int", "INT": "int", "BIGINT": "int", "DOUBLE": "float", "DECIMAL": "decimal",

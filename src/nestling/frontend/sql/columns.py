@@ -13,7 +13,8 @@ from typing import Any
 from sqlglot import exp
 
 from nestling.frontend.sql.context import Column, Env, Scope
-from nestling.frontend.sql.values import Barred, Value, fields_of, shown
+from nestling.frontend.sql.values import shown
+from nestling.frontend.values import Barred, Value, fields_of
 
 
 def same(left: str, right: str) -> bool:

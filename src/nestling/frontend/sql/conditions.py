@@ -20,7 +20,8 @@ from nestling.calculus.typing import element_type
 from nestling.frontend.sql.context import Env, only, where
 from nestling.frontend.sql.convert import NULL_BOOL, condition, is_nullable
 from nestling.frontend.sql.scalars import compared, negated
-from nestling.frontend.sql.values import Null, One, Row, Value, fields_of, of_term, shown
+from nestling.frontend.sql.values import shown
+from nestling.frontend.values import Null, One, Row, Value, fields_of, of_term
 
 Rest: TypeAlias = Callable[[Env], Expr]
 YES: Expr = Sing(Tuple(()))

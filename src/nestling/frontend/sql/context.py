@@ -16,7 +16,7 @@ from nestling.calculus.typing import element_type, fold_type
 from nestling.errors import QueryError, Span
 from nestling.frontend.bindings import Bindings
 from nestling.frontend.sql.text import Text
-from nestling.frontend.sql.values import Value
+from nestling.frontend.values import Value
 from nestling.values.bag import EMPTY
 
 

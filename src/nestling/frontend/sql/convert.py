@@ -19,7 +19,8 @@ from nestling.calculus.terms import Const, Expr, Term
 from nestling.calculus.types import BOOL, Bag, Record, Scalar, Type, nullable
 from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.sql.context import Env
-from nestling.frontend.sql.values import (
+from nestling.frontend.sql.values import shown, spark_type
+from nestling.frontend.values import (
     Barred,
     Many,
     Null,
@@ -28,9 +29,7 @@ from nestling.frontend.sql.values import (
     Value,
     fields_of,
     of_term,
-    shown,
     singleton,
-    spark_type,
     type_of,
 )
 

@@ -16,8 +16,8 @@ from nestling.calculus.terms import Const, Expr, Term
 from nestling.frontend.sql.context import Env, only
 from nestling.frontend.sql.convert import scalar, scalar_of
 from nestling.frontend.sql.scalars import arithmetic, interval_of, moved
-from nestling.frontend.sql.values import One
 from nestling.frontend.sql.windows import Window, first_of
+from nestling.frontend.values import One
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from nestling.frontend.sql.convert import (
 )
 from nestling.frontend.sql.nested import ARRAYS, added
 from nestling.frontend.sql.scalars import as_text, chosen, compared
-from nestling.frontend.sql.values import Many, Null, One, Value
+from nestling.frontend.values import Many, Null, One, Value
 
 Builder = Callable[[list[Value], Any, Env], Value]
 

@@ -12,7 +12,8 @@ from nestling.calculus.typing import element_type
 from nestling.frontend.sql.context import Env, Rows, where
 from nestling.frontend.sql.convert import converted, null_of
 from nestling.frontend.sql.tables import row_of
-from nestling.frontend.sql.values import Many, Row, Value, fields_of, of_term, shown, singleton, type_of
+from nestling.frontend.sql.values import shown
+from nestling.frontend.values import Many, Row, Value, fields_of, of_term, singleton, type_of
 
 GENERATORS = ("explode", "explode_outer", "inline", "inline_outer", "posexplode", "posexplode_outer", "stack")
 

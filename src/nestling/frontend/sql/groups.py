@@ -25,7 +25,9 @@ from nestling.frontend.sql.convert import converted, null_of, stored
 from nestling.frontend.sql.grouping import Sets, grouping_sets
 from nestling.frontend.sql.joins import from_clause
 from nestling.frontend.sql.tables import row_of
-from nestling.frontend.sql.values import (
+from nestling.frontend.sql.values import shown
+from nestling.frontend.sql.windows import Rows
+from nestling.frontend.values import (
     Barred,
     Many,
     One,
@@ -34,11 +36,9 @@ from nestling.frontend.sql.values import (
     as_term,
     fields_of,
     of_term,
-    shown,
     singleton,
     type_of,
 )
-from nestling.frontend.sql.windows import Rows
 
 #: What is made of a group: of the place where it is read, its keys, and the values that are known there.
 Finish: TypeAlias = Callable[[Env, Sequence[Value], Sequence[Value]], Expr]

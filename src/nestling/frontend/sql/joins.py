@@ -27,7 +27,7 @@ from nestling.frontend.sql.convert import converted, null_of, scalar_of
 from nestling.frontend.sql.generators import GENERATORS, generated
 from nestling.frontend.sql.scalars import chosen, compared
 from nestling.frontend.sql.tables import of_name, renamed, row_of
-from nestling.frontend.sql.values import Barred, One, Row, Value, of_term, singleton, type_of
+from nestling.frontend.values import Barred, One, Row, Value, of_term, singleton, type_of
 
 Rest: TypeAlias = Callable[[Env], Expr]
 

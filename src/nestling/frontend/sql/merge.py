@@ -21,7 +21,7 @@ from nestling.frontend.sql.context import Env, Rows, only, where
 from nestling.frontend.sql.convert import condition, is_nullable
 from nestling.frontend.sql.joins import columns, source
 from nestling.frontend.sql.tables import of_name
-from nestling.frontend.sql.values import Row, Value, of_term, singleton
+from nestling.frontend.values import Row, Value, of_term, singleton
 
 
 @dataclass(frozen=True)

@@ -30,18 +30,8 @@ from nestling.frontend.sql.convert import (
 )
 from nestling.frontend.sql.generators import GENERATORS, generated
 from nestling.frontend.sql.scalars import arithmetic, compared
-from nestling.frontend.sql.values import (
-    Many,
-    Null,
-    One,
-    Row,
-    Value,
-    fields_of,
-    of_term,
-    shown,
-    singleton,
-    type_of,
-)
+from nestling.frontend.sql.values import shown
+from nestling.frontend.values import Many, Null, One, Row, Value, fields_of, of_term, singleton, type_of
 
 
 def of_array(node: Any, env: Env) -> Value:

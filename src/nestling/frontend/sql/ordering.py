@@ -22,7 +22,7 @@ from nestling.calculus.typing import element_type
 from nestling.frontend.sql.columns import same
 from nestling.frontend.sql.context import Env, Rows, only
 from nestling.frontend.sql.convert import is_nullable, scalar_of, scalar_type
-from nestling.frontend.sql.values import One, Row, Value, of_term, singleton
+from nestling.frontend.values import One, Row, Value, of_term, singleton
 
 
 @dataclass(frozen=True, slots=True)

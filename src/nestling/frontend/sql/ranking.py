@@ -18,8 +18,8 @@ from nestling.frontend.sql.context import Env, where
 from nestling.frontend.sql.convert import alike, is_nullable, scalar, scalar_of, scalar_type
 from nestling.frontend.sql.frames import Frame, frame_of, framed
 from nestling.frontend.sql.tables import row_of
-from nestling.frontend.sql.values import One, Value, singleton
 from nestling.frontend.sql.windows import Window
+from nestling.frontend.values import One, Value, singleton
 
 
 def value_of(window: Window) -> Value:

@@ -28,7 +28,8 @@ from nestling.frontend.sql.convert import (
     scalar_of,
     scalar_type,
 )
-from nestling.frontend.sql.values import Many, Null, One, Row, Value, fields_of, shown
+from nestling.frontend.sql.values import shown
+from nestling.frontend.values import Many, Null, One, Row, Value, fields_of
 
 FLOAT = Scalar("float")
 _UNITS = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}

@@ -27,7 +27,7 @@ from nestling.frontend.sql.queries import of_query
 from nestling.frontend.sql.tables import of_name
 from nestling.frontend.sql.text import Text
 from nestling.frontend.sql.translate import expression, of_tree
-from nestling.frontend.sql.values import Row, Value, of_term, singleton
+from nestling.frontend.values import Row, Value, of_term, singleton
 
 Query: TypeAlias = Callable[[Mapping[str, Type]], Expr]
 #: A change of a table: its name as it was declared, and the rows that are concerned.

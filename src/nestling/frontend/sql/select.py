@@ -18,9 +18,9 @@ from nestling.frontend.sql.groups import aliases, filtered, group_rows
 from nestling.frontend.sql.nested import with_generators
 from nestling.frontend.sql.ranking import value_of
 from nestling.frontend.sql.tables import row_of
-from nestling.frontend.sql.values import Value, singleton
 from nestling.frontend.sql.windows import Rows as WindowRows
 from nestling.frontend.sql.windows import table_rows, windows, with_windows
+from nestling.frontend.values import Value, singleton
 
 _PARTS = (
     "expressions", "from_", "joins", "laterals", "where", "group", "having", "distinct", "with_", "hint",

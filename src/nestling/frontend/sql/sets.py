@@ -17,7 +17,8 @@ from nestling.calculus.typing import element_type
 from nestling.frontend.sql.context import Env, Rows, only
 from nestling.frontend.sql.convert import alike, converted, joined, stored
 from nestling.frontend.sql.tables import row_of
-from nestling.frontend.sql.values import Row, Value, of_term, singleton, spark_type, type_of
+from nestling.frontend.sql.values import spark_type
+from nestling.frontend.values import Row, Value, of_term, singleton, type_of
 
 _OPERATORS = {exp.Intersect: "min", exp.Except: "monus", exp.Union: ""}
 

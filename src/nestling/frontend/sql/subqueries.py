@@ -18,7 +18,7 @@ from nestling.frontend.sql.convert import condition, is_nullable, scalar_of, sto
 from nestling.frontend.sql.groups import group_place, grouped_source
 from nestling.frontend.sql.ordering import limit_of
 from nestling.frontend.sql.scalars import chosen
-from nestling.frontend.sql.values import Null, One, Value, fields_of, of_term, singleton, type_of
+from nestling.frontend.values import Null, One, Value, fields_of, of_term, singleton, type_of
 
 
 def of_subquery(node: Any, env: Env) -> Value:

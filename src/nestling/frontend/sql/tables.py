@@ -13,7 +13,7 @@ from nestling.calculus.types import Bag, Record
 from nestling.frontend.catalog import unknown
 from nestling.frontend.sql.columns import same
 from nestling.frontend.sql.context import Env, Rows, only
-from nestling.frontend.sql.values import Row, Value, of_term, singleton
+from nestling.frontend.values import Row, Value, of_term, singleton
 
 
 def of_name(node: Any, env: Env) -> Rows:

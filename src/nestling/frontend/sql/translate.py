@@ -8,14 +8,13 @@ refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import count
 from typing import Any
 
 from sqlglot import exp
 
 from nestling.calculus.build import for_
-from nestling.calculus.terms import Expr, Field, Sing, SingBag, Tuple
-from nestling.calculus.traverse import map_children
+from nestling.calculus.terms import Expr, Field, Sing, Tuple
+from nestling.calculus.traverse import number_sites
 from nestling.calculus.types import Record, Type
 from nestling.calculus.typing import check, element_type
 from nestling.errors import QueryError
@@ -30,7 +29,7 @@ from nestling.frontend.sql.functions import of_extract, of_function, of_rlike, o
 from nestling.frontend.sql.queries import of_query
 from nestling.frontend.sql.subqueries import of_subquery
 from nestling.frontend.sql.text import Text
-from nestling.frontend.sql.values import Value
+from nestling.frontend.values import Value
 
 EXPRESSIONS: dict[Any, Callable[[Any, Env], Value]] = {
     exp.Add: scalars.of_arithmetic("+"),
@@ -148,7 +147,7 @@ def of_tree(tree: Any, source: Text, catalog: Mapping[str, Type]) -> Expr:
         raise QueryError(
             "the query is nested too deeply", hint="split it into views that read each other"
         ) from None
-    return _numbered(expr)
+    return number_sites(expr)
 
 
 def _named(rows: Rows, tree: Any, env: Env) -> Expr:
@@ -166,17 +165,3 @@ def _named(rows: Rows, tree: Any, env: Env) -> Expr:
     var = env.run.var("x", rows.expr)
     pairs = zip(rows.names, type_.names, strict=True)
     return for_(var, rows.expr, Sing(Tuple(tuple((name, Field(var, field)) for name, field in pairs))))
-
-
-def _numbered(expr: Expr) -> Expr:
-    """``expr`` with its inner bags numbered from 1 in reading order."""
-    numbers = count(1)
-
-    def visit(node: Any) -> Any:
-        if isinstance(node, SingBag):
-            site = next(numbers)
-            return SingBag(site, visit(node.body), node.opaque)
-        return map_children(node, visit)
-
-    numbered: Expr = visit(expr)
-    return numbered

@@ -26,7 +26,7 @@ from nestling.frontend.sql.conditions import YES
 from nestling.frontend.sql.context import Env, Scope, only, where
 from nestling.frontend.sql.convert import is_nullable, operands, scalar
 from nestling.frontend.sql.joins import held, record_of
-from nestling.frontend.sql.values import One, Row, Value, as_term, fields_of, of_term, singleton
+from nestling.frontend.values import One, Row, Value, as_term, fields_of, of_term, singleton
 
 _PLACE = "·n"
 #: What a window function comes to.
