@@ -7,12 +7,11 @@ query does not have a value on every state is kept as a query that has, beside o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from nestling.calculus.evaluate import evaluate
-from nestling.calculus.terms import Empty
 from nestling.database.bulk import computed, filled
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first import first_leaf, first_type, starts
@@ -27,15 +26,10 @@ from nestling.errors import UNDEFINED, ChangeError, NestlingError, QueryError, b
 from nestling.frontend.schema import element_value
 from nestling.program.statements import Program, TableDecl
 from nestling.program.steps import trigger_statements
-from nestling.transform.defined import total, undefined
-from nestling.transform.lower import lower
-from nestling.transform.lower.view import CannotLower
-from nestling.transform.normalize import normalize
-from nestling.transform.shred import shred
-from nestling.transform.simplify import simplify
+from nestling.transform.lower import FlatView
+from nestling.transform.pipeline import EMBEDDED, by_rows, compile_view
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.choose import KNOB
-from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.defer import deferred
 from nestling.transform.viewlet.storing import BY_KEYS, Storing
 from nestling.values.bag import EMPTY, ZBag
@@ -121,27 +115,24 @@ class State:
 
         What is ``remembered`` of how it was stored stays so.
         """
-        found = replace(self._with_maps(view, remembered), is_constraint=constraint)
-        absent = undefined(view.query)
-        if not isinstance(absent, Empty):
-            found = replace(found, undefined=absent)
-            with suppress(CannotLower, CannotCompile):
-                guard = lower(shred(normalize(simplify(normalize(absent)))))
-                compile_views(
-                    self.declarations(), {view.name: guard}, store={view.name: guarded_by(found.decision)}
-                )
-                found = replace(found, guard=guard)
-        self.views = self.views.having(found)
+        decided: list[Decision] = []
 
-    def _with_maps(self, view: ViewDef, remembered: dict[str, Any] | None) -> ViewState:
-        if view.store == "none":
-            return ViewState(view, OnRead(NOTHING_KEPT, KNOB))
-        try:
-            flat = lower(shred(normalize(simplify(normalize(total(view.query))))))
-            decision = decide(self, view, flat, remembered)
-        except (CannotLower, CannotCompile) as reason:
-            return ViewState(view, OnRead(str(reason), reason.code))
-        return ViewState(view, policy(view, decision), decision=decision)
+        def plan(flat: FlatView) -> Program | None:
+            decided.append(decide(self, view, flat, remembered))
+            return decided[0].program
+
+        def plan_guard(guard: FlatView) -> Program | None:
+            return by_rows(self.declarations(), guarded_by(decided[0] if decided else None))(guard)
+
+        compiled = compile_view(view.query, EMBEDDED, plan if view.store != "none" else None, plan_guard)
+        undefined = compiled.undefined if compiled.may_have_no_value else None
+        decision = replace(decided[0], program=None) if decided else None
+        if compiled.reason:
+            chosen: Policy = OnRead(compiled.reason, compiled.code)
+        else:
+            chosen = OnRead(NOTHING_KEPT, KNOB) if decision is None else policy(view, decision)
+        found = ViewState(view, chosen, constraint, decision, undefined, compiled.guard)
+        self.views = self.views.having(found)
 
     def decided(self, name: str, decision: Decision) -> None:
         """Store a view in another way from now on."""
