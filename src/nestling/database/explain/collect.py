@@ -16,10 +16,10 @@ from nestling.database.explain.report import Construct, Part, Report
 from nestling.database.explain.storage import otherwise, storage
 from nestling.transform.classify import THEOREM
 from nestling.transform.classify import Construct as Classified
-from nestling.transform.cost import show_cost, tcost
-from nestling.transform.degree import TOP, degree
-from nestling.transform.derive import Derivation, derive
-from nestling.transform.derive import Part as Derived
+from nestling.transform.theory.cost import show_cost, tcost
+from nestling.transform.theory.degree import TOP, degree
+from nestling.transform.theory.derive import Derivation, derive
+from nestling.transform.theory.derive import Part as Derived
 
 if TYPE_CHECKING:
     from nestling.database.state import State
