@@ -6,10 +6,10 @@ Law (4): the delta of a query of finite degree costs less than the query, for ev
 from nestling.transform.theory.cost.cardinality import Cardinality, Symbolic
 from nestling.transform.theory.cost.domain import (
     ONE,
+    BagCost,
     Cost,
-    Costs,
-    Many,
-    One,
+    RecordCost,
+    ScalarCost,
     at_most,
     bottom,
     less,
@@ -23,12 +23,12 @@ from nestling.transform.theory.cost.estimate import Mode, cost
 
 __all__ = [
     "ONE",
+    "BagCost",
     "Cardinality",
     "Cost",
-    "Costs",
-    "Many",
     "Mode",
-    "One",
+    "RecordCost",
+    "ScalarCost",
     "Symbolic",
     "at_most",
     "bottom",
