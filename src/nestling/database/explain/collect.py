@@ -15,9 +15,9 @@ from nestling.database.explain.readings import paths, readings
 from nestling.database.explain.report import ConstructReport, PartReport, Report
 from nestling.database.explain.storage import otherwise, storage
 from nestling.transform.classify import THEOREM, Construct
-from nestling.transform.cost import show_cost, tcost
-from nestling.transform.degree import TOP, degree
-from nestling.transform.derive import Derivation, Part, derive
+from nestling.transform.theory.cost import show_cost, tcost
+from nestling.transform.theory.degree import TOP, degree
+from nestling.transform.theory.derive import Derivation, Part, derive
 
 if TYPE_CHECKING:
     from nestling.database.state import State
