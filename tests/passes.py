@@ -26,17 +26,17 @@ from nestling.errors import QueryError
 from nestling.program.show import show_program, show_query, show_statement
 from nestling.program.statements import Program, TableDecl
 from nestling.transform.classify import classify
-from nestling.transform.cost import ONE, BagCost, Cost, Mode, cost, show_cost, symbolic_size, tcost
 from nestling.transform.defined import total, undefined
-from nestling.transform.degree import TOP, degree
-from nestling.transform.delta import delta
-from nestling.transform.derive import derive
-from nestling.transform.flags import DeepPath, infer_flags
 from nestling.transform.lower import FlatView
 from nestling.transform.normalize import normalize
 from nestling.transform.pipeline import EMBEDDED, Made, by_rows, compile_view, flat_form
 from nestling.transform.shred import Shredded, dictionaries, shred
 from nestling.transform.simplify import simplify
+from nestling.transform.theory.cost import ONE, BagCost, Cost, Mode, cost, show_cost, symbolic_size, tcost
+from nestling.transform.theory.degree import TOP, degree
+from nestling.transform.theory.delta import delta
+from nestling.transform.theory.derive import derive
+from nestling.transform.theory.flags import DeepPath, infer_flags
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.compile import CannotCompile
 from nestling.values.update import change_name

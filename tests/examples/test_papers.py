@@ -15,13 +15,22 @@ from nestling.calculus.terms import DictLit, Expr
 from nestling.calculus.traverse import relations
 from nestling.calculus.types import Bag, Type
 from nestling.transform.classify import Verdict, classify
-from nestling.transform.cost import BagCost, Symbolic, cost, less, show_cost, size, symbolic_size, tcost
-from nestling.transform.cost.cardinality import plus, times
-from nestling.transform.degree import TOP, degree
-from nestling.transform.delta import delta
-from nestling.transform.flags import infer_flags
 from nestling.transform.normalize import normalize
 from nestling.transform.shred import Shredded, dictionaries, shred, unshred
+from nestling.transform.theory.cost import (
+    BagCost,
+    Symbolic,
+    cost,
+    less,
+    show_cost,
+    size,
+    symbolic_size,
+    tcost,
+)
+from nestling.transform.theory.cost.cardinality import plus, times
+from nestling.transform.theory.degree import TOP, degree
+from nestling.transform.theory.delta import delta
+from nestling.transform.theory.flags import infer_flags
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
 

@@ -12,7 +12,8 @@ from nestling.calculus.terms import Expr
 from nestling.calculus.traverse import is_input_dependent
 from nestling.calculus.types import INT, Bag, Record, Type
 from nestling.calculus.typing import type_of
-from nestling.transform.cost import (
+from nestling.transform.normalize import normalize
+from nestling.transform.theory.cost import (
     ONE,
     BagCost,
     Cardinality,
@@ -26,9 +27,8 @@ from nestling.transform.cost import (
     symbolic_size,
     tcost,
 )
-from nestling.transform.delta import delta
-from nestling.transform.flags import infer_flags
-from nestling.transform.normalize import normalize
+from nestling.transform.theory.delta import delta
+from nestling.transform.theory.flags import infer_flags
 from tests.laws.shredding import catalog_of, deep_paths, parts_of, shredded_catalog
 from tests.strategies import CATALOG, SCHEMA, instances, queries
 

@@ -12,13 +12,13 @@ from nestling.calculus.traverse import relations, walk
 from nestling.calculus.types import Bag, Path, Type, dictionary_name
 from nestling.calculus.typing import check
 from nestling.transform.classify import Classification, classify
-from nestling.transform.cost import Cost, cost, symbolic_size
-from nestling.transform.degree import degree
-from nestling.transform.delta import delta
-from nestling.transform.flags import DeepPath, infer_flags
 from nestling.transform.pipeline import PASSES, run
 from nestling.transform.shred import Shredded, dictionaries, shred
 from nestling.transform.simplify import simplify
+from nestling.transform.theory.cost import Cost, cost, symbolic_size
+from nestling.transform.theory.degree import degree
+from nestling.transform.theory.delta import delta
+from nestling.transform.theory.flags import DeepPath, infer_flags
 from nestling.values.update import change_name
 
 

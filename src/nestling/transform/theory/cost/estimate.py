@@ -48,8 +48,8 @@ from nestling.calculus.terms import (
 from nestling.calculus.traverse import Names
 from nestling.calculus.types import Bag, Record, dictionary_name
 from nestling.calculus.typing import dictionary_element, term_type
-from nestling.transform.cost.cardinality import Cardinality, greater, plus, times
-from nestling.transform.cost.domain import ONE, BagCost, Cost, RecordCost, bottom, sup
+from nestling.transform.theory.cost.cardinality import Cardinality, greater, plus, times
+from nestling.transform.theory.cost.domain import ONE, BagCost, Cost, RecordCost, bottom, sup
 from nestling.values.update import change_name
 
 Mode: TypeAlias = Literal["sup", "sum"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, assert_never
 
 from nestling.calculus.types import Bag, Dict, LabelType, Record, Scalar, Type
-from nestling.transform.cost.cardinality import Cardinality, Symbolic, greater, plus, times
+from nestling.transform.theory.cost.cardinality import Cardinality, Symbolic, greater, plus, times
 from nestling.values.bag import ZBag
 
 Cost: TypeAlias = "ScalarCost | RecordCost | BagCost"
