@@ -10,7 +10,7 @@ from typing import Any
 from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.engine.local.codegen import bag_function, generate
 from nestling.engine.local.inorder import ABOVE, BELOW, InOrder
-from nestling.engine.local.loading import load_cells, load_rows, take_over
+from nestling.engine.local.loading import load_cells, load_rows, take_over, take_slices
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.storage import stores
 from nestling.engine.local.where import summed_where
@@ -296,15 +296,16 @@ class LocalEngine:
         load_cells(self.stores[name], cells, self.names)
 
     def take(self, name: str, other: LocalEngine, called: str = "") -> None:
-        """Take over a table or map from an engine that is not used any more, where it may be ``called`` otherwise."""
+        """Share a table or map with an engine that is used no more, where it may be ``called`` otherwise."""
         there = called or name
         mine, theirs = self.stores[name], other.stores[there]
         if not mine.is_table:
             other.settle()
-        if mine.slices or theirs.slices:
-            self.load_map(name, other.cells(there))
-        else:
+        if not (mine.slices or theirs.slices):
             take_over(mine, self.names, theirs, other.names)
+        elif not take_slices(mine, self.names, theirs, other.names):
+            self.load_map(name, other.cells(there))
+        self.stored[name] = self.names[mine.slices or mine.python]
 
 
 class _Nesting:

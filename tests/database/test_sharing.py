@@ -1,0 +1,99 @@
+"""Declaring and dropping cost what is declared or dropped: all else that is stored stays where it is."""
+
+from typing import Any
+
+import pytest
+
+import nestling as nl
+from nestling.engine.local.engine import LocalEngine
+from tests.engines.worlds import agrees_with_its_indexes
+
+
+def shop(**options: Any) -> nl.Database:
+    db = nl.Database(**options)
+    db.table("goods", {"id": int, "kind": str, "price": int}, key="id")
+    db.table("sales", {"good": int, "day": int, "n": int, "notes": list[str]})
+    db.insert("goods", [(i, f"k{i % 3}", i) for i in range(1, 20)])
+    db.insert("sales", [(1 + i % 19, i % 5, i, [f"n{i}"] * (i % 3)) for i in range(60)])
+    return db
+
+
+def by_kind(goods):
+    return [(k, sum(g.price for g in goods if g.kind == k)) for k in {g.kind for g in goods}]
+
+
+def by_day(goods, sales):
+    return [(s.day, g.kind, s.n, s.notes) for s in sales for g in goods if g.id == s.good]
+
+
+def ratio(goods):
+    return [(g.id, 100 // (g.price - 7)) for g in goods]
+
+
+def stored(engine: LocalEngine) -> dict[str, int]:
+    """Which object each dictionary is."""
+    return {word: id(engine.names[word]) for store in engine.stores.values() for word in store.dictionaries}
+
+
+def still_right(db: nl.Database) -> None:
+    """After more changes as well."""
+    agrees_with_its_indexes(db.state.engine)
+    db.insert("goods", [(100, "k9", 50)])
+    db.insert("sales", [(100, 1, 5, ["x", "y"]), (100, 1, 5, ["x", "y"])])
+    db.delete("sales", where=lambda s: s.good == 3)
+    agrees_with_its_indexes(db.state.engine)
+    db.verify(maps=True)
+
+
+def test_what_is_there_is_not_copied():
+    db = shop()
+    db.view(by_kind)
+    before = stored(db.state.engine)
+    db.view(by_day)
+    db.table("other", {"a": int})
+    after = stored(db.state.engine)
+    assert before.items() <= after.items()
+    assert len(after) > len(before)
+    still_right(db)
+
+
+def test_what_is_dropped_leaves_the_rest():
+    db = shop()
+    db.view(by_day)
+    db.view(by_kind)
+    tables = {word: at for word, at in stored(db.state.engine).items() if word in ("T_goods", "T_sales")}
+    db.drop("by_day")
+    assert tables.items() <= stored(db.state.engine).items()
+    still_right(db)
+
+
+def test_a_view_that_is_refused_leaves_all_as_it_was():
+    db = shop()
+    db.view(by_kind)
+    db.view(by_day)
+    engine, before = db.state.engine, stored(db.state.engine)
+    with pytest.raises(nl.QueryError, match="cannot be computed from the rows that are there"):
+        db.view(ratio)
+    assert db.state.engine is engine
+    assert stored(engine) == before
+    still_right(db)
+
+
+def test_a_definition_that_the_file_refuses_leaves_all_as_it_was(tmp_path, monkeypatch):
+    db = shop(path=tmp_path / "shop.nest")
+    db.view(by_kind)
+    engine = db.state.engine
+
+    def full(*_: Any) -> None:
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(db._file), "define", full)
+        with pytest.raises(OSError, match="no space"):
+            db.view(by_day)
+    assert db.state.engine is engine
+    still_right(db)
+    db.view(by_day)
+    db.close()
+    with nl.Database(tmp_path / "shop.nest") as again:
+        again.verify(maps=True)
