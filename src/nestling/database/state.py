@@ -7,12 +7,13 @@ query does not have a value on every state is kept as a query that has, beside o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from nestling.calculus.evaluate import evaluate
-from nestling.calculus.terms import Empty, Expr
+from nestling.calculus.terms import Expr
 from nestling.database.bulk import computed, filled
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first import first_leaf, first_type, starts
@@ -26,15 +27,10 @@ from nestling.errors import UNDEFINED, ChangeError, NestlingError, QueryError, b
 from nestling.frontend.schema import element_value
 from nestling.program.statements import Program, TableDecl
 from nestling.program.steps import trigger_statements
-from nestling.transform.defined import total, undefined
-from nestling.transform.lower import FlatView, lower
-from nestling.transform.lower.view import CannotLower
-from nestling.transform.normalize import normalize
-from nestling.transform.shred import shred
-from nestling.transform.simplify import simplify
+from nestling.transform.lower import FlatView
+from nestling.transform.pipeline import EMBEDDED, by_rows, compile_view
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.choose import KNOB
-from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.defer import deferred
 from nestling.transform.viewlet.storing import BY_KEYS, Storing
 from nestling.values.bag import EMPTY, ZBag
@@ -125,29 +121,27 @@ class State:
         What is ``remembered`` of how it was stored stays so.
         """
         self.views[view.name] = view
-        self._define_maps(view, remembered)
-        absent = undefined(view.query)
-        if not isinstance(absent, Empty):
-            self.undefined[view.name] = absent
-            with suppress(CannotLower, CannotCompile):
-                guard = lower(shred(normalize(simplify(normalize(absent)))))
-                compile_views(
-                    self.declarations(), {view.name: guard}, store={view.name: self._guarded_by(view.name)}
-                )
-                self.guards[view.name] = guard
-
-    def _define_maps(self, view: ViewDef, remembered: dict[str, Any] | None) -> None:
-        if view.store == "none":
+        plan = partial(self._plan, view, remembered) if view.store != "none" else None
+        compiled = compile_view(view.query, EMBEDDED, plan, partial(self._plan_guard, view.name))
+        if compiled.may_have_no_value:
+            self.undefined[view.name] = compiled.undefined
+        if compiled.guard is not None:
+            self.guards[view.name] = compiled.guard
+        if compiled.reason:
+            self.reasons[view.name], self.codes[view.name] = compiled.reason, compiled.code
+        elif plan is None:
             self.reasons[view.name], self.codes[view.name] = NOTHING_KEPT, KNOB
-            return
-        try:
-            flat = lower(shred(normalize(simplify(normalize(total(view.query))))))
-            self._keep(view.name, decide(self, view, flat, remembered))
-        except (CannotLower, CannotCompile) as reason:
-            self.reasons[view.name], self.codes[view.name] = str(reason), reason.code
+
+    def _plan(self, view: ViewDef, remembered: dict[str, Any] | None, flat: FlatView) -> Program | None:
+        decision = decide(self, view, flat, remembered)
+        self._keep(view.name, decision)
+        return decision.program
+
+    def _plan_guard(self, name: str, guard: FlatView) -> Program | None:
+        return by_rows(self.declarations(), self._guarded_by(name))(guard)
 
     def _keep(self, name: str, decision: Decision) -> None:
-        self.decisions[name] = decision
+        self.decisions[name] = replace(decision, program=None)
         if decision.storing is not None:
             self.flat[name] = decision.view
         else:

@@ -12,7 +12,7 @@ from nestling.database.explain.sizes import entries, rough_bytes, rows_of
 from nestling.engine.local.engine import LocalEngine
 from nestling.errors import QueryError
 from nestling.program.flat import Shape
-from nestling.program.statements import TableDecl
+from nestling.program.statements import Program, TableDecl
 from nestling.program.steps import needed, plans, reads
 from nestling.transform.cost.statistics import Positions, Statistics
 from nestling.transform.lower import FlatView
@@ -59,6 +59,8 @@ class Decision:
     memory: Memory | None = None
     why: str = ""
     code: str = ""
+    #: That of the view alone, until it is checked.
+    program: Program | None = field(default=None, compare=False, repr=False)
     _choices: list[Choice] = field(default_factory=list, compare=False, repr=False)
 
     def considered(self, tables: Mapping[str, TableDecl]) -> Choice:
@@ -76,8 +78,8 @@ def decide(state: State, view: ViewDef, flat: FlatView, remembered: dict[str, An
     decision = _from_data(remembered, knob, flat) if remembered else None
     if decision is not None and decision.storing is not None:
         # Another version of Nestling may have no program for it.
-        compile_views(state.declarations(), {view.name: flat}, store={view.name: decision.storing})
-        return decision
+        program = compile_views(state.declarations(), {view.name: flat}, store={view.name: decision.storing})
+        return replace(decision, program=program)
     statistics = decision.statistics if decision else counted(state.engine, tables_of(flat))
     left = None
     if state.memory is not None and any(map(statistics.is_counted, statistics.rows)):
@@ -93,7 +95,8 @@ def _decided(
     # What was counted is kept; the tables it was counted in go on.
     kept = replace(statistics, count=None)
     chosen = replace(choice.chosen.storing, statistics=kept) if choice.chosen else None
-    return Decision(knob, view, kept, chosen, memory, choice.why, choice.code)
+    program = choice.chosen.program if choice.chosen else None
+    return Decision(knob, view, kept, chosen, memory, choice.why, choice.code, program)
 
 
 def counted(engine: LocalEngine, tables: Iterable[str]) -> Statistics:

@@ -5,7 +5,6 @@ Law: every step is well typed (``check`` passes after each), and the parts obey 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from nestling.calculus.terms import Change, DictInput, Dictionary, DictLit, Expr, Relation
@@ -17,7 +16,7 @@ from nestling.transform.cost import Cost, cost, symbolic_size
 from nestling.transform.degree import degree
 from nestling.transform.delta import delta
 from nestling.transform.flags import DeepPath, infer_flags
-from nestling.transform.normalize import normalize
+from nestling.transform.pipeline import PASSES, run
 from nestling.transform.shred import Shredded, dictionaries, shred
 from nestling.transform.simplify import simplify
 from nestling.values.update import change_name
@@ -48,22 +47,10 @@ class Derivation:
     parts: tuple[Part, ...]
 
 
-#: The passes up to shredding, in order.
-PASSES: tuple[tuple[str, Callable[[Expr], Expr]], ...] = (
-    ("normalize", normalize),
-    ("simplify", simplify),
-    ("normalize again: simplification may have copied binders", normalize),
-)
-
-
 def derive(name: str, query: Expr, deep: frozenset[DeepPath] = frozenset()) -> Derivation:
     """The derivation of ``query``, called ``name``; deep updates reach the inputs at ``deep``."""
     check(query)
-    normal = query
-    for _, step in PASSES:
-        normal = step(normal)
-        check(normal)
-    normal = infer_flags(normal, deep)
+    normal = infer_flags(run(query, PASSES), deep)
     check(normal)
     shredded = shred(normal)
     check(shredded.flat)

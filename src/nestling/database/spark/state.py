@@ -21,7 +21,7 @@ from nestling.database.definitions import ViewDef
 from nestling.database.first import starts
 from nestling.database.spark.arriving import kept
 from nestling.database.spark.buffer import Buffer
-from nestling.database.spark.defined import absent, guard
+from nestling.database.spark.defined import absent, plan_guard
 from nestling.database.spark.explain import explain
 from nestling.database.spark.inspect import stats, verify
 from nestling.database.spark.logs import SparkLogging
@@ -43,14 +43,10 @@ from nestling.frontend.schema import element_value
 from nestling.program.statements import Program
 from nestling.program.steps import plans, reads, trigger_statements
 from nestling.storage.lake import Lake
-from nestling.transform.lower import lower
-from nestling.transform.lower.view import CannotLower
-from nestling.transform.normalize import normalize
-from nestling.transform.shred import shred
-from nestling.transform.simplify import simplify
+from nestling.transform.lower import FlatView
+from nestling.transform.pipeline import SPARK, compile_view
 from nestling.transform.viewlet.batch import compile_batches
 from nestling.transform.viewlet.choose import KNOB
-from nestling.transform.viewlet.compile import CannotCompile
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
 
@@ -177,18 +173,21 @@ class SparkState(State):
             self.reasons[view.name], self.codes[view.name] = NOTHING_KEPT, KNOB
             self.views[view.name] = view
             return
-        try:
-            flat = lower(shred(normalize(simplify(normalize(view.query)))), exact=False)
-            program = compile_batches(self.declarations(), {view.name: flat}, store={view.name: knob(view)})
-        except (CannotLower, CannotCompile) as reason:
+        plan, guard = partial(self._planned, view), partial(plan_guard, view, self.declarations())
+        compiled = compile_view(view.query, SPARK, plan, guard)
+        if compiled.program is None or compiled.flat is None:
             raise QueryError(
-                f"{view.name} cannot be maintained: {reason}",
+                f"{view.name} cannot be maintained: {compiled.reason}",
                 hint="on Spark a view is not evaluated when read",
-            ) from reason
+            )
+        self.views[view.name], self.flat[view.name] = view, compiled.flat
+        if compiled.guard is not None:
+            self.guards[view.name] = compiled.guard
+
+    def _planned(self, view: ViewDef, flat: FlatView) -> Program:
+        program = compile_batches(self.declarations(), {view.name: flat}, store={view.name: knob(view)})
         check_program(program, layouts(program))
-        self.views[view.name], self.flat[view.name] = view, flat
-        if (found := guard(view, self.declarations())) is not None:
-            self.guards[view.name] = found
+        return program
 
     def add_view(self, view: ViewDef) -> None:
         self._add(view)

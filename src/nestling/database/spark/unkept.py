@@ -19,11 +19,8 @@ from nestling.engine.spark.state import Moment
 from nestling.engine.spark.unkept import Unkept, computed
 from nestling.errors import QueryError
 from nestling.program.statements import TableDecl
-from nestling.transform.lower import lower
 from nestling.transform.lower.view import CannotLower
-from nestling.transform.normalize import normalize
-from nestling.transform.shred import shred
-from nestling.transform.simplify import simplify
+from nestling.transform.pipeline import SPARK, flat_form
 from nestling.transform.viewlet import unkept
 from nestling.transform.viewlet.compile import CannotCompile
 from nestling.values.bag import EMPTY, ZBag
@@ -35,8 +32,7 @@ class Computed:
     def __init__(self, view: ViewDef, tables: Mapping[str, TableDecl]) -> None:
         self.view = view
         try:
-            flat = lower(shred(normalize(simplify(normalize(view.query)))), exact=False)
-            self.program = unkept(tables, {view.name: flat})
+            self.program = unkept(tables, {view.name: flat_form(view.query, SPARK)})
         except (CannotLower, CannotCompile) as reason:
             raise QueryError(
                 f"{view.name} cannot be computed on Spark: {reason}",

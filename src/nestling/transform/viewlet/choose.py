@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from nestling.program.statements import TableDecl
+from nestling.program.statements import Program, TableDecl
 from nestling.program.traverse import inputs
 from nestling.transform.cost.sizes import Sizes
 from nestling.transform.cost.statistics import Statistics
@@ -46,6 +46,7 @@ class Way:
     partners: int = 0
     refused: str = ""
     code: str = ""
+    program: Program | None = field(default=None, compare=False, repr=False)
 
     @property
     def score(self) -> float:
@@ -155,7 +156,8 @@ class _Choosing:
         cost = estimate(program, "v", self.sizes, self.view.rows)
         scale = self.memory.scale if self.memory else 1.0
         partners = sum(decl.role in ("aux", "rows") for decl in program.maps.values())
-        return Way(kind, replace(cost, bytes=round(cost.bytes * scale)), len(program.maps), partners)
+        scaled = replace(cost, bytes=round(cost.bytes * scale))
+        return Way(kind, scaled, len(program.maps), partners, program=program)
 
     def consider(self, asked: Way) -> None:
         """The ways beside ``asked`` that may be chosen."""
