@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import nestling as nl
 from nestling.engine.local.engine import LocalEngine
@@ -97,3 +99,44 @@ def test_a_definition_that_the_file_refuses_leaves_all_as_it_was(tmp_path, monke
     db.close()
     with nl.Database(tmp_path / "shop.nest") as again:
         again.verify(maps=True)
+
+
+def per_day(sales):
+    return [(d, max(s.n for s in sales if s.day == d)) for d in {s.day for s in sales}]
+
+
+def dear(goods):
+    return [g.id for g in goods if g.price > sum(h.price for h in goods if h.kind == g.kind) // 9]
+
+
+def notes(sales):
+    return [(s.good, n) for s in sales for n in s.notes]
+
+
+POOL = {view.__name__: view for view in (by_kind, by_day, per_day, dear, notes)}
+
+
+@given(st.lists(st.sampled_from([*POOL]), min_size=1, max_size=8), st.sampled_from(["eager", "hybrid"]))
+def test_functions_that_are_kept_are_those_that_would_be_written(names, refresh):
+    """Views come and go; after each the source is that of the program, written at once."""
+    db = shop()
+    for name in names:
+        if name in db.views:
+            db.drop(name)
+        else:
+            db.view(name, POOL[name], refresh=refresh)
+        engine = db.state.engine
+        assert engine.source == LocalEngine(engine.program).source
+    still_right(db)
+
+
+def test_what_no_new_view_touches_is_not_written_again():
+    db = shop()
+    db.view(by_kind)
+    before = db.state.engine.functions.written
+    db.view(notes)
+    db.table("other", {"a": int})
+    after = db.state.engine.functions.written
+    kept = {name for name, function in before.items() if after[name] is function}
+    assert {"on_goods", "on_goods_batch", "rows_of_by_kind"} <= kept
+    assert after.keys() - before.keys() >= {"rows_of_notes", "on_other", "on_other_batch"}
