@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from nestling.calculus.parse import parse, parse_type
 from nestling.calculus.show import show
-from nestling.calculus.terms import Change, Expr, Relation, Var
+from nestling.calculus.terms import Expr, InputChange, Relation, Var
 from nestling.calculus.traverse import relations, walk
 from nestling.calculus.types import LABEL, Bag, bag_levels, flat_type, show_type
 from nestling.calculus.typing import check, type_of
@@ -26,17 +26,17 @@ from nestling.errors import QueryError
 from nestling.program.show import show_program, show_query, show_statement
 from nestling.program.statements import Program, TableDecl
 from nestling.transform.classify import classify
-from nestling.transform.cost import ONE, Cost, Many, Mode, cost, show_cost, symbolic_size, tcost
 from nestling.transform.defined import total, undefined
-from nestling.transform.degree import TOP, degree
-from nestling.transform.delta import delta
-from nestling.transform.derive import derive
-from nestling.transform.flags import DeepPath, infer_flags
 from nestling.transform.lower import FlatView
 from nestling.transform.normalize import normalize
 from nestling.transform.pipeline import EMBEDDED, Made, by_rows, compile_view, flat_form
 from nestling.transform.shred import Shredded, dictionaries, shred
 from nestling.transform.simplify import simplify
+from nestling.transform.theory.cost import ONE, BagCost, Cost, Mode, cost, show_cost, symbolic_size, tcost
+from nestling.transform.theory.degree import TOP, degree
+from nestling.transform.theory.delta import delta
+from nestling.transform.theory.derive import derive
+from nestling.transform.theory.flags import DeepPath, infer_flags
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.compile import CannotCompile
 from nestling.values.update import change_name
@@ -86,7 +86,7 @@ def of_degree(query: Expr, words: Words) -> str:
 def costs(query: Expr, words: Words) -> str:
     mode: Mode = "sum" if "sum" in words else "sup"
     given = dict(word.split("=") for word in words if "=" in word)
-    known: dict[str, Cost] = {name: Many(int(count), ONE) for name, count in given.items()}
+    known: dict[str, Cost] = {name: BagCost(int(count), ONE) for name, count in given.items()}
     found = cost(query, {**symbols(query), **known}, mode)
     return f"{show_cost(found)}\ntime {tcost(found)}"
 
@@ -97,7 +97,7 @@ def symbols(query: Expr) -> dict[str, Cost]:
         match node:
             case Relation(name, type_):
                 found[name] = symbolic_size(name, type_)
-            case Change(name, type_, order):
+            case InputChange(name, type_, order):
                 found[change_name(name, order)] = symbolic_size(change_name(name, order), type_)
     return found
 

@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 from nestling.calculus.terms import (
     BagVar,
     Call,
-    Change,
     Const,
     CountWise,
     DictEmpty,
@@ -31,6 +30,7 @@ from nestling.calculus.terms import (
     Group,
     Guard,
     InL,
+    InputChange,
     Let,
     Lookup,
     Negate,
@@ -50,7 +50,7 @@ Rule: TypeAlias = Callable[[Any], Any]
 def map_children(node: Any, f: Callable[[Any], Any]) -> Any:  # noqa: C901 - one arm per node
     """``node`` with ``f`` applied to its direct children; binders are not children."""
     match node:
-        case Var() | Const() | Relation() | Change() | BagVar() | Empty() | DictInput() | DictEmpty():
+        case Var() | Const() | Relation() | InputChange() | BagVar() | Empty() | DictInput() | DictEmpty():
             return node
         case Field(record, name):
             return _same(node, Field(f(record), name))

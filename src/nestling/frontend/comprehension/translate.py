@@ -22,12 +22,12 @@ from nestling.frontend.comprehension.bags import of_comprehension, of_list, of_s
 from nestling.frontend.comprehension.calls import of_call
 from nestling.frontend.comprehension.compare import of_compare
 from nestling.frontend.comprehension.conditions import of_boolop
-from nestling.frontend.comprehension.context import Construct, Env, Run
+from nestling.frontend.comprehension.context import Construct, PythonEnv, PythonTranslation
 from nestling.frontend.comprehension.convert import bag_of
 from nestling.frontend.comprehension.dicts import of_dict_comprehension
 from nestling.frontend.comprehension.inline import defaults_of, parameters, result
 from nestling.frontend.comprehension.names import of_attribute, of_lambda, of_name, of_subscript, relation
-from nestling.frontend.comprehension.read import Body, Definition, read
+from nestling.frontend.comprehension.read import Body, PythonDefinition, read
 from nestling.frontend.comprehension.records import of_dict, of_tuple
 from nestling.frontend.comprehension.scalars import (
     of_binop,
@@ -83,9 +83,9 @@ def translate(source: Callable[..., Any] | str, catalog: Mapping[str, Type]) -> 
     return expr
 
 
-def _translated(definition: Definition, catalog: Mapping[str, Type]) -> Expr:
-    run = Run(catalog, CONSTRUCTS)
-    env = Env(run, definition.source)
+def _translated(definition: PythonDefinition, catalog: Mapping[str, Type]) -> Expr:
+    run = PythonTranslation(catalog, CONSTRUCTS)
+    env = PythonEnv(run, definition.source)
     node = definition.node
 
     def build() -> Expr:
@@ -98,7 +98,7 @@ def _translated(definition: Definition, catalog: Mapping[str, Type]) -> Expr:
     return number_sites(run.enclosed(build))
 
 
-def _tables(found: Definition, node: ast.FunctionDef | ast.Lambda, env: Env) -> dict[str, Value]:
+def _tables(found: PythonDefinition, node: ast.FunctionDef | ast.Lambda, env: PythonEnv) -> dict[str, Value]:
     """What the parameters of a view stand for: tables and views, or the constants of their defaults."""
     defaults, tables = defaults_of(found, node.args, env), dict[str, Value]()
     for name in parameters(node.args, env):
@@ -126,7 +126,7 @@ def _returned(node: Body) -> ast.expr:
     return node
 
 
-def _whole(value: Value, node: ast.expr, env: Env) -> Expr:
+def _whole(value: Value, node: ast.expr, env: PythonEnv) -> Expr:
     """The bag that a view is."""
     match value:
         case Many(expr):

@@ -23,7 +23,7 @@ from nestling.frontend.sql.aggregates import is_aggregate
 from nestling.frontend.sql.apart import apart
 from nestling.frontend.sql.casts import of_cast
 from nestling.frontend.sql.columns import of_column, of_dot, of_identifier
-from nestling.frontend.sql.context import Env, Rows, Run
+from nestling.frontend.sql.context import QueryRows, SqlEnv, SqlTranslation
 from nestling.frontend.sql.early import early
 from nestling.frontend.sql.functions import of_extract, of_function, of_rlike, of_substring, of_trim
 from nestling.frontend.sql.queries import of_query
@@ -31,7 +31,7 @@ from nestling.frontend.sql.subqueries import of_subquery
 from nestling.frontend.sql.text import Text
 from nestling.frontend.values import Value
 
-EXPRESSIONS: dict[Any, Callable[[Any, Env], Value]] = {
+EXPRESSIONS: dict[Any, Callable[[Any, SqlEnv], Value]] = {
     exp.Add: scalars.of_arithmetic("+"),
     exp.And: scalars.of_connective("and"),
     exp.Anonymous: of_function,
@@ -93,7 +93,7 @@ _REFUSED = {
 }
 
 
-def expression(node: Any, env: Env) -> Value:
+def expression(node: Any, env: SqlEnv) -> Value:
     """What an expression stands for."""
     if id(node) in env.settled:
         return env.settled[id(node)]
@@ -135,8 +135,8 @@ def translate(text: str, catalog: Mapping[str, Type]) -> Expr:
 
 def of_tree(tree: Any, source: Text, catalog: Mapping[str, Type]) -> Expr:
     """The expression of one query, checked."""
-    run = Run(catalog, source, expression, of_query)
-    env = Env(run)
+    run = SqlTranslation(catalog, source, expression, of_query)
+    env = SqlEnv(run)
     try:
         if not isinstance(tree, exp.Query | exp.Values):
             raise env.error(tree, f"{tree.key.upper()} is no query", "write SELECT …")
@@ -150,7 +150,7 @@ def of_tree(tree: Any, source: Text, catalog: Mapping[str, Type]) -> Expr:
     return number_sites(expr)
 
 
-def _named(rows: Rows, tree: Any, env: Env) -> Expr:
+def _named(rows: QueryRows, tree: Any, env: SqlEnv) -> Expr:
     """The rows of a view: records whose fields are called like its columns."""
     names = [name.lower() for name in rows.names]
     for name in rows.names:

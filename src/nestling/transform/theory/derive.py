@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nestling.calculus.terms import Change, DictInput, Dictionary, DictLit, Expr, Relation
+from nestling.calculus.terms import DictInput, Dictionary, DictLit, Expr, InputChange, Relation
 from nestling.calculus.traverse import relations, walk
 from nestling.calculus.types import Bag, Path, Type, dictionary_name
 from nestling.calculus.typing import check
 from nestling.transform.classify import Classification, classify
-from nestling.transform.cost import Cost, cost, symbolic_size
-from nestling.transform.degree import degree
-from nestling.transform.delta import delta
-from nestling.transform.flags import DeepPath, infer_flags
 from nestling.transform.pipeline import PASSES, run
 from nestling.transform.shred import Shredded, dictionaries, shred
 from nestling.transform.simplify import simplify
+from nestling.transform.theory.cost import Cost, cost, symbolic_size
+from nestling.transform.theory.degree import degree
+from nestling.transform.theory.delta import delta
+from nestling.transform.theory.flags import DeepPath, infer_flags
 from nestling.values.update import change_name
 
 
@@ -85,7 +85,7 @@ def _symbolic_sizes(expr: Expr) -> dict[str, Cost]:
         match node:
             case Relation(name, type_):
                 stored[name] = type_
-            case Change(name, type_, order):
+            case InputChange(name, type_, order):
                 stored[change_name(name, order)] = type_
             case DictInput(relation, path, element, order):
                 name = dictionary_name(relation, path)
