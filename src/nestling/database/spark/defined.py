@@ -22,7 +22,7 @@ from nestling.transform.lower.view import CannotLower, FlatView
 from nestling.transform.normalize import normalize
 from nestling.transform.shred import shred
 from nestling.transform.simplify import simplify
-from nestling.transform.viewlet.batch import compile_batches
+from nestling.transform.viewlet import compile_batches
 from nestling.transform.viewlet.compile import CannotCompile
 
 

@@ -48,7 +48,7 @@ from nestling.transform.lower.view import CannotLower
 from nestling.transform.normalize import normalize
 from nestling.transform.shred import shred
 from nestling.transform.simplify import simplify
-from nestling.transform.viewlet.batch import compile_batches
+from nestling.transform.viewlet import compile_batches
 from nestling.transform.viewlet.choose import KNOB
 from nestling.transform.viewlet.compile import CannotCompile
 from nestling.values.bag import ZBag
