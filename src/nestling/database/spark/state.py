@@ -46,7 +46,7 @@ from nestling.program.steps import plans, reads, trigger_statements
 from nestling.storage.lake import Lake
 from nestling.transform.lower import FlatView
 from nestling.transform.pipeline import SPARK, compile_view
-from nestling.transform.viewlet.batch import compile_batches
+from nestling.transform.viewlet import compile_batches
 from nestling.transform.viewlet.choose import KNOB
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
