@@ -32,6 +32,7 @@ from nestling.database.spark.watching import feed_name, record
 from nestling.database.state import EXCLUDE, NOTHING_KEPT, State, computing
 from nestling.database.texts import table_text, view_text
 from nestling.database.view_state import Feed, OnRead, Views, ViewState, maintained_by
+from nestling.engine.spark import limits
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.later import Later
@@ -50,9 +51,6 @@ from nestling.transform.viewlet import compile_batches
 from nestling.transform.viewlet.choose import KNOB
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
-
-#: How many of the rows that break a constraint are told.
-OFFENDING = 1000
 
 
 class SparkState(State):
@@ -165,7 +163,7 @@ class SparkState(State):
     def _check_empty(self, engine: SparkEngine, constraint: str) -> None:
         definition = self.definitions[constraint]
         with computing(constraint):
-            found = engine.some(constraint, OFFENDING)
+            found = engine.some(constraint, limits.MAX_OFFENDING_ROWS)
         rows = found if isinstance(definition.element, Record) else [row["value"] for row in found]
         if rows:
             raise violation(definition, ZBag((element_value(definition.element, row), 1) for row in rows))

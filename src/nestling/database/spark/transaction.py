@@ -10,10 +10,10 @@ from nestling.database.arguments import NOT_GIVEN, changes_argument, one_way, ro
 from nestling.database.definitions import TableDef
 from nestling.database.elements import elements, inner_bag, outer_bags
 from nestling.database.rows import Row
-from nestling.database.spark import arriving
 from nestling.database.spark.arriving import few_rows
 from nestling.database.spark.buffer import Buffer, labels_in
 from nestling.database.transaction import Rows, Transaction
+from nestling.engine.spark import limits
 from nestling.errors import ChangeError
 from nestling.frontend.schema import element_value, row_value
 from nestling.values.bag import ZBag
@@ -69,7 +69,7 @@ class SparkTransaction(Transaction):
         rows = few_rows(self.state.rows_where(table.name, where))
         if rows is None:
             raise ChangeError(
-                f"more than {arriving.FEW} rows of {table.name} go in a transaction",
+                f"more than {limits.MAX_TRANSACTION_ROWS} rows of {table.name} go in a transaction",
                 hint="delete them outside it",
             )
         return [row_value(table.record, row) for row in rows]

@@ -7,6 +7,7 @@ from copy import copy
 from typing import Any
 
 from nestling.engine.protocol import Batch, Row, consolidated, inner_first
+from nestling.engine.spark import limits
 from nestling.engine.spark.batch import restricted, run_batch, size
 from nestling.engine.spark.columns import POSTPONED, Layout, layouts, postponed
 from nestling.engine.spark.driver import Driver
@@ -26,9 +27,6 @@ from nestling.program.meaning import meaning
 from nestling.program.statements import Program
 from nestling.program.steps import needed
 from nestling.storage.lake import Lake
-
-#: A change of more rows than this stays in files, and so does an effect of which one task finds more than ``MOST``.
-BULK, MOST = 100_000, 500_000
 
 
 class SparkEngine(Reading):
@@ -78,7 +76,7 @@ class SparkEngine(Reading):
 
     def _empty(self) -> Moment:
         """The maps of empty tables: an entry that depends on no row exists from the start."""
-        most = None if self.durable is None else MOST
+        most = None if self.durable is None else limits.MAX_ROWS_PER_TASK
         stored = {name: Stored() for name in self.layouts}
         moment = Moment(self.session, self.layouts, stored, self.driver, most=most)
         nothing: dict[str, dict[Row, int]] = {name: {} for name in self.program.tables}
@@ -143,7 +141,9 @@ class SparkEngine(Reading):
 
         ``late``: deferred changes of maps, to be propagated.
         """
-        large = large or sum(map(size, (*changes.values(), *(late or {}).values()))) > BULK
+        large = (
+            large or sum(map(size, (*changes.values(), *(late or {}).values()))) > limits.MAX_COLLECTED_ROWS
+        )
         sink = self.durable.write if large and self.durable is not None else None
         try:
             return self._run(changes, sink, late), large
@@ -206,13 +206,13 @@ class SparkEngine(Reading):
     def gathered(self, name: str) -> Any:
         """The additions to a relation, summed by key: an Arrow table, or files if they are large."""
         stored, layout = self.now.stored[name], self.layouts[name]
-        if not stored.files and stored.rows <= BULK and sums_here(layout):
+        if not stored.files and stored.rows <= limits.MAX_COLLECTED_ROWS and sums_here(layout):
             return totals(stored.recent, layout)
         text = difference(self.now.raw(name), layout)
-        if self.durable is None or stored.rows <= BULK:
+        if self.durable is None or stored.rows <= limits.MAX_COLLECTED_ROWS:
             return self.arrow(text)
         part = self.durable.write("passing", text)
-        return part if part.rows > BULK else self.here(part)
+        return part if part.rows > limits.MAX_COLLECTED_ROWS else self.here(part)
 
     def _run(
         self, changes: Mapping[str, Any], sink: Sink | None = None, late: Mapping[str, Any] | None = None

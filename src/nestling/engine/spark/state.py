@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from nestling.calculus.types import Scalar
 from nestling.engine.protocol import Row
+from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.relations import nothing
 from nestling.engine.spark.terms import literal
@@ -115,10 +116,6 @@ class Change:
             self._part = None
 
 
-#: Up to this many keys are looked up by their values; beyond, a join finds them faster.
-FEW = 100
-
-
 #: Types of which a range is looked for: Spark compares them as Arrow does, and its code stays the same.
 RANGED = ("int", "str")
 
@@ -136,8 +133,8 @@ def near(table: Any, layout: Layout, column: int) -> str | None:
     if not table.num_rows or table.column(column).null_count:
         return None
     type_, values = layout.keys[column], table.column(column)
-    distinct = pc.unique(values) if table.num_rows <= 10 * FEW else values
-    if len(distinct) <= FEW:
+    distinct = pc.unique(values) if table.num_rows <= 10 * limits.MAX_IN_VALUES else values
+    if len(distinct) <= limits.MAX_IN_VALUES:
         one = [None] * (len(distinct) == 1)  # Spark would make it an equation
         return f"IN ({', '.join(literal(value, type_) for value in (*distinct.to_pylist(), *one))})"
     if not isinstance(type_, Scalar) or type_.name not in RANGED:
