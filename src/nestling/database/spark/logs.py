@@ -84,7 +84,7 @@ class SparkLogging(Logging):
             state.views = state.views.changed(name, levels=None)
             if isinstance(reason, (CannotCompile, QueryError)):
                 raise NestlingError(
-                    f"changes of {name} cannot be told: {reason}", hint="read the view after a change"
+                    f"the changes of {name} cannot be logged: {reason}", hint="read the view after a change"
                 ) from reason
             raise
 

@@ -188,7 +188,7 @@ class SparkState(State):
         if compiled.program is None or compiled.flat is None:
             raise QueryError(
                 f"{view.name} cannot be maintained: {compiled.reason}",
-                hint="on Spark a view is not evaluated when read",
+                hint="on Spark no view is evaluated on read",
             )
         policy = maintained_by(view.refresh, compiled.flat)
         self.views = self.views.having(ViewState(view, policy, constraint, guard=compiled.guard))
@@ -206,7 +206,7 @@ class SparkState(State):
             self.views = self.views.without(view.name)
             if isinstance(error, UNDEFINED):
                 raise QueryError(
-                    f"{view.name} cannot be computed from the rows that are there: {error}",
+                    f"{view.name} cannot be computed from the rows in its tables: {error}",
                     hint=EXCLUDE,
                 ) from error
             raise
@@ -274,7 +274,7 @@ class SparkState(State):
     def check_committed(self) -> None:
         if self.buffer.events:
             raise NestlingError(
-                "a view on Spark is brought up to date when its transaction ends", hint="read it after that"
+                "on Spark a view cannot be read inside a transaction", hint="read it after the commit"
             )
 
     def rows(self, name: str) -> ZBag:
@@ -320,7 +320,7 @@ class SparkState(State):
         """Keep what changes in a view, in files."""
         if self.views[name].on_read:
             raise NestlingError(
-                f"nothing is kept of {name}, nor are its changes",
+                f'{name} has store="none", and so no change feed',
                 hint="subscribe to it, or define it without store",
             )
         with self.lock:

@@ -69,7 +69,8 @@ class SparkTransaction(Transaction):
         rows = few_rows(self.state.rows_where(table.name, where))
         if rows is None:
             raise ChangeError(
-                f"more than {limits.MAX_TRANSACTION_ROWS} rows of {table.name} go in a transaction",
+                f"more than {limits.MAX_TRANSACTION_ROWS:,} rows of {table.name} match,"
+                " and a transaction on Spark deletes no more by where",
                 hint="delete them outside it",
             )
         return [row_value(table.record, row) for row in rows]

@@ -143,10 +143,10 @@ def feed_of(state: SparkState, name: str, since: int, path: tuple[str, ...]) -> 
     """What changed in a view since a version, at a level, as a DataFrame."""
     feed = state.views[name].feed
     if feed is None:
-        raise NestlingError(f"the changes of {name} are not kept", hint=f"db.keep_changes({name!r})")
+        raise NestlingError(f"{name} has no change feed", hint=f"db.keep_changes({name!r})")
     if since < feed.since:
         raise NestlingError(
-            f"the changes of {name} are kept since version {feed.since}, not {since}",
+            f"the change feed of {name} starts at version {feed.since}, not at {since}",
             hint="read the view, and ask for what comes after its version",
         )
     levels = state.views.watched[name]
