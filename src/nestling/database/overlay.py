@@ -7,13 +7,10 @@ is left alone until the transaction is committed, so that nobody else sees them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from nestling.database.rows import Event, Row
+from nestling.database.state import State
 from nestling.values.label import Label
-
-if TYPE_CHECKING:
-    from nestling.database.state import State
 
 Counts = dict[Row, int]
 

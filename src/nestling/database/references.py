@@ -8,14 +8,10 @@ parent and children may go together, in any order, and a parent may be replaced 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from nestling.database.rows import Event, Row
+from nestling.database.state import Holder, State
 from nestling.errors import ChangeError
-
-if TYPE_CHECKING:
-    from nestling.database.database import Database
-    from nestling.database.state import State
 
 #: A table, and the columns of its flat rows that hold the key of another.
 Site = tuple[str, tuple[int, ...]]
@@ -24,14 +20,14 @@ Site = tuple[str, tuple[int, ...]]
 class References:
     """How many rows refer to each key, counted when a parent first goes and followed from then on."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, holder: Holder) -> None:
+        self._holder = holder
         self._counts: dict[Site, dict[Row, int]] = {}
         self._parents: frozenset[str] | None = None
 
     @property
     def state(self) -> State:
-        return self._database.state
+        return self._holder.state
 
     def check(self, events: Sequence[Event]) -> None:
         """Refuse a change, applied already, that takes a parent from rows which stay."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol
+from typing import Any, Concatenate, ParamSpec, Protocol
 
 from nestling.calculus.types import Path, Type, bag_levels
 from nestling.database import arguments
@@ -29,9 +29,6 @@ from nestling.frontend.schema import element_value, multiplicity, python_value, 
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
 
-if TYPE_CHECKING:
-    from nestling.database.access import Access
-
 Shredders = Callable[[str], Shredder]
 P = ParamSpec("P")
 NOTHING = Refresh(0, 0.0, 0, 0)
@@ -48,6 +45,17 @@ class Rows(Protocol):
     def table(self, name: str) -> dict[Row, int]: ...
     def note(self, events: Sequence[Event]) -> None: ...
     def forget(self, events: Sequence[Event]) -> None: ...
+
+
+class Applying(Protocol):
+    """Who applies the events of a transaction, be it for a reading."""
+
+    @property
+    def lock(self) -> AbstractContextManager[Any]:
+        """Held while the engine is looked at."""
+
+    def retract(self, done: int) -> None:
+        """Have no more than ``done`` events in the engine."""
 
 
 def _all_or_nothing(change: Change[P]) -> Change[P]:
@@ -74,7 +82,7 @@ class Transaction:
     """All or nothing. Reads inside it see its changes; others see them, and subscribers hear of them, when it is
     committed. It belongs to the thread that began it, and ends with its block."""
 
-    def __init__(self, state: State, shredder: Shredders, access: Access) -> None:
+    def __init__(self, state: State, shredder: Shredders, access: Applying) -> None:
         self.state, self.shredder, self._access = state, shredder, access
         self.events: list[Event] = []
         self._stored = self._rows()

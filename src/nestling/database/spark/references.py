@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from nestling.database.references import References, referred
 from nestling.database.rows import Event
-
-if TYPE_CHECKING:
-    from nestling.database.spark.database import SparkDatabase
-    from nestling.database.spark.state import SparkState
+from nestling.database.spark.state import SparkState
 
 
 class SparkReferences(References):
@@ -19,11 +15,11 @@ class SparkReferences(References):
     Law: as embedded, by the state at the end of a change. Here that is what the transaction sees, before it is run.
     """
 
-    _database: SparkDatabase
-
     @property
     def state(self) -> SparkState:
-        return self._database.state
+        state = super().state
+        assert isinstance(state, SparkState)
+        return state
 
     def check(self, events: Sequence[Event]) -> None:
         buffer = self.state.buffer

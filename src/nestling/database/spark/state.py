@@ -7,7 +7,7 @@ Views of which nothing is kept have programs of their own, which are run when th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -22,20 +22,16 @@ from nestling.database.first import starts
 from nestling.database.spark.arriving import kept
 from nestling.database.spark.buffer import Buffer
 from nestling.database.spark.defined import absent, plan_guard
-from nestling.database.spark.explain import explain
-from nestling.database.spark.inspect import stats, verify
-from nestling.database.spark.logs import SparkLogging
 from nestling.database.spark.remembered import check_note, check_tables, remember
 from nestling.database.spark.started import knob, started
 from nestling.database.spark.unkept import Computed, program_on_read
 from nestling.database.spark.watching import feed_name, record
 from nestling.database.state import EXCLUDE, NOTHING_KEPT, State, computing
 from nestling.database.texts import table_text, view_text
-from nestling.database.view_state import Feed, OnRead, Views, ViewState, maintained_by
+from nestling.database.view_state import OnRead, Views, ViewState, maintained_by
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.later import Later
-from nestling.engine.spark.postponed import settle
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.state import Moment
@@ -58,11 +54,9 @@ OFFENDING = 1000
 class SparkState(State):
     """Tables and views in a lake."""
 
-    logging: SparkLogging
-
     def __init__(self, spark: Any, lake: Lake, lock: RLock | None = None) -> None:
         super().__init__()
-        self.spark, self.lake, self.logging = spark, lake, SparkLogging(self)
+        self.spark, self.lake = spark, lake
         #: Changes and readings are one at a time: streams bring changes from threads of their own.
         self.lock = lock or RLock()
         #: The version that is about to be stored, and when; and per level what changes with it in a view.
@@ -81,7 +75,7 @@ class SparkState(State):
         self.engine: Any = self.buffer  # all that a transaction asks of an engine
 
     def _started(self) -> tuple[SparkEngine, Views]:
-        engine, behind = started(self)
+        engine, behind = started(self, self.spark, self.lake)
         engine.accept = self.accept
         views = self.views
         for name, later in behind.items():
@@ -143,7 +137,7 @@ class SparkState(State):
         if isinstance(later, Later):
             return later.fresh()
         if view in self.views.hybrid:
-            settle(self.running)
+            self.running.settle()
         return self.running
 
     def follow(self) -> None:
@@ -203,7 +197,7 @@ class SparkState(State):
     def add_view(self, view: ViewDef, constraint: bool = False) -> None:
         self.define(view, constraint=constraint)
         try:
-            self._install(view.name if constraint else "")
+            self.reinstall(view.name if constraint else "")
         except BaseException as error:
             self.views = self.views.without(view.name)
             if isinstance(error, UNDEFINED):
@@ -213,7 +207,7 @@ class SparkState(State):
                 ) from error
             raise
 
-    def _install(self, constraint: str = "") -> None:
+    def reinstall(self, constraint: str = "") -> None:
         """A new engine over what is stored; maps that stay keep their files, new ones are computed in bulk.
 
         A new ``constraint`` must be empty.
@@ -221,7 +215,7 @@ class SparkState(State):
         if not hasattr(self, "running"):
             return
         before = self.running
-        settle(before)
+        before.settle()
         before.tidied()
         engine, views = self._started()
         for name in views.guards:
@@ -300,35 +294,7 @@ class SparkState(State):
         triggers = self.running.program.triggers
         return sum(len(list(trigger_statements(triggers[table]))) for table in tables)
 
-    def stats(self, name: str) -> dict[str, Any]:
-        return stats(self, name)
-
-    def explain(self, name: str, format: str, code: bool) -> str:
-        if format != "text" or code:
-            raise QueryError("on Spark, explain writes plain text", hint="leave format and code out")
-        return explain(self, name)
-
-    def verify(self, name: str, maps: bool) -> None:
-        self.verify_all([name], maps)
-
-    def verify_all(self, names: Sequence[str], maps: bool) -> None:
-        """Compute views anew and compare, all at once."""
-        with self.lock:
-            verify(self, names, maps)
-
     # -- watching
-
-    def keep_feed(self, name: str, feed: Feed) -> None:
-        """Keep what changes in a view, in files."""
-        if self.views[name].on_read:
-            raise NestlingError(
-                f"nothing is kept of {name}, nor are its changes",
-                hint="subscribe to it, or define it without store",
-            )
-        with self.lock:
-            self.logging.log(name)
-            self.views = self.views.changed(name, feed=feed)
-            self._install()
 
     def trim(self, version: int) -> None:
         """Forget the oldest changes of feeds that are kept for some versions, where files are written anyway."""

@@ -37,6 +37,8 @@ class SparkEngine(Reading):
     Law (17): after the same batches it has the tables, maps and answers of the reference engine.
     """
 
+    driver: Driver
+
     def __init__(
         self,
         program: Program,
@@ -152,6 +154,14 @@ class SparkEngine(Reading):
             return self._recomputed(changes, sink), large
         except TooManyError:
             return self.after(changes, True, late)
+
+    def settle(self) -> None:
+        """Pass on what waits in hybrid views, and store what follows."""
+        names = {name: postponed(name) for name in sorted(self.program.deferred)}
+        late = {name: self.gathered(own) for name, own in names.items() if self.now.stored[own].rows}
+        if late:
+            moment, large = self.after({}, late=late)
+            self.store(moment, {} if self.durable is None else self.durable.note, large)
 
     def store(self, moment: Moment, note: Mapping[str, Any], large: bool) -> None:
         """Move on to ``moment``; ``large``: what it adds is in files already, and these are stored."""

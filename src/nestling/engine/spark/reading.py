@@ -9,12 +9,11 @@ from nestling.calculus.types import Type
 from nestling.engine.nesting import leaves, nested, shape
 from nestling.engine.protocol import Row
 from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.driver import Driver
 from nestling.engine.spark.frames import counted_frame, frame, table_frame
 from nestling.engine.spark.plans import plan_layout, plan_sql
 from nestling.engine.spark.relations import joins_text, nothing, pruned, summed
 from nestling.engine.spark.session import python_errors
-from nestling.engine.spark.state import Moment, Part, near, register
+from nestling.engine.spark.state import Doer, Moment, Part, near, register
 from nestling.engine.spark.statements import Given
 from nestling.engine.spark.types import arrow_table, values
 from nestling.program.statements import Plan, Program
@@ -28,7 +27,7 @@ class Reading:
     program: Program
     session: Any
     layouts: dict[str, Layout]
-    driver: Driver
+    driver: Doer
     now: Moment
 
     def arrow(self, text: str) -> Any:
