@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from threading import RLock
 
 from nestling.database.journal import Journal
-from nestling.database.overlay import Overlay
 from nestling.database.state import Holder, State
 from nestling.database.transaction import Transaction
 from nestling.errors import NestlingError, QueryError
@@ -57,8 +56,9 @@ class Access:
         change = self.own
         if change is None:
             return
-        # On Spark a view is not brought up to date before the commit; reading it there says so.
-        if change.events and isinstance(change.stored, Overlay):
+        if self.state.engine.is_remote:
+            self.state.uncommitted = change.events  # no view is brought up to date before the commit
+        elif change.events:
             self._try_on(change)
 
     def settle(self, is_nested: bool) -> bool:
@@ -116,7 +116,7 @@ class Access:
 
     def _now_applied(self, applied: int) -> None:
         change = self.open
-        if change is not None and isinstance(change.stored, Overlay):
+        if change is not None:
             change.stored.rebase(applied)
             change.is_applied = applied > 0
             self.state.uncommitted = change.events[:applied]

@@ -129,9 +129,9 @@ class Core:
         with self._access.lock:
             journal = self._access.committing(change, is_nested)
             try:
+                self._references.check(change)
                 journal.run()
                 check_state(self.state)
-                self._references.check(journal.events)
                 if self._file is not None and journal.events:
                     self._file.append(journal.events)
                 refresh = self._committed(journal, began)

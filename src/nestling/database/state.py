@@ -346,6 +346,13 @@ class State:
         rows = self.engine.table(name).items()
         return ZBag((nested(iter(row), record, self), times) for row, times in rows)
 
+    def selected(self, name: str, where: Any, is_changed: bool) -> list[tuple[Row, int]] | None:
+        """The rows of a table for which ``where`` holds; None where they are found by going through all.
+
+        ``is_changed``: the transaction that asks has changed something.
+        """
+        return None
+
     def under(self, dictionary: str, label: Label) -> dict[Row, int]:
         """The rows of an inner bag of a table."""
         return self.engine.under(dictionary, label)

@@ -21,6 +21,7 @@ from nestling.database.definitions import TableDef
 from nestling.database.elements import elements, inner_bag
 from nestling.database.feed import Pairs
 from nestling.database.overlay import Overlay
+from nestling.database.prefetch import prefetch_bags, prefetch_changes, prefetch_rows
 from nestling.database.refresh import Refresh
 from nestling.database.rows import Event, Row, Shredder, nested
 from nestling.database.state import State
@@ -34,17 +35,6 @@ P = ParamSpec("P")
 NOTHING = Refresh(0, 0.0, 0, 0)
 _NO_LOCK: AbstractContextManager[Any] = nullcontext()
 Change = Callable[Concatenate["Transaction", P], None]
-
-
-class Rows(Protocol):
-    """The rows as a transaction sees them."""
-
-    def by_key(self, table: str, key: Row) -> Row | None: ...
-    def count(self, table: str, row: Row) -> int: ...
-    def under(self, dictionary: str, label: Label) -> dict[Row, int]: ...
-    def table(self, name: str) -> dict[Row, int]: ...
-    def note(self, events: Sequence[Event]) -> None: ...
-    def forget(self, events: Sequence[Event]) -> None: ...
 
 
 class Applying(Protocol):
@@ -85,7 +75,7 @@ class Transaction:
     def __init__(self, state: State, shredder: Shredders, access: Applying) -> None:
         self.state, self.shredder, self._access = state, shredder, access
         self.events: list[Event] = []
-        self._stored = self._rows()
+        self._stored: Overlay | None = None  # one row that comes looks nothing up
         self.thread = get_ident()
         #: What it did, once it is committed.
         self.refresh = NOTHING
@@ -93,11 +83,8 @@ class Transaction:
         #: Whether the engine has some of the events, because a view was read.
         self.is_applied = False
 
-    def _rows(self) -> Rows | None:
-        return None  # one row that comes looks nothing up
-
     @property
-    def stored(self) -> Rows:
+    def stored(self) -> Overlay:
         """The rows as this transaction sees them."""
         if self._stored is None:
             self._stored = Overlay(self.state, self.events)
@@ -122,7 +109,10 @@ class Transaction:
         """Add rows: dicts, tuples, dataclasses."""
         definition = self._table(table)
         rows = rows if type(rows) is list else arguments.rows_argument(rows, definition.record)
-        self._insert_all(definition, [(row_value(definition.record, row), 1) for row in rows])
+        values = [(row_value(definition.record, row), 1) for row in rows]
+        if self.state.engine.is_remote:
+            prefetch_rows(self.stored, self.state.tables, definition, [value for value, _ in values])
+        self._insert_all(definition, values)
 
     @_all_or_nothing
     def delete(
@@ -130,7 +120,7 @@ class Transaction:
         table: str,
         rows: Any = NOT_GIVEN,
         *,
-        where: Callable[[Any], bool] | None = None,
+        where: Any = None,
         key: Any = NOT_GIVEN,
     ) -> None:
         """Remove rows: those given, those for which ``where`` holds, or the one with this ``key``."""
@@ -141,17 +131,22 @@ class Transaction:
             given = rows if type(rows) is list else arguments.rows_argument(rows, definition.record)
             gone += [(row_value(definition.record, row), 1) for row in given]
         if where is not None:
-            holds = arguments.condition(where)
-            gone += [
-                (value, times)
-                for value, times in self.rows(table).items()
-                if holds(python_value(definition.record, value))
-            ]
+            gone += self._rows_where(definition, where)
+        if self.state.engine.is_remote:
+            prefetch_rows(self.stored, self.state.tables, definition, [value for value, _ in gone], deep=True)
         with self.using():  # rows and where are the user's, and may have read a view
             for value, times in gone:
                 self._delete(definition, value, times)
             if key is not NOT_GIVEN:
                 self._remove(definition, self._row_of(definition, key), 1)
+
+    def _rows_where(self, table: TableDef, where: Any) -> list[tuple[Row, int]]:
+        found = self.state.selected(table.name, where, bool(self.events))
+        if found is None:
+            holds = arguments.condition(where)
+            rows = self.rows(table.name).items()
+            found = [(value, times) for value, times in rows if holds(python_value(table.record, value))]
+        return found
 
     @_all_or_nothing
     def update(self, table: str, *, key: Any, set: Mapping[str, Any]) -> None:
@@ -177,7 +172,10 @@ class Transaction:
         What is deleted goes first, so that a key may be given again. Under the name of an inner bag, elements of it:
         see ``elements``.
         """
-        for table, change in arguments.changes_argument(changes, self.state.tables).items():
+        changes = arguments.changes_argument(changes, self.state.tables)
+        if self.state.engine.is_remote:
+            prefetch_changes(self.stored, self.state.tables, changes)
+        for table, change in changes.items():
             if (bag := inner_bag(self.state.tables, table)) is not None:
                 self._apply_elements(*bag, change)
                 continue
@@ -256,7 +254,11 @@ class Transaction:
 
     def rows(self, table: str) -> ZBag:
         """The rows of a table, nested, with the changes of this transaction."""
+        if not self.events:
+            return self.state.rows(self._table(table).name)
         record, rows = self._table(table).record, self.stored.table(table).items()
+        if self.state.engine.is_remote:
+            prefetch_bags(self.stored, (row for row, _ in rows))
         return ZBag((nested(iter(row), record, self.stored), times) for row, times in rows)
 
     def _table(self, name: str) -> TableDef:
@@ -359,8 +361,6 @@ class Transaction:
 
     def _run(self, events: Sequence[Event]) -> None:
         self.events += events
-        if self._stored is not None:
-            self._stored.note(events)
 
 
 def check_removable(table: TableDef) -> None:

@@ -30,15 +30,14 @@ from nestling.database.spark.inspect import stats, verify
 from nestling.database.spark.large import Large
 from nestling.database.spark.logs import Loaded, SparkLogging
 from nestling.database.spark.opened import check_shared, computable, readable
-from nestling.database.spark.references import SparkReferences
 from nestling.database.spark.state import SparkState
 from nestling.database.spark.stream import Stream, started
-from nestling.database.spark.transaction import SparkTransaction
 from nestling.database.spark.watching import feed_of
 from nestling.database.subscribers import Subscribers
 from nestling.database.texts import check_storable, table_text, view_text
 from nestling.database.transaction import Transaction
 from nestling.database.view_state import Feed
+from nestling.engine.protocol import batch_of
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.errors import ChangeError, QueryError
 from nestling.storage.lake import Lake
@@ -76,7 +75,7 @@ class SparkDatabase(Database):
         self._frames = Frames(state, self._spark, self.folder)
         self._arriving = self._batches
         self._surrogates = max(self._surrogates, int(state.note.get("numbers", 0)))
-        self._references = SparkReferences(self)
+        self._references.forget()
         self._access.writing = self._access.lock = state.lock
         self._numbers = count(self._surrogates)
         state.coming = (self.version, _now())
@@ -306,17 +305,14 @@ class SparkDatabase(Database):
         if not is_nested:
             self.subscribers.deliver()
 
-    def _transaction(self) -> Transaction:
-        return SparkTransaction(self.state, self._shredder, self._access)
-
     def _commit(self, change: Transaction, began: float) -> Refresh:
         """Run the batch, and store what it comes to."""
         if change.state is not self.state:
             raise ChangeError("the database was read anew since this change began", hint="do it again")
         if change.events:
-            self._references.check(change.events)
+            self._references.check(change)
             with self._lake.doubting(), computable():
-                self.state.running.apply_batch(self.state.buffer.changes(), self._note())
+                self.state.running.apply_batch(batch_of(change.events), self._note())
         tables: dict[str, int] = {}
         for event in change.events:
             tables[event.table] = tables.get(event.table, 0) + 1

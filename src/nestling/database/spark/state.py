@@ -19,8 +19,9 @@ from nestling.calculus.types import Record
 from nestling.database.constraints import violation
 from nestling.database.definitions import ViewDef
 from nestling.database.first import starts
-from nestling.database.spark.arriving import kept
-from nestling.database.spark.buffer import Buffer
+from nestling.database.rows import Row
+from nestling.database.spark import arriving
+from nestling.database.spark.arriving import few_rows, kept
 from nestling.database.spark.defined import absent, plan_guard
 from nestling.database.spark.remembered import check_note, check_tables, remember
 from nestling.database.spark.started import knob, started
@@ -36,7 +37,7 @@ from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.state import Moment
 from nestling.errors import UNDEFINED, ChangeError, NestlingError, NoValue, QueryError
-from nestling.frontend.schema import element_value
+from nestling.frontend.schema import element_value, row_value
 from nestling.program.statements import Program
 from nestling.program.steps import plans, reads, trigger_statements
 from nestling.storage.lake import Lake
@@ -45,7 +46,6 @@ from nestling.transform.pipeline import SPARK, compile_view
 from nestling.transform.viewlet.batch import compile_batches
 from nestling.transform.viewlet.choose import KNOB
 from nestling.values.bag import ZBag
-from nestling.values.label import Label
 
 #: How many of the rows that break a constraint are told.
 OFFENDING = 1000
@@ -53,6 +53,8 @@ OFFENDING = 1000
 
 class SparkState(State):
     """Tables and views in a lake."""
+
+    engine: SparkEngine  # type: ignore[assignment]  # another engine than the embedded one
 
     def __init__(self, spark: Any, lake: Lake, lock: RLock | None = None) -> None:
         super().__init__()
@@ -66,13 +68,16 @@ class SparkState(State):
         self.differing: dict[str, ZBag] = {}
         for kind, name, text in lake.manifest.definitions:
             remember(self, kind, name, text)
-        self.running, self.views = self._started()
+        self.engine, self.views = self._started()
         check_note(self.note)
         check_tables(self.declarations(), lake.manifest.relations)
         if self.running.built:
             self.running.tidied()
-        self.buffer = Buffer(self.running)
-        self.engine: Any = self.buffer  # all that a transaction asks of an engine
+
+    @property
+    def running(self) -> SparkEngine:
+        """The engine of all views that are not lazy."""
+        return self.engine
 
     def _started(self) -> tuple[SparkEngine, Views]:
         engine, behind = started(self, self.spark, self.lake)
@@ -212,8 +217,6 @@ class SparkState(State):
 
         A new ``constraint`` must be empty.
         """
-        if not hasattr(self, "running"):
-            return
         before = self.running
         before.settle()
         before.tidied()
@@ -225,9 +228,7 @@ class SparkState(State):
             self._check_empty(engine, constraint)
         with self.lake.moving():
             engine.tidied(self._definitions())
-            self.running, self.views, self._statements = engine, views, {}
-            self.buffer.stored = engine
-            self.buffer.clear()
+            self.engine, self.views, self._statements = engine, views, {}
 
     def _definitions(self) -> tuple[tuple[str, str, str], ...]:
         tables = [("table", name, table_text(table)) for name, table in self.tables.items()]
@@ -268,10 +269,8 @@ class SparkState(State):
         return ZBag((row, n) for row, n in self.read(name).items() if starts(row, first))
 
     def check_committed(self) -> None:
-        if self.buffer.events:
-            raise NestlingError(
-                "a view on Spark is brought up to date when its transaction ends", hint="read it after that"
-            )
+        if self.uncommitted:
+            raise uncommitted()
 
     def rows(self, name: str) -> ZBag:
         with self.lock:
@@ -283,8 +282,17 @@ class SparkState(State):
         record = self.table(name).record
         return kept(self.running.table_frame(name, record), record, where)
 
-    def under(self, dictionary: str, label: Label) -> dict[Any, int]:
-        return self.buffer.under(dictionary, label)
+    def selected(self, name: str, where: Any, is_changed: bool) -> list[tuple[Row, int]] | None:
+        """Found by Spark: ``where`` is a function of a row, or a condition of Spark."""
+        if is_changed:
+            raise uncommitted()
+        table = self.table(name)
+        rows = few_rows(self.rows_where(name, where))
+        if rows is None:
+            raise ChangeError(
+                f"more than {arriving.FEW} rows of {name} go in a transaction", hint="delete them outside it"
+            )
+        return [(row_value(table.record, row), 1) for row in rows]
 
     def statements_of(self, table: str) -> int:
         return 0  # statements are counted per batch
@@ -317,3 +325,10 @@ class SparkState(State):
 
     def committed(self, events: Any) -> None:
         """What waits is stored with the change."""
+
+
+def uncommitted() -> NestlingError:
+    """The refusal to read what a transaction has changed, before it ends."""
+    return NestlingError(
+        "a view on Spark is brought up to date when its transaction ends", hint="read it after that"
+    )

@@ -147,7 +147,7 @@ class Reading:
 
     def elements(self, view: str, kind: Any, labels: Sequence[Label]) -> list[tuple[Label, Row, int]]:
         """The flat elements of inner bags: of a table's, by its dictionary, or of a view's, by the labels' shape."""
-        return self.under(kind, labels) if isinstance(kind, str) else self._defined(view, kind, labels)
+        return self.rows_of_bags(kind, labels) if isinstance(kind, str) else self._defined(view, kind, labels)
 
     def _defined(self, view: str, kind: Any, labels: Sequence[Label]) -> list[tuple[Label, Row, int]]:
         plan = self.program.views[view].definitions[kind]
@@ -158,7 +158,7 @@ class Reading:
         found = self.rows(plan, list(by_params))
         return [(by_params[row[:width]], row[width:], n) for row, n in found]
 
-    def under(self, dictionary: str, labels: Sequence[Label]) -> list[tuple[Label, Row, int]]:
+    def rows_of_bags(self, dictionary: str, labels: Sequence[Label]) -> list[tuple[Label, Row, int]]:
         """The rows of inner bags of a table, each behind its label."""
         return [
             (row[0], row[1:-1], row[-1]) for row in self.matching(dictionary, (0,), [(v,) for v in labels])
