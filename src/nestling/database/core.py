@@ -72,12 +72,12 @@ class Core:
             f"{table} is not on Spark", hint="spark.createDataFrame(table.rows()) makes a DataFrame of it"
         )
 
-    def explain_view(self, name: str, format: str, code: bool) -> str:
+    def _explain_view(self, name: str, format: str, code: bool) -> str:
         """How a view is kept, and what that costs."""
         with self._access.reading():
             return explain(self.state, name, format, code)
 
-    def verify_view(self, name: str, maps: bool) -> None:
+    def _verify_view(self, name: str, maps: bool) -> None:
         """Compute a view anew from its tables and compare."""
         with self._access.reading():
             verify(self.state, name, maps)

@@ -109,14 +109,14 @@ class View:
 
         With ``maps``, so for every map that is stored for it, by the slow and obvious way.
         """
-        self._database.verify_view(self._definition.name, flag_argument(maps, "maps"))
+        self._database._verify_view(self._definition.name, flag_argument(maps, "maps"))
 
     def explain(self, format: str = "text", code: bool = False) -> str:
         """How the view is kept, and what that costs: as ``"text"``, ``"json"`` or a page in ``"html"``.
 
         With ``code``, also the generated functions that serve it.
         """
-        return self._database.explain_view(self._definition.name, format, flag_argument(code, "code"))
+        return self._database._explain_view(self._definition.name, format, flag_argument(code, "code"))
 
     def __repr__(self) -> str:
         return f"View({self.name}: {show_type(self.element)})"

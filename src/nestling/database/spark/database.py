@@ -397,11 +397,11 @@ class SparkDatabase(Database):
         with self.state.lock:
             verify(self.state, list(self.views), maps)
 
-    def verify_view(self, name: str, maps: bool) -> None:
+    def _verify_view(self, name: str, maps: bool) -> None:
         with self._access.reading():
             verify(self.state, [name], maps)
 
-    def explain_view(self, name: str, format: str, code: bool) -> str:
+    def _explain_view(self, name: str, format: str, code: bool) -> str:
         with self._access.reading():
             return explain(self.state, name, format, code)
 
