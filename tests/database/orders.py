@@ -104,7 +104,7 @@ def shop() -> Database:
     made, db = _defined(), Database()
     db.state = copy(made.state)
     for name, part in vars(made.state).items():
-        if isinstance(part, dict):
+        if type(part) is dict:
             setattr(db.state, name, dict(part))
     db.state.engine = LocalEngine(made.state.engine.program)
     for name in HEARD:

@@ -21,7 +21,6 @@ from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.elements import inner_bag
 from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
-from nestling.database.spark import arriving
 from nestling.database.spark.addressed import change_elements, elements_frame
 from nestling.database.spark.arriving import apart, as_frame, check_batch, few_apart, few_changes
 from nestling.database.spark.explain import explain
@@ -38,6 +37,7 @@ from nestling.database.texts import check_storable, table_text, view_text
 from nestling.database.transaction import Transaction
 from nestling.database.view_state import Feed
 from nestling.engine.protocol import batch_of
+from nestling.engine.spark import limits
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.errors import ChangeError, QueryError
 from nestling.storage.lake import Lake
@@ -182,7 +182,7 @@ class SparkDatabase(Database):
         with self._large() as large:
             wanted = large.rows_of(definition, large.arrived(snapshot), 1)
             difference = large.differing(definition, wanted)
-            few = large.few(definition, difference, arriving.FEW)
+            few = large.few(definition, difference, limits.MAX_TRANSACTION_ROWS)
             if few is None:
                 large.change(definition, difference)
                 return self._loaded(large)

@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from nestling.engine.spark import limits
 from nestling.engine.spark.session import first_line, own_session
 from nestling.engine.spark.written import probe
 from nestling.errors import ChangeError, NestlingError, NoValue, StoreError
 from nestling.storage.lake import Lake
-
-#: Tasks that look whether they share the folder: as many as there may be executors, within reason.
-LEAST, MOST = 2, 32
 
 
 @contextmanager
@@ -37,12 +35,12 @@ def readable(lake: Lake) -> Iterator[None]:
 def check_shared(lake: Lake, spark: Any) -> None:
     """Refuse a folder that the driver and the executors do not share."""
     parallel = int(spark.sparkContext.defaultParallelism)
-    probe(lake, own_session(spark), max(LEAST, min(MOST, parallel)))
+    probe(lake, own_session(spark), max(limits.MIN_PROBE_TASKS, min(limits.MAX_PROBE_TASKS, parallel)))
 
 
 @contextmanager
 def computable() -> Iterator[None]:
-    """What no view can be computed from is refused."""
+    """Refuse what no view can be computed from."""
     try:
         yield
     except NoValue as error:

@@ -18,7 +18,7 @@ from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.later import Later, later_layouts, waiting_for
 from nestling.program.statements import Program
 from nestling.storage.lake import Lake
-from nestling.transform.viewlet.batch import compile_batches
+from nestling.transform.viewlet import compile_batches
 from nestling.transform.viewlet.defer import deferred
 from nestling.transform.viewlet.storing import Store
 

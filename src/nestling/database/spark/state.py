@@ -20,7 +20,6 @@ from nestling.database.constraints import violation
 from nestling.database.definitions import ViewDef
 from nestling.database.first import starts
 from nestling.database.rows import Row
-from nestling.database.spark import arriving
 from nestling.database.spark.arriving import few_rows, kept
 from nestling.database.spark.defined import absent, plan_guard
 from nestling.database.spark.remembered import check_note, check_tables, remember
@@ -30,6 +29,7 @@ from nestling.database.spark.watching import feed_name, record
 from nestling.database.state import EXCLUDE, NOTHING_KEPT, State, computing
 from nestling.database.texts import table_text, view_text
 from nestling.database.view_state import OnRead, Views, ViewState, maintained_by
+from nestling.engine.spark import limits
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.later import Later
@@ -43,12 +43,9 @@ from nestling.program.steps import plans, reads, trigger_statements
 from nestling.storage.lake import Lake
 from nestling.transform.lower import FlatView
 from nestling.transform.pipeline import SPARK, compile_view
-from nestling.transform.viewlet.batch import compile_batches
+from nestling.transform.viewlet import compile_batches
 from nestling.transform.viewlet.choose import KNOB
 from nestling.values.bag import ZBag
-
-#: How many of the rows that break a constraint are told.
-OFFENDING = 1000
 
 
 class SparkState(State):
@@ -164,7 +161,7 @@ class SparkState(State):
     def _check_empty(self, engine: SparkEngine, constraint: str) -> None:
         definition = self.definitions[constraint]
         with computing(constraint):
-            found = engine.some(constraint, OFFENDING)
+            found = engine.some(constraint, limits.MAX_OFFENDING_ROWS)
         rows = found if isinstance(definition.element, Record) else [row["value"] for row in found]
         if rows:
             raise violation(definition, ZBag((element_value(definition.element, row), 1) for row in rows))
@@ -290,7 +287,8 @@ class SparkState(State):
         rows = few_rows(self.rows_where(name, where))
         if rows is None:
             raise ChangeError(
-                f"more than {arriving.FEW} rows of {name} go in a transaction", hint="delete them outside it"
+                f"more than {limits.MAX_TRANSACTION_ROWS} rows of {name} go in a transaction",
+                hint="delete them outside it",
             )
         return [(row_value(table.record, row), 1) for row in rows]
 

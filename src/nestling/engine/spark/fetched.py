@@ -10,14 +10,12 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from nestling.engine.protocol import Row
+from nestling.engine.spark import limits
 from nestling.engine.spark.state import Moment
 from nestling.program.statements import Program
 
 Counts = dict[Row, int]
 Places = tuple[int, ...]
-
-#: As soon as so many parts were looked up, all are forgotten.
-MOST_PARTS = 200_000
 
 
 class Searched(Protocol):
@@ -55,7 +53,7 @@ class Fetched:
         wanted = {part: None for part in parts if part not in known}
         if not wanted:
             return
-        if len(known) + len(wanted) > MOST_PARTS:
+        if len(known) + len(wanted) > limits.MAX_REMEMBERED_KEYS:
             known.clear()
         found: dict[Row, Counts] = {part: {} for part in wanted}
         for entry in self._engine.matching(table, places, list(wanted)):
