@@ -37,6 +37,9 @@ class LocalEngine:
     Law (8): after any rows, every map equals the meaning of its query on the tables.
     """
 
+    #: Rows are here, and each is looked up by itself.
+    is_remote = False
+
     def __init__(self, program: Program, keep_tables: bool = True, before: LocalEngine | None = None) -> None:
         """``before``: an engine whose generated functions serve here too, where they come to the same."""
         self.program, local = program, ranged(program)
@@ -269,6 +272,14 @@ class LocalEngine:
         """The rows of an inner bag of a table, without their label."""
         index = self.names[self.stores[dictionary].index((0,))]
         return {row[1:]: times for row, times in index.get(label, {}).items()}
+
+    def prefetch(self, table: str, places: tuple[int, ...], parts: Iterable[Row]) -> None:
+        """Nothing is far away."""
+
+    def having(self, table: str, places: tuple[int, ...], part: Row) -> dict[Row, int]:
+        """The rows that have ``part`` at ``places``: all are gone through."""
+        rows = self.table(table).items()
+        return {row: times for row, times in rows if tuple([row[i] for i in places]) == part}
 
     def by_key(self, table: str, key: Row) -> Row | None:
         """The row of a keyed table."""

@@ -28,6 +28,8 @@ MAX_COLLECTED_ROWS = 100_000
 MAX_ROWS_PER_TASK = 500_000
 #: Rows that break a constraint, as many as an error message has.
 MAX_OFFENDING_ROWS = 1000
+#: Keys of one table that a transaction may have looked up; beyond, it forgets them and looks up anew.
+MAX_REMEMBERED_KEYS = 200_000
 #: Distinct values of a change that a query is given as ``IN``; beyond, as a range.
 MAX_IN_VALUES = 100
 
