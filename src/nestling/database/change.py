@@ -1,8 +1,8 @@
 """What changed in a view, element by element.
 
-A change is read from what its commit logged when somebody looks at it; see ``trail``.
+A change is evaluated on first access, from what its commit logged; see ``trail``.
 
-Law (10): rows and elements are consolidated: nothing is both added and removed, and what is removed was there.
+Law (10): rows and elements are consolidated: none is both inserted and deleted, and deleted ones were present.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Row = tuple[Any, ...]
 
 
 class Inner:
-    """Elements that came to and went from one inner bag of a row that stayed.
+    """Elements inserted into and deleted from one inner bag of a row that stayed.
 
     ``key`` holds the scalar columns of that row; ``path`` leads to the bag; ``within`` holds the scalar columns of
     the elements on the way there, for a bag inside a bag. Rows with equal scalars are told apart by ``id``, whose first
@@ -97,7 +97,7 @@ class Teller(Protocol):
 
 
 class Change:
-    """The change of one view by one commit: rows that came and went, and what changed inside those that stayed."""
+    """The change of one view by one commit: inserted and deleted rows, and changes inside the rows that stayed."""
 
     __slots__ = ("__weakref__", "_inner", "_patch", "_rows", "_told", "element", "version", "view")
 

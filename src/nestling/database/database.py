@@ -1,4 +1,4 @@
-"""The database: define tables and views, change rows, read what follows."""
+"""The database: define tables and views, change rows, read views."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """A database in a file: definitions, a snapshot of tables and maps, and a log of the changes since.
 
-Law (7, durable): what a database answers after it is reopened is what it answered when its last change was
-acknowledged. Views are not computed anew: their maps come from the snapshot, and the changes since are run through
-their triggers; views that are refreshed later come back with what they have not seen yet. Definitions are stored as
-types and as text of the calculus, which is parsed and never executed.
+Law (7, durable): a reopened database gives the answers that it gave when its last change was acknowledged. Views are
+not recomputed: their maps are read from the snapshot, and the triggers run on the changes since; lazy views get their
+pending changes back. Definitions are stored as types and as text of the calculus, which is parsed and never executed.
 
 A new definition is stored together with a snapshot, so that every change in the log was made under the definitions
 that are read before it.

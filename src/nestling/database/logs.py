@@ -1,7 +1,7 @@
-"""Logging what changes in a view, where somebody reads it.
+"""Logging the changes of views that have readers.
 
-The logs are maps of the program, one per level of the view. Of a view that no program maintains nothing can be logged:
-its answers are compared.
+The logs are maps of the program, one per level of the view. A view without a program has no logs: its answers before
+and after a commit are compared.
 """
 
 from __future__ import annotations

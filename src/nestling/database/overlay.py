@@ -1,7 +1,7 @@
-"""The rows that an open transaction looks up: those that are stored, with its own changes.
+"""Stored rows as an open transaction sees them: with its own changes.
 
-Law: what is looked up here is what an engine would give that has applied the transaction's events. The engine itself
-is left alone until the transaction is committed, so that nobody else sees them.
+Law: a look-up gives what an engine would give after applying the transaction's events. The engine itself is unchanged
+until the commit, so that no other thread sees them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""References between tables: what others refer to stays.
+"""References between tables: a row that others refer to cannot be deleted.
 
-Law: at the end of every change, each row of a table with ``references`` has its parents. That a new row has them is
-checked where it is inserted; here, that no parent goes while a row refers to it, by the state at the end of the change:
-parent and children may go together, in any order, and a parent may be replaced by one with the same key.
+Law: at the end of every change, each row of a table with ``references`` has its parents. An insert checks that a new
+row has them; this module checks that no parent is deleted while a row refers to it, on the state at the end of the
+change: parent and children may be deleted together, in any order, and a parent may be replaced by one with the same
+key.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""A state brought to where its file is; what no accepted change leaves in a file is refused.
+"""Restoring a state from its file; contents that no accepted change could have left are rejected.
 
-Law: whatever a file holds behind sound checksums, it is the state that the file says, or a ``StoreError``. A row of a
-file has the columns, sizes and key that an inserted one has; a change does what could be done when it was made; a label
-names the bag of one row, and no bag is without its row. Maps have the keys and the numbers that their queries can have;
-that these are the right ones, ``verify`` says.
+Law: whatever a file with valid checksums contains, opening it gives the state that it describes, or a ``StoreError``.
+A row of a file has the columns, sizes and key that an inserted one has; a change does what could be done when it was
+made; a label names the bag of one row, and no bag is without its row. Maps have the keys and the numbers that their
+queries can have; that these are the right ones, ``verify`` says.
 
 What is no matter of form is not asked here, for a file must open to be mended: references that lead nowhere, which
 older versions let stand, and constraints, which refuse the next change.

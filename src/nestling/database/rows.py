@@ -1,4 +1,4 @@
-"""Nested rows to events on flat tables, and back.
+"""Shredding nested rows into events on flat tables, and nesting them again.
 
 Law (5): what ``insertion`` makes of a row, ``nested`` reads back; ``deletion`` of a stored row is the exact
 opposite of the events that brought it here, its inner bags as they are now.
@@ -19,7 +19,7 @@ Row = tuple[Any, ...]
 
 
 class Event(NamedTuple):
-    """A row of a flat table that comes ``times`` times; negative: goes."""
+    """``times`` copies of a row are inserted into a flat table; negative: deleted."""
 
     table: str
     row: Row
@@ -35,7 +35,7 @@ class Stored(Protocol):
 
 
 class Shredder:
-    """Makes events of the rows of one table. ``numbers`` gives labels to bags that no key names."""
+    """Shreds the rows of one table into events. ``numbers`` labels the bags of rows without a key."""
 
     def __init__(self, table: TableDef, numbers: count[int]) -> None:
         self.table, self.numbers = table, numbers

@@ -1,7 +1,7 @@
-"""The running state: one program for all views that are kept eagerly.
+"""The running state: one program for all eager and hybrid views.
 
-Views that no program can maintain are evaluated by the reference when they are read; ``explain`` says so. A view whose
-query does not have a value on every state is kept as a query that has, beside one that says where the first has none.
+Views without a program are evaluated by the reference on every read; ``explain`` says so. For a view that may be
+undefined, a total query and a guard query are maintained; the guard is empty exactly while the view is defined.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Holder(Protocol):
 
 
 class State:
-    """Tables, the views over them, and the engine that keeps both."""
+    """Tables, the views over them, and the engine that stores both."""
 
     def __init__(self) -> None:
         self.tables: dict[str, TableDef] = {}

@@ -1,12 +1,12 @@
-"""What commits logged of a view, one after the other.
+"""The trail of a view: what each commit logged of it.
 
-A commit takes the logs and nothing else; what they say is read when somebody looks, from the view as it is then, less
-what was logged later. So a change needs the steps that follow its own, and holds them: each step knows the next, and
-nobody the one before, so that what no change needs is gone.
+A commit only takes the logs; a change is evaluated on first access, from the current view minus what was logged later.
+So a change needs the steps after its own, and refers to them: each step points to the next, and none to the one
+before, so that Python frees the steps that no change needs.
 
-A change that is held for long would hold all steps since. When there are too many it is read, and lets go of them.
+A change that is held for long would hold all later steps. When there are too many, it is evaluated and releases them.
 
-Law: what a change says is the same whenever it is read.
+Law: a change has the same value whenever it is evaluated.
 """
 
 from __future__ import annotations

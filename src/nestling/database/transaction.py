@@ -1,8 +1,7 @@
-"""Changes: checked against what is stored and collected as events, which are applied when they are committed.
+"""Transactions: changes are checked against the stored rows and collected as events, which the commit applies.
 
-Law (13): a transaction that fails leaves every map and table as it was. Until it is committed nobody else sees anything
-of it: its events are kept in a list, and ``overlay`` looks rows up as they would be. Whether every view has a value is
-asked once, of the state at the end.
+Law (13): a failed transaction leaves every map and table unchanged. Until the commit no other thread sees its changes:
+its events are in a list, and ``overlay`` looks rows up with them. Guards are checked once, on the state at the end.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reading what was logged of a view as a change.
+"""Evaluating the logs of a view as a change.
 
 A log of an inner bag sums, over equal rows, elements times rows. From it and the bag as it is now, the bag as it was
 follows: ``m₀·B₀ = m₁·B₁ ⊖ log``, where m₀ and m₁ count the row before and after, together with all that it is in. The
@@ -60,7 +60,7 @@ def _made(element: Type) -> Callable[[Row], Any] | None:
 
 
 class Source(Protocol):
-    """What the reader of changes asks about the view as it is."""
+    """The current view, as the evaluation of a change reads it."""
 
     def total(self, watch: str, flat: Row) -> int:
         """How often a level has a row."""
@@ -73,7 +73,7 @@ class Source(Protocol):
 
 
 class Taken(NamedTuple):
-    """What a commit did to a view: what was logged of it; or, where nothing is logged, the rows that came and went.
+    """What a commit did to a view: its logs, or, for a view without logs, its inserted and deleted rows.
 
     ``source``: the view as the commit left it, if it is known already.
     """

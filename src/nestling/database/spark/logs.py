@@ -1,4 +1,4 @@
-"""Logging what changes in a view on Spark: what a batch logged is brought here when it is stored."""
+"""Logging the changes of views on Spark: the logs of a batch come to the driver when it is stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a lake says is defined: read, and refused where it makes no sense, whoever wrote it.
+"""Definitions read from a lake; senseless ones are rejected, whoever wrote them.
 
 Law: a definition of a lake is one that the database would accept from its user, or a ``StoreError``.
 """

@@ -1,7 +1,7 @@
-"""The running state on Spark: one program for batches, its engine, and the lake that keeps both.
+"""The running state on Spark: one program for batches, its engine, and the lake that stores them.
 
-What has no program is refused when it is defined: the reference would bring all tables to the driver at every read.
-Views of which nothing is kept have programs of their own, which are run when they are read.
+A view without a program is rejected: the reference would bring all tables to the driver on every read. A view with
+``store="none"`` has a program of its own, which every reading runs.
 """
 
 from __future__ import annotations

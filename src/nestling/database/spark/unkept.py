@@ -1,7 +1,7 @@
-"""Views on Spark of which nothing is kept: a plan over the tables, made once and run by whoever reads.
+"""Views with ``store="none"`` on Spark: a plan over the tables, made once and run by every reading.
 
-A batch costs such a view nothing, unless somebody is told of its changes: then what it was and what it is are compared
-on Spark, and what differs is brought here. That a row leads to no value is found out by who reads.
+A batch does no work for such a view, unless it has subscribers: then Spark compares its answers before and after, and
+the difference comes to the driver. A row that makes the view undefined is detected by the next reading.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def program_on_read(view: ViewDef, tables: Mapping[str, TableDecl]) -> Program:
 
 
 class Computed:
-    """A view that is computed when it is read."""
+    """A view that every reading computes."""
 
     def __init__(self, view: ViewDef, program: Program) -> None:
         self.view, self.program = view, program

@@ -1,8 +1,8 @@
-"""What a batch changed in a view, element by element: told to subscribers, and kept as a change feed.
+"""The change of a view by a batch, element by element: delivered to subscribers, and stored as a change feed.
 
-The maps of role ``watch`` hold what one batch changed at each level of a view. Before the batch is stored they are
-taken out of it: subscribers are told from them when it is, and where a feed is kept they become rows with a version and
-a time, in a relation of their own that is stored with the batch.
+The maps of role ``watch`` log what one batch changed at each level of a view. Before the batch is stored they are
+removed from it: subscribers receive changes made from them once it is stored, and a feed stores them as rows with a
+version and a time, in a relation of its own.
 """
 
 from __future__ import annotations
