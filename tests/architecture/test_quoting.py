@@ -128,7 +128,7 @@ def test_others_are_not(line: str):
 
 def test_a_writer_of_the_local_engine_knows_no_other_way_to_a_comment():
     """``Source`` refuses a line that is more than one."""
-    from nestling.engine.local.source import Source
+    from nestling.engine.python.source import Source
 
     for sign in "\n\r\x0b\x0c\x1c\x85\u2028\u2029\0":
         with pytest.raises(ValueError, match="not a line"):
