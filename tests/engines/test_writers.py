@@ -185,6 +185,7 @@ STATEMENTS = {
     ),
     "by its whole key": gives(Find("M", (a, a), (0, 1), (v,))),
     "twice the same": gives(Find("M", (m, m), (), (v,)), keys=(m,)),
+    "by a pair": gives(keys=(a, Tuple((("x", b), ("y", c)))), amounts=(call("*", n, const(2)),)),
     "measure": gives(Measure(v, "sum", "L", (a,), (0, 1)), Assign(m, call("+", v, a)), keys=(v, m)),
     "least": gives(Measure(s, "min", "V", (b,), (0,)), keys=(a, s)),
     "how many": gives(Measure(v, "count_distinct", "V", (b,), (0,)), keys=(a, v)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import assert_never
 
+from nestling.calculus.build import leaves
 from nestling.calculus.terms import Call, Const, Field, InL, Term, Tuple, Var
 from nestling.calculus.traverse import walk
 from nestling.calculus.types import INT, Bag, LabelType, Record, Scalar, Type
@@ -48,7 +49,7 @@ def is_exact(statement: Statement, layouts: Types, target: Layout, params: Seque
     """Whether the driver may run ``statement`` over relations with these columns."""
     scope = {param.name: Sql(param.name, param.type) for param in params}
     amounts = _amounts(statement, layouts, scope)
-    return amounts is not None and all(map(is_key, target.keys))
+    return amounts is not None and all(map(is_value, target.keys))
 
 
 def _amounts(statement: Statement, layouts: Types, scope: Mapping[str, Sql]) -> list[Type] | None:
@@ -63,7 +64,8 @@ def _amounts(statement: Statement, layouts: Types, scope: Mapping[str, Sql]) -> 
         if found is None:
             return None
         scope |= {name: Sql(name, type_) for name, type_ in found.items()}
-    if not all(_is_plain(term, scope) for term in (*statement.keys, *statement.amounts)):
+    parts = (part for key in statement.keys for part in (leaves(key) if isinstance(key, Tuple) else (key,)))
+    if not all(_is_plain(term, scope) for term in (*parts, *statement.amounts)):
         return None
     return [sql(term, scope).type for term in statement.amounts]
 
