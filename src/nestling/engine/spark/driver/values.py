@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from nestling.engine.protocol import Row
+from nestling.engine.spark import limits
 from nestling.engine.spark.driver.lookup import Found
 from nestling.errors import NoValue
 from nestling.program.flat import first_of
@@ -14,15 +15,11 @@ from nestling.storage.ordered import OrderedMap
 from nestling.values.bag import ZBag
 from nestling.values.order import first
 
-LEAST, GREATEST = -(2**63), 2**63 - 1
-#: A sum of decimals has no more digits before the point than a column.
-MOST = Decimal(10) ** 19
-
 
 def in_64_bits(*numbers: Any) -> bool:
     """True, or no answer."""
     for number in numbers:
-        if isinstance(number, int) and not LEAST <= number <= GREATEST:
+        if isinstance(number, int) and not limits.MIN_INT64 <= number <= limits.MAX_INT64:
             raise NoValue("a number has more than 64 bits")
     return True
 
@@ -30,7 +27,7 @@ def in_64_bits(*numbers: Any) -> bool:
 def fits(*sums: Any) -> None:
     """No answer where a sum has more digits than a column of Spark."""
     in_64_bits(*sums)
-    if any(isinstance(number, Decimal) and abs(number) >= MOST for number in sums):
+    if any(isinstance(number, Decimal) and abs(number) >= limits.END_DECIMAL for number in sums):
         raise NoValue("a sum has more than 19 digits before the point")
 
 
