@@ -189,6 +189,7 @@ def _is_irreflexive(test: Term) -> bool:
 
 def _without_trivial(monomial: Monomial) -> Monomial | None:
     factors: list[Factor] = []
+    tests: set[Factor] = set()
     for factor in monomial.factors:
         if isinstance(factor, Test):
             factor = Test(simplify_term(factor.test))
@@ -196,8 +197,9 @@ def _without_trivial(monomial: Monomial) -> Monomial | None:
                 isinstance(factor.test, Const) and factor.test.value is not True
             ):
                 return None
-            if isinstance(factor.test, Const) or _is_reflexive(factor.test) or factor in factors:
+            if isinstance(factor.test, Const) or _is_reflexive(factor.test) or factor in tests:
                 continue
+            tests.add(factor)
         factors.append(factor)
     weights = tuple(simplify_term(weight) for weight in monomial.weights)
     return Monomial(monomial.keys, weights, tuple(factors))
