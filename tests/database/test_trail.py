@@ -11,7 +11,7 @@ import pytest
 
 import nestling as nl
 from nestling.database import trail
-from nestling.database.trail import Step
+from nestling.database.step import Step
 
 
 def made() -> tuple[nl.Database, Any]:
@@ -188,9 +188,9 @@ def test_a_view_that_comes_to_store_nothing_is_told_on():
     document = view.document()
     turn(db, 0)
     first = held[0].to_json_patch()
-    decision = db.state.decisions["v"]
+    decision = db.state.views.decisions["v"]
     with db.reading():
-        db.state.decided("v", replace(decision, storing=None, why="no memory", code="memory"))
+        db._logging.store_otherwise("v", replace(decision, storing=None, why="no memory", code="memory"))
     db.insert("orders", [(1, [3])])
     assert held[0].to_json_patch() == first
     assert held[1].inserted == [(1, [6])]

@@ -7,13 +7,13 @@ did not change is the same object.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any, TypeAlias
 
 from nestling.calculus.once import once
 from nestling.calculus.terms import (
     BagVar,
     Call,
-    Change,
     Const,
     CountWise,
     DictEmpty,
@@ -30,6 +30,7 @@ from nestling.calculus.terms import (
     Group,
     Guard,
     InL,
+    InputChange,
     Let,
     Lookup,
     Negate,
@@ -58,7 +59,7 @@ def map_children(node: Any, f: Callable[[Any], Any]) -> Any:  # noqa: C901 - one
             return _same(node, Field(f(record), name))
         case Tuple(items):
             return _same(node, Tuple(tuple((name, f(term)) for name, term in items)))
-        case Relation() | Change() | BagVar() | Empty() | DictInput() | DictEmpty():
+        case Relation() | InputChange() | BagVar() | Empty() | DictInput() | DictEmpty():
             return node
         case InL(site, args):
             return _same(node, InL(site, tuple(map(f, args))))
@@ -253,6 +254,20 @@ class Names:
             name, number = f"{like}{number}", number + 1
         self._taken.add(name)
         return name
+
+
+def number_sites(expr: Expr) -> Expr:
+    """``expr`` with its inner bags numbered from 1 in reading order."""
+    numbers = count(1)
+
+    def visit(node: Any) -> Any:
+        if isinstance(node, SingBag):
+            site = next(numbers)
+            return SingBag(site, visit(node.body), node.opaque)
+        return map_children(node, visit)
+
+    numbered: Expr = visit(expr)
+    return numbered
 
 
 def size(node: Any) -> int:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
-from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -14,27 +12,22 @@ from nestling.calculus.terms import Expr
 from nestling.calculus.types import show_type
 from nestling.database import accept, arguments
 from nestling.database.accept import known
-from nestling.database.access import Access
 from nestling.database.arguments import NOT_GIVEN
 from nestling.database.closed import Closed
-from nestling.database.commit import commit
 from nestling.database.constraints import violation
+from nestling.database.core import Core
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import Durable
 from nestling.database.engines import on_spark
 from nestling.database.inspect import stats
 from nestling.database.languages import reader
+from nestling.database.memory import bytes_of, keep_within_memory
 from nestling.database.names import check_name, check_table_names, check_view_names
 from nestling.database.over import inline_views
-from nestling.database.references import References
 from nestling.database.refresh import Refresh
-from nestling.database.rows import Shredder
 from nestling.database.script import run_script
 from nestling.database.state import State, computing
-from nestling.database.storing import bytes_of, keep_within_memory
-from nestling.database.subscribers import Subscribers
 from nestling.database.table import Table
-from nestling.database.transaction import Transaction
 from nestling.database.view import View
 from nestling.errors import QueryError
 from nestling.frontend.catalog import Catalog
@@ -42,7 +35,7 @@ from nestling.frontend.schema import record_type, row_value
 from nestling.values.bag import ZBag
 
 
-class Database:
+class Database(Core):
     """Tables and the views over them, in this process.
 
     >>> db = Database()
@@ -65,16 +58,8 @@ class Database:
         """``path``: the file it is kept in; without one, or as ``":memory:"``, it lives and ends with the process.
 
         ``memory``: what views may take besides the tables, in bytes or as ``"512MB"``; they then store less."""
-        self.state = State()
+        super().__init__(State())
         self.state.memory = bytes_of(memory)
-        self.version = 0
-        self.last_refresh = Refresh(0, 0.0, 0, 0)
-        self.constraints: dict[str, ViewDef] = {}
-        self._numbers = count()
-        self.subscribers = Subscribers(self)
-        self._file: Durable | None = None
-        self._access = Access(self)
-        self._references = References(self)
         if path is not None and path != ":memory:":
             self._load(Durable(arguments.path_argument(path)))
 
@@ -85,7 +70,6 @@ class Database:
             file.close()
             raise
         self._file, self.version = file, file.version
-        self.constraints = {name: self.state.views[name] for name in file.constraints}
         self._numbers = file.numbers
 
     # -- what there is
@@ -99,6 +83,11 @@ class Database:
     def views(self) -> Mapping[str, View]:
         """The views by name."""
         return {name: View(self, name) for name in tuple(self.state.views) if name not in self.constraints}
+
+    @property
+    def constraints(self) -> Mapping[str, ViewDef]:
+        """The queries that must stay empty."""
+        return self.state.views.constraints
 
     def table(
         self,
@@ -172,8 +161,8 @@ class Database:
                 self._check_name(name)
             definition = self._view_def(name, query, language, refresh, store)
             if name in self.views:
-                if self.state.views[name] != definition:
-                    raise accept.other_view(self.state.views[name], definition)
+                if self.state.definitions[name] != definition:
+                    raise accept.other_view(self.state.definitions[name], definition)
                 return View(self, name)
             self._check_name(name)
             if strict:
@@ -197,8 +186,7 @@ class Database:
             rows = evaluate(definition.query, self.state.nested_tables())
         if rows:
             raise violation(definition, rows)
-        self.state.add_view(definition)
-        self.constraints[definition.name] = definition
+        self.state.add_view(definition, constraint=True)
 
     @arguments.within_depth()
     def sql(self, script: str) -> Any:
@@ -211,20 +199,16 @@ class Database:
         with self._access.defining():
             if name in self.state.views:
                 self.subscribers.settle(name)
-                self._forget("constraint" if name in self.constraints else "view", name, self._drop_view)
+                self._forget("constraint" if name in self.constraints else "view", name, self.state.drop_view)
                 self.subscribers.forget(name)
                 return
-            accept.check_droppable(name, self.state.tables, self.state.views)
+            accept.check_droppable(name, self.state.tables, self.state.definitions)
             self._forget("table", name, self.state.drop_table)
-
-    def _drop_view(self, name: str) -> None:
-        self.state.drop_view(name)
-        self.constraints.pop(name, None)
 
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
         self._redefine(action, lambda file: file.define(kind, definition, self.state))
         self.state.looked_at = 0
-        keep_within_memory(self.state, self._file, self.constraints)
+        keep_within_memory(self._logging, self._file)
 
     def _forget(self, kind: str, name: str, action: Callable[[str], None]) -> None:
         self._redefine(lambda: action(name), lambda file: file.drop(kind, name, self.state))
@@ -233,22 +217,21 @@ class Database:
         """Change what is defined, here and in the file, or in neither, whatever is raised."""
         file = self._file
         self._references.forget()
-        before = after = self.state.definitions(), dict(self.constraints)
+        before = after = self.state.checkpoint()
         edits = file.edits if file is not None else 0
         try:
             action()
-            after = self.state.definitions(), dict(self.constraints)
+            after = self.state.checkpoint()
             if file is not None:
                 store(file)
         except BaseException:
             # An interrupt may come after the file has it.
-            definitions, self.constraints = after if file is not None and file.edits != edits else before
-            self.state.go_back_to(definitions)
+            self.state.go_back_to(after if file is not None and file.edits != edits else before)
             raise
 
     def _view_def(self, name: str, query: Any, language: str, refresh: str, store: str) -> ViewDef:
         expr = self._translated(query, language)
-        over_tables = inline_views(expr, self.state.views)
+        over_tables = inline_views(expr, self.state.definitions)
         check_view_names(name, over_tables)
         return ViewDef(name, over_tables, refresh, store)
 
@@ -257,7 +240,7 @@ class Database:
 
     def catalog(self) -> Catalog:
         """What a query may read."""
-        catalog = Catalog({name: view.element for name, view in self.state.views.items()})
+        catalog = Catalog({name: view.element for name, view in self.state.definitions.items()})
         for name, table in self.state.tables.items():
             catalog.add(name, table.record, table.key)
         return catalog
@@ -303,47 +286,7 @@ class Database:
             change.apply({table: wanted - change.rows(table)})
         return change.refresh
 
-    def transaction(self) -> AbstractContextManager[Transaction]:
-        """All or nothing: what is done inside is committed at the end, or undone if anything is refused.
-
-        Other threads see the state before it until it is committed; those that write wait for its end.
-        """
-        return self._access.transaction()
-
-    def _transaction(self) -> Transaction:
-        return Transaction(self.state, self._shredder, self._access)
-
-    def _commit(self, change: Transaction, began: float) -> Refresh:
-        return commit(self, change, began)
-
-    def _shredder(self, table: str) -> Shredder:
-        return Shredder(self.state.tables[table], self._numbers)
-
-    # -- reading
-
-    def read(self, view: str) -> ZBag:
-        """The answer of a view."""
-        with self._access.reading():
-            return self.state.read(view)
-
-    def find(self, view: str, first: Any) -> ZBag:
-        """The rows of a view whose first column is ``first``."""
-        with self._access.reading():
-            return self.state.find(view, first)
-
-    def reading(self) -> AbstractContextManager[None]:
-        """A block in which the state stays as it is: what is committed, and the changes of this thread."""
-        return self._access.reading()
-
-    def defining(self, what: str) -> AbstractContextManager[None]:
-        """A block in which nobody else reads or writes; refused inside a transaction."""
-        return self._access.defining(what)
-
-    def table_df(self, table: str) -> Any:
-        """A table as a DataFrame, of a database on Spark."""
-        raise QueryError(
-            f"{table} is not on Spark", hint="spark.createDataFrame(table.rows()) makes a DataFrame of it"
-        )
+    # -- what is kept
 
     def stats(self) -> dict[str, dict[str, Any]]:
         """Per view: rows, entries and rough bytes of its maps, statements per row of each table it follows."""

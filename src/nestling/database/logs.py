@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from nestling.database.lazy import LazyView
 from nestling.database.rows import Row
+from nestling.database.state import Holder, State, policy
+from nestling.database.storing import Decision
+from nestling.database.view_state import Lazy, OnRead
 from nestling.database.watching import Levels, Logs, Source, Taken
 from nestling.engine.local.engine import LocalEngine
 from nestling.errors import UNDEFINED, NestlingError
@@ -19,9 +22,6 @@ from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.storing import BY_KEYS
 from nestling.transform.viewlet.watch import watches
 from nestling.values.label import Label
-
-if TYPE_CHECKING:
-    from nestling.database.state import State
 
 #: The flat rows of a view, and what finds those of its inner bags.
 FlatRows = tuple[Iterable[tuple[Row, int]], Callable[[Label], Iterable[tuple[Row, int]]]]
@@ -32,21 +32,28 @@ NOTHING = Taken({})
 class Logging:
     """The logs of a state."""
 
-    def __init__(self, state: State) -> None:
-        self._state = state
+    def __init__(self, holder: Holder) -> None:
+        self._holder = holder
+        #: Who hears that nothing can be logged of a watched view any more.
+        self.before_unlogged: Callable[[str], None] = lambda name: None
+
+    @property
+    def state(self) -> State:
+        return self._holder.state
 
     def levels(self, name: str) -> Levels:
         """The levels of a view that are logged, or would be; none where nothing can be."""
-        state = self._state
-        if name in state.watched:
-            return state.watched[name]
-        if name not in state.flat:
+        state = self.state
+        view = state.views[name]
+        if view.levels is not None:
+            return view.levels
+        if view.flat is None:
             return Levels()
-        found = Levels(watches(name, state.flat[name], state.declarations()))
+        found = Levels(watches(name, view.flat, state.declarations()))
         logs = {level.name: level.query for level in found}
-        stored = state.decisions[name].storing or BY_KEYS
+        stored = view.decision.storing if view.decision is not None else None
         try:
-            compile_views(state.declarations(), {name: state.flat[name]}, logs, {name: stored})
+            compile_views(state.declarations(), {name: view.flat}, logs, {name: stored or BY_KEYS})
         except CannotCompile:
             return Levels()
         return found
@@ -54,34 +61,48 @@ class Logging:
     def start(self, name: str) -> None:
         """Log a view from now on."""
         try:
-            with self._state.whole():
+            with self.state.whole():
                 self.keep(name, self.levels(name))
-                if not self._state.watched[name]:
-                    self._state.compared[name] = self._state.read(name)
+                self.untaken(name)
         except UNDEFINED as error:
             raise NestlingError(f"{name} cannot be computed: {error}", hint="delete the row") from error
 
     def keep(self, name: str, levels: Levels) -> None:
         """Log these levels of a view."""
-        state = self._state
-        state.watched[name] = levels
+        state = self.state
+        state.views = state.views.changed(name, levels=levels, is_told=True)
         if state.is_apart(name):
             state.later(name).watch({level.name: level.query for level in levels})
         else:
-            state._install()
+            state.reinstall()
             state.engine.check()
 
     def stop(self, name: str) -> None:
         """Log a view no more."""
-        state = self._state
+        state = self.state
         with state.whole():
-            state.compared.pop(name, None)
-            levels = state.watched.pop(name)
+            levels = state.views[name].levels
+            state.views = state.views.changed(name, levels=None, compared=None, is_told=False)
             if levels and state.is_apart(name):
                 with suppress(*UNDEFINED):  # then it starts anew when it is read, and logs nothing
                     state.later(name).watch({})
             elif levels:
-                state._install()
+                state.reinstall()
+
+    def store_otherwise(self, name: str, decision: Decision) -> None:
+        """Store a view in another way from now on."""
+        state = self.state
+        with state.whole():
+            levels = state.views[name].levels
+            if levels is not None:
+                self.before_unlogged(name)  # what somebody holds is read while it can be
+            chosen = policy(state.definitions[name], decision)
+            state.views = state.views.changed(name, policy=chosen, decision=decision)
+            if levels is not None and isinstance(chosen, OnRead):
+                state.views = state.views.changed(name, levels=Levels(), compared=state.evaluate(name))
+            state.reinstall()
+            if levels is not None and isinstance(chosen, Lazy):
+                self.keep(name, levels)
 
     def taken(self, name: str) -> Taken:
         """What changed in a view since this was last asked; of one that has no value, nothing until it has one.
@@ -94,28 +115,30 @@ class Logging:
             return NOTHING
 
     def _taken(self, name: str) -> Taken:
-        state = self._state
-        if state.views[name].refresh == "lazy" and state.absent(name):
+        state = self.state
+        view = state.views[name]
+        if view.may_lack_value and state.absent(name):
             return NOTHING
-        levels = state.watched[name]
-        if levels:
+        if levels := view.levels:
             engine = state.engine_of(name)
             stored, drain = engine.stored, engine.drain
             logged = [level.name for level in levels if stored[level.name]]  # most commits reach few levels
             return Taken({level: log for level in logged if (log := drain(level))}) if logged else NOTHING
-        before = state.compared[name]
-        now = state.compared[name] = state.read(name)
-        return Taken({}, now - before)
+        assert view.compared is not None
+        now = state.read(name)
+        state.views = state.views.changed(name, compared=now)
+        return Taken({}, now - view.compared)
 
     def untaken(self, name: str) -> None:
         """What was taken last is undone, and the view as it was before."""
-        if not self._state.watched[name]:
-            self._state.compared[name] = self._state.read(name)
+        state = self.state
+        if not state.views[name].levels:
+            state.views = state.views.changed(name, compared=state.read(name))
 
     def source(self, name: str) -> tuple[Source, Logs]:
         """What answers for a view, and what it has logged since that was taken."""
         engine = self._engine(name)
-        stored, levels = engine.stored, self._state.watched[name]
+        stored, levels = engine.stored, self.state.views.watched[name]
         return engine, {level.name: engine.logged(level.name) for level in levels if stored[level.name]}
 
     def flat_rows(self, name: str) -> FlatRows:
@@ -125,7 +148,7 @@ class Logging:
 
     def _engine(self, name: str) -> LocalEngine:
         """The engine of a view; of one that is watched, as far as it has logged."""
-        state = self._state
-        if name in state.watched:
-            return state.lazy[name].engine if state.is_apart(name) else state.engine
+        state, view = self.state, self.state.views[name]
+        if view.levels is not None:
+            return view.engine.engine if isinstance(view.engine, LazyView) else state.engine
         return state.engine_of(name)

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from nestling.calculus.types import show_type
+from nestling.database.spark.state import SparkState
+from nestling.database.spark.unkept import Computed
 from nestling.engine.spark.columns import postponed
 from nestling.engine.spark.linear import is_linear
 from nestling.engine.spark.refuse import change_layouts
 from nestling.engine.spark.unkept import fillings
+from nestling.errors import QueryError
 from nestling.program.batches import is_change
 from nestling.program.show import show_query, show_statement
 from nestling.program.statements import Find, Measure, Propagate, Range, Statement, Total, Trigger, Where
 from nestling.program.steps import maps_of, needed, plans, reads, trigger_statements
 
-if TYPE_CHECKING:
-    from nestling.database.spark.state import SparkState
-    from nestling.database.spark.unkept import Computed
 
-
-def explain(state: SparkState, view: str) -> str:
+def explain(state: SparkState, view: str, format: str, code: bool) -> str:
     """A report in plain text."""
-    lines = _computed(state, state.unkept[view]) if view in state.unkept else _lines(state, view)
+    if format != "text" or code:
+        raise QueryError("on Spark, explain writes plain text", hint="leave format and code out")
+    computed = state.computed(view)
+    lines = _computed(state, computed) if computed is not None else _lines(state, view)
     return "\n".join(lines) + "\n"
 
 
@@ -31,7 +32,8 @@ def _computed(state: SparkState, view: Computed) -> Iterator[str]:
     name, program = view.view.name, view.program
     plan = program.views[name]
     yield f"{name}: Bag({show_type(plan.element)}), computed on Spark on every read"
-    yield f"  because {state.reasons[name]} ({state.codes[name]}); a batch costs it nothing"
+    on_read = state.views.on_read[name]
+    yield f"  because {on_read.reason} ({on_read.code}); a batch costs it nothing"
     yield ""
     yield "Read from"
     for table in view.tables:
@@ -59,7 +61,7 @@ def _lines(state: SparkState, view: str) -> Iterator[str]:
     if view in state.behind:
         later = state.behind[view]
         yield (
-            f"lazy: {later.rows} rows wait, and are run as one batch when it is read"
+            f"lazy: {later.waiting} rows wait, and are run as one batch when it is read"
             if later.is_started
             else "lazy: computed when it is first read"
         )
