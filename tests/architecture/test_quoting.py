@@ -17,7 +17,7 @@ from tests.architecture.test_shape import FILES, name_of, tree_of
 #: Where Python and SQL are written.
 WRITERS = ("engine/", "database/spark/", "frontend/dataframe/")
 #: Where what others wrote becomes part of it.
-HOMES = ("quoting.py", "engine/local/source.py")
+HOMES = ("quoting.py", "engine/python/source.py")
 QUOTES = "'\"`"
 
 
