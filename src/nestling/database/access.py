@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from nestling.database.commit import recover
 from nestling.database.journal import Journal
 from nestling.database.overlay import Overlay
+from nestling.database.replan import follow_data
 from nestling.database.state import State
 from nestling.database.storing import keep_within_memory
 from nestling.database.transaction import Transaction
@@ -165,13 +166,19 @@ class Access:
                 self._close()
         if not is_nested:
             database.subscribers.deliver()
-            if database.state.memory is not None:
-                self._keep_within_memory()
+            if database.state.patience <= 0 or database.state.memory is not None:
+                self._look_again(change.refresh.events)
 
-    def _keep_within_memory(self) -> None:
-        """Store less where views have outgrown the memory there is; those who hold a change have been told of it."""
+    def _look_again(self, rows: int) -> None:
+        """Store views as their data wants it, and within the memory there is; who holds a change was told of it."""
         database = self._database
+        if not database.state.views.decisions:
+            database.state.patience = float("inf")  # until there is a view to decide for
+            return
         with self.exclusive(), self.reading():
+            database.state.version = database.version
+            if database.state.patience <= 0:
+                follow_data(database.state, database._file, rows)
             keep_within_memory(database.state, database._file)
 
     @property

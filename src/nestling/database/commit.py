@@ -66,5 +66,6 @@ def _committed(db: Database, journal: Journal, began: float) -> Refresh:
     changes = db.subscribers.note(version)
     statements = sum([db.state.statements_of(table) * n for table, n in tables.items()])
     refresh = Refresh(version, perf_counter() - began, len(events), statements, tables, changes)
+    db.state.patience -= len(events)
     db.version, db.last_refresh, db._access.journal = version, refresh, None
     return refresh

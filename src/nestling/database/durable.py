@@ -23,6 +23,7 @@ from nestling.database.reopen import Reopening
 from nestling.database.rows import Event
 from nestling.database.state import State
 from nestling.database.texts import check_storable, read_table, read_view, table_text, view_text
+from nestling.database.view_state import ViewState
 from nestling.engine.local.engine import LocalEngine
 from nestling.errors import StoreError
 from nestling.storage.codec import encode
@@ -92,6 +93,18 @@ class Durable:
 
         def define() -> None:
             self.store.put_definition(kind, definition.name, text)
+            self._snapshot(state)
+
+        self.store.atomically(define)
+
+    def define_again(self, views: Iterable[ViewState], state: State) -> None:
+        """Store how some views are stored from now on, and what there is under that."""
+        texts = {view.definition.name: view_text(view.definition, state) for view in views}
+
+        def define() -> None:
+            for name, text in texts.items():
+                kind = "constraint" if state.views[name].is_constraint else "view"
+                self.store.put_definition(kind, name, text)
             self._snapshot(state)
 
         self.store.atomically(define)

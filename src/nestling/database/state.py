@@ -48,6 +48,9 @@ class State:
         #: What all views may take, in bytes; and how many rows there were when that was last looked at.
         self.memory: int | None = None
         self.looked_at = 0
+        #: How many rows come and go before plans are looked at again; and the version at which they are.
+        self.patience = 0.0
+        self.version = 0
         self.logging = Logging(self)
         #: Who hears that nothing can be logged of a watched view any more.
         self.before_unlogged: Callable[[str], None] = lambda name: None

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from nestling.database.explain.sizes import entries, rough_bytes, rows_of
 from nestling.database.lazy import LazyView
-from nestling.engine.local.engine import LocalEngine
+from nestling.engine.local.sizes import entries, rough_bytes, rows_of
 from nestling.errors import QueryError
 from nestling.program.flat import Shape
 from nestling.program.statements import Program, TableDecl
@@ -81,12 +80,21 @@ def decide(state: State, view: ViewDef, flat: FlatView, remembered: dict[str, An
         # Another version of Nestling may have no program for it.
         program = compile_views(state.declarations(), {view.name: flat}, store={view.name: decision.storing})
         return replace(decision, program=program)
-    statistics = decision.statistics if decision else counted(state.engine, tables_of(flat))
-    left = None
-    if state.memory is not None and any(map(statistics.is_counted, statistics.rows)):
-        # What is only assumed takes no memory yet; when there are rows, they are looked at.
-        left = Memory(max(0, state.memory - _taken(state, view.name)))
-    return _decided(state, knob, flat, statistics, left)
+    statistics = decision.statistics if decision else counted(state, tables_of(flat))
+    return _decided(state, knob, flat, statistics, _left_for(state, view.name, statistics))
+
+
+def decide_again(state: State, name: str, statistics: Statistics) -> Decision:
+    """What to store of a view by other ``statistics``."""
+    old = state.views.decisions[name]
+    return _decided(state, old.knob, old.view, statistics, _left_for(state, name, statistics))
+
+
+def _left_for(state: State, name: str, statistics: Statistics) -> Memory | None:
+    """What there is of a budget for a view: what is only assumed takes no memory yet."""
+    if state.memory is None or not any(map(statistics.is_counted, statistics.rows)):
+        return None
+    return Memory(max(0, state.memory - _taken(state, name)))
 
 
 def _decided(
@@ -100,14 +108,16 @@ def _decided(
     return Decision(knob, view, kept, chosen, memory, choice.why, choice.code, program)
 
 
-def counted(engine: LocalEngine, tables: Iterable[str]) -> Statistics:
-    """The rows of ``tables``, and on demand the values in their columns."""
+def counted(state: State, tables: Iterable[str]) -> Statistics:
+    """The rows of ``tables`` now, and on demand the values in their columns."""
+    engine = state.engine
 
     def count(table: str, columns: Positions) -> int:
         return len(set(map(itemgetter(*columns), rows_of(engine, table))))
 
     present = [name for name in tables if name in engine.program.tables]
-    return Statistics({name: entries(engine, name) for name in present}, {}, count)
+    rows = {name: entries(engine, name) for name in present}
+    return Statistics(rows, {}, count, dict.fromkeys(present, state.version))
 
 
 # -- a budget
@@ -138,10 +148,9 @@ def measured(state: State, name: str) -> int:
 
 def keep_within_memory(state: State, file: Durable | None) -> None:
     """Store less of the views that have outgrown the memory there is, and remember it."""
-    for name in outgrown(state):
-        if file is not None:
-            view = state.views[name]
-            file.define("constraint" if view.is_constraint else "view", view.definition, state)
+    changed = outgrown(state)
+    if file is not None and changed:
+        file.define_again([state.views[name] for name in changed], state)
 
 
 def outgrown(state: State) -> list[str]:
@@ -170,7 +179,7 @@ def _total(state: State) -> int:
 
 def _smaller(state: State, old: Decision, left: int, size: int) -> Decision:
     """What to store of a view that takes ``size`` bytes and may take what is ``left``."""
-    statistics = counted(state.engine, tables_of(old.view))
+    statistics = counted(state, tables_of(old.view))
     assert old.storing is not None
     estimated = cost_of(old.view, state.declarations(), statistics, old.storing).bytes
     # By how much an estimate is wrong, it is wrong for the other ways too.
@@ -187,6 +196,7 @@ def as_data(decision: Decision) -> dict[str, Any]:
     return {
         "rows": dict(decision.statistics.rows),
         "values": [[table, columns, n] for (table, columns), n in decision.statistics.values.items()],
+        "versions": dict(decision.statistics.versions),
         "memory": decision.memory and [decision.memory.bytes, decision.memory.scale],
         "why": decision.why,
         "code": decision.code,
@@ -197,7 +207,8 @@ def as_data(decision: Decision) -> dict[str, Any]:
 def _from_data(data: dict[str, Any], knob: Store, view: FlatView) -> Decision:
     """A decision as it was kept."""
     values = {(table, tuple(columns)): n for table, columns, n in data["values"]}
-    statistics, kept = Statistics(data["rows"], values), data["storing"]
+    # Files of earlier versions do not say when they counted.
+    statistics, kept = Statistics(data["rows"], values, versions=data.get("versions", {})), data["storing"]
     shapes = frozenset(map(_shape, kept["bags"])) if kept else frozenset()
     chosen = Storing(kept["rule"], kept["rows"], shapes, statistics) if kept else None
     memory = data["memory"] and Memory(*data["memory"])

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from nestling.database.explain.columns import columns_of, last, measures
 from nestling.database.explain.report import MapReport, TableReport, TriggerReport
-from nestling.database.explain.sizes import entries, rough_bytes
 from nestling.database.explain.work import Workbook
 from nestling.engine.local.engine import LocalEngine
+from nestling.engine.local.sizes import entries, rough_bytes
 from nestling.engine.local.storage import Positions
 from nestling.program.show import show_query
 from nestling.program.statements import Find, MapDecl, Statement, ViewPlan
