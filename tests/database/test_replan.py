@@ -109,9 +109,9 @@ def test_a_small_commit_looks_at_one_view(monkeypatch):
     looked: list[str] = []
     planned = replan._planned_again
 
-    def noted(state: Any, name: str) -> bool:
+    def noted(logging: Any, name: str) -> bool:
         looked.append(name)
-        return planned(state, name)
+        return planned(logging, name)
 
     monkeypatch.setattr(replan, "_planned_again", noted)
     load(db, 120)

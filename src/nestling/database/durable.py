@@ -23,7 +23,6 @@ from nestling.database.reopen import Reopening
 from nestling.database.rows import Event
 from nestling.database.state import State
 from nestling.database.texts import check_storable, read_table, read_view, table_text, view_text
-from nestling.database.view_state import ViewState
 from nestling.engine.local.engine import LocalEngine
 from nestling.errors import StoreError
 from nestling.storage.codec import encode
@@ -97,9 +96,9 @@ class Durable:
 
         self.store.atomically(define)
 
-    def define_again(self, views: Iterable[ViewState], state: State) -> None:
+    def define_again(self, names: Iterable[str], state: State) -> None:
         """Store how some views are stored from now on, and what there is under that."""
-        texts = {view.definition.name: view_text(view.definition, state) for view in views}
+        texts = {name: view_text(state.definitions[name], state) for name in names}
 
         def define() -> None:
             for name, text in texts.items():

@@ -15,18 +15,16 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from nestling.database.storing import Decision, counted, decide_again
+from nestling.database.durable import Durable
+from nestling.database.logs import Logging
+from nestling.database.state import State
+from nestling.database.storing import Decision, chosen_from, counted, memory_for
 from nestling.engine.local.sizes import entries
 from nestling.errors import UNDEFINED
 from nestling.transform.cost.statistics import ENOUGH, Statistics
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.choose import MEMORY, cost_of, tables_of
-
-if TYPE_CHECKING:
-    from nestling.database.durable import Durable
-    from nestling.database.state import State
 
 #: By what factor the rows of a table change before what was planned for them is planned again.
 MOVED = 8
@@ -35,27 +33,27 @@ EACH = 1_000
 UNPAID = "another way is cheaper now, but it would not make up yet for what it takes to change over"
 
 
-def follow_data(state: State, file: Durable | None, rows: int) -> None:
+def follow_data(logging: Logging, file: Durable | None, rows: int) -> None:
     """Decide again for views whose tables have moved, after a commit of so many ``rows``."""
-    changed, looks = [], 1 + rows // EACH
+    state, changed, looks = logging.state, [], 1 + rows // EACH
     for name in [name for name in state.views.decisions if _has_moved(state, name)]:
         if not looks:
             state.patience = 0
             break
         looks -= 1
-        if _planned_again(state, name):
+        if _planned_again(logging, name):
             changed.append(name)
     else:
         state.patience = _until_moved(state)
     if file is not None and changed:
-        file.define_again([state.views[name] for name in changed], state)
+        file.define_again(changed, state)
 
 
 def _has_moved(state: State, name: str) -> bool:
     decision = state.views.decisions[name]
     if decision.knob != "auto" and decision.code != MEMORY:
         return False
-    now = counted(state, decision.statistics.rows)
+    now = counted(state.engine, decision.statistics.rows, state.version)
     return any(has_moved(decision.statistics, now, table) for table in now.rows)
 
 
@@ -86,12 +84,15 @@ def _until_moved(state: State) -> float:
     return max(left, float(ENOUGH))
 
 
-def _planned_again(state: State, name: str) -> bool:
+def _planned_again(logging: Logging, name: str) -> bool:
     """Decide again how to store a view; whether it is stored otherwise now."""
-    old = state.views.decisions[name]
-    now = counted(state, tables_of(old.view))
-    found = decide_again(state, name, _what_moved(old.statistics, now))
-    new, tables = replace(found, program=None), state.declarations()
+    state = logging.state
+    old, tables = state.views.decisions[name], state.declarations()
+    now = counted(state.engine, tables_of(old.view), state.version)
+    statistics = _what_moved(old.statistics, now)
+    memory = memory_for(statistics, state.left_for(name))
+    found = chosen_from(old.view, tables, statistics, old.knob, memory)
+    new = replace(found, program=None)
     if old.storing is not None:
         before = compile_views(tables, {"v": old.view}, store={"v": old.storing})
         why = "" if new.storing is None or _pays(state, old, new, now) else UNPAID
@@ -103,7 +104,7 @@ def _planned_again(state: State, name: str) -> bool:
         state.views = state.views.changed(name, decision=new)
         return False
     with suppress(*UNDEFINED):  # a view without a value stays as it is until it has one
-        state.decided(name, new)
+        logging.store_otherwise(name, new)
         return True
     return False
 

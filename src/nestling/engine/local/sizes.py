@@ -9,6 +9,7 @@ from typing import Any
 
 from nestling.engine.local.engine import LocalEngine
 from nestling.engine.local.storage import Positions, Store
+from nestling.program.steps import needed, plans, reads
 
 SAMPLE = 64
 #: What an ordered map takes for an entry besides key and count, and for itself: its nodes are lists.
@@ -36,6 +37,22 @@ def rough_bytes(engine: LocalEngine, name: str, indexes: Iterable[Positions]) ->
     if not store.slices:
         own = _ordered(engine.stored[name]) if store.is_ordered else _container(engine.stored[name])
     return own + sum(_index(engine, store, known) for known in indexes if known in store.patterns)
+
+
+def view_bytes(engine: LocalEngine, view: str) -> int:
+    """The bytes that a view adds: of its maps, and of the indexes that it asks of tables."""
+    program = engine.program
+    if view not in program.views:
+        return 0
+    read = [source for plan in plans(program.views[view]) for s in plan.statements for source in reads(s)]
+    total = 0
+    for source in needed(program, read):
+        patterns = engine.stores[source].patterns
+        if source in program.maps:
+            total += rough_bytes(engine, source, patterns)
+        else:
+            total += rough_bytes(engine, source, patterns) - rough_bytes(engine, source, ())
+    return total
 
 
 def slice_size(engine: LocalEngine, name: str, known: Positions) -> float:
