@@ -116,7 +116,7 @@ class State:
             absent = str(error)
         if absent:
             raise QueryError(
-                f"{view.name} cannot be computed from the rows that are there: {absent}", hint=EXCLUDE
+                f"{view.name} cannot be computed from the rows in its tables: {absent}", hint=EXCLUDE
             )
 
     def define(
