@@ -18,6 +18,7 @@ from nestling.database.definitions import TableDef
 from nestling.database.elements import inner_bag
 from nestling.database.feed import Pairs, z_bag
 from nestling.database.languages import is_frame
+from nestling.depth import room
 from nestling.errors import ChangeError, QueryError, StoreError, shown
 from nestling.frontend.schema import tabular_rows
 from nestling.values.bag import ZBag
@@ -100,7 +101,8 @@ def text_argument(text: object) -> str:
 def within_depth() -> Iterator[None]:
     """What needs more calls inside one another than Python allows is refused as any other query is."""
     try:
-        yield
+        with room():
+            yield
     except RecursionError:
         raise QueryError(
             "the query is nested too deeply", hint="split it into views that read each other"
