@@ -56,7 +56,7 @@ def monomials(draw: Draw, tables: Tables, depth: int = 1, safe: bool = True, mos
 
 @st.composite
 def equations(draw: Draw, ints: list[Var], pool: list[Var]) -> Term:
-    left = draw(st.sampled_from(ints))
+    left = draw(st.sampled_from([*ints, *pool]))
     sides: list[Term] = [*pool, *pool, const(0), const(1), *(call("+", var, const(1)) for var in ints)]
     return call(draw(st.sampled_from(["==", "==", "=", "<"])), left, draw(st.sampled_from(sides)))
 

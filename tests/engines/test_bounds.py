@@ -36,7 +36,7 @@ def sums(draw: Draw, depth: int = 2) -> Term:
     return call(draw(st.sampled_from("+-")), draw(sums(depth - 1)), draw(sums(depth - 1)))
 
 
-comparisons = st.builds(lambda name, a, b: call(name, a, b), st.sampled_from(OPERATORS), sums(), sums())
+comparisons = st.builds(call, st.sampled_from(OPERATORS), sums(), sums())
 values = st.fixed_dictionaries({
     **{name: st.integers(-2, 2) for name in "xyz"}, "m": st.none() | st.integers(-2, 2),
 })  # fmt: skip
@@ -102,11 +102,16 @@ def weighed(draw: Draw) -> Monomial:
 def polynomials(draw: Draw, terms: list[Any], depth: int = 2) -> Term:
     if not depth or not draw(st.integers(0, 3)):
         return draw(st.sampled_from(terms))
-    name = draw(st.sampled_from(["+", "-", "-", "*"]))
+    name = draw(st.sampled_from(["+", "-", "*", "*"]))
     return call(name, draw(polynomials(terms, depth - 1)), draw(polynomials(terms, depth - 1)))
 
 
+I, J, K, _ = INTS
+PRODUCT = Monomial((), (call("*", call("-", I, K), J), const(1)), (Atom("T", (I, J)), Atom("S", (K,))))
+
+
 @given(weighed(), tables())
+@example(PRODUCT, {"T": {(1, 2): 1, (0, 1): 2}, "S": {(2,): 1, (1,): 1}, "U": {(0, None): 1}})
 def test_expanded_weights_add_up(monomial, stored):
     """Σ [[expanded(m)]] = [[m]], of every weight"""
     query = keyed(monomial)
