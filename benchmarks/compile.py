@@ -14,12 +14,12 @@ from nestling.calculus.parse import parse, parse_type
 from nestling.calculus.terms import Expr
 from nestling.calculus.traverse import relations, size
 from nestling.calculus.typing import check
-from nestling.transform.cost import cost, symbolic_size
-from nestling.transform.degree import degree
-from nestling.transform.delta import delta
-from nestling.transform.flags import infer_flags
 from nestling.transform.normalize import normalize
 from nestling.transform.shred import dictionaries, shred
+from nestling.transform.theory.cost import cost, symbolic_size
+from nestling.transform.theory.degree import degree
+from nestling.transform.theory.delta import delta
+from nestling.transform.theory.flags import infer_flags
 
 RUNS = 50
 CATALOG = {

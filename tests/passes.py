@@ -17,25 +17,26 @@ from typing import Any, TypeAlias
 
 from nestling.calculus.parse import parse, parse_type
 from nestling.calculus.show import show
-from nestling.calculus.terms import Change, Expr, Relation, Var
+from nestling.calculus.terms import Expr, InputChange, Relation, Var
 from nestling.calculus.traverse import relations, walk
 from nestling.calculus.types import LABEL, Bag, bag_levels, flat_type, show_type
 from nestling.calculus.typing import check, type_of
 from nestling.database.definitions import TableDef, flat_columns
 from nestling.errors import QueryError
 from nestling.program.show import show_program, show_query, show_statement
-from nestling.program.statements import TableDecl
+from nestling.program.statements import Program, TableDecl
 from nestling.transform.classify import classify
-from nestling.transform.cost import ONE, Cost, Many, Mode, cost, show_cost, symbolic_size, tcost
 from nestling.transform.defined import total, undefined
-from nestling.transform.degree import TOP, degree
-from nestling.transform.delta import delta
-from nestling.transform.derive import derive
-from nestling.transform.flags import DeepPath, infer_flags
-from nestling.transform.lower import FlatView, lower
+from nestling.transform.lower import FlatView
 from nestling.transform.normalize import normalize
-from nestling.transform.shred import dictionaries, shred
+from nestling.transform.pipeline import EMBEDDED, Made, by_rows, compile_view, flat_form
+from nestling.transform.shred import Shredded, dictionaries, shred
 from nestling.transform.simplify import simplify
+from nestling.transform.theory.cost import ONE, BagCost, Cost, Mode, cost, show_cost, symbolic_size, tcost
+from nestling.transform.theory.degree import TOP, degree
+from nestling.transform.theory.delta import delta
+from nestling.transform.theory.derive import derive
+from nestling.transform.theory.flags import DeepPath, infer_flags
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.compile import CannotCompile
 from nestling.values.update import change_name
@@ -85,7 +86,7 @@ def of_degree(query: Expr, words: Words) -> str:
 def costs(query: Expr, words: Words) -> str:
     mode: Mode = "sum" if "sum" in words else "sup"
     given = dict(word.split("=") for word in words if "=" in word)
-    known: dict[str, Cost] = {name: Many(int(count), ONE) for name, count in given.items()}
+    known: dict[str, Cost] = {name: BagCost(int(count), ONE) for name, count in given.items()}
     found = cost(query, {**symbols(query), **known}, mode)
     return f"{show_cost(found)}\ntime {tcost(found)}"
 
@@ -96,7 +97,7 @@ def symbols(query: Expr) -> dict[str, Cost]:
         match node:
             case Relation(name, type_):
                 found[name] = symbolic_size(name, type_)
-            case Change(name, type_, order):
+            case InputChange(name, type_, order):
                 found[change_name(name, order)] = symbolic_size(change_name(name, order), type_)
     return found
 
@@ -131,13 +132,28 @@ def derived(query: Expr, words: Words) -> str:
     return "\n".join(lines)
 
 
-def lowered(query: Expr) -> FlatView:
-    return lower(shred(normalize(simplify(normalize(query)))))
+def every_step(query: Expr, words: Words) -> str:
+    """The steps that change the term, and what each makes of it; then why there is no program, if there is none."""
+    lines: list[str] = []
+    last = [show(query)]
+
+    def observe(step: str, result: Made) -> None:
+        if isinstance(result, Shredded | FlatView | Program):
+            return
+        if (text := show(result)) != last[0]:
+            lines.extend((f"{step}:", text))
+            last[0] = text
+
+    plan = by_rows(tables_of(query, words))
+    found = compile_view(query, EMBEDDED, plan, plan, observe)
+    guard = [f"no value: {show(found.undefined)}"] if found.may_have_no_value else []
+    program = "evaluated on read" if found.program is None else f"{len(found.program.maps)} maps"
+    return "\n".join((*lines, *guard, program))
 
 
-def flat_form(query: Expr, words: Words) -> str:
+def in_flat_form(query: Expr, words: Words) -> str:
     """The flat queries of a view: its rows, then what its labels stand for."""
-    view = lowered(query)
+    view = flat_form(query)
     texts = [show_query(view.rows)]
     for (site, _), definition in view.definitions.items():
         params = ", ".join(param.name for param in definition.params)
@@ -174,22 +190,25 @@ def compiled(query: Expr, words: Words) -> str:
     """The whole trigger program of a view ``v``, or why there is none."""
     store: Any = next((word for word in words if word in ("full", "auto", "counts")), "auto")
     try:
-        return show_program(compile_views(tables_of(query, words), {"v": lowered(query)}, store={"v": store}))
+        return show_program(
+            compile_views(tables_of(query, words), {"v": flat_form(query)}, store={"v": store})
+        )
     except CannotCompile as reason:
         return f"no program: {str(reason).split(':', maxsplit=1)[0]}"
 
 
 def planned(query: Expr, words: Words) -> str:
     """The steps by which the rows of a view are read, in the order that ``plan`` found."""
-    program = compile_views(tables_of(query, words), {"v": lowered(query)}, store={"v": "counts"})
+    program = compile_views(tables_of(query, words), {"v": flat_form(query)}, store={"v": "counts"})
     statements = program.views["v"].rows.statements
     return "\n".join(show_statement(statement) for statement in statements)
 
 
 PASSES: dict[str, SpecPass] = {
-    "lower": on_query(flat_form),
+    "lower": on_query(in_flat_form),
     "plan": on_query(planned),
     "viewlet": on_query(compiled),
+    "pipeline": on_query(every_step),
     "check": on_query(checked),
     "classify": on_query(lambda query, words: classify(flagged(query, words)).show()),
     "cost": on_query(costs),

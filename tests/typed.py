@@ -4,7 +4,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, assert_never
 
-from nestling.calculus.types import Bag, Dict, Label, Record, Scalar, Type
+from nestling.calculus.types import Bag, Dict, LabelType, Record, Scalar, Type
 from nestling.values.bag import ZBag
 from nestling.values.label import Label as LabelValue
 
@@ -35,7 +35,7 @@ def has_type(value: Any, type_: Type) -> bool:
             )
         case Bag(element):
             return isinstance(value, ZBag) and all(has_type(inner, element) for inner in value)
-        case Label():
+        case LabelType():
             return isinstance(value, LabelValue)
         case Dict(element):
             return isinstance(value, dict) and all(has_type(rows, Bag(element)) for rows in value.values())

@@ -7,9 +7,9 @@ from nestling.calculus.layout import (
     LINE,
     SOFT,
     Doc,
-    Group,
-    Line,
-    Nest,
+    DocBreak,
+    DocGroup,
+    DocNest,
     bracket,
     group,
     nest,
@@ -21,13 +21,13 @@ WORDS = group("one", LINE, "two", LINE, "three")
 
 
 def documents() -> st.SearchStrategy[Doc]:
-    leaves: st.SearchStrategy[Doc] = st.sampled_from(["", "a", "bb", "ccc ", LINE, SOFT, Line("-")])
+    leaves: st.SearchStrategy[Doc] = st.sampled_from(["", "a", "bb", "ccc ", LINE, SOFT, DocBreak("-")])
     return st.recursive(
         leaves,
         lambda inner: st.one_of(
             st.lists(inner, max_size=4).map(tuple),
-            st.builds(Nest, st.integers(0, 3), inner),
-            st.builds(Group, inner),
+            st.builds(DocNest, st.integers(0, 3), inner),
+            st.builds(DocGroup, inner),
         ),
     )
 
@@ -79,7 +79,7 @@ def test_depth_is_no_obstacle():
 @given(documents(), st.integers(0, 30))
 def test_a_group_is_broken_only_where_it_must_be(doc, width):
     """On one line if and only if that line fits, or there is nothing to break."""
-    flat, text = render(Group(doc), 10**6), render(Group(doc), width)
+    flat, text = render(DocGroup(doc), 10**6), render(DocGroup(doc), width)
 
     assert "\n" not in flat
     assert (text == flat) == (len(flat) <= width or "\n" not in text)
@@ -88,7 +88,7 @@ def test_a_group_is_broken_only_where_it_must_be(doc, width):
 @given(documents(), st.integers(0, 30))
 def test_breaking_changes_only_blanks(doc, width):
     """The words and their order do not depend on the width."""
-    assert words(render(doc, width)) == words(render(Group(doc), 10**6))
+    assert words(render(doc, width)) == words(render(DocGroup(doc), 10**6))
 
 
 def words(text: str) -> str:

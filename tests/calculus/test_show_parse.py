@@ -14,7 +14,6 @@ from nestling.calculus.show import brief, show
 from nestling.calculus.terms import (
     BagVar,
     Call,
-    Change,
     Const,
     DictEmpty,
     DictInput,
@@ -25,6 +24,7 @@ from nestling.calculus.terms import (
     For,
     Guard,
     InL,
+    InputChange,
     Let,
     Lookup,
     Node,
@@ -339,7 +339,7 @@ def test_any_name_can_be_written(name):
 
 @given(st.text())
 def test_any_input_can_be_named(name):
-    inner, expr = Bag(Bag(INT)), Union((Relation(name, Bag(INT)), Change(name, Bag(INT), 2)))
+    inner, expr = Bag(Bag(INT)), Union((Relation(name, Bag(INT)), InputChange(name, Bag(INT), 2)))
     dictionary = DictInput(name, (name, "*"), INT, 1)
     rows = Let(BagVar("X", inner), Empty(inner), Lookup(dictionary, InL(1, ())))
 
@@ -349,7 +349,9 @@ def test_any_input_can_be_named(name):
 
 def test_a_variable_may_take_the_name_of_a_relation():
     var, change = BagVar("R", Bag(INT)), BagVar("ΔS", Bag(INT))
-    query = Let(var, S, Let(change, Change("S", Bag(INT)), Union((var, R, change, Change("S", Bag(INT))))))
+    query = Let(
+        var, S, Let(change, InputChange("S", Bag(INT)), Union((var, R, change, InputChange("S", Bag(INT)))))
+    )
 
     assert show(query) == "let R := S in let ΔS := @ΔS in R ⊎ @R ⊎ ΔS ⊎ @ΔS"
     assert parse(show(query), CATALOG) == query

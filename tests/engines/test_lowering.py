@@ -31,9 +31,8 @@ from nestling.transform.lower import lower
 from nestling.transform.lower.conditions import summands
 from nestling.transform.lower.unify import unify
 from nestling.transform.lower.view import CannotLower, Definition
-from nestling.transform.normalize import normalize
+from nestling.transform.pipeline import EMBEDDED, run
 from nestling.transform.shred import dictionaries, shred
-from nestling.transform.simplify import simplify
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
 from tests.draws import draws
@@ -53,7 +52,7 @@ every_world = pytest.mark.parametrize("world", (KEYLESS, KEYED), ids=("keyless",
 @given(data=st.data())
 def test_rows_and_definitions_mean_their_parts(world, data):
     """[[lower(h).rows]] = [[h^F]], and [[lower(h).definition]] at an environment = h^Γ at its label"""
-    shredded = shred(normalize(simplify(normalize(data.draw(queries("full", schema=world.schema))))))
+    shredded = shred(run(data.draw(queries("full", schema=world.schema)), EMBEDDED.passes))
     try:
         view = lower(shredded)
     except CannotLower:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from nestling.engine.local import codegen, loops, writes
-from nestling.engine.python import Scope
+from nestling.engine.python.terms import Scope
 from nestling.errors import NestlingError
 from nestling.program.statements import Measure
 from nestling.transform import plan

@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import nestling as nl
@@ -20,11 +20,15 @@ from nestling.program.signs import is_nonnegative
 from nestling.program.statements import TableDecl
 from nestling.transform.cost.sizes import Sizes
 from nestling.transform.cost.statistics import ASSUMED, ENOUGH, FEW, ROWS, VALUES, Statistics
+from nestling.transform.cost.work import Estimate
+from nestling.transform.lower.view import CannotLower
 from nestling.transform.viewlet import compile_views, reading
-from nestling.transform.viewlet.choose import COST, KEYS, KNOB, MEMORY, Choice, Memory, choose, cost_of
+from nestling.transform.viewlet.choose import COST, KEYS, KNOB, MEMORY, Choice, Memory, Way, choose, cost_of
+from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.storing import BY_KEYS, Storing, storing
 from nestling.values.bag import ZBag
-from tests.engines.worlds import flat_view
+from tests.engines.worlds import WORLDS, flat_view
+from tests.strategies import queries
 
 R = TableDecl("R", tuple(Var(f"R.{name}", INT) for name in "abc"))
 rows = st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=ENOUGH, max_size=ENOUGH + 20)
@@ -108,7 +112,7 @@ def sold(C, B, L, P):
 
 
 def choice_of(db: nl.Database, name: str, **options: Any) -> Choice:
-    decision = db.state.decisions[name]
+    decision = db.state.views.decisions[name]
     return choose(decision.view, db.state.declarations(), decision.statistics, **options)
 
 
@@ -117,7 +121,7 @@ def test_related_is_put_together_from_slices(n):
     """Stored whole, a movie costs its genre; put together, nothing but its row."""
     db = films(n)
     db.view(related)
-    decision = db.state.decisions["related"]
+    decision = db.state.views.decisions["related"]
     assert (decision.storing, decision.code) == (BY_KEYS, KEYS)
     tables, full = db.state.declarations(), storing("full", decision.view)
     apart, whole = (cost_of(decision.view, tables, decision.statistics, way) for way in (BY_KEYS, full))
@@ -131,7 +135,7 @@ def test_a_foreign_key_is_followed_and_not_stored():
     """Where a slice has few rows a map saves little on one event, and costs its upkeep on all others."""
     db = shop()
     db.view(sold)
-    decision = db.state.decisions["sold"]
+    decision = db.state.views.decisions["sold"]
     assert decision.code == COST
     assert decision.storing is not None
     assert decision.storing.rule == "slices"
@@ -147,7 +151,7 @@ def test_rows_that_were_counted_are_a_reason():
     db.insert("B", [(i, i % 50) for i in range(200)])
     db.insert("L", [(i // 4, i % 4, i % 100, 1) for i in range(800)])
     view = db.view(sold)
-    decision = db.state.decisions["sold"]
+    decision = db.state.views.decisions["sold"]
     assert decision.code == COST
     assert decision.storing is not None
     assert decision.storing.rule in ("none", "slices")
@@ -162,7 +166,7 @@ def test_a_knob_is_obeyed():
     db = films(200)
     for knob in ("full", "counts"):
         db.view(knob, related, store=knob)
-        decision = db.state.decisions[knob]
+        decision = db.state.views.decisions[knob]
         assert (decision.storing, decision.code) == (storing(decision.knob, decision.view), KNOB)
 
 
@@ -171,7 +175,7 @@ def test_a_budget_leaves_what_fits():
     db.view("v", related, store="full")
     ways = {way.storing: way for way in choice_of(db, "v", knob="full", every=True).considered}
     sizes = {kind: way.cost.bytes for kind, way in ways.items() if way.cost}
-    full = storing("full", db.state.decisions["v"].view)
+    full = storing("full", db.state.views.decisions["v"].view)
     assert choice_of(db, "v", knob="full", memory=Memory(sizes[full])).code == KNOB
     less = choice_of(db, "v", knob="full", memory=Memory(sizes[full] - 1))
     assert less.code == MEMORY
@@ -183,6 +187,54 @@ def test_a_budget_leaves_what_fits():
     assert (nothing.chosen, nothing.code) == (None, MEMORY)
     assert f"{least:,} bytes" in nothing.why
     assert choice_of(db, "v", knob="full", memory=Memory(least, scale=1.1)).chosen is None
+
+
+@st.composite
+def statistics(draw: Any, tables: dict[str, TableDecl]) -> Statistics:
+    """Counts of rows and, made up once per place, of values; some tables may be empty."""
+    rows = {name: draw(st.sampled_from([0, 5, ENOUGH, 3_000, 200_000])) for name in tables}
+    shares = draw(st.lists(st.floats(0.0001, 1.0), min_size=7, max_size=7))
+
+    def count(table: str, places: tuple[int, ...]) -> int:
+        share = shares[(len(table) + sum(places)) % len(shares)]
+        return max(1, round(rows[table] * share))
+
+    return Statistics(rows, {}, count)
+
+
+@pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
+@given(data=st.data())
+def test_no_way_that_fits_dominates_the_one_that_is_chosen(world, data):
+    """No other way costs at most as much of a change, a read and bytes, and less of one of them."""
+    query = data.draw(queries("full", schema=world.schema, fuel=4))
+    drawn = data.draw(statistics(world.tables))
+    try:
+        view = flat_view(query)
+        found = choose(view, world.tables, drawn)
+        if data.draw(st.booleans()):
+            sizes = [way.cost.bytes for way in found.considered if way.cost]
+            found = choose(view, world.tables, drawn, memory=Memory(data.draw(st.sampled_from(sizes))))
+    except (CannotLower, CannotCompile):
+        assume(False)
+    assert found.chosen is not None
+    fitting = [
+        way
+        for way in found.considered
+        if way.cost and (not found.memory or way.cost.bytes <= found.memory.bytes)
+    ]
+    assert not [way for way in fitting if way.dominates(found.chosen)]
+
+
+def test_a_way_dominates_another_by_its_columns():
+    def way(change: float, read: float, size: int) -> Way:
+        return Way(BY_KEYS, Estimate(change, read, 1, size, {}))
+
+    one = way(15.5, 90.0, 47)
+    assert one.dominates(way(31.3, 90.0, 174))
+    assert not way(31.3, 90.0, 174).dominates(one)
+    assert not one.dominates(one)
+    assert not one.dominates(way(31.3, 80.0, 174))
+    assert not one.dominates(Way(BY_KEYS, refused="no program"))
 
 
 # labels in use
@@ -276,8 +328,8 @@ def test_beyond_the_cap_only_the_part_is_read_from_tables(monkeypatch):
 def test_beyond_the_cap_for_every_way_it_is_evaluated(monkeypatch):
     monkeypatch.setattr(reading, "MOST_MAPS", 0)
     db, view = numbers()
-    assert not db.state.flat
-    assert db.state.reasons["v"] == "it would take more than 100 maps"
+    assert not db.state.views.maintained
+    assert db.state.views.on_read["v"].reason == "it would take more than 100 maps"
     assert "on every read, because it would take more than 100 maps (CAP)" in view.explain()
     db.insert("S", [(1,)])
     assert list(view) == [(1, [])]

@@ -20,11 +20,8 @@ from nestling.engine.local import storage
 from nestling.engine.local.engine import LocalEngine
 from nestling.program.statements import Program, TableDecl
 from nestling.storage.ordered import OrderedMap
-from nestling.transform.lower import lower
 from nestling.transform.lower.view import CannotLower, FlatView
-from nestling.transform.normalize import normalize
-from nestling.transform.shred import shred
-from nestling.transform.simplify import simplify
+from nestling.transform.pipeline import EMBEDDED, SPARK, flat_form
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.storing import Store
@@ -295,7 +292,7 @@ def _deep_deletion(draw: Draw, stored: Stored) -> list[list[Event]]:
 
 def flat_view(query: Expr, exact: bool = True) -> FlatView:
     """``query`` as a database would lower it; one on Spark is not ``exact``: its sums of floats are floats."""
-    return lower(shred(normalize(simplify(normalize(query)))), exact)
+    return flat_form(query, EMBEDDED if exact else SPARK)
 
 
 def program_of(world: World, query: Expr, store: Store = "auto") -> Program | None:

@@ -11,8 +11,6 @@ from nestling.calculus.terms import DictEmpty, Dictionary, DictLit, DictUnion, E
 from nestling.calculus.traverse import Names, walk
 from nestling.calculus.types import LABEL, Bag, bag_levels, dictionary_name
 from nestling.calculus.typing import dictionary_element
-from nestling.transform.delta import delta
-from nestling.transform.flags import DeepPath, infer_flags
 from nestling.transform.normalize import normalize
 from nestling.transform.shred import (
     LabelPolicy,
@@ -24,6 +22,8 @@ from nestling.transform.shred import (
     shred,
     shred_value,
 )
+from nestling.transform.theory.delta import delta
+from nestling.transform.theory.flags import DeepPath, infer_flags
 from nestling.values.bag import EMPTY, ZBag
 from nestling.values.label import Label
 from tests.strategies import CATALOG, Draw, ShreddedInstance, queries, schemas, shredded_instances

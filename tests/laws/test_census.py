@@ -11,7 +11,7 @@ from nestling.calculus.countwise import OPERATORS
 from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import CountWise, Expr, Fold, For, Let, Node, Product, Relation
 from nestling.calculus.traverse import relations, walk
-from nestling.transform.delta import delta
+from nestling.transform.theory.delta import delta
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
 from tests.draws import stream

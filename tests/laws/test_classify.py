@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nestling.transform.classify import Verdict, classify
-from nestling.transform.degree import TOP, degree
-from nestling.transform.flags import infer_flags
 from nestling.transform.normalize import normalize
+from nestling.transform.theory.degree import TOP, degree
+from nestling.transform.theory.flags import infer_flags
 from tests.draws import draws
 from tests.laws.shredding import deep_paths, parts_of
 from tests.strategies import SCHEMA, queries, schemas

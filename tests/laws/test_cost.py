@@ -12,12 +12,13 @@ from nestling.calculus.terms import Expr
 from nestling.calculus.traverse import is_input_dependent
 from nestling.calculus.types import INT, Bag, Record, Type
 from nestling.calculus.typing import type_of
-from nestling.transform.cost import (
+from nestling.transform.normalize import normalize
+from nestling.transform.theory.cost import (
     ONE,
+    BagCost,
     Cardinality,
     Cost,
-    Costs,
-    Many,
+    RecordCost,
     Symbolic,
     at_most,
     cost,
@@ -26,9 +27,8 @@ from nestling.transform.cost import (
     symbolic_size,
     tcost,
 )
-from nestling.transform.delta import delta
-from nestling.transform.flags import infer_flags
-from nestling.transform.normalize import normalize
+from nestling.transform.theory.delta import delta
+from nestling.transform.theory.flags import infer_flags
 from tests.laws.shredding import catalog_of, deep_paths, parts_of, shredded_catalog
 from tests.strategies import CATALOG, SCHEMA, instances, queries
 
@@ -42,10 +42,10 @@ def sizes(draw, type_: Type, most: Any = None, top: bool = True) -> Any:
         case Record():
             bounds = most.fields if most else (None,) * len(type_.types)
             fields = zip(type_.types, bounds, strict=True)
-            return Costs(tuple(draw(sizes(field, bound, False)) for field, bound in fields))
+            return RecordCost(tuple(draw(sizes(field, bound, False)) for field, bound in fields))
         case Bag(element):
             counts = st.integers(1, most.count - top) if most else st.integers(1 + top, 5)
-            return Many(draw(counts), draw(sizes(element, most and most.each, False)))
+            return BagCost(draw(counts), draw(sizes(element, most and most.each, False)))
     return ONE
 
 
@@ -100,7 +100,7 @@ def test_the_law_needs_union_to_cost_the_greater_of_its_terms():
     """R × R with |R| = 2, |ΔR| = 1: the delta has 2 + 2 + 1 elements where the query has 4."""
     query = parse("⟨a: R × b: R⟩", {"R": Bag(INT)})
     change = delta(query, frozenset("R"))
-    known = {"R": Many(2, ONE), "ΔR": Many(1, ONE)}
+    known = {"R": BagCost(2, ONE), "ΔR": BagCost(1, ONE)}
 
     assert (tcost(cost(change, known, "sum")), tcost(cost(query, known, "sum"))) == (10, 8)
     assert (tcost(cost(change, known, "sup")), tcost(cost(query, known, "sup"))) == (4, 8)
@@ -137,9 +137,9 @@ def names_in(costs: list[Cost]) -> set[str]:
     found: set[str] = set()
     for each in costs:
         match each:
-            case Costs(fields):
+            case RecordCost(fields):
                 found |= names_in(list(fields))
-            case Many(Symbolic(choices), inner):
+            case BagCost(Symbolic(choices), inner):
                 found |= {name for choice in choices for names, _ in choice for name in names}
                 found |= names_in([inner])
     return found
@@ -147,10 +147,10 @@ def names_in(costs: list[Cost]) -> set[str]:
 
 def at(formula: Cost, values: dict[str, int]) -> Cost:
     match formula:
-        case Costs(fields):
-            return Costs(tuple(at(field, values) for field in fields))
-        case Many(count, each):
-            return Many(count_at(count, values), at(each, values))
+        case RecordCost(fields):
+            return RecordCost(tuple(at(field, values) for field in fields))
+        case BagCost(count, each):
+            return BagCost(count_at(count, values), at(each, values))
     return ONE
 
 

@@ -8,9 +8,9 @@ from nestling.calculus.parse import parse
 from nestling.calculus.terms import CountWise, Expr, First, Fold, For, SingBag, Union, Var
 from nestling.calculus.traverse import is_input_dependent, relations, walk
 from nestling.calculus.types import INT, Bag
-from nestling.transform.degree import TOP, degree
-from nestling.transform.delta import delta
 from nestling.transform.normalize import normalize
+from nestling.transform.theory.degree import TOP, degree
+from nestling.transform.theory.delta import delta
 from tests.draws import draws
 from tests.strategies import CATALOG, queries
 

@@ -8,7 +8,7 @@ from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import Empty
 from nestling.calculus.traverse import relations
 from nestling.calculus.typing import check, element_type
-from nestling.transform.delta import delta
+from nestling.transform.theory.delta import delta
 from nestling.values.update import Update
 from tests.draws import draws
 from tests.strategies import CATALOG, Instance, bags, databases, instances, queries

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from nestling.calculus.evaluate import evaluate
 from nestling.calculus.traverse import relations
 from nestling.calculus.typing import check
-from nestling.transform.derive import derive
 from nestling.transform.shred import Surrogates, unshred
+from nestling.transform.theory.derive import derive
 from tests.laws.shredding import catalog_of, deep_paths, shredded_database
 from tests.strategies import CATALOG, databases, queries
 

@@ -11,7 +11,7 @@ from nestling.calculus.build import call, const, where
 from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import CountWise, Expr, Field, For, Product, Relation, Sing, Union, Var
 from nestling.calculus.types import INT, Bag, record
-from nestling.transform.delta import delta
+from nestling.transform.theory.delta import delta
 from nestling.values.bag import ZBag
 from tests.laws.figure3 import RULES
 

@@ -4,7 +4,7 @@ from hypothesis import given
 
 from nestling.calculus.countwise import apply_countwise
 from nestling.calculus.evaluate import evaluate
-from nestling.transform.delta import delta
+from nestling.transform.theory.delta import delta
 from nestling.values.bag import EMPTY
 from tests.draws import draws
 from tests.strategies import Instance, instances

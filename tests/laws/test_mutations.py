@@ -17,12 +17,13 @@ from nestling.calculus.terms import DictEmpty, For, Sing, Tuple, Union, Var
 from nestling.calculus.traverse import Names, relations
 from nestling.calculus.typing import dictionary_element, element_type
 from nestling.errors import NestlingError
-from nestling.transform import delta as deltas
-from nestling.transform import flags, simplify
-from nestling.transform.cost import estimate
-from nestling.transform.cost.cardinality import plus
+from nestling.transform import simplify
 from nestling.transform.normalize import normalize
 from nestling.transform.shred import terms as shredding
+from nestling.transform.theory import delta as deltas
+from nestling.transform.theory import flags
+from nestling.transform.theory.cost import estimate
+from nestling.transform.theory.cost.cardinality import plus
 from nestling.values import payload
 from nestling.values.bag import ZBag, add_all
 from nestling.values.update import Update

@@ -14,11 +14,11 @@ from nestling.calculus.terms import Expr, Group, Let, SingBag
 from nestling.calculus.traverse import Names, binders, map_children, relations, rewrite, walk
 from nestling.calculus.types import INT, Bag, nullable
 from nestling.calculus.typing import check, element_type
-from nestling.transform.degree import degree
-from nestling.transform.delta import delta
 from nestling.transform.normalize import normalize
 from nestling.transform.shred import unshred
 from nestling.transform.simplify import SIMPLIFICATIONS, simplify
+from nestling.transform.theory.degree import degree
+from nestling.transform.theory.delta import delta
 from tests.laws.shredding import parts_of, shredded_queries
 from tests.strategies import CATALOG, databases, instances, queries
 

@@ -5,10 +5,10 @@ from hypothesis import given
 from nestling.calculus.parse import parse, parse_dictionary, parse_type
 from nestling.calculus.show import show
 from nestling.calculus.types import show_type
-from nestling.transform.delta import delta
-from nestling.transform.flags import infer_flags
 from nestling.transform.normalize import normalize
 from nestling.transform.shred import unshred
+from nestling.transform.theory.delta import delta
+from nestling.transform.theory.flags import infer_flags
 from tests.laws.shredding import catalog_of, changed_dictionary, deep_paths, parts_of, shredded_catalog
 from tests.strategies import CATALOG, instances, queries, types
 

@@ -11,11 +11,11 @@ from nestling.calculus.terms import Expr, SingBag
 from nestling.calculus.traverse import relations, walk
 from nestling.calculus.types import INT, Bag, Dict, Record, Type, bag_levels, dictionary_name, record
 from nestling.calculus.typing import check, element_type
-from nestling.transform.degree import TOP, degree
-from nestling.transform.delta import delta
-from nestling.transform.flags import infer_flags
 from nestling.transform.normalize import normalize
 from nestling.transform.shred import Keys, LabelPolicy, Surrogates, flat_type, shred, shred_value, unshred
+from nestling.transform.theory.degree import TOP, degree
+from nestling.transform.theory.delta import delta
+from nestling.transform.theory.flags import infer_flags
 from nestling.values.bag import ZBag
 from tests.draws import draws
 from tests.laws.shredding import (

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import Expr
 from nestling.calculus.traverse import relations
-from nestling.transform.delta import delta
+from nestling.transform.theory.delta import delta
 from nestling.values.bag import EMPTY
 from nestling.values.update import Update
 from tests.laws.shredding import changed_dictionary, defined, live_labels, parts_of, shredded_queries

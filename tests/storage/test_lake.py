@@ -15,7 +15,7 @@ pa = pytest.importorskip("pyarrow", reason="a lake keeps Arrow tables: pip insta
 import pyarrow.parquet as pq  # noqa: E402 - after the skip
 
 from nestling.errors import StoreError  # noqa: E402 - after the skip
-from nestling.storage.lake import Lake, Relation  # noqa: E402 - after the skip
+from nestling.storage.lake import Lake, RelationFiles  # noqa: E402 - after the skip
 
 KILLS = 8
 
@@ -53,7 +53,7 @@ def test_the_log_moves_to_files(tmp_path):
     lake = Lake(tmp_path / "lake")
     lake.append({}, {"a": change(1, 2)})
     file = lake.write_changes("a", change(1, 2))
-    lake.commit({"a": Relation((), (file,), 0, 2)}, (("view", "v", "text"),), {"batch": 1})
+    lake.commit({"a": RelationFiles((), (file,), 0, 2)}, (("view", "v", "text"),), {"batch": 1})
     lake.append({}, {"a": change(3)})
     lake.close()
     again = Lake(tmp_path / "lake")
@@ -69,7 +69,7 @@ def test_a_relation_is_emptied_with_what_is_added_to_others(tmp_path):
     """what is in files and what is in the log; what the same epoch adds to it is there"""
     lake = Lake(tmp_path / "lake")
     file = lake.write_changes("a", change(1))
-    lake.commit({"a": Relation((), (file,), 0, 1)}, (), {})
+    lake.commit({"a": RelationFiles((), (file,), 0, 1)}, (), {})
     lake.append({}, {"a": change(2)})
     lake.append({}, {"a": change(3), "b": change(4)}, emptied=["a"])
     lake.close()
@@ -85,7 +85,7 @@ def test_two_commits_at_one_epoch(tmp_path):
     files: tuple[str, ...] = ()
     for number in (1, 2):
         files = (*files, lake.write_changes("a", change(number)))
-        lake.commit({"a": Relation((), files, 0, number)}, (), {})
+        lake.commit({"a": RelationFiles((), files, 0, number)}, (), {})
 
     assert everything(lake) == {"a": [1, 2]}
     lake.close()
@@ -111,10 +111,10 @@ def test_files_stay_for_those_who_read_them(tmp_path):
     for number in range(3):
         lake.append({}, {"a": change(number)})
         names.append(lake.write_changes("a", change(number)))
-        lake.commit({"a": Relation((), (names[-1],), 0, 1)}, (), {})
+        lake.commit({"a": RelationFiles((), (names[-1],), 0, 1)}, (), {})
         left = sorted(str(f.relative_to(lake.path)) for f in (lake.path / "data").rglob("*.parquet"))
         assert left == sorted(names[-2:])
-    lake.commit({"a": Relation((), (names[-1],), 0, 1)}, (("view", "v", ""),), {})
+    lake.commit({"a": RelationFiles((), (names[-1],), 0, 1)}, (("view", "v", ""),), {})
     assert [str(f.relative_to(lake.path)) for f in (lake.path / "data").rglob("*.parquet")] == names[-1:]
     lake.close()
 
@@ -160,9 +160,9 @@ WRITER = """
 import sys
 from pathlib import Path
 import pyarrow as pa, pyarrow.parquet as pq
-from nestling.storage.lake import Lake, Relation
+from nestling.storage.lake import Lake, RelationFiles
 lake = Lake(sys.argv[1])
-rows = [n for r in lake.manifest.relations.get("a", Relation()).files
+rows = [n for r in lake.manifest.relations.get("a", RelationFiles()).files
         for n in pq.read_table(lake.path / r)["k0"].to_pylist()]
 for _, changes, _ in lake.replay():
     rows += changes["a"]["k0"].to_pylist()
@@ -174,7 +174,7 @@ while True:
     if lake.epoch % 7 == 0:
         whole = pa.table({"k0": rows, "m0": [1] * len(rows)})
         files = {n: lake.write_changes(n, whole) for n in "ab"}
-        lake.commit({n: Relation((), (f,), 0, len(rows)) for n, f in files.items()}, (), {})
+        lake.commit({n: RelationFiles((), (f,), 0, len(rows)) for n, f in files.items()}, (), {})
 """
 
 

@@ -16,7 +16,7 @@ import pytest
 pa = pytest.importorskip("pyarrow", reason="a lake keeps Arrow tables: pip install nestling[spark]")
 
 from nestling.errors import StoreError  # noqa: E402 - after the skip
-from nestling.storage.lake import Lake, Relation  # noqa: E402 - after the skip
+from nestling.storage.lake import Lake, RelationFiles  # noqa: E402 - after the skip
 
 OLD = Path(__file__).parent / "fixtures" / "lake_1.zip"
 
@@ -41,7 +41,7 @@ def made(folder: Path) -> Path:
     """A lake with two relations in files, and two epochs in its log."""
     lake = Lake(folder)
     files = {name: lake.write_changes(name, change(1, 2)) for name in ("a", "b")}
-    relations = {name: Relation((), (file,), 0, 2) for name, file in files.items()}
+    relations = {name: RelationFiles((), (file,), 0, 2) for name, file in files.items()}
     lake.commit(relations, (("table", "t", "{}"),), {"version": 1})
     lake.append({"version": 2}, {"a": change(3)})
     lake.append({"version": 3}, {"b": change(4)}, emptied=["a"])
@@ -248,7 +248,7 @@ def test_checksums_of_files_that_are_used_stay(tmp_path):
     lake = Lake(tmp_path / "lake")
     folder = lake.folder("a") / f"rows-{'0' * 32}"
     put(folder, ("part-00000-a-c000.snappy.parquet", ".part-00000-a-c000.snappy.parquet.crc", "_SUCCESS"))
-    lake.commit({"a": Relation(lake.adopt(folder), (), 1, 0)}, (), {})
+    lake.commit({"a": RelationFiles(lake.adopt(folder), (), 1, 0)}, (), {})
     assert sorted(path.name for path in folder.iterdir()) == [
         ".part-00000-a-c000.snappy.parquet.crc", "part-00000-a-c000.snappy.parquet",
     ]  # fmt: skip

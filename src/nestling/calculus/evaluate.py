@@ -15,7 +15,6 @@ from nestling.calculus.functions import FUNCTIONS, apply_function
 from nestling.calculus.terms import (
     BagVar,
     Call,
-    Change,
     Const,
     CountWise,
     DictEmpty,
@@ -33,6 +32,7 @@ from nestling.calculus.terms import (
     Group,
     Guard,
     InL,
+    InputChange,
     Let,
     Lookup,
     Negate,
@@ -71,7 +71,7 @@ def _bag(expr: Expr, db: Database, env: Env) -> ZBag:  # noqa: C901 - one arm pe
     match expr:
         case Relation(name):
             return _stored(db, name)
-        case Change(name, _, order):
+        case InputChange(name, _, order):
             return _stored(db, change_name(name, order))
         case BagVar(name):
             bag: ZBag = _variable(env, name)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-Doc: TypeAlias = "str | tuple[Doc, ...] | Line | Nest | Group"
+Doc: TypeAlias = "str | tuple[Doc, ...] | DocBreak | DocNest | DocGroup"
 #: Indentation, whether lines are broken here, and what to write.
 _Item: TypeAlias = tuple[int, bool, Doc]
 
@@ -22,14 +22,14 @@ INDENT = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DocBreak:
     """A line break, or ``flat`` where its group stands on one line."""
 
     flat: str = " "
 
 
 @dataclass(frozen=True, slots=True)
-class Nest:
+class DocNest:
     """``doc`` with its broken lines indented by ``by`` more."""
 
     by: int
@@ -37,23 +37,23 @@ class Nest:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class DocGroup:
     """``doc`` on one line if that fits."""
 
     doc: Doc
 
 
-LINE, SOFT = Line(), Line("")
+LINE, SOFT = DocBreak(), DocBreak("")
 
 
-def group(*docs: Doc) -> Group:
+def group(*docs: Doc) -> DocGroup:
     """``docs`` one after the other, on one line if that fits."""
-    return Group(docs)
+    return DocGroup(docs)
 
 
-def nest(*docs: Doc) -> Nest:
+def nest(*docs: Doc) -> DocNest:
     """``docs`` one after the other, a step further to the right."""
-    return Nest(INDENT, docs)
+    return DocNest(INDENT, docs)
 
 
 def separated(docs: Sequence[Doc], separator: str = ",") -> Doc:
@@ -88,31 +88,31 @@ def render(doc: Doc, width: int) -> str:
     stack: list[_Item] = [(0, True, doc)]
     while stack:
         indent, broken, here = stack.pop()
-        if isinstance(here, str | Line):
+        if isinstance(here, str | DocBreak):
             text = _written(here, indent, broken)
             out.append(text)
             column = indent if text.startswith("\n") else column + len(text)
-        elif isinstance(here, Group) and broken:
+        elif isinstance(here, DocGroup) and broken:
             stack.append((indent, not _fits(width - column, here.doc, stack), here.doc))
         else:
             stack.extend(_opened(indent, broken, here))
     return "".join(out)
 
 
-def _written(leaf: str | Line, indent: int, broken: bool) -> str:
+def _written(leaf: str | DocBreak, indent: int, broken: bool) -> str:
     if isinstance(leaf, str):
         return leaf
     return "\n" + " " * indent if broken else leaf.flat
 
 
-def _opened(indent: int, broken: bool, doc: tuple[Doc, ...] | Nest | Group) -> list[_Item]:
+def _opened(indent: int, broken: bool, doc: tuple[Doc, ...] | DocNest | DocGroup) -> list[_Item]:
     """What ``doc`` is made of, last part first."""
     match doc:
         case tuple():
             return [(indent, broken, part) for part in reversed(doc)]
-        case Nest(by, inner):
+        case DocNest(by, inner):
             return [(indent + by, broken, inner)]
-        case Group(inner):
+        case DocGroup(inner):
             return [(indent, broken, inner)]
         case _:
             assert_never(doc)
@@ -129,9 +129,9 @@ def _fits(room: int, doc: Doc, stack: Sequence[_Item]) -> bool:
             rest -= 1
             pending.append(stack[rest])
         indent, broken, here = pending.pop()
-        if isinstance(here, Line) and broken:
+        if isinstance(here, DocBreak) and broken:
             return True
-        if isinstance(here, str | Line):
+        if isinstance(here, str | DocBreak):
             room -= len(_written(here, indent, broken))
         else:
             pending.extend(_opened(indent, broken, here))

@@ -364,7 +364,7 @@ class _Parser(Tokens):
         if self.token.text == ".":
             return self.input(name, order, place)
         type_ = self.relation(name, place)
-        return t.Change(name, type_, order) if order else t.Relation(name, type_)
+        return t.InputChange(name, type_, order) if order else t.Relation(name, type_)
 
     def relation(self, name: str, place: int) -> ty.Bag:
         if name in self.catalog:

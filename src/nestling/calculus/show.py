@@ -15,7 +15,7 @@ from nestling.calculus.functions import FUNCTIONS, INFIX
 from nestling.calculus.layout import LINE, Doc, bracket, group, nest, render
 from nestling.calculus.lex import LITERALS, label, literal, quoted, word
 from nestling.calculus.traverse import binders, walk
-from nestling.calculus.types import ELEMENT, Bag, Dict, Label, Record, Scalar, Type, show_type
+from nestling.calculus.types import ELEMENT, Bag, Dict, LabelType, Record, Scalar, Type, show_type
 from nestling.values.update import change_name
 
 Binder: TypeAlias = t.Let | t.For | t.Fold | t.Group
@@ -112,7 +112,7 @@ def _type(type_: Type) -> Doc:
             return bracket("Opaque(" if opaque else "Bag(", [_type(element)], ")")
         case Dict(element):
             return bracket("Dict(", [_type(element)], ")")
-        case Scalar() | Label():
+        case Scalar() | LabelType():
             return show_type(type_)
         case _:
             assert_never(type_)
@@ -140,7 +140,7 @@ class _Writer:
         match expr:
             case t.Let() | t.For() | t.Fold() | t.Group():
                 return group(self.binder(expr))
-            case t.Relation() | t.Change() | t.BagVar() | t.Empty():
+            case t.Relation() | t.InputChange() | t.BagVar() | t.Empty():
                 return self.leaf(expr)
             case t.Sing() | t.SingBag() | t.Flatten() | t.CountWise() | t.First() | t.Guard() | t.Lookup():
                 return self.call(expr)
@@ -153,11 +153,11 @@ class _Writer:
             case _:
                 assert_never(expr)
 
-    def leaf(self, expr: t.Relation | t.Change | t.BagVar | t.Empty) -> Doc:
+    def leaf(self, expr: t.Relation | t.InputChange | t.BagVar | t.Empty) -> Doc:
         match expr:
             case t.Relation(name):
                 return ("@" if name in self.taken else "") + _input(name, 0)
-            case t.Change(name, _, order):
+            case t.InputChange(name, _, order):
                 return ("@" if change_name(name, order) in self.taken else "") + _input(name, order)
             case t.BagVar(name):
                 return word(name)

@@ -24,7 +24,7 @@ from nestling.errors import Span
 
 Term: TypeAlias = "Var | Field | Tuple | Const | Call | InL"
 Expr: TypeAlias = (
-    "Relation | Change | BagVar | Let | Empty | Sing | SingBag | Guard | For | Product | Union"
+    "Relation | InputChange | BagVar | Let | Empty | Sing | SingBag | Guard | For | Product | Union"
     " | Negate | Flatten | CountWise | First | Fold | Group | Lookup"
 )
 Dictionary: TypeAlias = "DictLit | DictInput | DictUnion | DictEmpty"
@@ -103,7 +103,7 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class InputChange:
     """``ΔR`` — what is added to ``R``; ``order`` tells the changes of repeated deltas apart."""
 
     name: str

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
+from itertools import count
 from typing import Any, TypeAlias
 
 from nestling.calculus.terms import (
     BagVar,
     Call,
-    Change,
     Const,
     CountWise,
     DictEmpty,
@@ -30,6 +30,7 @@ from nestling.calculus.terms import (
     Group,
     Guard,
     InL,
+    InputChange,
     Let,
     Lookup,
     Negate,
@@ -49,7 +50,7 @@ Rule: TypeAlias = Callable[[Any], Any]
 def map_children(node: Any, f: Callable[[Any], Any]) -> Any:  # noqa: C901 - one arm per node
     """``node`` with ``f`` applied to its direct children; binders are not children."""
     match node:
-        case Var() | Const() | Relation() | Change() | BagVar() | Empty() | DictInput() | DictEmpty():
+        case Var() | Const() | Relation() | InputChange() | BagVar() | Empty() | DictInput() | DictEmpty():
             return node
         case Field(record, name):
             return _same(node, Field(f(record), name))
@@ -229,6 +230,20 @@ class Names:
             name, number = f"{like}{number}", number + 1
         self._taken.add(name)
         return name
+
+
+def number_sites(expr: Expr) -> Expr:
+    """``expr`` with its inner bags numbered from 1 in reading order."""
+    numbers = count(1)
+
+    def visit(node: Any) -> Any:
+        if isinstance(node, SingBag):
+            site = next(numbers)
+            return SingBag(site, visit(node.body), node.opaque)
+        return map_children(node, visit)
+
+    numbered: Expr = visit(expr)
+    return numbered
 
 
 def size(node: Any) -> int:

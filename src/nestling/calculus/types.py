@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, assert_never
 
-Type: TypeAlias = "Scalar | Record | Bag | Label | Dict"
+Type: TypeAlias = "Scalar | Record | Bag | LabelType | Dict"
 Path: TypeAlias = tuple[str, ...]
 
 SCALARS = ("bool", "int", "float", "decimal", "str", "bytes", "date", "datetime", "timedelta")
@@ -61,7 +61,7 @@ class Bag:
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class LabelType:
     """The type of names of inner bags."""
 
 
@@ -74,7 +74,7 @@ class Dict:
 
 BOOL, INT, FLOAT, STR = Scalar("bool"), Scalar("int"), Scalar("float"), Scalar("str")
 UNIT = Record(())
-LABEL = Label()
+LABEL = LabelType()
 
 #: The step from a bag to its elements where these are bags themselves and so have no field name.
 ELEMENT = "*"
@@ -92,7 +92,7 @@ def is_base(type_: Type) -> bool:
             return True
         case Record(fields):
             return all(is_base(field) for _, field in fields)
-        case Bag() | Label() | Dict():
+        case Bag() | LabelType() | Dict():
             return False
         case _:
             assert_never(type_)
@@ -110,7 +110,7 @@ def with_opaque(type_: Type, opaque: bool) -> Type:
             return Record(tuple((name, with_opaque(field, opaque)) for name, field in fields))
         case Bag(element):
             return Bag(with_opaque(element, opaque), opaque)
-        case Scalar() | Label() | Dict():
+        case Scalar() | LabelType() | Dict():
             return type_
         case _:
             assert_never(type_)
@@ -133,7 +133,7 @@ def bag_levels(type_: Type, path: Path = ()) -> Iterator[tuple[Path, Bag]]:
             yield here, type_
             inner = (*here, ELEMENT) if isinstance(element, Bag) else here
             yield from bag_levels(element, inner)
-        case Scalar() | Label() | Dict():
+        case Scalar() | LabelType() | Dict():
             return
         case _:
             assert_never(type_)
@@ -146,7 +146,7 @@ def flat_type(type_: Type) -> Type:
             return Record(tuple((name, flat_type(field)) for name, field in fields))
         case Bag(element, opaque):
             return Bag(flat_type(element), True) if opaque else LABEL
-        case Scalar() | Label() | Dict():
+        case Scalar() | LabelType() | Dict():
             return type_
         case _:
             assert_never(type_)
@@ -174,7 +174,7 @@ def show_type(type_: Type) -> str:
             return "⟨" + ", ".join(f"{name}: {show_type(field)}" for name, field in fields) + "⟩"
         case Bag(element, opaque):
             return f"{'Opaque' if opaque else 'Bag'}({show_type(element)})"
-        case Label():
+        case LabelType():
             return "Label"
         case Dict(element):
             return f"Dict({show_type(element)})"

@@ -21,7 +21,6 @@ from nestling.calculus.sizes import call_size, of_total, widest
 from nestling.calculus.terms import (
     BagVar,
     Call,
-    Change,
     Const,
     CountWise,
     DictEmpty,
@@ -39,6 +38,7 @@ from nestling.calculus.terms import (
     Group,
     Guard,
     InL,
+    InputChange,
     Let,
     Lookup,
     Negate,
@@ -87,7 +87,7 @@ def term_type(term: Term) -> Type:
 def element_type(expr: Expr) -> Type:  # noqa: C901 - one arm per node
     """The type of the elements of a well-formed expression."""
     match expr:
-        case Relation(_, type_) | Change(_, type_) | BagVar(_, type_) | Empty(type_):
+        case Relation(_, type_) | InputChange(_, type_) | BagVar(_, type_) | Empty(type_):
             return type_.element
         case Let(_, _, body) | For(_, _, body) | Fold(_, _, _, body) | Negate(body):
             return element_type(body)

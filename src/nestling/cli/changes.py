@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nestling.cli.jsonl import Line, from_json, read_lines
+from nestling.cli.jsonl import FileLine, from_json, read_lines
 from nestling.cli.terminal import Advance, progress
 from nestling.database import Database
 from nestling.database.definitions import TableDef
@@ -41,10 +41,10 @@ class Applied:
 
 
 @dataclass(frozen=True)
-class Row:
+class BatchRow:
     """A row of a batch: how often it comes, and the line that says so. A key alone stands for its row."""
 
-    line: Line
+    line: FileLine
     times: int
     value: Any = None
     key: Any = None
@@ -112,7 +112,7 @@ class _SoFarError(Exception):
     """Ends a transaction that is not to be committed."""
 
 
-def _blamed(database: Database, batch: Mapping[str, list[Row]]) -> NestlingError | None:
+def _blamed(database: Database, batch: Mapping[str, list[BatchRow]]) -> NestlingError | None:
     """The line of a refused batch that is refused by itself."""
     try:
         with database.transaction() as change:
@@ -126,7 +126,7 @@ def _blamed(database: Database, batch: Mapping[str, list[Row]]) -> NestlingError
         return None
 
 
-def _apply_row(change: Transaction, table: str, row: Row) -> None:
+def _apply_row(change: Transaction, table: str, row: BatchRow) -> None:
     try:
         if row.key is not None:
             change.delete(table, key=row.key)
@@ -136,7 +136,7 @@ def _apply_row(change: Transaction, table: str, row: Row) -> None:
         raise error.located(row.line.span()) from error.__cause__
 
 
-def _rows(table: TableDef, file: Path, advance: Advance) -> Iterator[Row]:
+def _rows(table: TableDef, file: Path, advance: Advance) -> Iterator[BatchRow]:
     for line, found in read_lines(file):
         try:
             yield _row(table, line, found)
@@ -145,7 +145,7 @@ def _rows(table: TableDef, file: Path, advance: Advance) -> Iterator[Row]:
         advance(len(line.text.encode()) + 1)
 
 
-def _row(table: TableDef, line: Line, found: Any) -> Row:
+def _row(table: TableDef, line: FileLine, found: Any) -> BatchRow:
     times = 1
     if isinstance(found, Mapping):
         kind = found.get("_change_type", "insert")
@@ -156,16 +156,16 @@ def _row(table: TableDef, line: Line, found: Any) -> Row:
         if times < 0 and table.key and set(found) == set(table.key) != set(table.record.names):
             types = dict(table.record.fields)
             key = tuple(from_json(types[name], found[name]) for name in table.key)
-            return Row(line, times, key=key if len(key) > 1 else key[0])
-    return Row(line, times, row_value(table.record, from_json(table.record, found)))
+            return BatchRow(line, times, key=key if len(key) > 1 else key[0])
+    return BatchRow(line, times, row_value(table.record, from_json(table.record, found)))
 
 
-def _consolidated(rows: list[Row]) -> list[Row]:
+def _consolidated(rows: list[BatchRow]) -> list[BatchRow]:
     """Keys to delete, rows to delete, rows to insert: each value once, with its sum and its first line."""
-    totals: dict[Any, Row] = {}
+    totals: dict[Any, BatchRow] = {}
     for row in rows:
         if row.key is None:
             before = totals.get(row.value)
-            totals[row.value] = Row(before.line, before.times + row.times, row.value) if before else row
+            totals[row.value] = BatchRow(before.line, before.times + row.times, row.value) if before else row
     values = sorted((row for row in totals.values() if row.times), key=lambda row: row.times > 0)
     return [*(row for row in rows if row.key is not None), *values]

@@ -6,10 +6,10 @@ from nestling.calculus.evaluate import evaluate, look_up
 from nestling.calculus.parse import parse, parse_type
 from nestling.calculus.show import show
 from nestling.calculus.types import Bag
-from nestling.transform.cost import show_cost, tcost
-from nestling.transform.degree import TOP
-from nestling.transform.derive import Derivation, Part, derive
 from nestling.transform.shred import BagContext, RecordContext
+from nestling.transform.theory.cost import show_cost, tcost
+from nestling.transform.theory.degree import TOP
+from nestling.transform.theory.derive import Derivation, Part, derive
 from nestling.values.bag import ZBag
 
 MOVIE = parse_type("Bag(⟨name: str, gen: str, dir: str⟩)")

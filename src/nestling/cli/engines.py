@@ -14,7 +14,7 @@ from nestling.database import Database
 from nestling.errors import NestlingError
 
 
-class Engine(StrEnum):
+class EngineName(StrEnum):
     """What does the work."""
 
     EMBEDDED = "embedded"
@@ -22,9 +22,9 @@ class Engine(StrEnum):
 
 
 @contextmanager
-def opened(pipeline: Path, engine: Engine) -> Iterator[Database]:
+def opened(pipeline: Path, engine: EngineName) -> Iterator[Database]:
     """The database that ``pipeline`` declares, on ``engine``; on Spark its state lasts as long as the command."""
-    if engine is Engine.EMBEDDED:
+    if engine is EngineName.EMBEDDED:
         with load(pipeline) as database:
             yield database
         return

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from nestling.cli.engines import Engine, opened
+from nestling.cli.engines import EngineName, opened
 from nestling.errors import QueryError
 
 
@@ -19,7 +19,7 @@ class Format(StrEnum):
     JSON = "json"
 
 
-def explain(pipeline: Path, name: str, format: Format, code: bool, engine: Engine) -> None:
+def explain(pipeline: Path, name: str, format: Format, code: bool, engine: EngineName) -> None:
     """Write the explanation of one view to standard output, with ``code`` also the generated functions."""
     with opened(pipeline, engine) as database:
         if name not in database.views:

@@ -26,7 +26,7 @@ SHOWN = 80
 
 
 @dataclass(frozen=True)
-class Line:
+class FileLine:
     """A line of a file, for what is to be said of it."""
 
     file: Path
@@ -40,20 +40,20 @@ class Line:
         return Span(self.number, column - start, text, length or len(text), self.file.name)
 
 
-def read_lines(file: Path) -> Iterator[tuple[Line, Any]]:
+def read_lines(file: Path) -> Iterator[tuple[FileLine, Any]]:
     """The lines of ``file`` that are not blank, with their JSON; numbers with a point are decimals."""
     number = 0
     try:
         with file.open(encoding="utf-8-sig") as lines:
             for number, text in enumerate(lines, 1):
                 if text.strip():
-                    line = Line(file, number, text.rstrip("\n"))
+                    line = FileLine(file, number, text.rstrip("\n"))
                     yield line, _parsed(line)
     except UnicodeDecodeError as error:
         raise ChangeError(f"{file.name} is not UTF-8 after line {number}: {error.reason}") from error
 
 
-def _parsed(line: Line) -> Any:
+def _parsed(line: FileLine) -> Any:
     try:
         return json.loads(line.text, parse_float=Decimal)
     except json.JSONDecodeError as error:

@@ -12,7 +12,7 @@ from nestling.cli.bench import bench
 from nestling.cli.demo import demo
 from nestling.cli.demo.on_spark import demo_on_spark
 from nestling.cli.derive import derivation_of_related
-from nestling.cli.engines import Engine
+from nestling.cli.engines import EngineName
 from nestling.cli.explain import Format, explain
 from nestling.cli.problem import Friendly
 from nestling.cli.run import run
@@ -46,7 +46,7 @@ ChangesFolder = Annotated[
 
 
 EngineOption = Annotated[
-    Engine,
+    EngineName,
     typer.Option("--engine", help="What keeps the views; on Spark a pipeline is a function build(db)."),
 ]
 
@@ -68,9 +68,9 @@ def options(
 
 
 @app.command("demo")
-def demo_command(engine: EngineOption = Engine.EMBEDDED) -> None:
+def demo_command(engine: EngineOption = EngineName.EMBEDDED) -> None:
     """A guided run: movies and a shop, each change beside a recomputation."""
-    if engine is Engine.SPARK:
+    if engine is EngineName.SPARK:
         demo_on_spark()
     else:
         demo()
@@ -84,7 +84,7 @@ def run_command(
         Path | None,
         typer.Option("--out", metavar="DIR", file_okay=False, help="Write each view to VIEW.jsonl here."),
     ] = None,
-    engine: EngineOption = Engine.EMBEDDED,
+    engine: EngineOption = EngineName.EMBEDDED,
 ) -> None:
     """Maintain the views a file declares while changes arrive."""
     run(pipeline, changes, out, engine)
@@ -96,7 +96,7 @@ def explain_command(
     view: Annotated[str, typer.Argument(help="The name of a view.")],
     format: Annotated[Format, typer.Option("--format", help="How to write it.")] = Format.TEXT,
     code: Annotated[bool, typer.Option("--code", help="Show the generated code too.")] = False,
-    engine: EngineOption = Engine.EMBEDDED,
+    engine: EngineOption = EngineName.EMBEDDED,
 ) -> None:
     """Show how a view is kept: what each construct costs, what is stored, what a change does."""
     explain(pipeline, view, format, code, engine)
@@ -104,7 +104,7 @@ def explain_command(
 
 @app.command("verify")
 def verify_command(
-    pipeline: PipelineFile, changes: ChangesFolder = None, engine: EngineOption = Engine.EMBEDDED
+    pipeline: PipelineFile, changes: ChangesFolder = None, engine: EngineOption = EngineName.EMBEDDED
 ) -> None:
     """Recompute every view and compare; exit code 1 on a difference."""
     verify(pipeline, changes, engine)

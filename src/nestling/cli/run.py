@@ -14,7 +14,7 @@ from rich.text import Text
 
 from nestling.calculus.types import Bag
 from nestling.cli.changes import Applied, apply_all
-from nestling.cli.engines import Engine, opened
+from nestling.cli.engines import EngineName, opened
 from nestling.cli.jsonl import write_rows
 from nestling.cli.terminal import answers, counted, duration
 from nestling.database import Database
@@ -24,7 +24,7 @@ from nestling.frontend.schema import python_value
 Stats = Mapping[str, Mapping[str, Any]]
 
 
-def run(pipeline: Path, changes: Path | None, out: Path | None, engine: Engine) -> None:
+def run(pipeline: Path, changes: Path | None, out: Path | None, engine: EngineName) -> None:
     """Load the pipeline, apply the changes, write the views, and say what it took."""
     with opened(pipeline, engine) as database:
         for name in database.views if out is not None else ():
@@ -54,9 +54,9 @@ def _summary(database: Database, stats: Stats, runs: Counter[str], out: Path | N
     return table
 
 
-def _runs(applied: Applied, engine: Engine) -> Counter[str]:
+def _runs(applied: Applied, engine: EngineName) -> Counter[str]:
     """How often the statements of each table were run: embedded for every row, on Spark for every batch."""
-    return applied.touched if engine is Engine.SPARK else applied.events
+    return applied.touched if engine is EngineName.SPARK else applied.events
 
 
 def _statements(view: Mapping[str, Any], runs: Counter[str]) -> str:

@@ -10,14 +10,14 @@ from rich.table import Table
 from rich.text import Text
 
 from nestling.cli.changes import apply_all
-from nestling.cli.engines import Engine, opened
+from nestling.cli.engines import EngineName, opened
 from nestling.cli.terminal import answers, counted, duration
 from nestling.database import Database
 from nestling.database.view import View
 from nestling.errors import NestlingError
 
 
-def verify(pipeline: Path, changes: Path | None, engine: Engine) -> None:
+def verify(pipeline: Path, changes: Path | None, engine: EngineName) -> None:
     """Recompute every view and compare; ends with exit code 1 if one differs."""
     with opened(pipeline, engine) as database:
         if changes is not None:

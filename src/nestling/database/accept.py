@@ -11,7 +11,7 @@ from nestling.calculus.types import Bag, Record, Type, bag_levels, dictionary_na
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.errors import QueryError, brief, shown
 from nestling.transform.classify import Verdict
-from nestling.transform.derive import derive
+from nestling.transform.theory.derive import derive
 
 REFRESH = ("eager", "lazy", "hybrid")
 #: Records and bags inside one another: as many as are compiled in seconds, and far fewer than Python's stack holds.

@@ -34,7 +34,7 @@ def run_script(db: Database, text: str) -> Any:
                 result = db.table(name) if there else db.declare(TableDef(name, record, key))
             case script.MakeView():
                 result = _made(db, statement)
-            case script.Merge(changes):
+            case script.MergeRows(changes):
                 result = _merged(db, changes(db.catalog()))
             case script.Drop(name, if_there):
                 if not if_there or name in db.state.tables or name in db.state.views:
@@ -50,7 +50,7 @@ def run_script(db: Database, text: str) -> Any:
 def _made(db: Database, statement: Any) -> Any:
     """A view; the one of this name stays where the new one is refused."""
     name, query = statement.name, statement.query(db.catalog())
-    old = db.state.views.get(name)
+    old = db.state.definitions.get(name)
     if old is None or not (statement.replaces or statement.if_missing):
         return db.view(name, query)
     if statement.if_missing:
@@ -86,15 +86,15 @@ def _check_table(db: Database, table: str) -> None:
 
 def _changed(db: Database, statement: Any) -> Any:
     script = sql().script
-    changes = statement.pairs if isinstance(statement, script.Update) else statement.rows
+    changes = statement.pairs if isinstance(statement, script.UpdateRows) else statement.rows
     table, expr = changes(db.catalog())
     _check_table(db, table)
     with db.transaction() as change:
         rows = _rows(db, expr)
         match statement:
-            case script.Insert():
+            case script.InsertRows():
                 change.insert(table, rows)
-            case script.Delete():
+            case script.DeleteRows():
                 change.delete(table, rows)
             case _:
                 change.delete(table, [old for old, _ in rows])
@@ -105,7 +105,7 @@ def _changed(db: Database, statement: Any) -> Any:
 def _rows(db: Database, expr: Expr) -> list[Any]:
     """The rows of a query on the tables as they are."""
     with db.reading(), computing("the query"):
-        bag: ZBag = evaluate(inline_views(expr, db.state.views), db.state.nested_tables())
+        bag: ZBag = evaluate(inline_views(expr, db.state.definitions), db.state.nested_tables())
     return copies(bag.items(), "the query")
 
 

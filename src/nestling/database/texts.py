@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from nestling.calculus.parse import parse
 from nestling.calculus.show import show
 from nestling.calculus.sizes import MOST
-from nestling.calculus.terms import Change, DictEmpty, DictInput, DictLit, DictUnion, Expr, InL, Lookup
+from nestling.calculus.terms import DictEmpty, DictInput, DictLit, DictUnion, Expr, InL, InputChange, Lookup
 from nestling.calculus.traverse import walk
 from nestling.calculus.types import SCALARS, Bag, Record, Scalar, Type
 from nestling.database.accept import check_options, check_table
@@ -32,7 +32,7 @@ WIDTH = 1_000_000
 #: How deep records and bags may nest in a table: far more than anybody writes, far below the end of the stack.
 DEEPEST = 60
 #: What passes make of a query, and no user writes.
-INTERNAL = (Change, Lookup, InL, DictLit, DictInput, DictUnion, DictEmpty)
+INTERNAL = (InputChange, Lookup, InL, DictLit, DictInput, DictUnion, DictEmpty)
 BITS = (8, 16, 32, 64)
 _SCALAR = re.compile(r"([a-z]+)(?:\(([0-9]{1,4})(?:,([0-9]{1,4}))?\))?(\??)")
 
@@ -46,7 +46,8 @@ def table_text(table: TableDef) -> str:
 
 def view_text(view: ViewDef, state: State) -> str:
     text = show(view.query, width=WIDTH)
-    decision = state.decisions.get(view.name)
+    there = state.views.get(view.name)
+    decision = there.decision if there is not None else None
     stored = as_data(decision) if decision else None
     return json.dumps({"query": text, "refresh": view.refresh, "store": view.store, "stored": stored})
 

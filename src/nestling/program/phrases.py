@@ -8,7 +8,7 @@ from itertools import chain, count
 from typing import assert_never
 
 from nestling.calculus.functions import INFIX
-from nestling.calculus.layout import Doc, Line, bracket, group, nest
+from nestling.calculus.layout import Doc, DocBreak, bracket, group, nest
 from nestling.calculus.show import show
 from nestling.calculus.terms import Call, Term, Var
 from nestling.calculus.traverse import walk
@@ -31,7 +31,7 @@ from nestling.program.steps import binds, every_step, uses
 from nestling.program.traverse import substitute_term, term_vars
 
 #: A part of a line, set off from what stands before it.
-PART = Line("  ")
+PART = DocBreak("  ")
 ENDLESS = 10**9
 #: What a name starts with that no column can have.
 APART = "·"

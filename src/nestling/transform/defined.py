@@ -22,7 +22,6 @@ from nestling.calculus.show import show
 from nestling.calculus.terms import (
     BagVar,
     Call,
-    Change,
     Const,
     CountWise,
     Empty,
@@ -33,6 +32,7 @@ from nestling.calculus.terms import (
     For,
     Group,
     Guard,
+    InputChange,
     Let,
     Lookup,
     Negate,
@@ -104,7 +104,7 @@ def undefined(query: Expr) -> Expr:
 
 def _in(expr: Expr, known: Known) -> Expr:
     match expr:
-        case Relation() | Change() | BagVar() | Empty():
+        case Relation() | InputChange() | BagVar() | Empty():
             return empty(STR)
         case Sing(term) | Guard(term) | Lookup(_, term):
             return _in_term(term, known)

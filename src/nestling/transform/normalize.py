@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import count
 from typing import Any
 
 from nestling.calculus.build import (
@@ -43,11 +42,10 @@ from nestling.calculus.terms import (
     Lookup,
     Negate,
     Product,
-    SingBag,
     Union,
     Var,
 )
-from nestling.calculus.traverse import Names, free_vars, map_children, walk
+from nestling.calculus.traverse import Names, free_vars, map_children, number_sites, walk
 from nestling.calculus.typing import dictionary_element, element_type
 
 
@@ -130,13 +128,4 @@ def _number_sites(expr: Expr) -> Expr:
     if any(isinstance(node, InL | DictLit) for node in walk(expr)):
         # Already shredded: its sites are the names of its labels.
         return expr
-    numbers = count(1)
-
-    def renumber(node: Any) -> Any:
-        if isinstance(node, SingBag):
-            site = next(numbers)
-            return SingBag(site, renumber(node.body), node.opaque)
-        return map_children(node, renumber)
-
-    numbered: Expr = renumber(expr)
-    return numbered
+    return number_sites(expr)

@@ -14,7 +14,7 @@ from nestling.errors import NestlingError
 
 
 @dataclass(frozen=True)
-class Step:
+class MeasuredChange:
     """What changed, and the CPU seconds of the change, of the reference and of plain Python."""
 
     view: str
@@ -25,14 +25,14 @@ class Step:
 
 
 @dataclass
-class Stage:
+class MeasuredView:
     """A view under observation: ``function`` is its text, run by Python on the rows of ``tables``."""
 
     database: Database
     view: View
     function: Callable[..., Any]
     tables: tuple[str, ...]
-    steps: list[Step] = field(default_factory=list)
+    steps: list[MeasuredChange] = field(default_factory=list)
     heard: list[Change] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -47,7 +47,7 @@ class Stage:
             raise NestlingError(f"{self.view.name} is not what its query says after: {what}")
         rows = [self.database.table(name).rows() for name in self.tables]
         python = timed(lambda: self.function(*rows))
-        self.steps.append(Step(self.view.name, what, took, reference, python))
+        self.steps.append(MeasuredChange(self.view.name, what, took, reference, python))
         return self.heard[-1]
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from nestling.cli.demo.films import CATALOGUE, FIRST, JARHEAD
 from nestling.cli.demo.growth import Growth
-from nestling.cli.demo.measure import Stage, Step
+from nestling.cli.demo.measure import MeasuredChange, MeasuredView
 from nestling.cli.demo.show import code, function_text, heading, related_table
 from nestling.cli.terminal import counted, progress
 from nestling.database import Database
@@ -34,13 +34,13 @@ def related(M: Any) -> Any:
     return [(m.name, [m2.name for m2 in M if is_related(m, m2)]) for m in M]
 
 
-def movies(console: Console) -> list[Step]:
+def movies(console: Console) -> list[MeasuredChange]:
     """Show the small table change by change, then the steps on the catalogue."""
     heading(console, 1, "Movies: a nested view stays fresh")
     console.print("Each movie with the movies of its genre or its director, as a Python comprehension:")
     console.print(code(TEXT))
     db = _database()
-    stage = Stage(db, db.views["related"], related, ("M",))
+    stage = MeasuredView(db, db.views["related"], related, ("M",))
     _small(console, stage)
     _catalogue(console, stage)
     _trigger(console)
@@ -54,7 +54,7 @@ def _database() -> Database:
     return db
 
 
-def _small(console: Console, stage: Stage) -> None:
+def _small(console: Console, stage: MeasuredView) -> None:
     db = stage.database
     db.insert("M", FIRST)
     console.print(related_table(stage.view, stage.heard[-1], "three movies"))
@@ -65,7 +65,7 @@ def _small(console: Console, stage: Stage) -> None:
     console.print("The last column is what a subscriber is told: elements, not whole rows.")
 
 
-def _catalogue(console: Console, stage: Stage) -> None:
+def _catalogue(console: Console, stage: MeasuredView) -> None:
     db = stage.database
     with progress("loading films", len(CATALOGUE)) as advance:
         for film in CATALOGUE:

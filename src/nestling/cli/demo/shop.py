@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from nestling.cli.demo.growth import Growth
-from nestling.cli.demo.measure import Stage, Step
+from nestling.cli.demo.measure import MeasuredChange, MeasuredView
 from nestling.cli.demo.show import change_tree, code, heading
 from nestling.cli.terminal import counted, progress
 from nestling.database import Database
@@ -63,7 +63,7 @@ def history(customers: Any, orders: Any, products: Any) -> Any:
     ]
 
 
-def shop(console: Console) -> list[Step]:
+def shop(console: Console) -> list[MeasuredChange]:
     """Show what a subscriber hears of changes at every depth."""
     heading(console, 2, "A shop: deep updates reach a nested view")
     console.print("Per customer the orders, per order the items, each with its product and cost:")
@@ -100,12 +100,12 @@ def growing() -> Growth:
     return Growth(stage.database, history, TABLES, "orders", rows, (ORDERS, 1_000, 5_000), change, what)
 
 
-def _stage() -> Stage:
+def _stage() -> MeasuredView:
     db = Database()
     db.table("customers", {"id": int, "name": str}, key="id")
     db.table("products", {"pid": int, "name": str, "price": int}, key="pid")
     db.table("orders", "id INT, customer INT, items ARRAY<STRUCT<pid: INT, qty: INT>>", key="id")
-    stage = Stage(db, db.view("history", history), history, TABLES)
+    stage = MeasuredView(db, db.view("history", history), history, TABLES)
     random = Random(2016)
     db.insert("customers", list(enumerate(CUSTOMERS)))
     db.insert("products", [(pid, name, random.randrange(99, 4900)) for pid, name in enumerate(PRODUCTS)])

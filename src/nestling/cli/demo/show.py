@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from nestling.cli.demo.measure import Step
+from nestling.cli.demo.measure import MeasuredChange
 from nestling.cli.terminal import duration, ratio
 from nestling.database.change import Change, Inner
 from nestling.database.view import View
@@ -97,7 +97,7 @@ def _brief(value: object) -> str:
     return ", ".join(f"{n}=[{len(v)}]" if isinstance(v, list) else f"{n}={v}" for n, v in parts)
 
 
-def steps_table(steps: Sequence[Step]) -> Table:
+def steps_table(steps: Sequence[MeasuredChange]) -> Table:
     """Every step with its cost beside the recomputations."""
     table = Table(title="What each step took", title_justify="left", title_style="bold")
     table.add_column("step", justify="right")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from nestling.database.explain.report import Function
+from nestling.database.explain.report import FunctionReport
 from nestling.engine.local.codegen import bag_function
 from nestling.engine.local.engine import LocalEngine
 from nestling.program.statements import Propagate
 from nestling.quoting import identifier
 
 
-def functions(engine: LocalEngine, view: str, tables: Iterable[str]) -> list[Function]:
+def functions(engine: LocalEngine, view: str, tables: Iterable[str]) -> list[FunctionReport]:
     """The triggers of ``tables``, which serve other views as well, and the readers of ``view``."""
     wanted = [f"on_{identifier(table)}{entry}" for table in tables for entry in _entries(engine, table)]
     wanted += ["settle"]
@@ -23,7 +23,7 @@ def functions(engine: LocalEngine, view: str, tables: Iterable[str]) -> list[Fun
         for node in ast.parse(engine.source).body
         if isinstance(node, ast.FunctionDef)
     }
-    return [Function(name, found[name]) for name in wanted if name in found]
+    return [FunctionReport(name, found[name]) for name in wanted if name in found]
 
 
 def _entries(engine: LocalEngine, table: str) -> tuple[str, ...]:

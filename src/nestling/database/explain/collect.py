@@ -12,14 +12,12 @@ from nestling.calculus.types import Bag, show_type
 from nestling.database.explain.code import functions
 from nestling.database.explain.facts import Facts
 from nestling.database.explain.readings import paths, readings
-from nestling.database.explain.report import Construct, Part, Report
+from nestling.database.explain.report import ConstructReport, PartReport, Report
 from nestling.database.explain.storage import otherwise, storage
-from nestling.transform.classify import THEOREM
-from nestling.transform.classify import Construct as Classified
-from nestling.transform.cost import show_cost, tcost
-from nestling.transform.degree import TOP, degree
-from nestling.transform.derive import Derivation, derive
-from nestling.transform.derive import Part as Derived
+from nestling.transform.classify import THEOREM, Construct
+from nestling.transform.theory.cost import show_cost, tcost
+from nestling.transform.theory.degree import TOP, degree
+from nestling.transform.theory.derive import Derivation, Part, derive
 
 if TYPE_CHECKING:
     from nestling.database.state import State
@@ -31,9 +29,9 @@ WIDTH = 92
 def collect(state: State, name: str, code: bool = False) -> Report:
     """The report on the view ``name``."""
     deep = {(t.name, path) for t in state.tables.values() for path in t.levels}
-    view = state.views[name]
+    view, on_read = state.definitions[name], state.views[name].on_read
     derivation = derive(name, view.query, frozenset(deep))
-    facts = Facts(state, name) if name in state.flat else None
+    facts = Facts(state, name) if name in state.views.maintained else None
     return Report(
         view=name,
         type=show_type(Bag(view.element)),
@@ -43,8 +41,8 @@ def collect(state: State, name: str, code: bool = False) -> Report:
         store=view.store,
         verdict=derivation.classification.verdict.value,
         maintained=facts is not None,
-        reason=state.reasons.get(name, ""),
-        code_of_reason=state.codes.get(name, ""),
+        reason=on_read.reason if on_read else "",
+        code_of_reason=on_read.code if on_read else "",
         waits=sorted(facts.engine.program.deferred.intersection(facts.maps)) if facts else [],
         warnings=_warnings(derivation, facts),
         degree=_degree(max(part.degree for part in derivation.parts)),
@@ -62,15 +60,17 @@ def collect(state: State, name: str, code: bool = False) -> Report:
     )
 
 
-def _constructs(derivation: Derivation) -> list[Construct]:
+def _constructs(derivation: Derivation) -> list[ConstructReport]:
     classification = derivation.classification
     return [
-        Construct(c.class_.code, _text(c), c.class_.cost, c.class_.reason, c in classification.obstacles)
+        ConstructReport(
+            c.class_.code, _text(c), c.class_.cost, c.class_.reason, c in classification.obstacles
+        )
         for c in classification.constructs
     ]
 
 
-def _text(construct: Classified) -> str:
+def _text(construct: Construct) -> str:
     """The construct, and what of the text it was read from."""
     at = construct.at
     if at is None:
@@ -78,9 +78,9 @@ def _text(construct: Classified) -> str:
     return f"{construct.text}  (line {at.line}: {at.text[at.column : at.column + at.length]})"
 
 
-def _part(part: Derived) -> Part:
+def _part(part: Part) -> PartReport:
     params = [param.name for param in part.definition.params] if part.definition else []
-    return Part(
+    return PartReport(
         part.name, params, show(part.query, WIDTH), show(part.change, WIDTH), _degree(part.degree),
         _not_polynomial(part.query), show_cost(part.cost), show_cost(part.cost_of_change),
     )  # fmt: skip

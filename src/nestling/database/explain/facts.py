@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nestling.database.explain.columns import columns_of, last, measures
-from nestling.database.explain.report import Map, Table, Trigger
+from nestling.database.explain.report import MapReport, TableReport, TriggerReport
 from nestling.database.explain.sizes import entries, rough_bytes
 from nestling.database.explain.work import Workbook
 from nestling.engine.local.engine import LocalEngine
@@ -63,7 +63,7 @@ class Facts:
     def sources_of(self, name: str) -> list[str]:
         program = self.engine.program
         read = [source for plan in plans(program.views[name]) for s in plan.statements for source in reads(s)]
-        watches = [level.name for level in self.state.watched.get(name, [])]
+        watches = [level.name for level in self.state.views.watched.get(name, ())]
         return needed(program, list(dict.fromkeys([*read, *watches])))
 
     @cached_property
@@ -82,7 +82,7 @@ class Facts:
         ]
 
     @cached_property
-    def triggers(self) -> list[Trigger]:
+    def triggers(self) -> list[TriggerReport]:
         return [self.book.trigger(table, set(self.maps)) for table in self.tables]
 
     @cached_property
@@ -107,28 +107,28 @@ class Facts:
     def index_names(self, source: str) -> list[list[str]]:
         return [self.book.attributes(source, known) for known in self.indexes(source)]
 
-    def map_reports(self) -> list[Map]:
+    def map_reports(self) -> list[MapReport]:
         """What is stored for the view."""
         return [self.map(self.engine.program.maps[name]) for name in self.maps]
 
-    def map(self, decl: MapDecl) -> Map:
+    def map(self, decl: MapDecl) -> MapReport:
         engine, name = self.engine, decl.name
         shared = [other for other, sources in self.others.items() if name in sources]
-        return Map(
+        return MapReport(
             name, columns_of(engine.program, name), measures(decl, engine.program.tables),
             decl.role, PURPOSES.get(decl.role, decl.role), decl.why, show_query(decl.query, WIDTH),
             self.read_by(name), shared, self.index_names(name),
             entries(engine, name), rough_bytes(engine, name, self.indexes(name)),
         )  # fmt: skip
 
-    def table_reports(self) -> list[Table]:
+    def table_reports(self) -> list[TableReport]:
         """The tables that it reads, or that change what it reads."""
         return [self.table(name) for name in self.tables]
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> TableReport:
         engine, decl = self.engine, self.engine.program.tables[name]
         columns = [last(column.name) for column in decl.columns]
-        return Table(
+        return TableReport(
             name, columns, [columns[i] for i in decl.key], self.index_names(name), self.read_by(name),
             entries(engine, name), rough_bytes(engine, name, self.indexes(name)),
         )  # fmt: skip

@@ -6,17 +6,17 @@ from collections.abc import Iterable
 
 from nestling.database.explain.markup import PYTHON, Html, code, join, tag
 from nestling.database.explain.report import (
-    Construct,
-    Map,
-    Part,
-    Reading,
+    ConstructReport,
+    MapReport,
+    PartReport,
+    ReadingReport,
     Report,
-    Step,
-    Storage,
-    Table,
-    Trigger,
-    Way,
-    Work,
+    StepReport,
+    StorageReport,
+    TableReport,
+    TriggerReport,
+    WayReport,
+    WorkReport,
 )
 from nestling.database.explain.sizes import number_text, size_text
 from nestling.database.explain.style import STYLE
@@ -83,7 +83,7 @@ def _query(report: Report) -> Html:
     )  # fmt: skip
 
 
-def _construct(construct: Construct) -> Html:
+def _construct(construct: ConstructReport) -> Html:
     badge = tag("span", construct.code, class_=f"badge {CODES.get(construct.code, 'poor')}")
     cost = [construct.cost, tag("p", construct.reason, class_="soft")]
     return tag("tr", tag("td", badge), tag("td", tag("code", construct.text)), tag("td", *cost))
@@ -95,7 +95,7 @@ def _table_of(columns: Iterable[str], rows: Iterable[str], numbers: tuple[str, .
     return tag("div", body, class_="scroll")
 
 
-def _storage(storage: Storage | None) -> Html:
+def _storage(storage: StorageReport | None) -> Html:
     if storage is None:
         return Html("")
     figures = ("maps", "change", "read", "entries", "bytes")
@@ -115,7 +115,7 @@ def _storage(storage: Storage | None) -> Html:
     )  # fmt: skip
 
 
-def _way(way: Way, code_: str, most: int) -> Html:
+def _way(way: WayReport, code_: str, most: int) -> Html:
     badge = [" ", tag("span", code_, class_="badge good")] if way.chosen else []
     if way.refused:
         return tag("tr", tag("td", way.text), tag("td", way.refused, class_="soft", colspan="5"))
@@ -133,7 +133,7 @@ def _way(way: Way, code_: str, most: int) -> Html:
 def _stored(report: Report) -> Html:
     if not report.maintained:
         return Html("")
-    stored: list[Map | Table] = [*report.maps, *report.tables]
+    stored: list[MapReport | TableReport] = [*report.maps, *report.tables]
     most = max((item.bytes for item in stored), default=1)
     rows = [_stored_map(each, most) for each in report.maps]
     rows += [_stored_table(table, most) for table in report.tables]
@@ -141,7 +141,7 @@ def _stored(report: Report) -> Html:
     return _section("What is stored", _table_of(columns, rows, ("entries", "bytes")))
 
 
-def _stored_map(stored: Map, most: int) -> Html:
+def _stored_map(stored: MapReport, most: int) -> Html:
     name = join([tag("b", stored.name), f"[{', '.join(stored.keys)}] → {', '.join(stored.measures)}"])
     facts = [f"{stored.purpose}: {stored.why}"]
     facts += [f"shared with {', '.join(stored.shared_with)}"] if stored.shared_with else []
@@ -150,20 +150,20 @@ def _stored_map(stored: Map, most: int) -> Html:
     return _row(join([tag("code", name), definition]), notes, stored, most)
 
 
-def _stored_table(table: Table, most: int) -> Html:
+def _stored_table(table: TableReport, most: int) -> Html:
     key = f" by {', '.join(table.key)}" if table.key else ""
     name = join(["table ", tag("b", table.name), f"({', '.join(table.columns)}){key}"])
     notes = _access_notes(table) or [tag("p", "not read: its rows only pass by", class_="soft")]
     return _row(tag("code", name), notes, table, most)
 
 
-def _access_notes(item: Map | Table) -> list[Html]:
+def _access_notes(item: MapReport | TableReport) -> list[Html]:
     indexes = [tag("span", f"index by {', '.join(index)}", class_="chip") for index in item.indexes]
     read = [tag("p", f"read by {', '.join(item.read_by)}", class_="soft")] if item.read_by else []
     return read + ([tag("p", *indexes)] if indexes else [])
 
 
-def _row(name: Html, notes: list[Html], item: Map | Table, most: int) -> Html:
+def _row(name: Html, notes: list[Html], item: MapReport | TableReport, most: int) -> Html:
     share = max(1, round(100 * item.bytes / max(most, 1)))
     bar = tag("span", tag("span", style=f"width:{share}%"), class_="bar")
     return tag(
@@ -178,7 +178,7 @@ def _triggers(report: Report) -> Html:
     return _section("When a row comes or goes", *map(_trigger, report.triggers))
 
 
-def _trigger(trigger: Trigger) -> Html:
+def _trigger(trigger: TriggerReport) -> Html:
     title = tag("h3", tag("code", f"on {trigger.table}({', '.join(trigger.columns)})"))
     nothing = tag("p", "Nothing to do but store the row, with its indexes.", class_="soft")
     parts = []
@@ -192,12 +192,12 @@ def _card(title: Html, beside: Html, *children: str) -> Html:
     return tag("article", tag("header", title, beside), *children, class_="card")
 
 
-def _work(work: Work) -> Html:
+def _work(work: WorkReport) -> Html:
     steps = [_chip(step) for step in work.steps if step.source or step.access == "bag"]
     return join([code(work.text), tag("p", *steps) if steps else ""])
 
 
-def _chip(step: Step) -> Html:
+def _chip(step: StepReport) -> Html:
     by = f" by {', '.join(step.by)}" if step.by else ""
     found = f" ≈ {step.finds:,g}" if step.access in ("slice", "scan") else ""
     return tag("span", f"{step.access} {step.source or 'inner bag'}{by}{found}", class_=f"chip {step.access}")
@@ -209,7 +209,7 @@ def _readings(report: Report) -> Html:
     return _section("When it is read", *map(_reading, report.readings), kind="reads")
 
 
-def _reading(reading: Reading) -> Html:
+def _reading(reading: ReadingReport) -> Html:
     given = f", given {', '.join(reading.given)}" if reading.given else ""
     title = tag("h3", f"{_sentence(reading.what)}{given}")
     parts = f"{reading.kind} from {len(reading.parts)} parts" if len(reading.parts) > 1 else reading.kind
@@ -226,7 +226,7 @@ def _shredded(report: Report) -> Html:
     return _section("Shredded form: one flat query per level, each with its delta", *map(_part, report.parts))
 
 
-def _part(part: Part) -> Html:
+def _part(part: PartReport) -> Html:
     params = f"({', '.join(part.params)})" if part.params else ""
     facts = f"degree {part.degree}" + f" because of {part.degree_because}" * bool(part.degree_because)
     costs = f"cost {part.cost}; cost of the change {shorten(part.delta_cost)}"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from nestling.calculus.terms import Const, InL, Term
 from nestling.calculus.types import Bag, Path, Record, Type
 from nestling.database.explain.columns import last
-from nestling.database.explain.report import Reading, Work
+from nestling.database.explain.report import ReadingReport, WorkReport
 from nestling.database.explain.work import Workbook
 from nestling.program.flat import Atom, Monomial, Shape
 from nestling.program.statements import Find, Plan, Program, Statement, ViewPlan
@@ -27,7 +27,7 @@ ASSEMBLED = "each part is kept by itself: stored as one, every change would have
 OVERLAP = "; what several parts have in common is counted once, by taking it away again"
 
 
-def readings(book: Workbook, view: ViewPlan, otherwise: Callable[[Shape], str]) -> list[Reading]:
+def readings(book: Workbook, view: ViewPlan, otherwise: Callable[[Shape], str]) -> list[ReadingReport]:
     """The rows, the rows of a given first column, and every inner bag."""
     found = [_reading(book, "rows", "", view.rows)]
     if view.lookup is not None:
@@ -35,7 +35,7 @@ def readings(book: Workbook, view: ViewPlan, otherwise: Callable[[Shape], str]) 
     for where, inner in _bags(book.program, view, view.rows, view.element, ()):
         if isinstance(inner, str):
             found.append(
-                Reading(f"inner bag {where}", where, [], "input", f"it is the bag {inner} itself", [])
+                ReadingReport(f"inner bag {where}", where, [], "input", f"it is the bag {inner} itself", [])
             )
         else:
             reading = _reading(book, f"inner bag {where}", where, view.definitions[inner])
@@ -90,7 +90,7 @@ def _made(program: Program, monomial: Monomial, label: Term) -> Iterator[Shape |
             return
 
 
-def _keyed(reading: Reading) -> list[str]:
+def _keyed(reading: ReadingReport) -> list[str]:
     """Where the parts of an inner bag are, and what they are found by."""
     if reading.kind == "whole":
         return []
@@ -107,14 +107,14 @@ def _leaves(type_: Type, path: Path) -> Iterator[tuple[Path, Type]]:
         yield path, type_
 
 
-def _reading(book: Workbook, what: str, path: str, plan: Plan) -> Reading:
+def _reading(book: Workbook, what: str, path: str, plan: Plan) -> ReadingReport:
     parts = [book.statement(s, plan.params, skipped=plan.skipped) for s in plan.statements]
     given = [last(param.name).strip("·") for param in plan.params]
     kind, why = _kind(book.program, plan, parts)
-    return Reading(what, path, given, kind, why, parts)
+    return ReadingReport(what, path, given, kind, why, parts)
 
 
-def _kind(program: Program, plan: Plan, parts: list[Work]) -> tuple[str, str]:
+def _kind(program: Program, plan: Plan, parts: list[WorkReport]) -> tuple[str, str]:
     sources = list(dict.fromkeys(name for statement in plan.statements for name in reads(statement)))
     names = ", ".join(sources)
     if len(parts) == 1 and len(sources) == 1:

@@ -7,7 +7,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Construct:
+class ConstructReport:
     """One construct of the query: the code of its class, what a change of it costs, and why."""
 
     code: str
@@ -19,7 +19,7 @@ class Construct:
 
 
 @dataclass(frozen=True)
-class Part:
+class PartReport:
     """One flat query of the shredded form, with its delta; ``params`` are the columns of its labels."""
 
     name: str
@@ -34,7 +34,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Map:
+class MapReport:
     """A stored map: what is under which key, what for, and how much it is now."""
 
     name: str
@@ -54,7 +54,7 @@ class Map:
 
 
 @dataclass(frozen=True)
-class Table:
+class TableReport:
     """A table as far as the view reads it: by which columns it is indexed."""
 
     name: str
@@ -67,7 +67,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Step:
+class StepReport:
     """One step of a plan. ``access`` is probe, slice, range (of a slice), scan, bag, test or compute."""
 
     text: str
@@ -79,35 +79,35 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Work:
+class WorkReport:
     """A statement: what it does, step by step, and what that costs."""
 
     text: str
     cost: str
     finds: float
-    steps: list[Step]
+    steps: list[StepReport]
 
 
 @dataclass(frozen=True)
-class Batch:
+class BatchReport:
     """Statements that start from the same: a row, or a change of a map that the row brought about."""
 
     when: str
-    statements: list[Work]
+    statements: list[WorkReport]
 
 
 @dataclass(frozen=True)
-class Trigger:
+class TriggerReport:
     """What one row of a table sets off for this view, on top of being stored itself."""
 
     table: str
     columns: list[str]
     cost: str
-    batches: list[Batch]
+    batches: list[BatchReport]
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadingReport:
     """How rows, or the elements of one inner bag, are found when they are asked for.
 
     ``kind`` is stored (they are what a map holds), whole (a map holds them for every label in use), table (they are
@@ -119,7 +119,7 @@ class Reading:
     given: list[str]
     kind: str
     why: str
-    parts: list[Work]
+    parts: list[WorkReport]
     #: Of an inner bag that is put together: where its parts are, and what they are found by.
     keyed: list[str] = field(default_factory=list)
     #: What it would cost to store an inner bag the other way.
@@ -127,7 +127,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Way:
+class WayReport:
     """One way to store a view: operations per change of a row and per row read, and what it would take."""
 
     text: str
@@ -142,7 +142,7 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Storage:
+class StorageReport:
     """How a view is stored: as ``chosen``, by what the ``code`` says, among some ``ways``.
 
     ``code`` is KNOB (as asked for), KEYS (by declared keys), COST (the estimate is clearly less) or MEMORY (what was
@@ -154,13 +154,13 @@ class Storage:
     code: str
     why: str
     memory: int | None
-    ways: list[Way]
+    ways: list[WayReport]
     grounds: list[str]
     notes: list[str]
 
 
 @dataclass(frozen=True)
-class Function:
+class FunctionReport:
     """A generated function."""
 
     name: str
@@ -190,15 +190,15 @@ class Report:
     degree_because: str
     cost: str
     time: str
-    constructs: list[Construct]
-    parts: list[Part]
+    constructs: list[ConstructReport]
+    parts: list[PartReport]
     #: None where there is no program for the view.
-    storage: Storage | None
-    maps: list[Map]
-    tables: list[Table]
-    readings: list[Reading]
-    triggers: list[Trigger]
-    code: list[Function]
+    storage: StorageReport | None
+    maps: list[MapReport]
+    tables: list[TableReport]
+    readings: list[ReadingReport]
+    triggers: list[TriggerReport]
+    code: list[FunctionReport]
 
     def data(self) -> dict[str, Any]:
         """The report as dictionaries and lists."""

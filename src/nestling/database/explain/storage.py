@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nestling.database.explain.columns import last
-from nestling.database.explain.report import Storage, Way
+from nestling.database.explain.report import StorageReport, WayReport
 from nestling.database.explain.sizes import number_text, size_text
 from nestling.program.flat import Shape
 from nestling.program.statements import Note
 from nestling.transform.cost.statistics import ROWS, Statistics
-from nestling.transform.viewlet.choose import Way as Considered
+from nestling.transform.viewlet.choose import Way
 from nestling.transform.viewlet.storing import Rule, Storing
 
 if TYPE_CHECKING:
@@ -31,24 +31,24 @@ RULES: dict[Rule, str] = {
 NOTHING = "nothing: it is evaluated on every read"
 
 
-def storage(state: State, name: str, paths: Paths) -> Storage | None:
+def storage(state: State, name: str, paths: Paths) -> StorageReport | None:
     """The ways in which the view could be stored; None where there is no program for any."""
-    decision = state.decisions.get(name)
+    decision = state.views[name].decision
     if decision is None:
         return None
     choice = decision.considered(state.declarations())
     ways = [_way(way, decision, paths) for way in _different(choice.considered, decision)]
-    notes = state.engine_of(name).program.views[name].notes if name in state.flat else ()
-    return Storage(
+    notes = state.engine_of(name).program.views[name].notes if name in state.views.maintained else ()
+    return StorageReport(
         _text(decision.storing, paths) if decision.storing else NOTHING, decision.code, decision.why,
         decision.memory.bytes if decision.memory else None, ways, _grounds(decision.statistics, state),
         [_noted(note) for note in notes],
     )  # fmt: skip
 
 
-def _different(ways: Sequence[Considered], decision: Decision) -> list[Considered]:
+def _different(ways: Sequence[Way], decision: Decision) -> list[Way]:
     """One way of those that come to the same, that which was chosen if it is among them."""
-    found: dict[object, Considered] = {}
+    found: dict[object, Way] = {}
     for way in ways:
         same = (way.maps, way.cost and (way.cost.change, way.cost.read, way.cost.bytes), way.refused)
         if same not in found or way.storing == decision.storing:
@@ -56,13 +56,13 @@ def _different(ways: Sequence[Considered], decision: Decision) -> list[Considere
     return list(found.values())
 
 
-def _way(way: Considered, decision: Decision, paths: Paths) -> Way:
+def _way(way: Way, decision: Decision, paths: Paths) -> WayReport:
     text, cost = _text(way.storing, paths), way.cost
     if cost is None:
-        return Way(text, False, 0, 0.0, 0.0, 0, 0, way.refused)
+        return WayReport(text, False, 0, 0.0, 0.0, 0, 0, way.refused)
     is_chosen = way.storing == decision.storing
     change, read = round(cost.change, 1), round(cost.read, 1)
-    return Way(text, is_chosen, way.maps, change, read, cost.entries, cost.bytes, "")
+    return WayReport(text, is_chosen, way.maps, change, read, cost.entries, cost.bytes, "")
 
 
 def _text(storing: Storing, paths: Paths) -> str:
@@ -94,7 +94,7 @@ def _noted(note: Note) -> str:
 
 def otherwise(state: State, name: str, shape: Shape) -> str:
     """What it would cost if the inner bags of labels of ``shape`` were stored the other way."""
-    decision = state.decisions[name]
+    decision = state.views.decisions[name]
     considered = {way.storing: way for way in decision.considered(state.declarations()).considered}
     now = decision.storing
     if now is None:

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator
 from textwrap import wrap
 
 from nestling.database.explain.report import (
-    Construct,
-    Map,
-    Part,
-    Reading,
+    ConstructReport,
+    MapReport,
+    PartReport,
+    ReadingReport,
     Report,
-    Step,
-    Storage,
-    Table,
-    Trigger,
-    Way,
-    Work,
+    StepReport,
+    StorageReport,
+    TableReport,
+    TriggerReport,
+    WayReport,
+    WorkReport,
 )
 from nestling.database.explain.sizes import number_text, size_text
 
@@ -70,7 +70,7 @@ def _constructs(report: Report) -> list[str]:
     return lines + _prose(f"cost {report.cost}, time {report.time}", "  ", "    ")
 
 
-def _construct(construct: Construct) -> list[str]:
+def _construct(construct: ConstructReport) -> list[str]:
     mark = "!" if construct.obstacle else " "
     return [
         f"{mark} {construct.code:8} {construct.text}",
@@ -82,7 +82,7 @@ def _shredded(report: Report) -> list[str]:
     return ["shredded form", *(line for part in report.parts for line in _part(part))]
 
 
-def _part(part: Part) -> Iterator[str]:
+def _part(part: PartReport) -> Iterator[str]:
     params = f"({', '.join(part.params)})" if part.params else ""
     yield f"  {part.name}{params}"
     yield from _indented(part.query, 4)
@@ -100,7 +100,7 @@ def _cut(text: str) -> str:
     return "\n".join([*lines[:LONGEST], f"… and {len(lines) - LONGEST} lines more"])
 
 
-def _storage(storage: Storage | None) -> list[str]:
+def _storage(storage: StorageReport | None) -> list[str]:
     if storage is None:
         return []
     lines = [f"how it is stored ({storage.code})", *_prose(storage.chosen, "  "), *_prose(storage.why, "  ")]
@@ -114,7 +114,7 @@ def _storage(storage: Storage | None) -> list[str]:
     return lines + [line for ground in storage.grounds for line in _prose(f"from {ground}", "  ", "    ")]
 
 
-def _way(way: Way) -> list[str]:
+def _way(way: WayReport) -> list[str]:
     text = f"  {'>' if way.chosen else ' '} {way.text}"
     if way.refused:
         return _prose(f"{text.strip()}: {way.refused}", "    ", "      ")
@@ -153,7 +153,7 @@ def _indent(text: str) -> str:
     return " " * (len(text) - len(text.lstrip()))
 
 
-def _map(stored: Map) -> list[str]:
+def _map(stored: MapReport) -> list[str]:
     head = f"  {stored.name}[{', '.join(stored.keys)}] → {', '.join(stored.measures)}"
     lines = _columns(head, f"{stored.entries:,}", size_text(stored.bytes))
     lines += _prose(f"{stored.role}: {stored.purpose}; {stored.why}", "      ")
@@ -164,7 +164,7 @@ def _map(stored: Map) -> list[str]:
     return lines + _prose("; ".join(facts), "      ")
 
 
-def _table(table: Table) -> list[str]:
+def _table(table: TableReport) -> list[str]:
     key = f" by {', '.join(table.key)}" if table.key else ""
     head = f"  table {table.name}({', '.join(table.columns)}){key}"
     lines = _columns(head, f"{table.entries:,}", size_text(table.bytes))
@@ -183,7 +183,7 @@ def _readings(report: Report) -> list[str]:
     return ["when it is read", *(line for reading in report.readings for line in _reading(reading))]
 
 
-def _reading(reading: Reading) -> list[str]:
+def _reading(reading: ReadingReport) -> list[str]:
     given = f", given {', '.join(reading.given)}" if reading.given else ""
     parts = f" from {len(reading.parts)} parts" if len(reading.parts) > 1 else ""
     lines = _prose(f"{reading.what}{given}: {reading.kind}{parts}: {reading.why}", "  ", "    ")
@@ -192,7 +192,7 @@ def _reading(reading: Reading) -> list[str]:
     return lines + [line for work in reading.parts for line in _work(work)]
 
 
-def said_of(reading: Reading) -> list[str]:
+def said_of(reading: ReadingReport) -> list[str]:
     """How an inner bag is kept, and what the other way would cost."""
     kept = [f"factorised: {'; '.join(reading.keyed)}"] if reading.keyed else []
     return kept + [reading.otherwise] * bool(reading.otherwise)
@@ -204,7 +204,7 @@ def _triggers(report: Report) -> list[str]:
     return ["when a row comes or goes", *(line for trigger in report.triggers for line in _trigger(trigger))]
 
 
-def _trigger(trigger: Trigger) -> Iterator[str]:
+def _trigger(trigger: TriggerReport) -> Iterator[str]:
     yield from _prose(f"on {trigger.table}({', '.join(trigger.columns)}): {trigger.cost}", "  ", "    ")
     if not trigger.batches:
         yield "    nothing but the row itself, in its table and the indexes above"
@@ -215,14 +215,14 @@ def _trigger(trigger: Trigger) -> Iterator[str]:
             yield from _work(work)
 
 
-def _work(work: Work) -> Iterator[str]:
+def _work(work: WorkReport) -> Iterator[str]:
     yield from _indented(work.text, 6)
     accesses = [_access(step) for step in work.steps if step.source or step.access == "bag"]
     if accesses:
         yield from _prose(f"{work.cost}: {', then '.join(accesses)}", "        ")
 
 
-def _access(step: Step) -> str:
+def _access(step: StepReport) -> str:
     by = f" by {', '.join(step.by)}" if step.by else ""
     found = f" (≈ {step.finds:,g})" if step.access in ("slice", "scan") else ""
     return f"{step.access} {step.source or 'inner bag'}{by}{found}"

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from nestling.calculus.terms import Var
 from nestling.database.explain.columns import columns_of, last
-from nestling.database.explain.report import Batch, Step, Trigger, Work
+from nestling.database.explain.report import BatchReport, StepReport, TriggerReport, WorkReport
 from nestling.database.explain.sizes import slice_size
 from nestling.engine.local.engine import LocalEngine
 from nestling.engine.local.ranges import Between, local_steps, ranged
@@ -55,29 +55,29 @@ class Workbook:
                 found[id(written)] = [s.find for s in local_steps(run) if isinstance(s, Between)]
         return found
 
-    def trigger(self, table: str, targets: set[str]) -> Trigger:
+    def trigger(self, table: str, targets: set[str]) -> TriggerReport:
         """What a row of ``table`` sets off in ``targets``."""
         trigger = self.program.triggers[table]
         given = (*trigger.columns, trigger.times)
         adds = [action for action in trigger.actions if isinstance(action, Add)]
-        batches = [Batch("for the row", self.all_of(adds, given, targets))]
+        batches = [BatchReport("for the row", self.all_of(adds, given, targets))]
         for action in trigger.actions:
             if isinstance(action, Propagate):
                 for event, then in action.events:
                     works = self.all_of(then, event_vars(event), targets)
-                    batches.append(Batch(show_event(action.map, event), works))
+                    batches.append(BatchReport(show_event(action.map, event), works))
         columns = [last(column.name) for column in trigger.columns]
         batches = [batch for batch in batches if batch.statements]
         costs = [work.cost for batch in batches for work in batch.statements]
-        return Trigger(table, columns, _sum_of(costs), batches)
+        return TriggerReport(table, columns, _sum_of(costs), batches)
 
-    def all_of(self, adds: Iterable[Add], given: Sequence[Var], targets: set[str]) -> list[Work]:
+    def all_of(self, adds: Iterable[Add], given: Sequence[Var], targets: set[str]) -> list[WorkReport]:
         wanted = [add for add in adds if add.statement.target in targets]
         return [self.statement(add.statement, given, later=add.later) for add in wanted]
 
     def statement(
         self, statement: program.Statement, given: Sequence[Var], *, later: bool = False, skipped: int = 0
-    ) -> Work:
+    ) -> WorkReport:
         """One statement, started from ``given``."""
         text = show_statement(statement, given, later=later, skipped=skipped, width=WIDTH)
         say = phrases(statement, given)
@@ -93,27 +93,27 @@ class Workbook:
         ordered += [target.name] if target is not None and target.ordered else []
         factors += [f"log |{name}|" for name in dict.fromkeys(ordered)][:1]
         finds = round(prod(step.finds for step in steps), 1)
-        return Work(text, f"O({' · '.join(factors) or '1'})", finds, steps)
+        return WorkReport(text, f"O({' · '.join(factors) or '1'})", finds, steps)
 
-    def step(self, step: program.Step, text: str, between: bool = False) -> Step:
+    def step(self, step: program.Step, text: str, between: bool = False) -> StepReport:
         match step:
             case Find(source, args, known, _):
                 by = self.attributes(source, known)
                 access = "range" if between else self.access(source, known, len(args))
-                return Step(text, access, source, by, slice_size(self.engine, source, known))
+                return StepReport(text, access, source, by, slice_size(self.engine, source, known))
             case Where(_, args) | Range(_, args) | Measure(_, _, _, args, _, (_, *_)):
                 by = self.attributes(step.source, tuple(range(len(args) + 1)))
-                return Step(text, "sum", step.source, by)
+                return StepReport(text, "sum", step.source, by)
             case Measure(_, _, source, args):
-                return Step(text, "probe", source, self.attributes(source, tuple(range(len(args)))))
+                return StepReport(text, "probe", source, self.attributes(source, tuple(range(len(args)))))
             case Total():
-                return Step(text, "total")
+                return StepReport(text, "total")
             case Check():
-                return Step(text, "test")
+                return StepReport(text, "test")
             case Each():
-                return Step(text, "bag")
+                return StepReport(text, "bag")
             case Combine() | Assign() | Both():
-                return Step(text, "compute")
+                return StepReport(text, "compute")
             case _:
                 assert_never(step)
 
@@ -129,7 +129,7 @@ class Workbook:
         return "slice" if known else "scan"
 
 
-def _factor(step: Step) -> str:
+def _factor(step: StepReport) -> str:
     if step.access == "slice":
         return f"|{step.source} by {', '.join(step.by)}|"
     if step.access == "range":

@@ -12,8 +12,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from nestling.calculus.types import Bag, Record, Scalar, Type
-from nestling.calculus.types import Label as LabelType
+from nestling.calculus.types import Bag, LabelType, Record, Scalar, Type
 from nestling.engine.spark.types import plain_decimal, sql_type
 from nestling.errors import QueryError
 from nestling.quoting import sql_name, sql_text

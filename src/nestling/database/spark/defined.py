@@ -7,37 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from nestling.calculus.terms import Empty
 from nestling.database.definitions import ViewDef
 from nestling.database.state import guard_of
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.refuse import check_program
 from nestling.errors import QueryError
-from nestling.program.statements import TableDecl
+from nestling.program.statements import Program, TableDecl
 from nestling.program.steps import plans, reads
-from nestling.transform.defined import undefined
-from nestling.transform.lower import lower
-from nestling.transform.lower.view import CannotLower, FlatView
-from nestling.transform.normalize import normalize
-from nestling.transform.shred import shred
-from nestling.transform.simplify import simplify
+from nestling.transform.lower import FlatView
 from nestling.transform.viewlet.batch import compile_batches
-from nestling.transform.viewlet.compile import CannotCompile
 
 
-def guard(view: ViewDef, tables: Mapping[str, TableDecl]) -> FlatView | None:
-    """The query that says where ``view`` has no value; ``None`` where it always has one, or nothing can say so."""
-    absent = undefined(view.query)
-    if view.refresh == "lazy" or isinstance(absent, Empty):
+def plan_guard(view: ViewDef, tables: Mapping[str, TableDecl], guard: FlatView) -> Program | None:
+    """The program of the query that says where ``view`` has no value; ``None`` where Spark has none for it."""
+    if view.refresh == "lazy":
         return None
+    program = compile_batches(tables, {view.name: guard}, store={view.name: "full"})
     try:
-        found = lower(shred(normalize(simplify(normalize(absent)))), exact=False)
-        program = compile_batches(tables, {view.name: found}, store={view.name: "full"})
         check_program(program, layouts(program))
-    except (CannotLower, CannotCompile, QueryError):
+    except QueryError:
         return None
-    return found
+    return program
 
 
 def absent(engine: SparkEngine, view: str) -> str:

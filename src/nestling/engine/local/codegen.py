@@ -18,7 +18,7 @@ from nestling.engine.local.ranges import ranged
 from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store, statements, stores
 from nestling.engine.local.writes import add_to, add_to_ordered, collect, write_row
-from nestling.engine.python import Scope, python, python_key, tuple_of
+from nestling.engine.python.terms import Scope, python, python_key, tuple_of
 from nestling.program.flat import Shape
 from nestling.program.statements import Add, Event, Plan, Program, Propagate, Statement, Trigger, Write
 from nestling.program.steps import waiting

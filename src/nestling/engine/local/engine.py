@@ -15,7 +15,7 @@ from nestling.engine.local.ranges import ranged
 from nestling.engine.local.storage import stores
 from nestling.engine.local.where import summed_where
 from nestling.engine.nesting import leaves, shape
-from nestling.engine.python import namespace, run_source
+from nestling.engine.python.terms import namespace, run_source
 from nestling.errors import UNDEFINED
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program

@@ -11,7 +11,7 @@ from nestling.calculus.typing import term_type
 from nestling.engine.local.ranges import Between, Flip, Passed, Shift, Span
 from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store
-from nestling.engine.python import Scope, is_float, is_nullable, python, python_key, truth, tuple_of
+from nestling.engine.python.terms import Scope, is_float, is_nullable, python, python_key, truth, tuple_of
 from nestling.program.flat import Bound, first_of, is_ordered
 from nestling.program.statements import (
     Assign,

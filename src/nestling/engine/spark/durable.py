@@ -18,7 +18,7 @@ from nestling.engine.spark.state import Moment, Part, Stored, register_frame
 from nestling.engine.spark.types import arrow_schema
 from nestling.engine.spark.written import fresh, rows_of, written
 from nestling.errors import StoreError
-from nestling.storage.lake import Lake, Relation
+from nestling.storage.lake import Lake, RelationFiles
 
 Definitions = tuple[tuple[str, str, str], ...]
 
@@ -67,7 +67,7 @@ class Durable:
                 found[name] = Stored(files, pa.concat_tables(tables) if tables else None)
         return found
 
-    def _check(self, name: str, relation: Relation, recent: Iterable[Any]) -> None:
+    def _check(self, name: str, relation: RelationFiles, recent: Iterable[Any]) -> None:
         """Refuse files and epochs whose columns are others, and files that do not have the rows they should."""
         import pyarrow.parquet as pq
 
@@ -81,7 +81,7 @@ class Durable:
             if pq.read_schema(self.lake.path / file).names != wanted.names:
                 raise StoreError(f"{file} of {self.lake.path.name} has other columns", hint=_COPY)
 
-    def parts(self, name: str, relation: Relation) -> tuple[Part, ...]:
+    def parts(self, name: str, relation: RelationFiles) -> tuple[Part, ...]:
         if not relation.files:
             return ()
         columns = ", ".join(f"{column} {type_}" for column, type_ in self.layouts[name].sql)
@@ -150,13 +150,13 @@ class Durable:
                 stored[name] = Stored(self.parts(name, relations[key]))
         return moment.kept_as(stored)
 
-    def flushed(self, name: str, moment: Moment) -> Relation:
+    def flushed(self, name: str, moment: Moment) -> RelationFiles:
         """The files of a source, with what was added since."""
         key, stored = self.keys[name], moment.stored[name]
-        known = self.lake.manifest.relations.get(key, Relation())
+        known = self.lake.manifest.relations.get(key, RelationFiles())
         held = [path for part in stored.files for path in part.paths]
         if not set(known.files) <= set(held):
-            known = Relation()  # its rows were replaced
+            known = RelationFiles()  # its rows were replaced
         new = tuple(path for path in held if path not in known.files)
         base, rows = known.base, known.base_rows
         changes = (*known.changes, *new) if known.files else known.changes
@@ -165,13 +165,13 @@ class Durable:
         if stored.recent_rows:
             changes = (*changes, self.lake.write_changes(key, stored.recent))
         change_rows = sum(rows_of(self.lake.path / file) for file in changes)
-        relation = Relation(base, changes, rows, change_rows)
+        relation = RelationFiles(base, changes, rows, change_rows)
         if len(changes) > FILES or change_rows > max(LEAST, rows // 10):
             return self.merged(name, moment)
         return relation
 
-    def merged(self, name: str, moment: Moment) -> Relation:
+    def merged(self, name: str, moment: Moment) -> RelationFiles:
         """One base for all there is, sorted by key."""
         part = self.write(name, summed(moment.raw(name), self.layouts[name]))
         self.session.catalog.dropTempView(part.view)  # a moment names all files of a source at once
-        return Relation(part.paths, (), part.rows, 0)
+        return RelationFiles(part.paths, (), part.rows, 0)

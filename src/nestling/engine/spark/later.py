@@ -47,7 +47,7 @@ class Later:
 
     def __init__(self, view: str, program: Program, engine: SparkEngine, keys: Mapping[str, str]) -> None:
         self.program, self.engine, self.keys = program, engine, keys
-        self.waiting = waiting_for(view, program)
+        self.relations = waiting_for(view, program)
         #: Sees what a run leads to before it is stored, and may add to it.
         self.accept: Callable[[Moment], None] = lambda moment: None
 
@@ -58,15 +58,15 @@ class Later:
         return self.keys.keys() <= self.engine.durable.keys.keys()
 
     @property
-    def rows(self) -> int:
+    def waiting(self) -> int:
         """How many rows wait, those that came and went among them."""
-        return sum(self.engine.now.stored[name].rows for name in self.waiting.values())
+        return sum(self.engine.now.stored[name].rows for name in self.relations.values())
 
     def note(self, moment: Moment, before: Moment) -> None:
         """Let what a batch added to tables wait."""
         if not self.is_started:
             return
-        for table, name in self.waiting.items():
+        for table, name in self.relations.items():
             for part in moment.stored[table].files:
                 if part not in before.stored[table].files:
                     moment.add(name, part)
@@ -77,7 +77,7 @@ class Later:
         """An engine that reads it, all changes seen."""
         if not self.is_started:
             self._start()
-        elif self.rows:
+        elif self.waiting:
             self._run()
         return self.engine.beside(self.program)
 
@@ -87,14 +87,14 @@ class Later:
         assert engine.durable is not None
         there = dict(engine.durable.keys)
         missing = {name for name in self.program.maps if name in self.keys}
-        if not self.rows:
+        if not self.waiting:
             missing -= there.keys()
         engine.durable.keys |= self.keys
         try:
             scratch = engine.beside(self.program).computed(engine.now, missing)
             after = engine.now.next()
             after.stored |= {name: scratch.stored[name] for name in missing}
-            for name in self.waiting.values():
+            for name in self.relations.values():
                 after.empty(name)
             engine.store(after, engine.durable.note, large=True)
         except BaseException:
@@ -105,7 +105,7 @@ class Later:
         """Run what waits, as one batch."""
         engine = self.engine
         assert engine.durable is not None
-        some = {table: name for table, name in self.waiting.items() if engine.now.stored[name].rows}
+        some = {table: name for table, name in self.relations.items() if engine.now.stored[name].rows}
         changes = {table: engine.gathered(name) for table, name in some.items()}
         then = without(engine.now, changes)
         try:
@@ -115,7 +115,7 @@ class Later:
                 after.stored[name] = moment.stored[name]
                 if name in moment.added:
                     after.added[name] = moment.added[name]
-            for name in self.waiting.values():
+            for name in self.relations.values():
                 after.empty(name)
             self.accept(after)
             engine.store(after, engine.durable.note, large)

@@ -19,8 +19,7 @@ from nestling.calculus.functions import FUNCTIONS
 from nestling.calculus.partial import disjuncts, undefined_where
 from nestling.calculus.terms import Call, Const, Field, InL, Term, Tuple, Var
 from nestling.calculus.traverse import walk
-from nestling.calculus.types import INT, LABEL, Record, Scalar, Type
-from nestling.calculus.types import Label as LabelType
+from nestling.calculus.types import INT, LABEL, LabelType, Record, Scalar, Type
 from nestling.engine.spark.functions import call_sql
 from nestling.engine.spark.labels import MICROSECOND
 from nestling.engine.spark.types import fits_decimal, sql_type

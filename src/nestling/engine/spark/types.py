@@ -25,8 +25,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from nestling.calculus.types import Bag, Record, Scalar, Type, show_type
-from nestling.calculus.types import Label as LabelType
+from nestling.calculus.types import Bag, LabelType, Record, Scalar, Type, show_type
 from nestling.engine.spark.labels import MICROSECOND, read_label, write_label
 from nestling.errors import ChangeError, QueryError
 from nestling.values.bag import ZBag

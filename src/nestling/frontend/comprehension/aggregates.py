@@ -16,14 +16,15 @@ from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.comprehension.bags import loops
 from nestling.frontend.comprehension.compare import opposite
 from nestling.frontend.comprehension.conditions import YES, guard_by, guarded, truth
-from nestling.frontend.comprehension.context import Env
+from nestling.frontend.comprehension.context import PythonEnv
 from nestling.frontend.comprehension.convert import applied, bag, bag_of, refuse_generator, scalar, scalar_of
-from nestling.frontend.comprehension.values import Items, Many, Null, One, Some, Value, of_term, shown
+from nestling.frontend.comprehension.values import Items, Some, shown
+from nestling.frontend.values import Many, Null, One, Value, of_term
 
 _LEAVE_OUT = "leave them out: … for x in … if x is not None"
 
 
-def of_sum(node: ast.Call, env: Env) -> Value:
+def of_sum(node: ast.Call, env: PythonEnv) -> Value:
     """``sum(bag)``; of bools it counts the true ones."""
     source, *start = _arguments(node, "sum", 2, env, ("start",))
     for part in start:
@@ -37,7 +38,7 @@ def of_sum(node: ast.Call, env: Env) -> Value:
     return One(env.run.fold("sum", expr))
 
 
-def _check(element: Type, what: str, names: tuple[str, ...], node: ast.expr, env: Env) -> None:
+def _check(element: Type, what: str, names: tuple[str, ...], node: ast.expr, env: PythonEnv) -> None:
     """Raise unless ``element`` is a scalar of ``names`` that is never null."""
     match element:
         case Scalar(name, False) if name in names or not names:
@@ -47,7 +48,7 @@ def _check(element: Type, what: str, names: tuple[str, ...], node: ast.expr, env
     raise env.error(node, f"{what}, not {show_type(element)}", "take one column: … x.column for x in …")
 
 
-def of_len(node: ast.Call, env: Env) -> Value:
+def of_len(node: ast.Call, env: PythonEnv) -> Value:
     """``len`` of a bag or of a string."""
     (source,) = _arguments(node, "len", 1, env)
     value = env.value(source)
@@ -64,10 +65,10 @@ def of_len(node: ast.Call, env: Env) -> Value:
     raise env.error(node, f"len takes a bag or a string, not {shown(value)}")
 
 
-def of_extreme(name: str) -> Callable[[ast.Call, Env], Value]:
+def of_extreme(name: str) -> Callable[[ast.Call, PythonEnv], Value]:
     """``min`` or ``max``, of a bag or of several scalars."""
 
-    def of_call(node: ast.Call, env: Env) -> Value:
+    def of_call(node: ast.Call, env: PythonEnv) -> Value:
         for keyword in node.keywords:
             if keyword.arg != "default" or len(node.args) != 1:
                 hint = f"take the {name} of the key, then the elements that have it"
@@ -82,7 +83,7 @@ def of_extreme(name: str) -> Callable[[ast.Call, Env], Value]:
     return of_call
 
 
-def _or_default(term: Term, node: ast.Call, env: Env) -> Term:
+def _or_default(term: Term, node: ast.Call, env: PythonEnv) -> Term:
     if not node.keywords:
         return term
     value = env.value(node.keywords[0].value)
@@ -92,7 +93,7 @@ def _or_default(term: Term, node: ast.Call, env: Env) -> Term:
     return applied("coalesce", [term, other], node, env, "default")
 
 
-def _extreme_of(name: str, terms: list[Term], node: ast.expr, env: Env) -> Term:
+def _extreme_of(name: str, terms: list[Term], node: ast.expr, env: PythonEnv) -> Term:
     """The first of the least or greatest, as Python takes it."""
     result = terms[0]
     for term in terms[1:]:
@@ -101,19 +102,19 @@ def _extreme_of(name: str, terms: list[Term], node: ast.expr, env: Env) -> Term:
     return result
 
 
-def of_any(node: ast.Call, env: Env) -> Value:
+def of_any(node: ast.Call, env: PythonEnv) -> Value:
     """``any(bag)``: whether a true element is there."""
     (source,) = _arguments(node, "any", 1, env)
     return Some(_with_truth(source, True, env))
 
 
-def of_all(node: ast.Call, env: Env) -> Value:
+def of_all(node: ast.Call, env: PythonEnv) -> Value:
     """``all(bag)``: whether no false element is there."""
     (source,) = _arguments(node, "all", 1, env)
     return Some(_with_truth(source, False, env), False)
 
 
-def _with_truth(source: ast.expr, holds: bool, env: Env) -> Expr:
+def _with_truth(source: ast.expr, holds: bool, env: PythonEnv) -> Expr:
     """``⟨⟩`` for every element of ``source`` that is true, or false."""
     if isinstance(source, ast.GeneratorExp | ast.ListComp | ast.SetComp):
         found = source.elt
@@ -122,7 +123,7 @@ def _with_truth(source: ast.expr, holds: bool, env: Env) -> Expr:
     return _true_ones(bag(source, env).expr, source, env, holds)
 
 
-def _true_ones(expr: Expr, node: ast.expr, env: Env, holds: bool = True) -> Expr:
+def _true_ones(expr: Expr, node: ast.expr, env: PythonEnv, holds: bool = True) -> Expr:
     var = Var(env.run.names.fresh("x"), element_type(expr))
 
     def test() -> Expr:
@@ -133,7 +134,7 @@ def _true_ones(expr: Expr, node: ast.expr, env: Env, holds: bool = True) -> Expr
 
 
 def _arguments(
-    node: ast.Call, name: str, most: int, env: Env, keywords: tuple[str, ...] = ()
+    node: ast.Call, name: str, most: int, env: PythonEnv, keywords: tuple[str, ...] = ()
 ) -> list[ast.expr]:
     """The arguments of a builtin, those with a name last."""
     for part in node.args:

@@ -9,7 +9,7 @@ from nestling.calculus.build import countwise, for_, union, where
 from nestling.calculus.terms import Expr, Term, Var
 from nestling.calculus.typing import element_type
 from nestling.frontend.comprehension.conditions import Rest, guarded
-from nestling.frontend.comprehension.context import Env
+from nestling.frontend.comprehension.context import PythonEnv
 from nestling.frontend.comprehension.convert import (
     added,
     bag,
@@ -20,38 +20,30 @@ from nestling.frontend.comprehension.convert import (
     stored,
 )
 from nestling.frontend.comprehension.nulls import narrowed, negated
-from nestling.frontend.comprehension.values import (
-    Data,
-    Items,
-    Many,
-    Value,
-    fields_of,
-    of_term,
-    shown,
-    singleton,
-)
+from nestling.frontend.comprehension.values import Items, shown
+from nestling.frontend.values import Data, Many, Value, fields_of, of_term, singleton
 
 _SET_OPERATORS: dict[type, str] = {ast.BitAnd: "min", ast.Sub: "monus", ast.BitXor: "differ"}
 
 
-def of_comprehension(node: ast.ListComp | ast.GeneratorExp, env: Env) -> Many:
+def of_comprehension(node: ast.ListComp | ast.GeneratorExp, env: PythonEnv) -> Many:
     """``[e for x in … if …]``: loops, guards, and one element."""
     expr = loops(node.generators, env, lambda inner: singleton(element(node.elt, inner), env.run.site))
     return Many(expr, "list" if isinstance(node, ast.ListComp) else "generator")
 
 
-def of_set_comprehension(node: ast.SetComp, env: Env) -> Many:
+def of_set_comprehension(node: ast.SetComp, env: PythonEnv) -> Many:
     """``{e for x in …}``: each element once."""
     expr = loops(node.generators, env, lambda inner: singleton(element(node.elt, inner), env.run.site))
     return Many(distinct(expr, node.elt, env), "set")
 
 
-def element(node: ast.expr, env: Env) -> Data:
+def element(node: ast.expr, env: PythonEnv) -> Data:
     """``node`` as an element of a bag; what tests have ruled out is not in its type."""
     return stored(narrowed(stored(env.value(node), node, env), env.known), node, env)
 
 
-def loops(generators: Sequence[ast.comprehension], env: Env, finish: Rest) -> Expr:
+def loops(generators: Sequence[ast.comprehension], env: PythonEnv, finish: Rest) -> Expr:
     """``for … if …`` one inside the other, around what ``finish`` yields."""
     if not generators:
         return env.run.enclosed(lambda: finish(env))
@@ -59,7 +51,7 @@ def loops(generators: Sequence[ast.comprehension], env: Env, finish: Rest) -> Ex
     return env.run.enclosed(lambda: _loop(first, env, lambda inner: loops(others, inner, finish)))
 
 
-def _loop(generator: ast.comprehension, env: Env, rest: Rest) -> Expr:
+def _loop(generator: ast.comprehension, env: PythonEnv, rest: Rest) -> Expr:
     if generator.is_async:
         raise env.error(generator.target, "async for is not supported", "write for")
     source = bag(generator.iter, env).expr
@@ -68,7 +60,7 @@ def _loop(generator: ast.comprehension, env: Env, rest: Rest) -> Expr:
     return for_(var, source, _conditions(generator.ifs, inner, rest))
 
 
-def _conditions(tests: Sequence[ast.expr], env: Env, rest: Rest) -> Expr:
+def _conditions(tests: Sequence[ast.expr], env: PythonEnv, rest: Rest) -> Expr:
     if not tests:
         return rest(env)
     first, *others = tests
@@ -80,7 +72,7 @@ def _name(target: ast.expr) -> str:
     return target.id if isinstance(target, ast.Name) and target.id.strip("_") else "x"
 
 
-def targets(target: ast.expr, value: Value, env: Env) -> Mapping[str, Value]:
+def targets(target: ast.expr, value: Value, env: PythonEnv) -> Mapping[str, Value]:
     """The names that ``target`` binds to ``value`` or to its parts."""
     match target:
         case ast.Name(name):
@@ -90,7 +82,9 @@ def targets(target: ast.expr, value: Value, env: Env) -> Mapping[str, Value]:
     raise env.error(target, "a name is bound here, or several: a, b", "name the element and use its fields")
 
 
-def _unpacked(target: ast.expr, parts: Sequence[ast.expr], value: Value, env: Env) -> Mapping[str, Value]:
+def _unpacked(
+    target: ast.expr, parts: Sequence[ast.expr], value: Value, env: PythonEnv
+) -> Mapping[str, Value]:
     fields = fields_of(value)
     if fields is None:
         raise env.error(target, f"only a record is unpacked, not {shown(value)}", "bind one name")
@@ -103,7 +97,7 @@ def _unpacked(target: ast.expr, parts: Sequence[ast.expr], value: Value, env: En
     return found
 
 
-def of_list(node: ast.List | ast.Set, env: Env) -> Value:
+def of_list(node: ast.List | ast.Set, env: PythonEnv) -> Value:
     """``[a, b, *c]`` or ``{a, b, *c}``."""
     plain = Items(tuple(env.value(part) for part in node.elts if not isinstance(part, ast.Starred)))
     result: Value = plain
@@ -115,13 +109,13 @@ def of_list(node: ast.List | ast.Set, env: Env) -> Value:
     return Items(result.values, "set") if isinstance(result, Items) else as_set(result, node, env)
 
 
-def as_set(value: Value, node: ast.expr, env: Env) -> Many:
+def as_set(value: Value, node: ast.expr, env: PythonEnv) -> Many:
     """The set of the elements of ``value``."""
     found = bag_of(value, node, env)
     return found if found.form == "set" else Many(distinct(found.expr, node, env), "set")
 
 
-def combined(node: ast.BinOp, left: Value, right: Value, env: Env) -> Value:
+def combined(node: ast.BinOp, left: Value, right: Value, env: PythonEnv) -> Value:
     """``a + b`` of lists; ``a | b``, ``a & b``, ``a - b`` and ``a ^ b`` of sets."""
     forms = {value.form if isinstance(value, Many | Items) else "" for value in (left, right)}
     if forms == {"list"} and isinstance(node.op, ast.Add):
@@ -136,7 +130,7 @@ def combined(node: ast.BinOp, left: Value, right: Value, env: Env) -> Value:
     raise _not_combined(node, left, right, env)
 
 
-def _not_combined(node: ast.BinOp, left: Value, right: Value, env: Env) -> Exception:
+def _not_combined(node: ast.BinOp, left: Value, right: Value, env: PythonEnv) -> Exception:
     if isinstance(node.op, ast.Sub):
         hint = "keep what is not in the other: [x for x in a if x not in b], or subtract sets"
         return env.error(node, "lists are not subtracted", hint)
@@ -144,7 +138,7 @@ def _not_combined(node: ast.BinOp, left: Value, right: Value, env: Env) -> Excep
     return env.error(node, what, "+ joins two lists; |, &, - and ^ take two sets")
 
 
-def chosen(test: Term, then: Value, otherwise: Value, node: ast.expr, env: Env) -> Value:
+def chosen(test: Term, then: Value, otherwise: Value, node: ast.expr, env: PythonEnv) -> Value:
     """``then if test else otherwise`` of bags: two guarded bags added up."""
     parts = [(test, then), (negated(test), otherwise)]
     full = [(holds, part) for holds, part in parts if not (isinstance(part, Items) and not part.values)]

@@ -18,7 +18,7 @@ from nestling.frontend.comprehension.aggregates import of_all, of_any, of_extrem
 from nestling.frontend.comprehension.bags import as_set
 from nestling.frontend.comprehension.capture import attribute, capture
 from nestling.frontend.comprehension.conditions import truth
-from nestling.frontend.comprehension.context import Env
+from nestling.frontend.comprehension.context import PythonEnv
 from nestling.frontend.comprehension.convert import applied, bag, scalar, scalar_of
 from nestling.frontend.comprehension.dicts import keys_of, values_of
 from nestling.frontend.comprehension.inline import call_function, call_helper
@@ -27,19 +27,10 @@ from nestling.frontend.comprehension.ordering import of_sorted
 from nestling.frontend.comprehension.read import CACHED
 from nestling.frontend.comprehension.records import is_record_class, of_dict_call, of_record_class
 from nestling.frontend.comprehension.scalars import number, text
-from nestling.frontend.comprehension.values import (
-    Helper,
-    Items,
-    Many,
-    Object,
-    One,
-    Row,
-    Value,
-    fields_of,
-    shown,
-)
+from nestling.frontend.comprehension.values import Helper, Items, Object, shown
+from nestling.frontend.values import Many, One, Row, Value, fields_of
 
-Builtin = Callable[[ast.Call, Env], Value]
+Builtin = Callable[[ast.Call, PythonEnv], Value]
 
 _CONSTRUCTORS = (date, datetime, timedelta, Decimal)
 #: Methods of scalars: the function, and how many arguments follow the receiver.
@@ -70,7 +61,7 @@ _HINTS = {
 }
 
 
-def of_call(node: ast.Call, env: Env) -> Value:
+def of_call(node: ast.Call, env: PythonEnv) -> Value:
     """``f(…)`` or ``x.f(…)``."""
     if isinstance(node.func, ast.Attribute):
         receiver = env.value(node.func.value)
@@ -87,7 +78,7 @@ def of_call(node: ast.Call, env: Env) -> Value:
     raise env.error(node, f"only a function is called, not {shown(callee)}", "drop the parentheses")
 
 
-def _object(found: Any, node: ast.Call, env: Env) -> Value:
+def _object(found: Any, node: ast.Call, env: PythonEnv) -> Value:
     builtin = BUILTINS.get(id(found))
     if builtin is not None:
         return builtin(node, env)
@@ -108,7 +99,7 @@ def _object(found: Any, node: ast.Call, env: Env) -> Value:
     )
 
 
-def _constant(class_: Any, node: ast.Call, env: Env) -> Value:
+def _constant(class_: Any, node: ast.Call, env: PythonEnv) -> Value:
     """``date(2024, 1, 31)``: a constant, made while the query is read."""
     args = [_value(part, env) for part in node.args]
     named = {keyword.arg or "": _value(keyword.value, env) for keyword in node.keywords}
@@ -118,14 +109,14 @@ def _constant(class_: Any, node: ast.Call, env: Env) -> Value:
         raise env.error(node, f"{class_.__name__}: {error}") from error
 
 
-def _value(node: ast.expr, env: Env) -> Any:
+def _value(node: ast.expr, env: PythonEnv) -> Any:
     term = scalar(node, env)
     if not isinstance(term, Const):
         raise env.error(node, "a constant is needed here", "compute it from columns by arithmetic")
     return term.value
 
 
-def _method(receiver: Value, name: str, node: ast.Call, env: Env) -> Value:
+def _method(receiver: Value, name: str, node: ast.Call, env: PythonEnv) -> Value:
     match receiver:
         case Many(expr, "dict") if name in ("items", "keys", "values") and not node.args:
             pairs = {"items": Many(expr, "set"), "keys": keys_of(expr, env), "values": values_of(expr, env)}
@@ -154,7 +145,7 @@ def _methods(term: Term) -> dict[str, tuple[str, int]]:
     return _METHODS.get(type_.name, {}) if isinstance(type_, Scalar) else {}
 
 
-def _of_scalar(term: Term, name: str, node: ast.Call, env: Env) -> Term:
+def _of_scalar(term: Term, name: str, node: ast.Call, env: PythonEnv) -> Term:
     function, count = _methods(term)[name]
     if len(node.args) != count or node.keywords:
         raise env.error(node, f"{name} takes {count} arguments here, not {len(node.args)}")
@@ -179,32 +170,32 @@ def _either(tests: list[Term]) -> Term:
     return result
 
 
-def _only(node: ast.Call, name: str, env: Env) -> ast.expr:
+def _only(node: ast.Call, name: str, env: PythonEnv) -> ast.expr:
     if len(node.args) != 1 or node.keywords or isinstance(node.args[0], ast.Starred):
         raise env.error(node, f"{name} takes one argument here")
     return node.args[0]
 
 
-def _scalar_function(name: str, build: Callable[[Term, ast.expr, Env], Term]) -> Builtin:
-    def of_builtin(node: ast.Call, env: Env) -> Value:
+def _scalar_function(name: str, build: Callable[[Term, ast.expr, PythonEnv], Term]) -> Builtin:
+    def of_builtin(node: ast.Call, env: PythonEnv) -> Value:
         return One(build(scalar(_only(node, name, env), env), node, env))
 
     return of_builtin
 
 
-def _of_bool(node: ast.Call, env: Env) -> Value:
+def _of_bool(node: ast.Call, env: PythonEnv) -> Value:
     part = _only(node, "bool", env)
     return One(truth(env.value(part), part, env))
 
 
-def _of_list(node: ast.Call, env: Env) -> Value:
+def _of_list(node: ast.Call, env: PythonEnv) -> Value:
     if not node.args and not node.keywords:
         return Items(())
     found = bag(_only(node, "list", env), env)
     return Many(found.expr, "list", found.term)
 
 
-def _of_set(node: ast.Call, env: Env) -> Value:
+def _of_set(node: ast.Call, env: PythonEnv) -> Value:
     if not node.args and not node.keywords:
         return Items((), "set")
     part = _only(node, "set", env)

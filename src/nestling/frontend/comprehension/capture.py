@@ -14,8 +14,9 @@ from typing import Any
 from nestling.calculus.terms import Const
 from nestling.calculus.types import SCALARS, Scalar
 from nestling.errors import brief
-from nestling.frontend.comprehension.context import Env
-from nestling.frontend.comprehension.values import Items, Null, Object, One, Row, Value
+from nestling.frontend.comprehension.context import PythonEnv
+from nestling.frontend.comprehension.values import Items, Object
+from nestling.frontend.values import Null, One, Row, Value
 
 _CLASSES = (bool, int, float, Decimal, str, bytes, date, datetime, timedelta)
 #: Bits of an int that Python writes in decimal digits, whatever its settings: about 4,000 digits.
@@ -23,7 +24,7 @@ LONGEST = 13_000
 SCALAR_OF: dict[type, Scalar] = {class_: Scalar(name) for class_, name in zip(_CLASSES, SCALARS, strict=True)}
 
 
-def capture(value: Any, node: ast.AST, env: Env) -> Value:
+def capture(value: Any, node: ast.AST, env: PythonEnv) -> Value:
     """The constant that ``value`` is, or the object itself where it is no data."""
     if value is None:
         return Null()
@@ -42,7 +43,7 @@ def capture(value: Any, node: ast.AST, env: Env) -> Value:
     return Object(value)
 
 
-def _check_scalar(value: Any, node: ast.AST, env: Env) -> None:
+def _check_scalar(value: Any, node: ast.AST, env: PythonEnv) -> None:
     """A constant is a value that a column could hold, and that can be written down."""
     if isinstance(value, datetime) and value.tzinfo is not None:
         hint = "columns have no time zone: value.astimezone(UTC).replace(tzinfo=None)"
@@ -58,7 +59,7 @@ def _order(value: object) -> str:
     return brief(value, 10_000)
 
 
-def attribute(found: Object, name: str, node: ast.expr, env: Env) -> Value:
+def attribute(found: Object, name: str, node: ast.expr, env: PythonEnv) -> Value:
     """An attribute of an object that is no data: of a module, a class, an enumeration, a settings object."""
     holder = found.value
     plain = ModuleType, type, enum.Enum, SimpleNamespace

@@ -10,26 +10,16 @@ from nestling.calculus.terms import CountWise, Expr, Term, Var
 from nestling.calculus.types import Record, Scalar
 from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.comprehension.conditions import YES, guard_by
-from nestling.frontend.comprehension.context import Env
+from nestling.frontend.comprehension.context import PythonEnv
 from nestling.frontend.comprehension.convert import applied, bag_of, elementwise, joined, scalar_of
 from nestling.frontend.comprehension.nulls import facts, is_nullable, negated
-from nestling.frontend.comprehension.values import (
-    Items,
-    Many,
-    Null,
-    One,
-    Row,
-    Some,
-    Value,
-    fields_of,
-    of_term,
-    shown,
-)
+from nestling.frontend.comprehension.values import Items, Some, shown
+from nestling.frontend.values import Many, Null, One, Row, Value, fields_of, of_term
 
 _ORDERS: dict[type, str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
 
-def of_compare(node: ast.Compare, env: Env) -> Value:
+def of_compare(node: ast.Compare, env: PythonEnv) -> Value:
     """``a < b``, and ``a < b < c`` as ``a < b and b < c`` with ``b`` read once."""
     if len(node.ops) == 1:
         return _pair(node.ops[0], env.value(node.left), env.value(node.comparators[0]), node, env)
@@ -37,7 +27,7 @@ def of_compare(node: ast.Compare, env: Env) -> Value:
     return One(_chain(_settled(node.left, env), links, node, env))
 
 
-def _chain(left: Value, links: Sequence[tuple[ast.cmpop, ast.expr]], node: ast.expr, env: Env) -> Term:
+def _chain(left: Value, links: Sequence[tuple[ast.cmpop, ast.expr]], node: ast.expr, env: PythonEnv) -> Term:
     (operator, operand), *others = links
     right = _settled(operand, env)
     link = scalar_of(_pair(operator, left, right, node, env), node, env)
@@ -47,13 +37,13 @@ def _chain(left: Value, links: Sequence[tuple[ast.cmpop, ast.expr]], node: ast.e
     return call("and", link, env.run.lazily(link, lambda: _chain(right, others, node, inner)))
 
 
-def _settled(node: ast.expr, env: Env) -> Value:
+def _settled(node: ast.expr, env: PythonEnv) -> Value:
     """An operand that is looked at twice: a scalar, or elements written out."""
     value = env.value(node)
     return value if isinstance(value, Null | Items | Row) else One(scalar_of(value, node, env))
 
 
-def _pair(operator: ast.cmpop, left: Value, right: Value, node: ast.expr, env: Env) -> Value:
+def _pair(operator: ast.cmpop, left: Value, right: Value, node: ast.expr, env: PythonEnv) -> Value:
     match operator:
         case ast.Eq():
             return equal(left, right, node, env)
@@ -75,7 +65,7 @@ def opposite(value: One | Some) -> One | Some:
     return Some(value.expr, not value.holds) if isinstance(value, Some) else One(negated(value.term))
 
 
-def equal(left: Value, right: Value, node: ast.expr, env: Env) -> One | Some:
+def equal(left: Value, right: Value, node: ast.expr, env: PythonEnv) -> One | Some:
     """``left == right``, total: ``None`` equals ``None`` and nothing else."""
     if isinstance(left, Null) or isinstance(right, Null):
         return One(
@@ -96,7 +86,7 @@ def equal(left: Value, right: Value, node: ast.expr, env: Env) -> One | Some:
 
 
 def _equal_records(
-    one: Sequence[tuple[str, Value]], two: Sequence[tuple[str, Value]], node: ast.expr, env: Env
+    one: Sequence[tuple[str, Value]], two: Sequence[tuple[str, Value]], node: ast.expr, env: PythonEnv
 ) -> One:
     if len(one) != len(two):
         raise env.error(
@@ -106,7 +96,7 @@ def _equal_records(
     return One(conjunction([scalar_of(equal(a, b, node, env), node, env) for (_, a), (_, b) in pairs]))
 
 
-def _equal_bags(left: Many | Items, right: Many | Items, node: ast.expr, env: Env) -> Some:
+def _equal_bags(left: Many | Items, right: Many | Items, node: ast.expr, env: PythonEnv) -> Some:
     for bag, other in ((left, right), (right, left)):
         if isinstance(other, Items) and not other.values:
             return Some(bag_of(bag, node, env).expr, False)
@@ -117,14 +107,14 @@ def _equal_bags(left: Many | Items, right: Many | Items, node: ast.expr, env: En
     return Some(countwise("differ", *_alike(left, right, node, env)), False)
 
 
-def _alike(left: Value, right: Value, node: ast.expr, env: Env) -> tuple[Expr, Expr]:
+def _alike(left: Value, right: Value, node: ast.expr, env: PythonEnv) -> tuple[Expr, Expr]:
     """Two bags brought to one type."""
     one, two = bag_of(left, node, env).expr, bag_of(right, node, env).expr
     type_ = joined(element_type(one), element_type(two), node, env)
     return elementwise(one, type_, env), elementwise(two, type_, env)
 
 
-def _ordered(operator: str, left: Value, right: Value, node: ast.expr, env: Env) -> One | Some:
+def _ordered(operator: str, left: Value, right: Value, node: ast.expr, env: PythonEnv) -> One | Some:
     """An ordering comparison, false where a side is ``None``; of sets it is inclusion."""
     if (
         isinstance(left, Many | Items)
@@ -144,14 +134,14 @@ def _ordered(operator: str, left: Value, right: Value, node: ast.expr, env: Env)
     return One(call("coalesce", term, FALSE) if is_nullable(term) else term)
 
 
-def _included(operator: str, left: Value, right: Value, node: ast.expr, env: Env) -> Some:
+def _included(operator: str, left: Value, right: Value, node: ast.expr, env: PythonEnv) -> Some:
     if operator not in ("<=", ">="):
         raise env.error(node, f"{operator} of sets is not supported", f"write a {operator}= b and a != b")
     one, two = _alike(left, right, node, env)
     return Some(countwise("exceed", *((one, two) if operator == "<=" else (two, one))), False)
 
 
-def _member(left: Value, right: Value, node: ast.expr, env: Env) -> One | Some:
+def _member(left: Value, right: Value, node: ast.expr, env: PythonEnv) -> One | Some:
     """``left in right``: an element of a bag, one of the values written out, or a part of a string."""
     if isinstance(left, Some):
         left = One(scalar_of(left, node, env))
@@ -190,7 +180,7 @@ def _any_of(terms: list[Term]) -> Term:
     return call("or", _any_of(terms[:half]), _any_of(terms[half:]))
 
 
-def _is_none(value: Value, none: Value, node: ast.expr, env: Env) -> Term:
+def _is_none(value: Value, none: Value, node: ast.expr, env: PythonEnv) -> Term:
     if not isinstance(none, Null):
         if isinstance(value, Null):
             return _is_none(none, value, node, env)

@@ -15,23 +15,24 @@ from nestling.calculus.functions import FUNCTIONS
 from nestling.calculus.terms import Call, Const, Expr, Sing, Term, Tuple, Var
 from nestling.calculus.types import BOOL, UNIT, Scalar
 from nestling.calculus.typing import element_type, term_type
-from nestling.frontend.comprehension.context import Env
+from nestling.frontend.comprehension.context import PythonEnv
 from nestling.frontend.comprehension.convert import refuse_generator, scalar, scalar_of, scalar_type
 from nestling.frontend.comprehension.nulls import default, facts, narrowed_term, negated
-from nestling.frontend.comprehension.values import Items, Many, Null, One, Some, Value, fields_of, shown
+from nestling.frontend.comprehension.values import Items, Some, shown
+from nestling.frontend.values import Many, Null, One, Value, fields_of
 
-Rest: TypeAlias = Callable[[Env], Expr]
+Rest: TypeAlias = Callable[[PythonEnv], Expr]
 YES: Expr = Sing(Tuple(()))
 
 
-def test(node: ast.expr, env: Env) -> Term:
+def test(node: ast.expr, env: PythonEnv) -> Term:
     """The truth of ``node``, never null."""
     if isinstance(node, ast.BoolOp):
         return _connective(node, env)
     return truth(env.value(node), node, env)
 
 
-def truth(value: Value, node: ast.expr, env: Env) -> Term:
+def truth(value: Value, node: ast.expr, env: PythonEnv) -> Term:
     """Whether Python takes ``value`` for true."""
     refuse_generator(value, node, env, "always true")
     match value:
@@ -58,7 +59,7 @@ def _scalar_truth(term: Term, type_: Scalar) -> Term:
     return call("!=", solid, default(type_))
 
 
-def _connective(node: ast.BoolOp, env: Env) -> Term:
+def _connective(node: ast.BoolOp, env: PythonEnv) -> Term:
     """``and`` and ``or`` of truths; the right side is looked at only where the left leaves it open."""
     both = isinstance(node.op, ast.And)
     result: Term | None = None
@@ -69,12 +70,12 @@ def _connective(node: ast.BoolOp, env: Env) -> Term:
     return TRUE if result is None else result
 
 
-def _in_turn(part: ast.expr, before: Term | None, both: bool, env: Env) -> Term:
+def _in_turn(part: ast.expr, before: Term | None, both: bool, env: PythonEnv) -> Term:
     path = before if before is None or both else negated(before)
     return env.run.lazily(path, lambda: test(part, env))
 
 
-def of_boolop(node: ast.BoolOp, env: Env) -> Value:
+def of_boolop(node: ast.BoolOp, env: PythonEnv) -> Value:
     """``a and b`` as a value: of truths a truth, of other scalars the one that decides."""
     first, *others = node.values
     rest: ast.expr = others[0]
@@ -97,14 +98,14 @@ def of_boolop(node: ast.BoolOp, env: Env) -> Value:
     return One(_deciding(holds, then, otherwise, node, env))
 
 
-def _deciding(holds: Term, then: Term, otherwise: Term, node: ast.expr, env: Env) -> Term:
+def _deciding(holds: Term, then: Term, otherwise: Term, node: ast.expr, env: PythonEnv) -> Term:
     if FUNCTIONS["if"].result([BOOL, scalar_type(then), scalar_type(otherwise)]) is None:
         types = f"{scalar_type(then).name} and {scalar_type(otherwise).name}"
         raise env.error(node, f"the sides have no type in common: {types}", "write a if test else b")
     return call("if", holds, then, otherwise)
 
 
-def of_not(node: ast.UnaryOp, env: Env) -> Value:
+def of_not(node: ast.UnaryOp, env: PythonEnv) -> Value:
     """``not a``; of the truth of a bag it is one again."""
     if isinstance(node.operand, ast.BoolOp):
         return One(negated(test(node.operand, env)))
@@ -118,7 +119,7 @@ def of_not(node: ast.UnaryOp, env: Env) -> Value:
     return One(negated(truth(value, node.operand, env)))
 
 
-def guarded(node: ast.expr, env: Env, rest: Rest) -> Expr:
+def guarded(node: ast.expr, env: PythonEnv, rest: Rest) -> Expr:
     """``rest`` where ``node`` is true."""
     match node:
         case ast.BoolOp(ast.And(), [first, *others]) if others:
@@ -131,7 +132,7 @@ def guarded(node: ast.expr, env: Env, rest: Rest) -> Expr:
     return env.run.enclosed(lambda: _guard(env.value(node), node, env, rest))
 
 
-def _guard(value: Value, node: ast.expr, env: Env, rest: Rest) -> Expr:
+def _guard(value: Value, node: ast.expr, env: PythonEnv, rest: Rest) -> Expr:
     refuse_generator(value, node, env, "always true")
     match value:
         case Some(expr, True) | Many(expr):
@@ -139,17 +140,17 @@ def _guard(value: Value, node: ast.expr, env: Env, rest: Rest) -> Expr:
     return _where(truth(value, node, env), env, rest)
 
 
-def guard_by(value: Value, node: ast.expr, env: Env, body: Expr) -> Expr:
+def guard_by(value: Value, node: ast.expr, env: PythonEnv, body: Expr) -> Expr:
     """``body`` where ``value`` is true."""
     return _guard(value, node, env, lambda _: body)
 
 
-def _where(holds: Term, env: Env, rest: Rest) -> Expr:
+def _where(holds: Term, env: PythonEnv, rest: Rest) -> Expr:
     inner = env.knowing(facts(holds))
     return where(_bare(holds), env.run.enclosed(lambda: rest(inner)))
 
 
-def present(expr: Expr, env: Env) -> Expr:
+def present(expr: Expr, env: PythonEnv) -> Expr:
     """``{⟨⟩}`` where ``expr`` has an element."""
     if element_type(expr) == UNIT:
         return countwise("exists", expr)

@@ -13,18 +13,18 @@ from nestling.calculus.traverse import walk
 from nestling.calculus.types import Type
 from nestling.errors import QueryError
 from nestling.frontend.bindings import Bindings
-from nestling.frontend.comprehension.read import Source
+from nestling.frontend.comprehension.read import SourceText
 from nestling.frontend.comprehension.refuse import refusal
-from nestling.frontend.comprehension.values import Many, Value
+from nestling.frontend.values import Many, Value
 
 T = TypeVar("T")
-Construct: TypeAlias = Callable[[Any, "Env"], Value]
+Construct: TypeAlias = Callable[[Any, "PythonEnv"], Value]
 
 #: Functions without a value for some arguments: what calls them is evaluated only where Python would.
 PARTIAL = ("/", "//", "%", "to_int")
 
 
-class Run(Bindings):
+class PythonTranslation(Bindings):
     """What all parts of one translation share."""
 
     def __init__(self, catalog: Mapping[str, Type], constructs: Mapping[type, Construct]) -> None:
@@ -54,7 +54,7 @@ def _may_fail(source: Expr) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class KnownValue:
     """The value of an expression that is not to be read again, while the ``names`` in it mean the same."""
 
     value: Value
@@ -62,17 +62,17 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Env:
+class PythonEnv:
     """Where an expression stands: the names in scope, the terms known not to be null, and its text.
 
     ``given`` holds expressions, as ``ast.dump`` writes them, whose value is settled.
     """
 
-    run: Run
-    source: Source
+    run: PythonTranslation
+    source: SourceText
     names: Mapping[str, Value] = field(default_factory=dict)
     known: frozenset[Term] = frozenset()
-    given: Mapping[str, Given] = field(default_factory=dict)
+    given: Mapping[str, KnownValue] = field(default_factory=dict)
 
     def value(self, node: ast.expr) -> Value:
         """What ``node`` stands for; an error without a place gets this one."""
@@ -90,11 +90,11 @@ class Env:
     def error(self, node: ast.AST, what: str, hint: str = "") -> QueryError:
         return QueryError(what, at=self.source.span(node), hint=hint)
 
-    def binding(self, names: Mapping[str, Value]) -> Env:
+    def binding(self, names: Mapping[str, Value]) -> PythonEnv:
         given = {text: found for text, found in self.given.items() if found.names.isdisjoint(names)}
         return replace(self, names={**self.names, **names}, given=given)
 
-    def knowing(self, terms: Iterable[Term]) -> Env:
+    def knowing(self, terms: Iterable[Term]) -> PythonEnv:
         return replace(self, known=self.known.union(terms))
 
     def named(self, name: str, many: Many) -> Many:

@@ -13,34 +13,29 @@ from nestling.calculus.terms import Const, Expr, Field, Sing, Term, Var
 from nestling.calculus.types import BOOL, Bag, Record, Scalar, Type, is_base, show_type
 from nestling.calculus.typing import element_type, term_type
 from nestling.errors import QueryError
-from nestling.frontend.comprehension.context import Env
-from nestling.frontend.comprehension.values import (
-    Barred,
+from nestling.frontend.comprehension.context import PythonEnv
+from nestling.frontend.comprehension.values import Items, Some, shown
+from nestling.frontend.values import (
     Data,
-    Helper,
-    Items,
     Many,
     Null,
-    Object,
     One,
     Row,
-    Some,
     Value,
     data,
     fields_of,
     of_term,
-    shown,
     singleton,
-    type_of_data,
+    type_of,
 )
 
 
-def scalar(node: ast.expr, env: Env) -> Term:
+def scalar(node: ast.expr, env: PythonEnv) -> Term:
     """The scalar term of ``node``."""
     return scalar_of(env.value(node), node, env)
 
 
-def scalar_of(value: Value, node: ast.expr, env: Env) -> Term:
+def scalar_of(value: Value, node: ast.expr, env: PythonEnv) -> Term:
     """``value`` as a scalar term; the truth of a bag becomes a count compared with 0."""
     match value:
         case One(term) if isinstance(term_type(term), Scalar):
@@ -69,12 +64,12 @@ def scalar_type(term: Term) -> Scalar:
     return type_ if isinstance(type_, Scalar) else BOOL
 
 
-def bag(node: ast.expr, env: Env) -> Many:
+def bag(node: ast.expr, env: PythonEnv) -> Many:
     """The bag of ``node``."""
     return bag_of(env.value(node), node, env)
 
 
-def bag_of(value: Value, node: ast.expr, env: Env) -> Many:
+def bag_of(value: Value, node: ast.expr, env: PythonEnv) -> Many:
     """What iterating over ``value`` yields."""
     match value:
         case Many(expr, "dict"):
@@ -99,21 +94,21 @@ def bag_of(value: Value, node: ast.expr, env: Env) -> Many:
     )
 
 
-def written_out(values: Sequence[Data], form: str, node: ast.expr, env: Env) -> Many:
+def written_out(values: Sequence[Data], form: str, node: ast.expr, env: PythonEnv) -> Many:
     """The bag of ``values``, brought to one type; of a set each once."""
     if not values:
         raise env.error(
             node, "the type of an empty list is not known here", "[x for x in table if False] is empty, too"
         )
-    type_ = type_of_data(values[0])
+    type_ = type_of(values[0])
     for value in values[1:]:
-        type_ = joined(type_, type_of_data(value), node, env)
+        type_ = joined(type_, type_of(value), node, env)
     parts = [singleton(converted(value, type_, env), env.run.site) for value in values]
     expr = union(type_, *parts)
     return Many(distinct(expr, node, env), "set") if form == "set" else Many(expr)
 
 
-def distinct(expr: Expr, node: ast.expr, env: Env) -> Expr:
+def distinct(expr: Expr, node: ast.expr, env: PythonEnv) -> Expr:
     """``expr`` as a set; as in Python, its elements hold no lists."""
     if not is_base(element_type(expr)):
         raise env.error(
@@ -124,7 +119,7 @@ def distinct(expr: Expr, node: ast.expr, env: Env) -> Expr:
     return countwise("distinct", expr)
 
 
-def stored(value: Value, node: ast.expr, env: Env) -> Data:
+def stored(value: Value, node: ast.expr, env: PythonEnv) -> Data:
     """``value`` as what may stand in a row."""
     refuse_generator(value, node, env, "not computed where it stands")
     match value:
@@ -142,17 +137,17 @@ def stored(value: Value, node: ast.expr, env: Env) -> Data:
             raise env.error(
                 node, "the type of None is not known here", "write x if … else None, where x has the type"
             )
-        case Helper() | Object() | Barred():
+        case _:  # a function, a class, a module, or a name that must not be used
             raise env.error(node, f"a value is needed here, not {shown(value)}", "call it, or use a column")
 
 
-def refuse_generator(value: Value, node: ast.expr, env: Env, what: str) -> None:
+def refuse_generator(value: Value, node: ast.expr, env: PythonEnv, what: str) -> None:
     """Raise where Python would take a generator for an object and not for its elements."""
     if isinstance(value, Many) and value.form == "generator":
         raise env.error(node, f"a generator is {what}", "write a list: […]")
 
 
-def joined(left: Type, right: Type, node: ast.expr, env: Env) -> Type:
+def joined(left: Type, right: Type, node: ast.expr, env: PythonEnv) -> Type:
     """The type that holds values of both; the names of fields are those of ``left``."""
     found = _joined(left, right)
     if found is None:
@@ -179,9 +174,9 @@ def _joined(left: Type, right: Type) -> Type | None:
     return None
 
 
-def converted(value: Data, type_: Type, env: Env) -> Data:
+def converted(value: Data, type_: Type, env: PythonEnv) -> Data:
     """``value``, whose type joins with ``type_``, as one of ``type_``."""
-    if type_of_data(value) == type_:
+    if type_of(value) == type_:
         return value
     fields = fields_of(value)
     if isinstance(type_, Record) and fields is not None:
@@ -194,7 +189,7 @@ def converted(value: Data, type_: Type, env: Env) -> Data:
     raise QueryError(f"{shown(value)} is not {show_type(type_)}")
 
 
-def elementwise(expr: Expr, element: Type, env: Env) -> Expr:
+def elementwise(expr: Expr, element: Type, env: PythonEnv) -> Expr:
     """``expr`` with every element as one of ``element``."""
     if element_type(expr) == element:
         return expr
@@ -210,7 +205,7 @@ def _cast(term: Term, type_: Scalar) -> Term:
     return call("nullable", term) if type_.nullable and not scalar_type(term).nullable else term
 
 
-def added(left: Value, right: Value, node: ast.expr, env: Env) -> Value:
+def added(left: Value, right: Value, node: ast.expr, env: PythonEnv) -> Value:
     """``left + right`` of two lists."""
     if isinstance(left, Items) and isinstance(right, Items):
         return Items((*left.values, *right.values))
@@ -222,7 +217,7 @@ def added(left: Value, right: Value, node: ast.expr, env: Env) -> Value:
     return Many(union(type_, elementwise(one, type_, env), elementwise(two, type_, env)))
 
 
-def applied(function: str, terms: Sequence[Term], node: ast.expr, env: Env, name: str = "") -> Term:
+def applied(function: str, terms: Sequence[Term], node: ast.expr, env: PythonEnv, name: str = "") -> Term:
     """``function(terms)``, checked; ``name`` is what the user wrote for it."""
     types = [scalar_type(term) for term in terms]
     if FUNCTIONS[function].result(types) is None:

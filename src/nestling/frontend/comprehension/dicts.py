@@ -17,24 +17,14 @@ from nestling.calculus.types import is_base
 from nestling.calculus.typing import element_type
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.comprehension.bags import element, loops
-from nestling.frontend.comprehension.context import Env, Given
-from nestling.frontend.comprehension.values import (
-    Barred,
-    Data,
-    Many,
-    Row,
-    Value,
-    fields_of,
-    of_term,
-    shown,
-    singleton,
-    type_of_data,
-)
+from nestling.frontend.comprehension.context import KnownValue, PythonEnv
+from nestling.frontend.comprehension.values import shown
+from nestling.frontend.values import Barred, Data, Many, Row, Value, fields_of, of_term, singleton, type_of
 
 _LAST = "in Python the last one would win, and a bag has no last: aggregate, or list the pairs"
 
 
-def of_dict_comprehension(node: ast.DictComp, env: Env) -> Many:
+def of_dict_comprehension(node: ast.DictComp, env: PythonEnv) -> Many:
     """``{k: v for …}``."""
     if _iterates_keys(node, env):
         return Many(
@@ -45,25 +35,25 @@ def of_dict_comprehension(node: ast.DictComp, env: Env) -> Many:
     return Many(for_(var, countwise("distinct", keys), _of_key(var, node, env)), "dict")
 
 
-def _of_key(var: Var, node: ast.DictComp, env: Env) -> Expr:
+def _of_key(var: Var, node: ast.DictComp, env: PythonEnv) -> Expr:
     """The pair of one key; the loop variables are out of reach but through it."""
     barred = {name: _barred(name, node.key) for gen in node.generators for name in _names(gen.target)}
     whole = of_term(var)
     values: list[Value] = [whole, *(field for _, field in fields_of(whole) or ())]
     parts = zip(_parts(node.key), values, strict=False)
-    given = {ast.dump(part): Given(value, frozenset(_names(part))) for part, value in parts}
+    given = {ast.dump(part): KnownValue(value, frozenset(_names(part))) for part, value in parts}
     inner = env.binding(barred)
     inner = replace(inner, given={**inner.given, **given})
     return env.run.enclosed(lambda: _pair(whole, node.value, inner))
 
 
-def _pair(key: Data, value: ast.expr, env: Env) -> Expr:
+def _pair(key: Data, value: ast.expr, env: PythonEnv) -> Expr:
     return singleton(Row((("key", key), ("value", element(value, env)))), env.run.site)
 
 
-def _key(node: ast.DictComp, env: Env) -> Data:
+def _key(node: ast.DictComp, env: PythonEnv) -> Data:
     key = element(node.key, env)
-    if not is_base(type_of_data(key)):
+    if not is_base(type_of(key)):
         raise env.error(node.key, f"a key is made of scalars, not {shown(key)}", "use its fields")
     return key
 
@@ -74,7 +64,7 @@ def _parts(key: ast.expr) -> list[ast.expr]:
     return [key, *(key.elts if isinstance(key, ast.Tuple) and plain else ())]
 
 
-def _iterates_keys(node: ast.DictComp, env: Env) -> bool:
+def _iterates_keys(node: ast.DictComp, env: PythonEnv) -> bool:
     """Whether the key holds the declared key of the one table that is iterated over."""
     match node.generators:
         case [ast.comprehension(ast.Name(var), ast.Name() as source, _, 0)] if source.id in env.names:
@@ -86,7 +76,7 @@ def _iterates_keys(node: ast.DictComp, env: Env) -> bool:
     return False
 
 
-def _declared_key(table: str, env: Env) -> tuple[str, ...]:
+def _declared_key(table: str, env: PythonEnv) -> tuple[str, ...]:
     catalog = env.run.catalog
     return catalog.key(table) if isinstance(catalog, Catalog) else ()
 
@@ -101,16 +91,16 @@ def _names(node: ast.AST) -> Iterator[str]:
     return (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
 
 
-def keys_of(expr: Expr, env: Env) -> Many:
+def keys_of(expr: Expr, env: PythonEnv) -> Many:
     """``d.keys()``."""
     return Many(_column(expr, "key", env), "set")
 
 
-def values_of(expr: Expr, env: Env) -> Many:
+def values_of(expr: Expr, env: PythonEnv) -> Many:
     """``d.values()``."""
     return Many(_column(expr, "value", env))
 
 
-def _column(expr: Expr, name: str, env: Env) -> Expr:
+def _column(expr: Expr, name: str, env: PythonEnv) -> Expr:
     var = Var(env.run.names.fresh("d"), element_type(expr))
     return for_(var, expr, Sing(Field(var, name)))

@@ -9,34 +9,35 @@ from dataclasses import replace
 from nestling.errors import QueryError
 from nestling.frontend.comprehension.bags import targets
 from nestling.frontend.comprehension.capture import capture
-from nestling.frontend.comprehension.context import Env
+from nestling.frontend.comprehension.context import PythonEnv
 from nestling.frontend.comprehension.convert import bag_of, refuse_generator, scalar_of
 from nestling.frontend.comprehension.late import own_nodes, refuse_late
-from nestling.frontend.comprehension.read import Definition, read_function
+from nestling.frontend.comprehension.read import PythonDefinition, read_function
 from nestling.frontend.comprehension.records import arguments
 from nestling.frontend.comprehension.refuse import EXPRESSIONS, refusal
-from nestling.frontend.comprehension.values import Barred, Helper, Items, Many, One, Row, Some, Value, as_term
+from nestling.frontend.comprehension.values import Helper, Items, Some
+from nestling.frontend.values import Barred, Many, One, Row, Value, as_term
 
 _ITSELF = "a function that calls itself is not supported"
 _ONCE = "a view is one comprehension over its tables; write the steps out"
 
 
-def call_function(function: object, node: ast.Call, env: Env) -> Value:
+def call_function(function: object, node: ast.Call, env: PythonEnv) -> Value:
     """A call of a captured function."""
     found = read_function(function)
     if not isinstance(found.node, ast.FunctionDef | ast.Lambda):
         raise env.error(node, "only a function is called")
-    home = Env(env.run, found.source)
+    home = PythonEnv(env.run, found.source)
     return call_helper(Helper(found.node, home), node, env, defaults_of(found, node, env))
 
 
-def defaults_of(found: Definition, node: ast.AST, env: Env) -> dict[str, Value]:
+def defaults_of(found: PythonDefinition, node: ast.AST, env: PythonEnv) -> dict[str, Value]:
     """The defaults of a captured function, as constants."""
     return {name: capture(value, node, env) for name, value in found.defaults.items()}
 
 
 def call_helper(
-    helper: Helper, node: ast.Call, env: Env, defaults: Mapping[str, Value] | None = None
+    helper: Helper, node: ast.Call, env: PythonEnv, defaults: Mapping[str, Value] | None = None
 ) -> Value:
     """What ``helper`` returns for the arguments of ``node``."""
     function, home = helper.node, helper.env
@@ -55,7 +56,7 @@ def call_helper(
         env.run.inlined.pop()
 
 
-def parameters(given: ast.arguments, env: Env) -> list[str]:
+def parameters(given: ast.arguments, env: PythonEnv) -> list[str]:
     """The names of all parameters."""
     for extra in (given.vararg, given.kwarg):
         if extra is not None:
@@ -65,14 +66,14 @@ def parameters(given: ast.arguments, env: Env) -> list[str]:
     return [arg.arg for arg in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
 
 
-def _written_defaults(given: ast.arguments, env: Env) -> dict[str, Value]:
+def _written_defaults(given: ast.arguments, env: PythonEnv) -> dict[str, Value]:
     positional = [*given.posonlyargs, *given.args]
     tail = positional[len(positional) - len(given.defaults) :]
     pairs = [*zip(tail, given.defaults, strict=True), *zip(given.kwonlyargs, given.kw_defaults, strict=True)]
     return {arg.arg: env.value(node) for arg, node in pairs if node is not None}
 
 
-def settle(name: str, value: Value, node: ast.expr, env: Env) -> Value:
+def settle(name: str, value: Value, node: ast.expr, env: PythonEnv) -> Value:
     """``value`` under a name: in a form that may be used more than once."""
     refuse_generator(value, node, env, "used up after one pass")
     match value:
@@ -87,7 +88,7 @@ def settle(name: str, value: Value, node: ast.expr, env: Env) -> Value:
     return value
 
 
-def result(function: ast.FunctionDef | ast.Lambda, env: Env) -> Value:
+def result(function: ast.FunctionDef | ast.Lambda, env: PythonEnv) -> Value:
     """What the body of ``function`` returns."""
     if isinstance(function, ast.Lambda):
         return env.value(function.body)
@@ -95,14 +96,14 @@ def result(function: ast.FunctionDef | ast.Lambda, env: Env) -> Value:
     return _statements(function.body, function, env)
 
 
-def _refuse_yield(function: ast.FunctionDef, env: Env) -> None:
+def _refuse_yield(function: ast.FunctionDef, env: PythonEnv) -> None:
     """A call of a function that yields, wherever it does, returns a generator and not what it returns."""
     for node in own_nodes(function):
         if isinstance(node, ast.Yield | ast.YieldFrom):
             raise refusal(node).located(env.source.span(node))
 
 
-def _statements(statements: Sequence[ast.stmt], function: ast.FunctionDef, env: Env) -> Value:
+def _statements(statements: Sequence[ast.stmt], function: ast.FunctionDef, env: PythonEnv) -> Value:
     for place, statement in enumerate(statements):
         try:
             refuse_late(statement, statements[place + 1 :], env)
@@ -115,7 +116,7 @@ def _statements(statements: Sequence[ast.stmt], function: ast.FunctionDef, env: 
     raise env.error(function, f"{function.name} returns nothing", "return a comprehension")
 
 
-def _after(statement: ast.stmt, env: Env) -> Env:
+def _after(statement: ast.stmt, env: PythonEnv) -> PythonEnv:
     """The names in scope after ``statement``."""
     match statement:
         case ast.Expr(ast.Constant(str())) | ast.Pass():
@@ -137,7 +138,7 @@ def _after(statement: ast.stmt, env: Env) -> Env:
     raise refusal(statement)
 
 
-def _assigned(names: Sequence[ast.expr], node: ast.expr, env: Env) -> Env:
+def _assigned(names: Sequence[ast.expr], node: ast.expr, env: PythonEnv) -> PythonEnv:
     first = names[0]
     name = first.id if isinstance(first, ast.Name) else "x"
     value = settle(name, env.value(node), node, env)

@@ -11,12 +11,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from nestling.frontend.comprehension.context import Env
+from nestling.frontend.comprehension.context import PythonEnv
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
-def refuse_late(statement: ast.stmt, rest: Sequence[ast.stmt], env: Env) -> None:
+def refuse_late(statement: ast.stmt, rest: Sequence[ast.stmt], env: PythonEnv) -> None:
     """Refuse a function in ``statement`` that reads a name which a statement of the ``rest`` binds."""
     functions = [node for node in ast.walk(statement) if isinstance(node, _SCOPES)]
     if not functions:

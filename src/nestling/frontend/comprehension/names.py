@@ -9,21 +9,11 @@ from nestling.calculus.terms import Const, Relation
 from nestling.calculus.types import Bag, Record, Scalar
 from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.comprehension.capture import attribute, capture
-from nestling.frontend.comprehension.context import Env, Run
+from nestling.frontend.comprehension.context import PythonEnv, PythonTranslation
 from nestling.frontend.comprehension.convert import applied
 from nestling.frontend.comprehension.ordering import first_of_sorted, is_sorted
-from nestling.frontend.comprehension.values import (
-    Barred,
-    Helper,
-    Items,
-    Many,
-    Object,
-    One,
-    Value,
-    article,
-    fields_of,
-    shown,
-)
+from nestling.frontend.comprehension.values import Helper, Items, Object, article, shown
+from nestling.frontend.values import Barred, Many, One, Value, fields_of
 
 #: Attributes of dates and of datetimes; each is the function of that name.
 _PARTS = {
@@ -32,12 +22,12 @@ _PARTS = {
 }
 
 
-def relation(run: Run, name: str) -> Many:
+def relation(run: PythonTranslation, name: str) -> Many:
     """The table or view called ``name``."""
     return Many(Relation(name, Bag(run.catalog[name])))
 
 
-def of_name(node: ast.Name, env: Env) -> Value:
+def of_name(node: ast.Name, env: PythonEnv) -> Value:
     """A name bound in the query, captured by the function, or built in."""
     if node.id in env.names:
         value = env.names[node.id]
@@ -55,7 +45,7 @@ def of_name(node: ast.Name, env: Env) -> Value:
     return value
 
 
-def _name_hint(name: str, env: Env) -> str:
+def _name_hint(name: str, env: PythonEnv) -> str:
     if name in env.run.catalog:
         return f"make it a parameter: def view({name}): …"
     known = [other for other, value in env.names.items() if not isinstance(value, Barred)]
@@ -65,17 +55,17 @@ def _name_hint(name: str, env: Env) -> str:
     return f"in scope: {', '.join(known)}" if known else "no name is in scope here"
 
 
-def of_lambda(node: ast.Lambda, env: Env) -> Value:
+def of_lambda(node: ast.Lambda, env: PythonEnv) -> Value:
     """A function to be inlined where it is called."""
     return Helper(node, env)
 
 
-def of_attribute(node: ast.Attribute, env: Env) -> Value:
+def of_attribute(node: ast.Attribute, env: PythonEnv) -> Value:
     """``x.f``: a field of a record, a part of a date, or an attribute of an object."""
     return member(env.value(node.value), node.attr, node, env)
 
 
-def member(value: Value, name: str, node: ast.expr, env: Env) -> Value:
+def member(value: Value, name: str, node: ast.expr, env: PythonEnv) -> Value:
     """``value.name``."""
     fields = fields_of(value)
     if fields is not None:
@@ -107,7 +97,7 @@ def _field_hint(name: str, fields: tuple[tuple[str, Value], ...]) -> str:
     return f"did you mean {close[0]!r}?" if close else f"the fields are {', '.join(names)}"
 
 
-def of_subscript(node: ast.Subscript, env: Env) -> Value:
+def of_subscript(node: ast.Subscript, env: PythonEnv) -> Value:
     """``x[0]`` and ``x["f"]`` of a record; ``sorted(…)[:k]``."""
     if is_sorted(node.value, env):
         return first_of_sorted(node, env)

@@ -17,7 +17,7 @@ from nestling.calculus.terms import Call, Const, Field, Term, Var
 from nestling.calculus.traverse import map_children
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
-from nestling.frontend.comprehension.values import One, Row, Value
+from nestling.frontend.values import One, Row, Value
 
 #: A value of each type; false where a type has such a value.
 DEFAULTS: dict[str, Any] = {

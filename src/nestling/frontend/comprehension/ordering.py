@@ -12,24 +12,16 @@ from nestling.calculus.build import first, for_
 from nestling.calculus.terms import Const, Expr, Field, Sing, Var
 from nestling.calculus.types import Type, bag_levels
 from nestling.calculus.typing import element_type
-from nestling.frontend.comprehension.context import Env
+from nestling.frontend.comprehension.context import PythonEnv
 from nestling.frontend.comprehension.convert import bag, stored
-from nestling.frontend.comprehension.values import (
-    Many,
-    Object,
-    One,
-    Row,
-    Value,
-    of_term,
-    singleton,
-    type_of_data,
-)
+from nestling.frontend.comprehension.values import Object
+from nestling.frontend.values import Many, One, Row, Value, of_term, singleton, type_of
 
 #: What an element is called while its key is computed: no name that can be written.
 ROW = "·row"
 
 
-def is_sorted(node: ast.expr, env: Env) -> bool:
+def is_sorted(node: ast.expr, env: PythonEnv) -> bool:
     """Whether ``node`` calls the builtin ``sorted``."""
     match node:
         case ast.Call(ast.Name() as function):
@@ -37,7 +29,7 @@ def is_sorted(node: ast.expr, env: Env) -> bool:
     return False
 
 
-def first_of_sorted(node: ast.Subscript, env: Env) -> Value:
+def first_of_sorted(node: ast.Subscript, env: PythonEnv) -> Value:
     """``sorted(bag, key=…, reverse=…)[:k]``."""
     limit = _limit(node, env)
     call = node.value
@@ -57,7 +49,7 @@ def first_of_sorted(node: ast.Subscript, env: Env) -> Value:
     return Many(for_(row, taken, Sing(Field(row, "row"))))
 
 
-def _keyed(source: Expr, key: ast.expr, env: Env) -> Expr:
+def _keyed(source: Expr, key: ast.expr, env: PythonEnv) -> Expr:
     """``⟨key, row⟩`` for every row of ``source``."""
     var = Var(env.run.names.fresh("x"), element_type(source))
     call = ast.copy_location(ast.Call(key, [ast.copy_location(ast.Name(ROW, ast.Load()), key)], []), key)
@@ -65,19 +57,19 @@ def _keyed(source: Expr, key: ast.expr, env: Env) -> Expr:
     def body() -> Expr:
         inner = env.binding({ROW: of_term(var)})
         value = stored(inner.value(call), key, inner)
-        _ordered(type_of_data(value), key, env)
+        _ordered(type_of(value), key, env)
         return singleton(Row((("key", value), ("row", of_term(var)))), env.run.site)
 
     return env.run.enclosed(lambda: for_(var, source, env.run.enclosed(body)))
 
 
-def _ordered(type_: Type, node: ast.expr, env: Env) -> None:
+def _ordered(type_: Type, node: ast.expr, env: PythonEnv) -> None:
     """Refuse what Python would compare by the order of its lists."""
     if any(True for _ in bag_levels(type_)):
         raise env.error(node, "a bag has no order to sort by", "sort by scalars: key=lambda x: x.name")
 
 
-def _limit(node: ast.Subscript, env: Env) -> int:
+def _limit(node: ast.Subscript, env: PythonEnv) -> int:
     match node.slice:
         case ast.Slice(None | ast.Constant(0), ast.expr() as upper, None):
             match env.value(upper):
@@ -88,14 +80,14 @@ def _limit(node: ast.Subscript, env: Env) -> int:
     raise env.error(node, "only the first elements of a sorted bag can be taken", hint)
 
 
-def _flag(node: ast.expr, env: Env) -> bool:
+def _flag(node: ast.expr, env: PythonEnv) -> bool:
     match env.value(node):
         case One(Const(bool(value))):
             return value
     raise env.error(node, "reverse is a constant", "write reverse=True")
 
 
-def of_sorted(node: ast.Call, env: Env) -> Value:
+def of_sorted(node: ast.Call, env: PythonEnv) -> Value:
     """``sorted(bag)`` without a bound."""
     raise env.error(
         node, "a bag has no order: sorted(…) says nothing", "drop it, or take the first k: sorted(…)[:k]"

@@ -38,7 +38,7 @@ TEXT_NAMES: Mapping[str, object] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class SourceText:
     """A text, the file it stands in, and the meaning of names it does not bind itself."""
 
     lines: tuple[str, ...]
@@ -56,32 +56,32 @@ class Source:
 
 
 @dataclass(frozen=True, eq=False)
-class Definition:
+class PythonDefinition:
     """What was read: a function, a lambda or an expression, where it stands, and what a call need not give."""
 
     node: Body
-    source: Source
+    source: SourceText
     defaults: Mapping[str, object] = field(default_factory=dict)
 
 
-def read(source: object) -> Definition:
+def read(source: object) -> PythonDefinition:
     """The definition of a callable or of a text."""
     return read_text(source) if isinstance(source, str) else read_function(source)
 
 
-def read_text(text: str) -> Definition:
+def read_text(text: str) -> PythonDefinition:
     """An expression, a lambda or one function given as text; its free names are builtins."""
     clean = textwrap.dedent(text).strip("\n")
-    source = Source(tuple(clean.split("\n")), "", TEXT_NAMES.__getitem__)
+    source = SourceText(tuple(clean.split("\n")), "", TEXT_NAMES.__getitem__)
     try:
         tree = _parse(clean.rstrip())
     except (SyntaxError, ValueError) as error:
         raise _not_python(error) from error
     match tree.body:
         case [ast.Expr(value)]:
-            return Definition(value, source)
+            return PythonDefinition(value, source)
         case [ast.FunctionDef() as function]:
-            return Definition(function, source)
+            return PythonDefinition(function, source)
     raise QueryError(
         "a view is one comprehension",
         at=Span(1, 0, clean.split("\n", 1)[0]),
@@ -89,7 +89,7 @@ def read_text(text: str) -> Definition:
     )
 
 
-def read_function(function: object) -> Definition:
+def read_function(function: object) -> PythonDefinition:
     """The definition of a Python function or lambda, with its closure and globals."""
     if isinstance(function, CACHED):
         return read_function(function.__wrapped__)
@@ -103,7 +103,7 @@ def read_function(function: object) -> Definition:
     return found if inner is None else read_function(inner)
 
 
-def _definition(function: FunctionType) -> Definition:
+def _definition(function: FunctionType) -> PythonDefinition:
     lines = _lines(function)
     _refuse_async(function, _first_line(function.__code__, lines))
     try:
@@ -113,8 +113,8 @@ def _definition(function: FunctionType) -> Definition:
         raise _unreadable(function) from error
     if code is None:
         raise _changed(function)
-    source = Source(lines, function.__code__.co_filename, _Scope(function))
-    return Definition(_found(functions, code, function), source, _defaults(function))
+    source = SourceText(lines, function.__code__.co_filename, _Scope(function))
+    return PythonDefinition(_found(functions, code, function), source, _defaults(function))
 
 
 def _defaults(function: FunctionType) -> dict[str, object]:
@@ -133,7 +133,7 @@ def _refuse_async(function: FunctionType, at: Span) -> None:
         raise QueryError("an async function is not supported", at=at, hint="define it with def")
 
 
-def _passed_on(found: Definition) -> object:
+def _passed_on(found: PythonDefinition) -> object:
     """The function that ``found`` calls with all its arguments as they are, and does nothing else."""
     match found.node:
         case ast.FunctionDef(args=given, body=[*first, ast.Return(ast.Call(ast.Name(name), args, keywords))]):

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nestling.frontend.comprehension.capture import capture, field_names
-from nestling.frontend.comprehension.context import Env
-from nestling.frontend.comprehension.values import Row, Value, fields_of, shown
+from nestling.frontend.comprehension.context import PythonEnv
+from nestling.frontend.comprehension.values import shown
+from nestling.frontend.values import Row, Value, fields_of
 
 
-def of_tuple(node: ast.Tuple, env: Env) -> Row:
+def of_tuple(node: ast.Tuple, env: PythonEnv) -> Row:
     """``(o.id, n, sum(…))``: a field is called as the attribute or name it is, else ``_2`` by its place."""
     parts: list[tuple[str, Value]] = []
     for part in node.elts:
@@ -31,7 +32,7 @@ def _own_name(node: ast.expr) -> str:
     return ""
 
 
-def _spread(node: ast.Starred, env: Env) -> Sequence[tuple[str, Value]]:
+def _spread(node: ast.Starred, env: PythonEnv) -> Sequence[tuple[str, Value]]:
     value = env.value(node.value)
     fields = fields_of(value)
     if fields is None:
@@ -41,7 +42,7 @@ def _spread(node: ast.Starred, env: Env) -> Sequence[tuple[str, Value]]:
     return fields
 
 
-def of_dict(node: ast.Dict, env: Env) -> Row:
+def of_dict(node: ast.Dict, env: PythonEnv) -> Row:
     """``{"a": …, "b": …}``."""
     fields: dict[str, Value] = {}
     for key, part in zip(node.keys, node.values, strict=True):
@@ -58,7 +59,7 @@ def of_dict(node: ast.Dict, env: Env) -> Row:
     return Row(tuple(fields.items()), named=True)
 
 
-def of_dict_call(node: ast.Call, env: Env) -> Row:
+def of_dict_call(node: ast.Call, env: PythonEnv) -> Row:
     """``dict(a=…, b=…)``."""
     if node.args or not node.keywords or any(keyword.arg is None for keyword in node.keywords):
         raise env.error(node, "dict(…) takes fields by name", "write dict(a=…, b=…)")
@@ -70,7 +71,7 @@ def is_record_class(found: Any) -> bool:
     return isinstance(found, type) and (dataclasses.is_dataclass(found) or hasattr(found, "_fields"))
 
 
-def of_record_class(class_: Any, node: ast.Call, env: Env) -> Row:
+def of_record_class(class_: Any, node: ast.Call, env: PythonEnv) -> Row:
     """``Point(x=…, y=…)`` of a dataclass or a named tuple."""
     if hasattr(class_, "__post_init__"):
         hint = "return a tuple or a dict instead"
@@ -87,7 +88,7 @@ def of_record_class(class_: Any, node: ast.Call, env: Env) -> Row:
 
 
 def arguments(
-    names: Sequence[str], node: ast.Call, defaults: Mapping[str, Value], function: str, env: Env
+    names: Sequence[str], node: ast.Call, defaults: Mapping[str, Value], function: str, env: PythonEnv
 ) -> dict[str, Value]:
     """What a call binds each parameter to."""
     spread = [part for part in node.args if isinstance(part, ast.Starred)]

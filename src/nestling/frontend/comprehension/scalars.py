@@ -11,34 +11,24 @@ from nestling.calculus.types import NUMERIC, Scalar, show_type
 from nestling.frontend.comprehension.bags import chosen, combined
 from nestling.frontend.comprehension.capture import capture
 from nestling.frontend.comprehension.conditions import of_not, test
-from nestling.frontend.comprehension.context import Env
+from nestling.frontend.comprehension.context import PythonEnv
 from nestling.frontend.comprehension.convert import applied, scalar, scalar_of, scalar_type
 from nestling.frontend.comprehension.nulls import facts, is_nullable, narrowed, negated
 from nestling.frontend.comprehension.refuse import refusal
-from nestling.frontend.comprehension.values import (
-    Items,
-    Many,
-    Null,
-    One,
-    Row,
-    Some,
-    Value,
-    article,
-    fields_of,
-    shown,
-)
+from nestling.frontend.comprehension.values import Items, Some, article, shown
+from nestling.frontend.values import Many, Null, One, Row, Value, fields_of
 
 _ARITHMETIC: dict[type, str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
 }  # fmt: skip
 
 
-def of_constant(node: ast.Constant, env: Env) -> Value:
+def of_constant(node: ast.Constant, env: PythonEnv) -> Value:
     """A literal."""
     return capture(node.value, node, env)
 
 
-def of_binop(node: ast.BinOp, env: Env) -> Value:
+def of_binop(node: ast.BinOp, env: PythonEnv) -> Value:
     """Arithmetic of scalars, or an operator on bags."""
     left, right = env.value(node.left), env.value(node.right)
     if isinstance(left, Many | Items) or isinstance(right, Many | Items):
@@ -51,7 +41,7 @@ def of_binop(node: ast.BinOp, env: Env) -> Value:
     return One(applied(_ARITHMETIC[type(node.op)], terms, node, env))
 
 
-def of_unary(node: ast.UnaryOp, env: Env) -> Value:
+def of_unary(node: ast.UnaryOp, env: PythonEnv) -> Value:
     """``-x``, ``+x``, ``not x``."""
     match node.op:
         case ast.Not():
@@ -73,7 +63,7 @@ def _negative(term: Term) -> Term:
     return term
 
 
-def of_conditional(node: ast.IfExp, env: Env) -> Value:
+def of_conditional(node: ast.IfExp, env: PythonEnv) -> Value:
     """``a if test else b``: of scalars a term, of records field by field, of bags two guarded bags."""
     holds = test(node.test, env)
     yes, no = env.knowing(facts(holds)), env.knowing(facts(holds, False))
@@ -82,12 +72,12 @@ def of_conditional(node: ast.IfExp, env: Env) -> Value:
     return choice(holds, then, otherwise, node, env)
 
 
-def _branch(node: ast.expr, env: Env) -> Value:
+def _branch(node: ast.expr, env: PythonEnv) -> Value:
     value = env.value(node)
     return One(scalar_of(value, node, env)) if isinstance(value, Some) else value
 
 
-def choice(holds: Term, then: Value, otherwise: Value, node: ast.expr, env: Env) -> Value:
+def choice(holds: Term, then: Value, otherwise: Value, node: ast.expr, env: PythonEnv) -> Value:
     """``then`` where ``holds``, else ``otherwise``."""
     if isinstance(then, Many | Items) or isinstance(otherwise, Many | Items):
         return chosen(holds, then, otherwise, node, env)
@@ -103,7 +93,7 @@ def choice(holds: Term, then: Value, otherwise: Value, node: ast.expr, env: Env)
     return One(_conditional(holds, *_both(then, otherwise, node, env), node, env))
 
 
-def _both(then: Value, otherwise: Value, node: ast.expr, env: Env) -> tuple[Term, Term]:
+def _both(then: Value, otherwise: Value, node: ast.expr, env: PythonEnv) -> tuple[Term, Term]:
     """Both branches as terms; ``None`` takes the type of the other."""
     if isinstance(then, Null):
         term = scalar_of(otherwise, node, env)
@@ -116,7 +106,7 @@ def _none(term: Term) -> Const:
     return Const(None, Scalar(scalar_type(term).name, True))
 
 
-def _conditional(holds: Term, then: Term, otherwise: Term, node: ast.expr, env: Env) -> Term:
+def _conditional(holds: Term, then: Term, otherwise: Term, node: ast.expr, env: PythonEnv) -> Term:
     match holds, then:
         case Call("not", (Call("is_null", (term,)),)), Call("coalesce", (same, _)) if term == same:
             # x if x is not None else y
@@ -129,7 +119,7 @@ def _conditional(holds: Term, then: Term, otherwise: Term, node: ast.expr, env: 
     return call(function, *args)
 
 
-def of_fstring(node: ast.JoinedStr, env: Env) -> Value:
+def of_fstring(node: ast.JoinedStr, env: PythonEnv) -> Value:
     """``f"{a}-{b}"`` of strings, ints and bools: their texts, added up."""
     parts = [_formatted(part, env) for part in node.values]
     result = parts[0] if parts else const("")
@@ -138,7 +128,7 @@ def of_fstring(node: ast.JoinedStr, env: Env) -> Value:
     return One(result)
 
 
-def _formatted(part: ast.expr, env: Env) -> Term:
+def _formatted(part: ast.expr, env: PythonEnv) -> Term:
     match part:
         case ast.FormattedValue(value, conversion, spec):
             if conversion not in (-1, ord("s")) or spec is not None:
@@ -147,7 +137,7 @@ def _formatted(part: ast.expr, env: Env) -> Term:
     return scalar(part, env)
 
 
-def text(term: Term, node: ast.expr, env: Env) -> Term:
+def text(term: Term, node: ast.expr, env: PythonEnv) -> Term:
     """``str(term)``, also of ``None``."""
     if scalar_type(term).name not in ("int", "bool", "str"):
         raise env.error(
@@ -159,7 +149,7 @@ def text(term: Term, node: ast.expr, env: Env) -> Term:
     return call("coalesce", found, const("None")) if is_nullable(found) else found
 
 
-def number(term: Term, function: str, node: ast.expr, env: Env) -> Term:
+def number(term: Term, function: str, node: ast.expr, env: PythonEnv) -> Term:
     """``int(term)`` or ``float(term)``; true is 1."""
     if scalar_type(term).name == "bool":
         term = call("if", term, const(1), const(0))

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from itertools import count
 from typing import Any
 
-from nestling.calculus.terms import Expr, SingBag
-from nestling.calculus.traverse import map_children
+from nestling.calculus.terms import Expr
+from nestling.calculus.traverse import number_sites
 from nestling.calculus.types import Type
 from nestling.calculus.typing import check
 from nestling.errors import QueryError
@@ -23,12 +22,12 @@ from nestling.frontend.comprehension.bags import of_comprehension, of_list, of_s
 from nestling.frontend.comprehension.calls import of_call
 from nestling.frontend.comprehension.compare import of_compare
 from nestling.frontend.comprehension.conditions import of_boolop
-from nestling.frontend.comprehension.context import Construct, Env, Run
+from nestling.frontend.comprehension.context import Construct, PythonEnv, PythonTranslation
 from nestling.frontend.comprehension.convert import bag_of
 from nestling.frontend.comprehension.dicts import of_dict_comprehension
 from nestling.frontend.comprehension.inline import defaults_of, parameters, result
 from nestling.frontend.comprehension.names import of_attribute, of_lambda, of_name, of_subscript, relation
-from nestling.frontend.comprehension.read import Body, Definition, read
+from nestling.frontend.comprehension.read import Body, PythonDefinition, read
 from nestling.frontend.comprehension.records import of_dict, of_tuple
 from nestling.frontend.comprehension.scalars import (
     of_binop,
@@ -37,7 +36,8 @@ from nestling.frontend.comprehension.scalars import (
     of_fstring,
     of_unary,
 )
-from nestling.frontend.comprehension.values import Items, Many, Value, shown
+from nestling.frontend.comprehension.values import Items, shown
+from nestling.frontend.values import Many, Value
 
 CONSTRUCTS: dict[type, Construct] = {
     ast.Attribute: of_attribute,
@@ -83,9 +83,9 @@ def translate(source: Callable[..., Any] | str, catalog: Mapping[str, Type]) -> 
     return expr
 
 
-def _translated(definition: Definition, catalog: Mapping[str, Type]) -> Expr:
-    run = Run(catalog, CONSTRUCTS)
-    env = Env(run, definition.source)
+def _translated(definition: PythonDefinition, catalog: Mapping[str, Type]) -> Expr:
+    run = PythonTranslation(catalog, CONSTRUCTS)
+    env = PythonEnv(run, definition.source)
     node = definition.node
 
     def build() -> Expr:
@@ -95,10 +95,10 @@ def _translated(definition: Definition, catalog: Mapping[str, Type]) -> Expr:
             value = env.binding({name: relation(run, name) for name in catalog}).value(node)
         return _whole(value, _returned(node), env)
 
-    return _numbered(run.enclosed(build))
+    return number_sites(run.enclosed(build))
 
 
-def _tables(found: Definition, node: ast.FunctionDef | ast.Lambda, env: Env) -> dict[str, Value]:
+def _tables(found: PythonDefinition, node: ast.FunctionDef | ast.Lambda, env: PythonEnv) -> dict[str, Value]:
     """What the parameters of a view stand for: tables and views, or the constants of their defaults."""
     defaults, tables = defaults_of(found, node.args, env), dict[str, Value]()
     for name in parameters(node.args, env):
@@ -126,7 +126,7 @@ def _returned(node: Body) -> ast.expr:
     return node
 
 
-def _whole(value: Value, node: ast.expr, env: Env) -> Expr:
+def _whole(value: Value, node: ast.expr, env: PythonEnv) -> Expr:
     """The bag that a view is."""
     match value:
         case Many(expr):
@@ -134,17 +134,3 @@ def _whole(value: Value, node: ast.expr, env: Env) -> Expr:
         case Items():
             return bag_of(value, node, env).expr
     raise env.error(node, f"a view is a bag, not {shown(value)}", "return a list of it: […]")
-
-
-def _numbered(expr: Expr) -> Expr:
-    """``expr`` with its inner bags numbered from 1 in reading order."""
-    numbers = count(1)
-
-    def visit(node: Any) -> Any:
-        if isinstance(node, SingBag):
-            site = next(numbers)
-            return SingBag(site, visit(node.body), node.opaque)
-        return map_children(node, visit)
-
-    numbered: Expr = visit(expr)
-    return numbered

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from nestling.frontend.dataframe.expressions import (
     WRITERS,
+    PlanTranslation,
     Reach,
-    Run,
     check_mode,
     expression,
     listed,
@@ -28,7 +28,7 @@ def is_aggregate(node: Node) -> bool:
     return node.kind == "AggregateExpression" or any(map(is_aggregate, node.children))
 
 
-def _aggregate(node: Node, reach: Reach, run: Run) -> str:
+def _aggregate(node: Node, reach: Reach, run: PlanTranslation) -> str:
     function = node.child
     check_mode(function)
     if function.kind not in AGGREGATES:
@@ -49,7 +49,7 @@ def _as_it_is(node: Node) -> Node:
     return node.child if made and node.child.fields.get("dataType") in WHOLE else node
 
 
-def _window(node: Node, reach: Reach, run: Run) -> str:
+def _window(node: Node, reach: Reach, run: PlanTranslation) -> str:
     function, spec = node.children
     ranks = function.kind in WINDOW_FUNCTIONS
     if ranks:
@@ -67,7 +67,7 @@ def _window(node: Node, reach: Reach, run: Run) -> str:
     return f"{text} OVER ({' '.join([*clauses, bounds]).strip()})"
 
 
-def sort_key(node: Node, reach: Reach, run: Run) -> str:
+def sort_key(node: Node, reach: Reach, run: PlanTranslation) -> str:
     """One part of ORDER BY."""
     ways = [str(node.fields[name]["object"]) for name in ("direction", "nullOrdering")]
     direction = "DESC" if "Descending" in ways[0] else "ASC"
@@ -99,7 +99,7 @@ def _bound(node: Node) -> str:
     raise refused(node, "this frame is not supported", "use Window.unboundedPreceding and Window.currentRow")
 
 
-OVER_ROWS: dict[str, Callable[[Node, Reach, Run], str]] = {
+OVER_ROWS: dict[str, Callable[[Node, Reach, PlanTranslation], str]] = {
     "AggregateExpression": _aggregate,
     "WindowExpression": _window,
 }

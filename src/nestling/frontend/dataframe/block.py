@@ -19,7 +19,7 @@ Scope = Mapping[Id, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class OutputColumn:
     """What a SELECT yields: a column that it reads, if ``plain``, or else an expression."""
 
     id: Id
@@ -32,7 +32,7 @@ class Column:
 class Block:
     """A SELECT by its parts; of a set operation, ``body`` is the text and the columns are known by their names."""
 
-    columns: tuple[Column, ...]
+    columns: tuple[OutputColumn, ...]
     source: str = ""
     where: tuple[str, ...] = ()
     groups: tuple[str, ...] | None = None
@@ -90,13 +90,13 @@ class Block:
         inner = self.only(needed)
         labels = labels_of(column.name for column in inner.columns)
         columns = tuple(
-            Column(column.id, column.name, f"{alias}.{sql_name(label)}")
+            OutputColumn(column.id, column.name, f"{alias}.{sql_name(label)}")
             for column, label in zip(inner.columns, labels, strict=True)
         )
         return Block(columns, f"({indented(inner.text)}) AS {alias}", single=True)
 
 
-def _item(column: Column, label: str) -> str:
+def _item(column: OutputColumn, label: str) -> str:
     same = re.fullmatch(rf"\w+\.{re.escape(sql_name(label))}", column.text)
     return column.text if same else f"{column.text} AS {sql_name(label)}"
 

@@ -36,7 +36,7 @@ class Reach:
 
 
 @dataclass
-class Run:
+class PlanTranslation:
     """What all parts of one translation share: names given out, and how the plan of a subquery is translated."""
 
     zone: str
@@ -71,7 +71,7 @@ def references(*nodes: Node) -> set[Id]:
     return found
 
 
-def expression(node: Node, reach: Reach, run: Run) -> str:
+def expression(node: Node, reach: Reach, run: PlanTranslation) -> str:
     """``node`` as SQL; an error in it is located by the nearest part that knows where it was written."""
     try:
         return _written(node, reach, run)
@@ -81,7 +81,7 @@ def expression(node: Node, reach: Reach, run: Run) -> str:
         raise
 
 
-def _written(node: Node, reach: Reach, run: Run) -> str:
+def _written(node: Node, reach: Reach, run: PlanTranslation) -> str:
     check_mode(node)
     if node.kind in BINARY:
         left, right = (operand(part, reach, run) for part in _sides(node))
@@ -95,7 +95,7 @@ def _written(node: Node, reach: Reach, run: Run) -> str:
     return WRITERS[node.kind](node, reach, run)
 
 
-def operand(node: Node, reach: Reach, run: Run) -> str:
+def operand(node: Node, reach: Reach, run: PlanTranslation) -> str:
     """``node`` as SQL, in parentheses where it has parts that could be torn apart."""
     text = expression(node, reach, run)
     inner = node
@@ -134,7 +134,7 @@ def _widens(node: Node) -> bool:
     return own in WHOLE and WHOLE.index(own) < WHOLE.index(node.fields["dataType"])
 
 
-def listed(nodes: list[Node], reach: Reach, run: Run) -> str:
+def listed(nodes: list[Node], reach: Reach, run: PlanTranslation) -> str:
     return ", ".join(expression(node, reach, run) for node in nodes)
 
 
@@ -168,18 +168,18 @@ def mode_of(node: Node) -> str:
     return "LEGACY" if node.fields.get("failOnError") is False else ""
 
 
-def _column(node: Node, reach: Reach, run: Run) -> str:
+def _column(node: Node, reach: Reach, run: PlanTranslation) -> str:
     found = reach.find(id_of(node))
     if found is None:
         raise refused(node, f"column {node.fields['name']} is not found in the plan", "name it by its table")
     return found
 
 
-def _outer(node: Node, reach: Reach, run: Run) -> str:
+def _outer(node: Node, reach: Reach, run: PlanTranslation) -> str:
     return _column(node.fields["e"], reach.outer or reach, run)
 
 
-def _cast(node: Node, reach: Reach, run: Run) -> str:
+def _cast(node: Node, reach: Reach, run: PlanTranslation) -> str:
     to, own = node.fields["dataType"], node.child.fields.get("dataType")
     text = expression(node.child, reach, run)
     if isinstance(to, dict):
@@ -205,7 +205,7 @@ def _alike(left: Any, right: Any) -> bool:
     return False
 
 
-def _field(node: Node, reach: Reach, run: Run) -> str:
+def _field(node: Node, reach: Reach, run: PlanTranslation) -> str:
     name = node.fields.get("name") or str(node.jvm.extractFieldName())
     text = expression(node.child, reach, run)
     named = node.child.kind in (
@@ -217,61 +217,61 @@ def _field(node: Node, reach: Reach, run: Run) -> str:
     return f"{text if named else f'({text})'}.{sql_name(name)}"
 
 
-def _field_of_each(node: Node, reach: Reach, run: Run) -> str:
+def _field_of_each(node: Node, reach: Reach, run: PlanTranslation) -> str:
     return f"transform({expression(node.child, reach, run)}, x -> x.{sql_name(node.fields['field']['name'])})"
 
 
-def _lambda(node: Node, reach: Reach, run: Run) -> str:
+def _lambda(node: Node, reach: Reach, run: PlanTranslation) -> str:
     body, *parameters = node.children
     names = ", ".join(run.parameter(part) for part in parameters)
     return f"{f'({names})' if len(parameters) > 1 else names} -> {expression(body, reach, run)}"
 
 
-def _fold(node: Node, reach: Reach, run: Run) -> str:
+def _fold(node: Node, reach: Reach, run: PlanTranslation) -> str:
     result = node.children[3].child
     if result.kind != "NamedLambdaVariable":
         raise refused(node, "aggregate with a last step is not supported", "do it to the result")
     return f"aggregate({listed(node.children[:3], reach, run)})"
 
 
-def _case(node: Node, reach: Reach, run: Run) -> str:
+def _case(node: Node, reach: Reach, run: PlanTranslation) -> str:
     parts = [expression(part, reach, run) for part in node.children]
     pairs = zip(parts[:-1:2], parts[1::2], strict=False)
     branches = "".join(f"WHEN {test} THEN {value} " for test, value in pairs)
     return f"CASE {branches}{f'ELSE {parts[-1]} ' * (len(parts) % 2)}END"
 
 
-def _struct(node: Node, reach: Reach, run: Run) -> str:
+def _struct(node: Node, reach: Reach, run: PlanTranslation) -> str:
     names, values = node.children[::2], node.children[1::2]
     pairs = zip(names, values, strict=True)
     inner = [f"{literal(name, run.zone)}, {expression(value, reach, run)}" for name, value in pairs]
     return f"named_struct({', '.join(inner)})"
 
 
-def _like(node: Node, reach: Reach, run: Run) -> str:
+def _like(node: Node, reach: Reach, run: PlanTranslation) -> str:
     text, pattern = (operand(part, reach, run) for part in node.children)
     escape, word = str(node.jvm.escapeChar()), node.kind.upper()
     return f"{text} {word} {pattern}" + (f" ESCAPE {plain_sql_text(escape)}" if escape != "\\" else "")
 
 
-def _in(node: Node, reach: Reach, run: Run) -> str:
+def _in(node: Node, reach: Reach, run: PlanTranslation) -> str:
     value, *others = node.children
     return f"{operand(value, reach, run)} IN ({listed([_bare(part) for part in others], reach, run)})"
 
 
-def _in_query(node: Node, reach: Reach, run: Run) -> str:
+def _in_query(node: Node, reach: Reach, run: PlanTranslation) -> str:
     *values, query = node.children
     texts = [operand(value, reach, run) for value in values]
     left = texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
     return f"{left} IN {_query(query, reach, run)}"
 
 
-def _query(node: Node, reach: Reach, run: Run) -> str:
+def _query(node: Node, reach: Reach, run: PlanTranslation) -> str:
     block = run.subquery(node.fields["plan"], reach)
     return f"({indented(block.text)})"
 
 
-def _present(node: Node, reach: Reach, run: Run) -> str:
+def _present(node: Node, reach: Reach, run: PlanTranslation) -> str:
     """``dropna``: at least so many of the columns are there."""
     if any(part.fields.get("dataType") in ("float", "double", None) for part in node.children):
         raise refused(node, "dropna takes NaN for a null, which a view does not", "filter with isNotNull()")
@@ -281,28 +281,28 @@ def _present(node: Node, reach: Reach, run: Run) -> str:
     return "(" + word.join(f"{operand(part, reach, run)} IS NOT NULL" for part in node.children) + ")"
 
 
-def _trim(side: str) -> Callable[[Node, Reach, Run], str]:
-    def write(node: Node, reach: Reach, run: Run) -> str:
+def _trim(side: str) -> Callable[[Node, Reach, PlanTranslation], str]:
+    def write(node: Node, reach: Reach, run: PlanTranslation) -> str:
         text, *signs = (expression(part, reach, run) for part in node.children)
         return f"TRIM({side} {signs[0] if signs else plain_sql_text(' ')} FROM {text})"
 
     return write
 
 
-def _locate(node: Node, reach: Reach, run: Run) -> str:
+def _locate(node: Node, reach: Reach, run: PlanTranslation) -> str:
     part, text, start = node.children
     if start.fields.get("value") != "1":
         raise refused(node, "locate with a start is not supported", "write instr(text, part)")
     return f"instr({listed([text, part], reach, run)})"
 
 
-def _days(node: Node, reach: Reach, run: Run) -> str:
+def _days(node: Node, reach: Reach, run: PlanTranslation) -> str:
     if node.child.kind != "Literal":
         raise refused(node, "an interval that is computed is not supported", "write date_add(date, days)")
     return str(int(node.child.fields["value"]) // DAY)
 
 
-def _with(node: Node, reach: Reach, run: Run) -> str:
+def _with(node: Node, reach: Reach, run: PlanTranslation) -> str:
     """What is named once and used several times is written as often."""
     body, *definitions = node.children
     for part in definitions:
@@ -310,13 +310,13 @@ def _with(node: Node, reach: Reach, run: Run) -> str:
     return expression(body, reach, run)
 
 
-def condition(node: Node, reach: Reach, run: Run) -> str:
+def condition(node: Node, reach: Reach, run: PlanTranslation) -> str:
     """One of the conditions that must hold."""
     text = expression(node, reach, run)
     return f"({text})" if node.kind == "Or" else text
 
 
-def _template(text: str) -> Callable[[Node, Reach, Run], str]:
+def _template(text: str) -> Callable[[Node, Reach, PlanTranslation], str]:
     """An operator of its children, each in parentheses where it needs them."""
     return lambda node, reach, run: text.format(*(operand(part, reach, run) for part in node.children))
 
@@ -335,7 +335,7 @@ _LOOSE = (
     "LambdaFunction",
 )
 
-WRITERS: dict[str, Callable[[Node, Reach, Run], str]] = {
+WRITERS: dict[str, Callable[[Node, Reach, PlanTranslation], str]] = {
     "Alias": lambda node, reach, run: expression(node.child, reach, run),
     "ArrayAggregate": _fold,
     "ArrayExists": lambda node, reach, run: f"exists({listed(node.children, reach, run)})",

@@ -13,10 +13,10 @@ from typing import Any
 
 from nestling.errors import QueryError
 from nestling.frontend.dataframe.aggregates import is_aggregate, sort_key
-from nestling.frontend.dataframe.block import Block, Column, Id, labels_of
+from nestling.frontend.dataframe.block import Block, Id, OutputColumn, labels_of
 from nestling.frontend.dataframe.expressions import (
+    PlanTranslation,
     Reach,
-    Run,
     condition,
     expression,
     id_of,
@@ -60,7 +60,7 @@ class Translation:
 
     def __init__(self, frame: Any, tables: Mapping[str, str], zone: str) -> None:
         self.frame, self.tables = frame, tables
-        self.run = Run(zone, lambda plan, reach: self.block(plan, None, reach))
+        self.run = PlanTranslation(zone, lambda plan, reach: self.block(plan, None, reach))
         self.common: dict[int, Node] = {}
 
     def block(self, node: Node, needed: Needed, outer: Reach | None) -> Block:
@@ -114,7 +114,7 @@ class Translation:
         alias, output = self.run.alias(), node.jvm.output()
         attributes = [output.apply(i) for i in range(output.size())]
         columns = tuple(
-            Column(int(a.exprId().id()), str(a.name()), f"{alias}.{sql_name(str(a.name()))}")
+            OutputColumn(int(a.exprId().id()), str(a.name()), f"{alias}.{sql_name(str(a.name()))}")
             for a in attributes
         )
         return Block(columns, f"{sql_name(self.tables[name])} AS {alias}", single=True)
@@ -133,13 +133,13 @@ class Translation:
         columns = tuple(self.item(item, own, reach) for item in items)
         return replace(block, columns=columns, single=False)
 
-    def item(self, node: Node, own: Mapping[Id, Column], reach: Reach) -> Column:
+    def item(self, node: Node, own: Mapping[Id, OutputColumn], reach: Reach) -> OutputColumn:
         """One item of a select list."""
         source = node.child if _is_renaming(node) else node
         name = str(node.fields["name"])
         if source.kind == "AttributeReference" and id_of(source) in own:
             return replace(own[id_of(source)], id=id_of(node), name=name)
-        return Column(id_of(node), name, expression(node, reach, self.run), plain=False)
+        return OutputColumn(id_of(node), name, expression(node, reach, self.run), plain=False)
 
     def filter(self, node: Node, needed: Needed, outer: Reach | None) -> Block:
         test = node.fields["condition"]
@@ -158,7 +158,9 @@ class Translation:
         if not keys and not any(map(is_aggregate, kept)):
             raise refused(node, "this groups without a key and without an aggregate", "add F.count('*')")
         columns = tuple(
-            Column(id_of(item), str(item.fields["name"]), expression(item, reach, self.run), plain=False)
+            OutputColumn(
+                id_of(item), str(item.fields["name"]), expression(item, reach, self.run), plain=False
+            )
             for item in kept
         )
         groups = tuple(dict.fromkeys(expression(key, reach, self.run) for key in keys))
@@ -230,7 +232,7 @@ class Translation:
         word = "LATERAL VIEW OUTER" if node.fields["outer"] else "LATERAL VIEW"
         names = ", ".join(map(sql_name, labels))
         made = tuple(
-            Column(id_of(column), str(column.fields["name"]), f"{alias}.{sql_name(label)}")
+            OutputColumn(id_of(column), str(column.fields["name"]), f"{alias}.{sql_name(label)}")
             for column, label in zip(output, labels, strict=True)
         )
         text = f"{block.source}\n  {word} {name}({array}) {alias} AS {names}"
@@ -246,7 +248,9 @@ class Translation:
             block = self.as_table(block, wanted)
         reach = Reach(block.scope, outer)
         made = tuple(
-            Column(id_of(item), str(item.fields["name"]), expression(item, reach, self.run), plain=False)
+            OutputColumn(
+                id_of(item), str(item.fields["name"]), expression(item, reach, self.run), plain=False
+            )
             for item in items
         )
         return replace(block, columns=(*block.columns, *made), windows=True, single=False)
@@ -293,7 +297,7 @@ class Translation:
         parts = []
         for projection in projections:
             columns = tuple(
-                Column(
+                OutputColumn(
                     id_of(output[i]),
                     str(output[i].fields["name"]),
                     expression(projection[i], reach, self.run),

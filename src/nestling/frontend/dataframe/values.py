@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nestling.frontend.dataframe.block import Block, Column, labels_of
-from nestling.frontend.dataframe.expressions import Run, id_of
+from nestling.frontend.dataframe.block import Block, OutputColumn, labels_of
+from nestling.frontend.dataframe.expressions import PlanTranslation, id_of
 from nestling.frontend.dataframe.leaves import frame_of
 from nestling.frontend.dataframe.literals import check_zone, type_sql
 from nestling.frontend.dataframe.places import refused
@@ -15,7 +15,7 @@ from nestling.quoting import plain_sql_text, sql_name
 MOST = 1000
 
 
-def values_of(node: Node, frame: Any, run: Run) -> Block:
+def values_of(node: Node, frame: Any, run: PlanTranslation) -> Block:
     """The rows of a ``LocalRelation``: few, and part of the query."""
     output: list[Node] = node.fields["output"]
     if node.jvm.data().size() > MOST:
@@ -24,7 +24,7 @@ def values_of(node: Node, frame: Any, run: Run) -> Block:
     labels = labels_of(str(column.fields["name"]) for column in output)
     alias = run.alias()
     columns = tuple(
-        Column(id_of(column), str(column.fields["name"]), f"{alias}.{sql_name(label)}")
+        OutputColumn(id_of(column), str(column.fields["name"]), f"{alias}.{sql_name(label)}")
         for column, label in zip(output, labels, strict=True)
     )
     for column in output:

@@ -42,7 +42,7 @@ _TOKEN = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^\W\d]\w*)|(\d+)|'((?:[^'\\]|\\.)
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class DdlToken:
     """A word, quoted name, number, string or sign, and where it stands; the end is the empty sign."""
 
     kind: str
@@ -72,10 +72,10 @@ class _Parser:
         self.text, self.tokens, self.place = text, _tokens(text), 0
 
     @property
-    def here(self) -> Token:
+    def here(self) -> DdlToken:
         return self.tokens[self.place]
 
-    def next(self) -> Token:
+    def next(self) -> DdlToken:
         token = self.here
         self.place += token.text != "" or token.kind != "sign"
         return token
@@ -89,7 +89,7 @@ class _Parser:
         if not self.accept(sign):
             raise self.error(f"{wanted} is expected here")
 
-    def error(self, what: str, hint: str = "", token: Token | None = None) -> QueryError:
+    def error(self, what: str, hint: str = "", token: DdlToken | None = None) -> QueryError:
         token = token or self.here
         line = self.text.count("\n", 0, token.start) + 1
         first = self.text.rfind("\n", 0, token.start) + 1
@@ -165,14 +165,14 @@ class _Parser:
             self.expect(")", ")")
         return numbers
 
-    def decimal(self, numbers: list[int], token: Token) -> Scalar:
+    def decimal(self, numbers: list[int], token: DdlToken) -> Scalar:
         """``DECIMAL(p, s)``; without them it has 10 digits and no places, as Spark's has."""
         digits, places = (*numbers, *(10, 0)[len(numbers) :])
         if not 0 <= places <= digits <= MOST or not digits:
             raise self.error(f"there is no DECIMAL({digits}, {places})", "digits are 38 at most", token)
         return Scalar("decimal", size=(digits, places))
 
-    def unknown(self, token: Token, name: str) -> QueryError:
+    def unknown(self, token: DdlToken, name: str) -> QueryError:
         if name == "MAP":
             hint = "write ARRAY<STRUCT<key: …, value: …>>"
             return self.error("there is no MAP type", hint, token)
@@ -187,11 +187,11 @@ def _common() -> list[str]:
     return [*(words.split()[0] for words in _WORDS.values()), "ARRAY<…>", "STRUCT<…>"]
 
 
-def _tokens(text: str) -> list[Token]:
+def _tokens(text: str) -> list[DdlToken]:
     kinds = ("", "name", "word", "number", "string", "sign")
     tokens = []
     for match in _TOKEN.finditer(text.rstrip()):
         kind = match.lastindex or 0
         found = match.group(kind).replace("``", "`") if kind == 1 else match.group(kind)
-        tokens.append(Token(kinds[kind], found, match.start(kind), match.end(kind)))
-    return [*tokens, Token("sign", "", len(text), len(text) + 1)]
+        tokens.append(DdlToken(kinds[kind], found, match.start(kind), match.end(kind)))
+    return [*tokens, DdlToken("sign", "", len(text), len(text) + 1)]

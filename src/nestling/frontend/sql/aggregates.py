@@ -20,9 +20,10 @@ from nestling.calculus.terms import Const, Expr, Field, Term, Var
 from nestling.calculus.types import NUMERIC, Scalar, Type, is_base, nullable
 from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.sql.conditions import YES
-from nestling.frontend.sql.context import Env, only, where
+from nestling.frontend.sql.context import SqlEnv, only, where
 from nestling.frontend.sql.convert import condition, scalar_type, stored
-from nestling.frontend.sql.values import Many, One, Row, Value, fields_of, of_term, shown, singleton, type_of
+from nestling.frontend.sql.values import shown
+from nestling.frontend.values import Many, One, Row, Value, fields_of, of_term, singleton, type_of
 
 DEFAULTS: dict[str, Any] = {
     "bool": False, "int": 0, "float": 0.0, "decimal": Decimal(0), "str": "", "bytes": b"",
@@ -54,7 +55,7 @@ GROUPING = ("grouping", "grouping_id")
 
 
 @dataclass(frozen=True, slots=True)
-class Aggregate:
+class AggregateCall:
     """A call of an aggregate: what it adds up of each row, and which rows."""
 
     name: str
@@ -95,7 +96,7 @@ def _window_parts(node: Any) -> list[Any]:
     return parts + ([node.args["order"]] if node.args.get("order") is not None else [])
 
 
-def read_call(node: Any, env: Env) -> Aggregate:
+def read_call(node: Any, env: SqlEnv) -> AggregateCall:
     """The aggregate that ``node`` calls, its argument read in ``env``, the place of a single row."""
     name = node.name.lower()
     if name in GROUPING:
@@ -112,20 +113,20 @@ def read_call(node: Any, env: Env) -> Aggregate:
         args, distinct = args[0].expressions, True
     kind = NAMES[name]
     if kind == "count" and len(args) == 1 and isinstance(args[0], exp.Star):
-        return Aggregate(kind, None, False, filter_)
+        return AggregateCall(kind, None, False, filter_)
     if len(args) != 1 and not (kind == "count" and args):
         raise env.error(node, f"{name} takes one argument, not {len(args)}", _ORDERED if args else "")
     values = [_argument(part, kind, env) for part in args]
     if len(values) == 1:
-        return Aggregate(kind, values[0], distinct, filter_)
+        return AggregateCall(kind, values[0], distinct, filter_)
     row = Row(tuple((f"_{i}", value) for i, value in enumerate(values)))
-    return Aggregate(kind, row, distinct, filter_, several=True)
+    return AggregateCall(kind, row, distinct, filter_, several=True)
 
 
 _ORDERED = "name one column"
 
 
-def _argument(node: Any, kind: str, env: Env) -> Value:
+def _argument(node: Any, kind: str, env: SqlEnv) -> Value:
     if isinstance(node, exp.Order):
         raise env.error(node, "a collected array has no order: ORDER BY says nothing", "drop it")
     value = stored(env.value(node), node, env)
@@ -144,10 +145,10 @@ def _argument(node: Any, kind: str, env: Env) -> Value:
 class Folds:
     """The values of aggregates over ``rows``, whose elements hold the argument and filter of each."""
 
-    def __init__(self, rows: Expr, full: bool, node: Any, env: Env) -> None:
+    def __init__(self, rows: Expr, full: bool, node: Any, env: SqlEnv) -> None:
         self.rows, self.full, self.node, self.env = rows, full, node, env
 
-    def value(self, aggregate: Aggregate, argument: str, filter_: str) -> Value:
+    def value(self, aggregate: AggregateCall, argument: str, filter_: str) -> Value:
         """What ``aggregate`` comes to; ``argument`` and ``filter_`` are the fields that hold its parts."""
         if aggregate.name in ("list", "set"):
             source = self._source(argument, filter_, aggregate)
@@ -156,7 +157,7 @@ class Folds:
             )
         return One(self._term(aggregate, argument, filter_))
 
-    def _term(self, aggregate: Aggregate, argument: str, filter_: str) -> Term:
+    def _term(self, aggregate: AggregateCall, argument: str, filter_: str) -> Term:
         name, run = aggregate.name, self.env.run
         if name == "count_if":
             return run.fold("count", self._rows(filter_, lambda row: Field(row, argument)))
@@ -180,7 +181,7 @@ class Folds:
         found = run.fold(name, source)
         return self._present(found) if self._never_empty(aggregate) else found
 
-    def _mean(self, source: Expr, element: Scalar, aggregate: Aggregate) -> Term:
+    def _mean(self, source: Expr, element: Scalar, aggregate: AggregateCall) -> Term:
         """The mean of DECIMALs has four places more than they have."""
         total, number = self.env.run.fold("sum", source), self.env.run.fold("count", source)
         size = of_average(element.size)
@@ -190,7 +191,7 @@ class Folds:
             return call("if", none, Const(DEFAULTS["decimal"], Scalar("decimal", False, size)), found)
         return call("if", none, Const(None, Scalar("decimal", True, size)), call("nullable", found))
 
-    def _never_empty(self, aggregate: Aggregate) -> bool:
+    def _never_empty(self, aggregate: AggregateCall) -> bool:
         assert aggregate.value is not None
         return self.full and aggregate.filter is None and not _may_be_null(type_of(aggregate.value))
 
@@ -204,7 +205,7 @@ class Folds:
         type_ = scalar_type(term)
         return call("coalesce", term, Const(DEFAULTS[type_.name], replace(type_, nullable=False)))
 
-    def _count(self, argument: str, filter_: str, aggregate: Aggregate) -> Term:
+    def _count(self, argument: str, filter_: str, aggregate: AggregateCall) -> Term:
         assert aggregate.value is not None
         if not aggregate.distinct:
             return self.env.run.fold(
@@ -215,7 +216,7 @@ class Folds:
             raise self.env.error(self.node, "count(DISTINCT …) takes scalars", "name their scalar fields")
         return self.env.run.fold("count_distinct", source)
 
-    def _quantified(self, name: str, argument: str, filter_: str, aggregate: Aggregate) -> Term:
+    def _quantified(self, name: str, argument: str, filter_: str, aggregate: AggregateCall) -> Term:
         """``every`` is false as soon as one is false, ``some`` true as soon as one is true."""
         run, decides = self.env.run, FALSE if name == "every" else TRUE
         some = run.fold("count", self._rows(filter_, lambda row: call("==", Field(row, argument), decides)))
@@ -240,7 +241,7 @@ class Folds:
         """``⟨⟩`` for each row of the group that counts."""
         return self._each(filter_, test, lambda row: YES)
 
-    def _source(self, argument: str, filter_: str, aggregate: Aggregate) -> Expr:
+    def _source(self, argument: str, filter_: str, aggregate: AggregateCall) -> Expr:
         """The argument of each row of the group that counts, without nulls."""
         return self._each(
             filter_,
@@ -259,13 +260,13 @@ class Folds:
         return for_(row, self.rows, found)
 
 
-def _parts(row: Var, argument: str, aggregate: Aggregate) -> list[tuple[str, Value]]:
+def _parts(row: Var, argument: str, aggregate: AggregateCall) -> list[tuple[str, Value]]:
     """The arguments of an aggregate, one or several."""
     value = of_term(Field(row, argument))
     return list(fields_of(value) or ()) if aggregate.several else [(argument, value)]
 
 
-def _is_present(row: Var, argument: str, aggregate: Aggregate) -> Term:
+def _is_present(row: Var, argument: str, aggregate: AggregateCall) -> Term:
     """Whether no argument is null; structs and arrays never are."""
     terms = [value.term for _, value in _parts(row, argument, aggregate) if isinstance(value, One)]
     found: Term = TRUE
@@ -276,7 +277,7 @@ def _is_present(row: Var, argument: str, aggregate: Aggregate) -> Term:
     return found
 
 
-def _solid(row: Var, argument: str, aggregate: Aggregate) -> Value:
+def _solid(row: Var, argument: str, aggregate: AggregateCall) -> Value:
     """The arguments as values that are not null."""
     parts = [(name, without_null(value)) for name, value in _parts(row, argument, aggregate)]
     return Row(tuple(parts)) if aggregate.several else parts[0][1]

@@ -8,13 +8,13 @@ from typing import Any
 from nestling.calculus.types import Record, Scalar, Type
 from nestling.frontend.sql.casts import cast
 from nestling.frontend.sql.columns import same
-from nestling.frontend.sql.context import Env
+from nestling.frontend.sql.context import SqlEnv
 from nestling.frontend.sql.convert import converted
 from nestling.frontend.sql.tables import of_name
-from nestling.frontend.sql.values import Null, One, Row, Value, type_of
+from nestling.frontend.values import Null, One, Row, Value, type_of
 
 
-def table_of(node: Any, env: Env) -> tuple[str, Record]:
+def table_of(node: Any, env: SqlEnv) -> tuple[str, Record]:
     """The table that a statement changes."""
     rows = of_name(node, env)
     name = next(known for known in env.run.catalog if same(known, node.this.name))
@@ -23,14 +23,14 @@ def table_of(node: Any, env: Env) -> tuple[str, Record]:
     return name, record
 
 
-def check_columns(names: Sequence[str], table: str, record: Record, node: Any, env: Env) -> None:
+def check_columns(names: Sequence[str], table: str, record: Record, node: Any, env: SqlEnv) -> None:
     """Refuse names that the table does not have."""
     for given in names:
         if not any(same(given, known) for known in record.names):
             raise env.error(node, f"{table} has no column {given}", f"it has {', '.join(record.names)}")
 
 
-def assigned(value: Value, type_: Type, node: Any, env: Env) -> Value:
+def assigned(value: Value, type_: Type, node: Any, env: SqlEnv) -> Value:
     """``value`` as what a column of ``type_`` holds: a decimal is rounded to its places, and no number too long."""
     found = converted(value, type_, node, env)
     if (
@@ -46,12 +46,12 @@ def assigned(value: Value, type_: Type, node: Any, env: Env) -> Value:
     return converted(cast(found, type_.name, type_.size, node, env), type_, node, env)
 
 
-def row_of_values(record: Record, given: Mapping[str, Value], node: Any, env: Env) -> Row:
+def row_of_values(record: Record, given: Mapping[str, Value], node: Any, env: SqlEnv) -> Row:
     """A row of ``record``; what is not given is null."""
     return Row(tuple((c, assigned(given.get(c.lower(), Null()), t, node, env)) for c, t in record.fields))
 
 
-def updated_row(record: Record, sets: Sequence[Any], old: Callable[[str], Value], env: Env) -> Row:
+def updated_row(record: Record, sets: Sequence[Any], old: Callable[[str], Value], env: SqlEnv) -> Row:
     """The row that ``SET column = value, …`` makes of an old one."""
 
     def new(column: str, type_: Type) -> Value:

@@ -9,11 +9,12 @@ from nestling.calculus.functions import FUNCTIONS, apply_function
 from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import NUMERIC, Scalar, nullable
 from nestling.calculus.typing import term_type
-from nestling.frontend.sql.context import Env, only
+from nestling.frontend.sql.context import SqlEnv, only
 from nestling.frontend.sql.convert import is_nullable, scalar_of, scalar_type
 from nestling.frontend.sql.declare import BITS, decimal_of
 from nestling.frontend.sql.scalars import as_text
-from nestling.frontend.sql.values import Null, One, Value, shown, spark_type
+from nestling.frontend.sql.values import shown, spark_type
+from nestling.frontend.values import Null, One, Value
 
 _CASTS = {
     "TINYINT": "int", "SMALLINT": "int", "INT": "int", "BIGINT": "int", "DOUBLE": "float", "DECIMAL": "decimal",
@@ -28,7 +29,7 @@ CAST_FUNCTIONS = {
 }  # fmt: skip
 
 
-def of_cast(node: Any, env: Env) -> Value:
+def of_cast(node: Any, env: SqlEnv) -> Value:
     """``CAST(x AS type)``, ``x :: type``, ``DATE '…'``; ``TRY_CAST(x AS type)`` is null where it cannot be done."""
     only(node, env, "this", "to", "safe", "_type", what="CAST")
     to = node.args["to"]
@@ -45,7 +46,7 @@ def of_cast(node: Any, env: Env) -> Value:
     return cast(env.value(node.this), name, params, node, env, bool(node.args.get("safe")))
 
 
-def cast(value: Value, to: str, params: tuple[int, ...], node: Any, env: Env, safe: bool = False) -> Value:
+def cast(value: Value, to: str, params: tuple[int, ...], node: Any, env: SqlEnv, safe: bool = False) -> Value:
     """``value`` as a scalar of type ``to``; what cannot be read is an error, as in Spark's ANSI mode, or null."""
     if isinstance(value, Null):
         return One(Const(None, Scalar(to, True)))
@@ -80,7 +81,7 @@ def cast(value: Value, to: str, params: tuple[int, ...], node: Any, env: Env, sa
     return One(term)
 
 
-def _step(function: str, args: list[Term], safe: bool, node: Any, env: Env) -> Term:
+def _step(function: str, args: list[Term], safe: bool, node: Any, env: SqlEnv) -> Term:
     if not safe or not FUNCTIONS[function].partial:
         return _settled(call(function, *args), node, env)
     found = call(function, *args)
@@ -90,7 +91,7 @@ def _step(function: str, args: list[Term], safe: bool, node: Any, env: Env) -> T
     return call("if", call(f"no_{function}", *args), Const(None, nullable(type_)), some)
 
 
-def cast_function(name: str, value: Value, node: Any, env: Env) -> Value:
+def cast_function(name: str, value: Value, node: Any, env: SqlEnv) -> Value:
     """``int(x)``, ``to_date(x)``, …"""
     bits = BITS.get(name.upper())
     return cast(value, CAST_FUNCTIONS[name], (bits,) if bits else (), node, env)
@@ -101,7 +102,7 @@ def _holds(params: tuple[int, ...], type_: Scalar) -> bool:
     return params == (type_.size or (64,) if type_.name == "int" else type_.size)
 
 
-def _settled(term: Term, node: Any, env: Env) -> Term:
+def _settled(term: Term, node: Any, env: SqlEnv) -> Term:
     """A cast of what is written out, done once; one that cannot be is refused here."""
     if isinstance(term, Const) or not all(isinstance(arg, Const) for arg in getattr(term, "args", ())):
         return term

@@ -12,8 +12,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from nestling.frontend.sql.context import Column, Env, Scope
-from nestling.frontend.sql.values import Barred, Value, fields_of, shown
+from nestling.frontend.sql.context import Scope, ScopeColumn, SqlEnv
+from nestling.frontend.sql.values import shown
+from nestling.frontend.values import Barred, Value, fields_of
 
 
 def same(left: str, right: str) -> bool:
@@ -21,7 +22,7 @@ def same(left: str, right: str) -> bool:
     return left.lower() == right.lower()
 
 
-def of_column(node: Any, env: Env) -> Value:
+def of_column(node: Any, env: SqlEnv) -> Value:
     """``c``, ``t.c``, ``c.f``, ``t.c.f.g``."""
     parts = [env_part for env_part in node.parts if isinstance(env_part, exp.Identifier)]
     if len(parts) < len(node.parts):
@@ -36,7 +37,7 @@ def of_column(node: Any, env: Env) -> Value:
     raise _unknown(parts, env)
 
 
-def _found(names: list[str], parts: Sequence[Any], env: Env) -> Value | None:
+def _found(names: list[str], parts: Sequence[Any], env: SqlEnv) -> Value | None:
     for bound, value in env.bound.items():
         if same(bound, names[0]):
             return fields(value, parts[1:], env)
@@ -51,7 +52,7 @@ def _found(names: list[str], parts: Sequence[Any], env: Env) -> Value | None:
     return None
 
 
-def _single(hits: Sequence[Column], part: Any, env: Env) -> Value:
+def _single(hits: Sequence[ScopeColumn], part: Any, env: SqlEnv) -> Value:
     if len(hits) > 1:
         names = ", ".join(f"{c.table}.{c.name}" if c.table else c.name for c in hits)
         raise env.error(part, f"{part.name} is ambiguous: {names}", "write the table's name before it")
@@ -61,7 +62,7 @@ def _single(hits: Sequence[Column], part: Any, env: Env) -> Value:
     return value
 
 
-def fields(value: Value, path: Iterable[Any], env: Env) -> Value:
+def fields(value: Value, path: Iterable[Any], env: SqlEnv) -> Value:
     """The field at ``path`` of a struct."""
     for part in path:
         found = fields_of(value)
@@ -80,7 +81,7 @@ def fields(value: Value, path: Iterable[Any], env: Env) -> Value:
     return value
 
 
-def _unknown(parts: Sequence[Any], env: Env) -> Exception:
+def _unknown(parts: Sequence[Any], env: SqlEnv) -> Exception:
     names = [column.name for scope in env.scopes for column in scope if column.open]
     tables = [column.table for scope in env.scopes for column in scope if column.table]
     text = ".".join(part.name for part in parts)
@@ -96,14 +97,14 @@ def _unknown(parts: Sequence[Any], env: Env) -> Exception:
     return env.error(parts[-1], f"there is no column {text}", hint)
 
 
-def of_dot(node: Any, env: Env) -> Value:
+def of_dot(node: Any, env: SqlEnv) -> Value:
     """``(…).f``: a field of a struct that is no column."""
     if not isinstance(node.expression, exp.Identifier):
         raise env.error(node, "this is not the name of a field", "write s.field")
     return fields(env.value(node.this), [node.expression], env)
 
 
-def of_identifier(node: Any, env: Env) -> Value:
+def of_identifier(node: Any, env: SqlEnv) -> Value:
     """The parameter of a lambda, or a column."""
     value = _found([node.name], [node], env)
     if value is None:
@@ -111,7 +112,7 @@ def of_identifier(node: Any, env: Env) -> Value:
     return value
 
 
-def starred(node: Any, scope: Scope, env: Env) -> list[tuple[str, Value, Any]]:
+def starred(node: Any, scope: Scope, env: SqlEnv) -> list[tuple[str, Value, Any]]:
     """What ``*``, ``t.*`` or ``s.*`` stands for: names with values."""
     star = node.this if isinstance(node, exp.Column) else node
     for key, part in star.args.items():
@@ -131,7 +132,7 @@ def starred(node: Any, scope: Scope, env: Env) -> list[tuple[str, Value, Any]]:
     return [(name, inner, node) for name, inner in found]
 
 
-def _usable(column: Column, node: Any, env: Env) -> Value:
+def _usable(column: ScopeColumn, node: Any, env: SqlEnv) -> Value:
     if isinstance(column.value, Barred):
         raise env.error(node, f"{column.name}: {column.value.what}", column.value.hint)
     return column.value

@@ -17,19 +17,20 @@ from nestling.calculus.build import call, conjunction, const, countwise, for_
 from nestling.calculus.terms import Const, Expr, Field, Sing, Term, Tuple, Var
 from nestling.calculus.types import UNIT, Record, Scalar
 from nestling.calculus.typing import element_type
-from nestling.frontend.sql.context import Env, only, where
+from nestling.frontend.sql.context import SqlEnv, only, where
 from nestling.frontend.sql.convert import NULL_BOOL, condition, is_nullable
 from nestling.frontend.sql.scalars import compared, negated
-from nestling.frontend.sql.values import Null, One, Row, Value, fields_of, of_term, shown
+from nestling.frontend.sql.values import shown
+from nestling.frontend.values import Null, One, Row, Value, fields_of, of_term
 
-Rest: TypeAlias = Callable[[Env], Expr]
+Rest: TypeAlias = Callable[[SqlEnv], Expr]
 YES: Expr = Sing(Tuple(()))
 QUERIES = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 _OPERATORS = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
-def guarded(node: Any, env: Env, rest: Rest) -> Expr:
+def guarded(node: Any, env: SqlEnv, rest: Rest) -> Expr:
     """What ``rest`` yields, where ``node`` is true."""
     match node:
         case exp.Paren():
@@ -56,7 +57,7 @@ def _factored(node: Any) -> tuple[list[Any], list[list[Any]]] | None:
     return (shared, [[part for part in case if part not in shared] for case in cases]) if shared else None
 
 
-def _guarded_by_cases(shared: list[Any], cases: list[list[Any]], env: Env, rest: Rest) -> Expr:
+def _guarded_by_cases(shared: list[Any], cases: list[list[Any]], env: SqlEnv, rest: Rest) -> Expr:
     if shared:
         return guarded(shared[0], env, lambda inner: _guarded_by_cases(shared[1:], cases, inner, rest))
     if not all(cases):
@@ -68,7 +69,7 @@ def _guarded_by_cases(shared: list[Any], cases: list[list[Any]], env: Env, rest:
     return env.run.enclosed(lambda: where(test(), _inner(env, rest)))
 
 
-def _guarded_by_negation(node: Any, inner: Any, env: Env, rest: Rest) -> Expr:
+def _guarded_by_negation(node: Any, inner: Any, env: SqlEnv, rest: Rest) -> Expr:
     match inner:
         case exp.Exists():
             return absent(_exists(inner, env), env, rest, inner)
@@ -83,16 +84,16 @@ def _bare(node: Any) -> Any:
     return _bare(node.this) if isinstance(node, exp.Paren) else node
 
 
-def _inner(env: Env, rest: Rest) -> Expr:
+def _inner(env: SqlEnv, rest: Rest) -> Expr:
     return env.run.enclosed(lambda: rest(env))
 
 
-def present(expr: Expr, env: Env, rest: Rest) -> Expr:
+def present(expr: Expr, env: SqlEnv, rest: Rest) -> Expr:
     """What ``rest`` yields, where ``expr`` has an element."""
     return for_(Var("_", UNIT), countwise("exists", unit(expr, env)), _inner(env, rest))
 
 
-def absent(expr: Expr, env: Env, rest: Rest, node: Any) -> Expr:
+def absent(expr: Expr, env: SqlEnv, rest: Rest, node: Any) -> Expr:
     """What ``rest`` yields, where ``expr``, read at ``node``, has no element."""
 
     def guard() -> Expr:
@@ -103,28 +104,28 @@ def absent(expr: Expr, env: Env, rest: Rest, node: Any) -> Expr:
     return env.run.enclosed(guard)
 
 
-def unit(expr: Expr, env: Env) -> Expr:
+def unit(expr: Expr, env: SqlEnv) -> Expr:
     """``⟨⟩`` for every element of ``expr``."""
     return expr if element_type(expr) == UNIT else for_(env.run.var("e", expr), expr, YES)
 
 
-def of_exists(node: Any, env: Env) -> Value:
+def of_exists(node: Any, env: SqlEnv) -> Value:
     """``EXISTS (query)``, which is never null."""
     return One(call("!=", env.run.fold("count", unit(_exists(node, env), env)), const(0)))
 
 
-def _never(node: Any, env: Env) -> Term:
+def _never(node: Any, env: SqlEnv) -> Term:
     with env.run.reading(node):
         return _Matches(node, env).never()
 
 
-def _exists(node: Any, env: Env) -> Expr:
+def _exists(node: Any, env: SqlEnv) -> Expr:
     if not isinstance(node.this, QUERIES):
         raise env.error(node, "EXISTS takes a query or an array with a lambda", "write EXISTS (SELECT …)")
     return env.query(node.this).expr
 
 
-def of_in(node: Any, env: Env) -> Value:
+def of_in(node: Any, env: SqlEnv) -> Value:
     """``x IN (a, b, …)`` or ``x IN (query)``."""
     if node.args.get("query") is not None:
         return One(_Matches(node, env).found())
@@ -133,7 +134,7 @@ def of_in(node: Any, env: Env) -> Value:
     return One(_any_of([compared("=", value, env.value(part), part, env) for part in node.expressions]))
 
 
-def of_not(node: Any, env: Env) -> Value:
+def of_not(node: Any, env: SqlEnv) -> Value:
     """``NOT x``, and ``x NOT IN (query)``; over AND and OR it goes inwards, to where a query is asked."""
     inner = _bare(node.this)
     match inner:
@@ -155,7 +156,7 @@ def _any_of(tests: list[Term]) -> Term:
     return call("or", _any_of(tests[:half]), _any_of(tests[half:]))
 
 
-def of_comparison(node: Any, env: Env) -> Value:
+def of_comparison(node: Any, env: SqlEnv) -> Value:
     """``a < b``, and ``a < ANY (query)`` or ``a < ALL (query)``."""
     operator, right = _OPERATORS[type(node)], node.expression
     match right:
@@ -170,7 +171,7 @@ def of_comparison(node: Any, env: Env) -> Value:
 class _Matches:
     """The rows of a query that stand in a relation to a value, and those of which that is not known."""
 
-    def __init__(self, node: Any, env: Env, query: Any = None, operator: str = "=") -> None:
+    def __init__(self, node: Any, env: SqlEnv, query: Any = None, operator: str = "=") -> None:
         self.node, self.env, self.operator = node, env, operator
         query = node.args["query"] if query is None else query
         if not isinstance(query, QUERIES):

@@ -16,11 +16,11 @@ from nestling.calculus.typing import element_type, fold_type
 from nestling.errors import QueryError, Span
 from nestling.frontend.bindings import Bindings
 from nestling.frontend.sql.text import Text
-from nestling.frontend.sql.values import Value
+from nestling.frontend.values import Value
 from nestling.values.bag import EMPTY
 
 
-class Run(Bindings):
+class SqlTranslation(Bindings):
     """What all parts of one translation share."""
 
     def __init__(
@@ -28,7 +28,7 @@ class Run(Bindings):
         catalog: Mapping[str, Type],
         text: Text,
         expression: Expression,
-        query: Callable[[Any, Env], Rows],
+        query: Callable[[Any, SqlEnv], QueryRows],
     ) -> None:
         super().__init__(catalog)
         self.text, self.expression, self.query = text, expression, query
@@ -62,7 +62,7 @@ class Run(Bindings):
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class QueryRows:
     """What a query yields: a bag of records, and what its columns are called, which need not be unique."""
 
     expr: Expr
@@ -70,7 +70,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ScopeColumn:
     """A column in scope. One that is not ``open`` is found by its table's name only."""
 
     table: str
@@ -79,7 +79,7 @@ class Column:
     open: bool = True
 
 
-Scope: TypeAlias = tuple[Column, ...]
+Scope: TypeAlias = tuple[ScopeColumn, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +87,12 @@ class Common:
     """A query with a name: it is read anew wherever the name is used."""
 
     node: Any
-    env: Env
+    env: SqlEnv
     columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Env:
+class SqlEnv:
     """Where an expression stands.
 
     ``scopes`` are the columns of the query and of those around it, innermost first; ``aliases`` the select
@@ -100,7 +100,7 @@ class Env:
     the value of an expression that a GROUP BY has settled; ``bound`` are the parameters of lambdas.
     """
 
-    run: Run
+    run: SqlTranslation
     scopes: tuple[Scope, ...] = ()
     common: Mapping[str, Common] = field(default_factory=dict)
     aliases: Mapping[str, Any] = field(default_factory=dict)
@@ -117,19 +117,19 @@ class Env:
             error.located(self.run.text.span(node))
             raise
 
-    def query(self, node: Any) -> Rows:
+    def query(self, node: Any) -> QueryRows:
         """The rows of the query ``node``, which sees the columns in scope here."""
         return self.run.query(node, replace(self, aliases={}, match=None))
 
     def error(self, node: Any, what: str, hint: str = "") -> QueryError:
         return QueryError(what, at=self.run.text.span(node), hint=hint)
 
-    def inside(self, scope: Scope) -> Env:
+    def inside(self, scope: Scope) -> SqlEnv:
         """The place where the columns of ``scope`` are found first."""
         return replace(self, scopes=(scope, *self.scopes))
 
 
-Expression: TypeAlias = Callable[[Any, Env], Value]
+Expression: TypeAlias = Callable[[Any, SqlEnv], Value]
 
 
 def where(test: Term, body: Expr) -> Expr:
@@ -139,7 +139,7 @@ def where(test: Term, body: Expr) -> Expr:
     return build_where(test, body)
 
 
-def only(node: Any, env: Env, *keys: str, what: str = "") -> None:
+def only(node: Any, env: SqlEnv, *keys: str, what: str = "") -> None:
     """Refuse ``node`` where it has a part besides ``keys``: what is not looked at must not be there."""
     for key, part in node.args.items():
         if key not in keys and part not in (None, False, [], ()):

@@ -18,8 +18,9 @@ from nestling.calculus.sizes import decimal_size, widest
 from nestling.calculus.terms import Const, Expr, Term
 from nestling.calculus.types import BOOL, Bag, Record, Scalar, Type, nullable
 from nestling.calculus.typing import element_type, term_type
-from nestling.frontend.sql.context import Env
-from nestling.frontend.sql.values import (
+from nestling.frontend.sql.context import SqlEnv
+from nestling.frontend.sql.values import shown, spark_type
+from nestling.frontend.values import (
     Barred,
     Many,
     Null,
@@ -28,9 +29,7 @@ from nestling.frontend.sql.values import (
     Value,
     fields_of,
     of_term,
-    shown,
     singleton,
-    spark_type,
     type_of,
 )
 
@@ -42,12 +41,12 @@ _READ: dict[str, Any] = {
 NULL_BOOL = Const(None, nullable(BOOL))
 
 
-def scalar(node: Any, env: Env) -> Term:
+def scalar(node: Any, env: SqlEnv) -> Term:
     """The scalar term of ``node``."""
     return scalar_of(env.value(node), node, env)
 
 
-def scalar_of(value: Value, node: Any, env: Env) -> Term:
+def scalar_of(value: Value, node: Any, env: SqlEnv) -> Term:
     """``value`` as a scalar term."""
     match value:
         case One(term) if isinstance(term_type(term), Scalar):
@@ -72,7 +71,7 @@ def is_nullable(term: Term) -> bool:
     return scalar_type(term).nullable
 
 
-def condition(node: Any, env: Env) -> Term:
+def condition(node: Any, env: SqlEnv) -> Term:
     """The truth of ``node``: true, false or null."""
     value = env.value(node)
     if isinstance(value, Null):
@@ -83,12 +82,12 @@ def condition(node: Any, env: Env) -> Term:
     return term
 
 
-def truth_of(value: Value, node: Any, env: Env) -> Term:
+def truth_of(value: Value, node: Any, env: SqlEnv) -> Term:
     """``value`` as a truth."""
     return NULL_BOOL if isinstance(value, Null) else scalar_of(value, node, env)
 
 
-def stored(value: Value, node: Any, env: Env) -> Value:
+def stored(value: Value, node: Any, env: SqlEnv) -> Value:
     """``value`` as what may stand in a row."""
     match value:
         case Null():
@@ -125,7 +124,7 @@ def _joined_scalars(left: Scalar, right: Scalar) -> Scalar | None:
     return Scalar("datetime", null) if names == {"date", "datetime"} else None
 
 
-def operands(values: Sequence[Value], node: Any, env: Env) -> list[Term]:
+def operands(values: Sequence[Value], node: Any, env: SqlEnv) -> list[Term]:
     """Scalars of one type for an operator, each null or not as it was."""
     found = [scalar_of(value, node, env) for value in values if not isinstance(value, Null)]
     type_ = _common([One(term) for term in found], node, env) if found else BOOL
@@ -139,7 +138,7 @@ def operands(values: Sequence[Value], node: Any, env: Env) -> list[Term]:
     ]
 
 
-def alike(values: Sequence[Value], node: Any, env: Env) -> list[Value]:
+def alike(values: Sequence[Value], node: Any, env: SqlEnv) -> list[Value]:
     """``values`` as values of one type; a null gets the type of the others."""
     typed = [value for value in values if not isinstance(value, Null)]
     if not typed:
@@ -150,7 +149,7 @@ def alike(values: Sequence[Value], node: Any, env: Env) -> list[Value]:
     return [converted(value, type_, node, env) for value in values]
 
 
-def _common(values: Sequence[Value], node: Any, env: Env) -> Type:
+def _common(values: Sequence[Value], node: Any, env: SqlEnv) -> Type:
     # A string that is written out takes the type of the others, if there are others.
     firm = [value for value in values if not is_text(value)] or list(values)
     type_ = type_of(stored(firm[0], node, env))
@@ -169,7 +168,7 @@ def is_text(value: Value) -> bool:
     return isinstance(value, One) and isinstance(value.term, Const) and isinstance(value.term.value, str)
 
 
-def converted(value: Value, type_: Type, node: Any, env: Env) -> Value:
+def converted(value: Value, type_: Type, node: Any, env: SqlEnv) -> Value:
     """``value`` as one of ``type_``, to which its own type widens."""
     if isinstance(value, Null):
         return null_of(type_, node, env)
@@ -187,14 +186,14 @@ def converted(value: Value, type_: Type, node: Any, env: Env) -> Value:
     raise env.error(node, f"{shown(value)} is not {spark_type(type_)}", "write a CAST")
 
 
-def null_of(type_: Type, node: Any, env: Env) -> Value:
+def null_of(type_: Type, node: Any, env: SqlEnv) -> Value:
     """``NULL`` as a value of ``type_``."""
     if isinstance(type_, Scalar):
         return One(Const(None, nullable(type_)))
     raise env.error(node, f"a {spark_type(type_)} is never NULL here", "use an empty array, or NULL fields")
 
 
-def elementwise(expr: Expr, element: Type, node: Any, env: Env) -> Expr:
+def elementwise(expr: Expr, element: Type, node: Any, env: SqlEnv) -> Expr:
     """``expr`` with every element as one of ``element``."""
     if element_type(expr) == element:
         return expr
@@ -202,7 +201,7 @@ def elementwise(expr: Expr, element: Type, node: Any, env: Env) -> Expr:
     return for_(var, expr, singleton(converted(of_term(var), element, node, env), env.run.site))
 
 
-def widened(term: Term, type_: Scalar, node: Any, env: Env) -> Term:
+def widened(term: Term, type_: Scalar, node: Any, env: SqlEnv) -> Term:
     """``term`` as one of the wider ``type_``."""
     own = scalar_type(term)
     if own.name != type_.name:
@@ -210,7 +209,7 @@ def widened(term: Term, type_: Scalar, node: Any, env: Env) -> Term:
     return call("nullable", term) if type_.nullable and not is_nullable(term) else term
 
 
-def _renamed(term: Term, name: str, node: Any, env: Env) -> Term:
+def _renamed(term: Term, name: str, node: Any, env: SqlEnv) -> Term:
     own = scalar_type(term).name
     if isinstance(term, Const):
         return _constant(term, name, node, env)
@@ -224,7 +223,7 @@ def _renamed(term: Term, name: str, node: Any, env: Env) -> Term:
     raise env.error(node, what, "write a CAST")
 
 
-def _constant(term: Const, name: str, node: Any, env: Env) -> Term:
+def _constant(term: Const, name: str, node: Any, env: SqlEnv) -> Term:
     type_, value = Scalar(name, term.type.nullable), term.value
     if value is None:
         return Const(None, type_)
@@ -239,7 +238,7 @@ def _constant(term: Const, name: str, node: Any, env: Env) -> Term:
     return Const(make[name](value), type_)
 
 
-def applied(function: str, terms: Sequence[Term], node: Any, env: Env, name: str = "") -> Term:
+def applied(function: str, terms: Sequence[Term], node: Any, env: SqlEnv, name: str = "") -> Term:
     """``function(terms)``, checked; ``name`` is what the user wrote for it."""
     types = [scalar_type(term) for term in terms]
     if FUNCTIONS[function].result(types) is None:

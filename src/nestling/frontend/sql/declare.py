@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from nestling.calculus.sizes import MOST
 from nestling.calculus.types import Bag, Record, Scalar, Type, nullable
-from nestling.frontend.sql.context import Env, only
+from nestling.frontend.sql.context import SqlEnv, only
 
 _SCALARS = {
     "BOOLEAN": "bool", "TINYINT": "int", "SMALLINT": "int", "INT": "int", "BIGINT": "int", "FLOAT": "float",
@@ -20,7 +20,7 @@ _SCALARS = {
 BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 
 
-def declared(schema: Any, env: Env) -> tuple[Record, tuple[str, ...]]:
+def declared(schema: Any, env: SqlEnv) -> tuple[Record, tuple[str, ...]]:
     """The record type and the key of the table that ``schema`` declares."""
     key: list[str] = []
     fields: list[tuple[str, Type]] = []
@@ -54,7 +54,7 @@ def _solid(type_: Type) -> Type:
     return replace(type_, nullable=False) if isinstance(type_, Scalar) else type_
 
 
-def _column(node: Any, env: Env) -> Type:
+def _column(node: Any, env: SqlEnv) -> Type:
     """The type of a column or field, with what it says about NULL."""
     type_ = _type(node.args.get("kind"), node, env)
     for constraint in _constraints(node):
@@ -73,7 +73,7 @@ def _column(node: Any, env: Env) -> Type:
     return type_
 
 
-def _type(node: Any, at: Any, env: Env) -> Type:
+def _type(node: Any, at: Any, env: SqlEnv) -> Type:
     name = node.this.name if node is not None and hasattr(node.this, "name") else ""
     if name == "ARRAY" and len(node.expressions) == 1:
         return Bag(_type(node.expressions[0], at, env))
@@ -89,14 +89,14 @@ def _type(node: Any, at: Any, env: Env) -> Type:
     return nullable(Scalar(_SCALARS[name], size=_size(name, node, at, env)))
 
 
-def _size(name: str, node: Any, at: Any, env: Env) -> tuple[int, ...]:
+def _size(name: str, node: Any, at: Any, env: SqlEnv) -> tuple[int, ...]:
     """How much a number holds; a DECIMAL that does not say so has 10 digits and no places."""
     if name in BITS:
         return (BITS[name],)
     return decimal_of(node, at, env) if name == "DECIMAL" else ()
 
 
-def decimal_of(node: Any, at: Any, env: Env) -> tuple[int, ...]:
+def decimal_of(node: Any, at: Any, env: SqlEnv) -> tuple[int, ...]:
     """The digits and places of ``DECIMAL(p, s)``."""
     given = [int(part.this.this) for part in node.expressions or () if isinstance(part, exp.DataTypeParam)]
     digits, places = (*given, *(10, 0)[len(given) :])

@@ -13,15 +13,15 @@ from sqlglot import exp
 
 from nestling.calculus.build import TRUE, call, const
 from nestling.calculus.terms import Const, Expr, Term
-from nestling.frontend.sql.context import Env, only
+from nestling.frontend.sql.context import SqlEnv, only
 from nestling.frontend.sql.convert import scalar, scalar_of
 from nestling.frontend.sql.scalars import arithmetic, interval_of, moved
-from nestling.frontend.sql.values import One
 from nestling.frontend.sql.windows import Window, first_of
+from nestling.frontend.values import One
 
 
 @dataclass(frozen=True)
-class Bound:
+class FrameBound:
     """An end of a frame: the row itself, the end of the partition, or so far before or after the row."""
 
     node: Any = None  # how far: a number or an interval
@@ -38,7 +38,7 @@ class Bound:
         return (1 if self.forward else -1) * int(self.node.this) if self.node is not None else 0
 
 
-HERE, FIRST, LAST = Bound(), Bound(unbounded=True), Bound(forward=True, unbounded=True)
+HERE, FIRST, LAST = FrameBound(), FrameBound(unbounded=True), FrameBound(forward=True, unbounded=True)
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Frame:
     """From ``start`` to ``end``, by places or by values."""
 
     by_rows: bool
-    start: Bound
-    end: Bound
+    start: FrameBound
+    end: FrameBound
 
     @property
     def holds_row(self) -> bool:
@@ -79,7 +79,7 @@ def frame_of(window: Window) -> Frame:
     return frame
 
 
-def _bound(end: Any, side: Any, by_rows: bool, window: Window) -> Bound:
+def _bound(end: Any, side: Any, by_rows: bool, window: Window) -> FrameBound:
     forward = str(side or "").upper() == "FOLLOWING"
     word = str(end).upper() if isinstance(end, str) else ""
     if word == "UNBOUNDED":
@@ -90,7 +90,7 @@ def _bound(end: Any, side: Any, by_rows: bool, window: Window) -> Bound:
         raise window.env.error(window.node, "ROWS takes a number", "write ROWS BETWEEN 2 PRECEDING AND …")
     if by_rows and not int(end.this):
         return HERE
-    return Bound(end, forward)
+    return FrameBound(end, forward)
 
 
 def framed(window: Window, frame: Frame, body: Any) -> Expr:
@@ -106,7 +106,7 @@ def framed(window: Window, frame: Frame, body: Any) -> Expr:
 
         return window.each_placed(by_place, body)
 
-    def test(there: Env) -> Term:
+    def test(there: SqlEnv) -> Term:
         return _all([*_after(window, start, there), *_until(window, end, there)])
 
     return window.each(test, body)
@@ -119,7 +119,7 @@ def _all(tests: list[Term]) -> Term:
     return found
 
 
-def _after(window: Window, start: Bound, there: Env) -> list[Term]:
+def _after(window: Window, start: FrameBound, there: SqlEnv) -> list[Term]:
     """That a row is not before the start."""
     if start.unbounded:
         return []
@@ -129,7 +129,7 @@ def _after(window: Window, start: Bound, there: Env) -> list[Term]:
     return [call("not", first_of(part, scalar(part.this, there), _moved(window, start), False))]
 
 
-def _until(window: Window, end: Bound, there: Env) -> list[Term]:
+def _until(window: Window, end: FrameBound, there: SqlEnv) -> list[Term]:
     """That a row is not after the end."""
     if end.unbounded:
         return []
@@ -139,7 +139,7 @@ def _until(window: Window, end: Bound, there: Env) -> list[Term]:
     return [call("not", first_of(part, _moved(window, end), scalar(part.this, there), False))]
 
 
-def _moved(window: Window, bound: Bound) -> Term:
+def _moved(window: Window, bound: FrameBound) -> Term:
     """The key of the row, moved by what the frame says; a descending order runs the other way."""
     (part,) = window.order
     env, ours = window.env, scalar(part.this, window.here)

@@ -10,7 +10,7 @@ from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import Scalar
 from nestling.frontend.sql.casts import CAST_FUNCTIONS, cast, cast_function
-from nestling.frontend.sql.context import Env, only
+from nestling.frontend.sql.context import SqlEnv, only
 from nestling.frontend.sql.convert import (
     applied,
     condition,
@@ -23,9 +23,9 @@ from nestling.frontend.sql.convert import (
 )
 from nestling.frontend.sql.nested import ARRAYS, added
 from nestling.frontend.sql.scalars import as_text, chosen, compared
-from nestling.frontend.sql.values import Many, Null, One, Value
+from nestling.frontend.values import Many, Null, One, Value
 
-Builder = Callable[[list[Value], Any, Env], Value]
+Builder = Callable[[list[Value], Any, SqlEnv], Value]
 
 #: Functions that are one of the calculus; of a null they are null.
 _PLAIN: dict[str, tuple[str, int]] = {
@@ -48,7 +48,7 @@ _WANTED = {
 }  # fmt: skip
 
 
-def of_function(node: Any, env: Env) -> Value:
+def of_function(node: Any, env: SqlEnv) -> Value:
     """``name(arguments)``."""
     only(node, env, "this", "expressions")
     name = node.name.lower()
@@ -67,13 +67,13 @@ def of_function(node: Any, env: Env) -> Value:
     raise env.error(node, f"the function {node.name} is not supported", _hint(name))
 
 
-def of_rlike(node: Any, env: Env) -> Value:
+def of_rlike(node: Any, env: SqlEnv) -> Value:
     """``x RLIKE pattern``: the pattern is found somewhere in ``x``."""
     only(node, env, "this", "expression")
     return _rlike([env.value(node.this), env.value(node.expression)], node, env)
 
 
-def _rlike(values: list[Value], node: Any, env: Env) -> Value:
+def _rlike(values: list[Value], node: Any, env: SqlEnv) -> Value:
     text, pattern = _arguments(values, 2, node, env)
     if isinstance(text, Null):
         return One(Const(None, Scalar("bool", True)))
@@ -95,13 +95,13 @@ def _hint(name: str) -> str:
     return "write it with the functions that are: +, ||, CASE, substring, coalesce, …"
 
 
-def _arguments(values: list[Value], number: int, node: Any, env: Env) -> list[Value]:
+def _arguments(values: list[Value], number: int, node: Any, env: SqlEnv) -> list[Value]:
     if len(values) != number:
         raise env.error(node, f"{node.name} takes {number} argument{'s' * (number != 1)}, not {len(values)}")
     return values
 
 
-def _plain(function: str, values: Sequence[Value], node: Any, env: Env) -> Value:
+def _plain(function: str, values: Sequence[Value], node: Any, env: SqlEnv) -> Value:
     """A strict function: of a null it is null."""
     if any(isinstance(value, Null) for value in values):
         return Null()
@@ -110,7 +110,7 @@ def _plain(function: str, values: Sequence[Value], node: Any, env: Env) -> Value
     return One(applied(function, terms, node, env, getattr(node, "name", function)))
 
 
-def _as(value: Value, wanted: str, node: Any, env: Env) -> Term:
+def _as(value: Value, wanted: str, node: Any, env: SqlEnv) -> Term:
     """``value`` as a scalar; as a date where one is wanted and a string or timestamp is given."""
     term = scalar_of(value, node, env)
     type_ = scalar_type(term)
@@ -121,7 +121,7 @@ def _as(value: Value, wanted: str, node: Any, env: Env) -> Term:
     return term
 
 
-def part_of(function: str, value: Value, node: Any, env: Env) -> Value:
+def part_of(function: str, value: Value, node: Any, env: SqlEnv) -> Value:
     """A part of a moment."""
     if isinstance(value, Null):
         return value
@@ -130,7 +130,7 @@ def part_of(function: str, value: Value, node: Any, env: Env) -> Value:
     return One(applied(function, [scalar_of(value, node, env)], node, env, function.replace("_", "")))
 
 
-def of_extract(node: Any, env: Env) -> Value:
+def of_extract(node: Any, env: SqlEnv) -> Value:
     """``EXTRACT(part FROM moment)``."""
     only(node, env, "this", "expression")
     name = str(node.this.this).lower()
@@ -143,7 +143,7 @@ def of_extract(node: Any, env: Env) -> Value:
     return part_of(_PARTS[name], env.value(node.expression), node, env)
 
 
-def of_substring(node: Any, env: Env) -> Value:
+def of_substring(node: Any, env: SqlEnv) -> Value:
     """``substring(text, start, length)``."""
     only(node, env, "this", "start", "length")
     parts = [node.this, node.args.get("start"), node.args.get("length")]
@@ -153,7 +153,7 @@ def of_substring(node: Any, env: Env) -> Value:
     return _plain("substring", [*values, One(const(2**31 - 1))][:3], node, env)
 
 
-def of_trim(node: Any, env: Env) -> Value:
+def of_trim(node: Any, env: SqlEnv) -> Value:
     """``trim(text)``, ``trim(BOTH 'x' FROM text)``: spaces, unless other signs are named."""
     only(node, env, "this", "position", "expression")
     function = {"": "trim", "BOTH": "trim", "LEADING": "trim_left", "TRAILING": "trim_right"}
@@ -165,7 +165,7 @@ def of_trim(node: Any, env: Env) -> Value:
 # -- functions that look at nulls, or take any number of arguments
 
 
-def _coalesce(values: list[Value], node: Any, env: Env) -> Value:
+def _coalesce(values: list[Value], node: Any, env: SqlEnv) -> Value:
     if not values or all(isinstance(value, Null) for value in values):
         return Null()
     terms = operands(values, node, env)
@@ -175,12 +175,12 @@ def _coalesce(values: list[Value], node: Any, env: Env) -> Value:
     return One(found)
 
 
-def _nullif(values: list[Value], node: Any, env: Env) -> Value:
+def _nullif(values: list[Value], node: Any, env: SqlEnv) -> Value:
     left, right = _arguments(values, 2, node, env)
     return chosen([compared("=", left, right, node, env)], [Null(), left], node, env)
 
 
-def _nvl2(values: list[Value], node: Any, env: Env) -> Value:
+def _nvl2(values: list[Value], node: Any, env: SqlEnv) -> Value:
     tested, full, empty = _arguments(values, 3, node, env)
     if isinstance(tested, Null):
         return empty
@@ -190,7 +190,7 @@ def _nvl2(values: list[Value], node: Any, env: Env) -> Value:
 def _extreme(operator: str) -> Builder:
     """``greatest`` and ``least``: nulls are passed over."""
 
-    def build(values: list[Value], node: Any, env: Env) -> Value:
+    def build(values: list[Value], node: Any, env: SqlEnv) -> Value:
         if len(values) < 2:
             raise env.error(node, f"{node.name} takes two arguments or more")
         terms = operands(values, node, env)
@@ -205,7 +205,7 @@ def _extreme(operator: str) -> Builder:
     return build
 
 
-def _concat(values: list[Value], node: Any, env: Env) -> Value:
+def _concat(values: list[Value], node: Any, env: SqlEnv) -> Value:
     if any(isinstance(value, Many) for value in values):
         return added(values, node, env)
     if any(isinstance(value, Null) for value in values):
@@ -218,12 +218,12 @@ def _concat(values: list[Value], node: Any, env: Env) -> Value:
     return One(found)
 
 
-def _round(values: list[Value], node: Any, env: Env) -> Value:
+def _round(values: list[Value], node: Any, env: SqlEnv) -> Value:
     places = values[1] if len(values) == 2 else One(const(0))
     return _plain("round", [*_arguments(values[:1], 1, node, env), places], node, env)
 
 
-def _pmod(values: list[Value], node: Any, env: Env) -> Value:
+def _pmod(values: list[Value], node: Any, env: SqlEnv) -> Value:
     """The remainder that is not negative."""
     if any(isinstance(value, Null) for value in values):
         return Null()
@@ -234,7 +234,7 @@ def _pmod(values: list[Value], node: Any, env: Env) -> Value:
 
 
 def _side(last: bool) -> Builder:
-    def build(values: list[Value], node: Any, env: Env) -> Value:
+    def build(values: list[Value], node: Any, env: SqlEnv) -> Value:
         text, number = _arguments(values, 2, node, env)
         if isinstance(text, Null) or isinstance(number, Null):
             return Null()
@@ -255,7 +255,7 @@ def _like(term: Term, other: Term) -> Term:
 def _trim(function: str, text: int) -> Builder:
     """The signs come before the ``text`` in ``ltrim`` and ``rtrim``, and behind it in ``btrim``."""
 
-    def build(values: list[Value], node: Any, env: Env) -> Value:
+    def build(values: list[Value], node: Any, env: SqlEnv) -> Value:
         if len(values) == 2:
             return _plain(function, [values[text], values[1 - text]], node, env)
         return _plain(function, [*_arguments(values, 1, node, env), One(const(" "))], node, env)
@@ -263,7 +263,7 @@ def _trim(function: str, text: int) -> Builder:
     return build
 
 
-def _replace(values: list[Value], node: Any, env: Env) -> Value:
+def _replace(values: list[Value], node: Any, env: SqlEnv) -> Value:
     """``replace(text, part, other)``; nothing is not found anywhere."""
     values = [*values, One(const(""))][:3] if len(values) == 2 else values
     text, part, other = _arguments(values, 3, node, env)
@@ -276,7 +276,7 @@ def _replace(values: list[Value], node: Any, env: Env) -> Value:
     return chosen([call("==", wanted, const(""))], [text, found], node, env)
 
 
-def _date_sub(values: list[Value], node: Any, env: Env) -> Value:
+def _date_sub(values: list[Value], node: Any, env: SqlEnv) -> Value:
     day, number = _arguments(values, 2, node, env)
     if isinstance(day, Null) or isinstance(number, Null):
         return Null()
@@ -293,7 +293,7 @@ _UNITS = {
 def _truncated(first: bool) -> Builder:
     """``date_trunc(unit, timestamp)`` and ``trunc(date, unit)``."""
 
-    def build(values: list[Value], node: Any, env: Env) -> Value:
+    def build(values: list[Value], node: Any, env: SqlEnv) -> Value:
         unit, moment = _arguments(values, 2, node, env)[:: 1 if first else -1]
         if isinstance(moment, Null):
             return moment
@@ -312,7 +312,7 @@ def _truncated(first: bool) -> Builder:
 
 
 def _isnull(present: bool) -> Builder:
-    def build(values: list[Value], node: Any, env: Env) -> Value:
+    def build(values: list[Value], node: Any, env: SqlEnv) -> Value:
         (value,) = _arguments(values, 1, node, env)
         if isinstance(value, Null):
             return One(const(not present))
@@ -322,12 +322,12 @@ def _isnull(present: bool) -> Builder:
     return build
 
 
-def _if(values: list[Value], node: Any, env: Env) -> Value:
+def _if(values: list[Value], node: Any, env: SqlEnv) -> Value:
     _arguments(values, 3, node, env)
     return chosen([condition(node.expressions[0], env)], values[1:], node, env)
 
 
-def _mod(values: list[Value], node: Any, env: Env) -> Value:
+def _mod(values: list[Value], node: Any, env: SqlEnv) -> Value:
     _arguments(values, 2, node, env)
     if any(isinstance(value, Null) for value in values):
         return Null()

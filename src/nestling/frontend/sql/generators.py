@@ -9,15 +9,16 @@ from nestling.calculus.build import call, const, for_, union
 from nestling.calculus.terms import Expr
 from nestling.calculus.types import Scalar, nullable
 from nestling.calculus.typing import element_type
-from nestling.frontend.sql.context import Env, Rows, where
+from nestling.frontend.sql.context import QueryRows, SqlEnv, where
 from nestling.frontend.sql.convert import converted, null_of
 from nestling.frontend.sql.tables import row_of
-from nestling.frontend.sql.values import Many, Row, Value, fields_of, of_term, shown, singleton, type_of
+from nestling.frontend.sql.values import shown
+from nestling.frontend.values import Many, Row, Value, fields_of, of_term, singleton, type_of
 
 GENERATORS = ("explode", "explode_outer", "inline", "inline_outer", "posexplode", "posexplode_outer", "stack")
 
 
-def generated(node: Any, names: Sequence[str], outer: bool, env: Env) -> Rows:
+def generated(node: Any, names: Sequence[str], outer: bool, env: SqlEnv) -> QueryRows:
     """The rows of ``explode(array)`` or ``inline(array of structs)``."""
     name = node.name.lower()
     if name.startswith("posexplode"):
@@ -34,13 +35,13 @@ def generated(node: Any, names: Sequence[str], outer: bool, env: Env) -> Rows:
     return _rows(value.expr, name.startswith("inline"), names, outer, node, env)
 
 
-def _only_argument(node: Any, env: Env) -> list[Any]:
+def _only_argument(node: Any, env: SqlEnv) -> list[Any]:
     if len(node.expressions) != 1:
         raise env.error(node, f"{node.name} takes one array")
     return list(node.expressions)
 
 
-def _rows(array: Expr, inline: bool, names: Sequence[str], outer: bool, node: Any, env: Env) -> Rows:
+def _rows(array: Expr, inline: bool, names: Sequence[str], outer: bool, node: Any, env: SqlEnv) -> QueryRows:
     var = env.run.var("e", array)
     parts: Sequence[tuple[str, Value]] = (("col", of_term(var)),)
     if inline:
@@ -54,17 +55,17 @@ def _rows(array: Expr, inline: bool, names: Sequence[str], outer: bool, node: An
         raise env.error(node, f"{len(names)} names are given to {len(parts)} columns")
     shown_names = tuple(names) or tuple(name for name, _ in parts)
     if not outer:
-        return Rows(for_(var, array, singleton(_row(shown_names, parts), env.run.site)), shown_names)
+        return QueryRows(for_(var, array, singleton(_row(shown_names, parts), env.run.site)), shown_names)
     wide = [_wide(value, node, env) for _, value in parts]
     full = [(name, converted(value, t, node, env)) for (name, value), t in zip(parts, wide, strict=True)]
     empty = [(name, null_of(t, node, env)) for (name, _), t in zip(parts, wide, strict=True)]
     none = call("==", env.run.fold("count", array), const(0))
     rows = for_(var, array, singleton(_row(shown_names, full), env.run.site))
     lonely = where(none, singleton(_row(shown_names, empty), env.run.site))
-    return Rows(union(element_type(rows), rows, lonely), shown_names)
+    return QueryRows(union(element_type(rows), rows, lonely), shown_names)
 
 
-def _wide(value: Value, node: Any, env: Env) -> Scalar:
+def _wide(value: Value, node: Any, env: SqlEnv) -> Scalar:
     type_ = type_of(value)
     if not isinstance(type_, Scalar):
         hint = "write inline_outer, or explode the array without OUTER"

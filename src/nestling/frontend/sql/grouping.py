@@ -12,13 +12,13 @@ from typing import Any
 from sqlglot import exp
 
 from nestling.frontend.sql.aggregates import calls
-from nestling.frontend.sql.context import Env, only
+from nestling.frontend.sql.context import SqlEnv, only
 
 #: The keys of each grouping set, by their places.
 Sets = list[tuple[int, ...]]
 
 
-def grouping_sets(node: Any, env: Env) -> tuple[list[Any], Sets | None]:
+def grouping_sets(node: Any, env: SqlEnv) -> tuple[list[Any], Sets | None]:
     """The keys of GROUP BY and its grouping sets; ``None`` where the query makes one group of everything."""
     group = node.args.get("group")
     if group is None:
@@ -42,7 +42,7 @@ def grouping_sets(node: Any, env: Env) -> tuple[list[Any], Sets | None]:
     return keys, sets
 
 
-def _sets(part: Any, place: Any, env: Env) -> Sets:
+def _sets(part: Any, place: Any, env: SqlEnv) -> Sets:
     match part:
         case exp.Rollup():
             units = [tuple(place(key) for key in _unit(unit)) for unit in part.expressions]
@@ -58,7 +58,7 @@ def _sets(part: Any, place: Any, env: Env) -> Sets:
     return [(place(part),)]
 
 
-def _of_grouping_set(unit: Any, place: Any, env: Env) -> Sets:
+def _of_grouping_set(unit: Any, place: Any, env: SqlEnv) -> Sets:
     if isinstance(unit, exp.Rollup | exp.Cube | exp.GroupingSets):
         return _sets(unit, place, env)
     return [tuple(place(key) for key in _unit(unit))]
@@ -71,7 +71,7 @@ def _unit(node: Any) -> list[Any]:
     return [node.this] if isinstance(node, exp.Paren) else [node]
 
 
-def _resolved(node: Any, select: Any, env: Env) -> Any:
+def _resolved(node: Any, select: Any, env: SqlEnv) -> Any:
     """The expression of a key: a number is a place of the select list."""
     if isinstance(node, exp.Literal) and not node.is_string:
         items, place = select.expressions, int(node.this) if str(node.this).isdigit() else 0

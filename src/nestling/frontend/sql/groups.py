@@ -18,14 +18,16 @@ from nestling.calculus.terms import BagVar, Const, Expr, Field, Group, Term, Tup
 from nestling.calculus.types import Bag, Scalar, is_base, nullable
 from nestling.calculus.typing import element_type, term_type
 from nestling.errors import QueryError
-from nestling.frontend.sql.aggregates import GROUPING, Aggregate, Folds, calls, read_call
+from nestling.frontend.sql.aggregates import GROUPING, AggregateCall, Folds, calls, read_call
 from nestling.frontend.sql.conditions import guarded
-from nestling.frontend.sql.context import Env, Scope
+from nestling.frontend.sql.context import Scope, SqlEnv
 from nestling.frontend.sql.convert import converted, null_of, stored
 from nestling.frontend.sql.grouping import Sets, grouping_sets
 from nestling.frontend.sql.joins import from_clause
 from nestling.frontend.sql.tables import row_of
-from nestling.frontend.sql.values import (
+from nestling.frontend.sql.values import shown
+from nestling.frontend.sql.windows import WindowInput
+from nestling.frontend.values import (
     Barred,
     Many,
     One,
@@ -34,17 +36,15 @@ from nestling.frontend.sql.values import (
     as_term,
     fields_of,
     of_term,
-    shown,
     singleton,
     type_of,
 )
-from nestling.frontend.sql.windows import Rows
 
 #: What is made of a group: of the place where it is read, its keys, and the values that are known there.
-Finish: TypeAlias = Callable[[Env, Sequence[Value], Sequence[Value]], Expr]
+Finish: TypeAlias = Callable[[SqlEnv, Sequence[Value], Sequence[Value]], Expr]
 
 
-def filtered(node: Any, env: Env, rest: Any) -> Expr:
+def filtered(node: Any, env: SqlEnv, rest: Any) -> Expr:
     """What ``rest`` yields for every row of FROM that WHERE lets through."""
     condition = node.args.get("where")
     if condition is None:
@@ -66,19 +66,19 @@ class Grouping:
     """
 
     keys: list[Term] = field(default_factory=list)
-    calls: dict[int, Aggregate] = field(default_factory=dict)
+    calls: dict[int, AggregateCall] = field(default_factory=dict)
     marks: dict[int, tuple[int, ...]] = field(default_factory=dict)
     scope: Scope = ()
-    inner: Env | None = None
+    inner: SqlEnv | None = None
 
 
-def group_rows(node: Any, env: Env, others: Sequence[Any]) -> Rows:
+def group_rows(node: Any, env: SqlEnv, others: Sequence[Any]) -> WindowInput:
     """The groups where HAVING holds, as rows of their keys and of what is known of them."""
     source, grouping, sets = grouped_source(node, env, others)
     held: list[tuple[Sequence[Value], Sequence[Value]]] = []
 
-    def groups(rest: Callable[[Env], Expr]) -> Expr:
-        def finish(place: Env, keys: Sequence[Value], known: Sequence[Value]) -> Expr:
+    def groups(rest: Callable[[SqlEnv], Expr]) -> Expr:
+        def finish(place: SqlEnv, keys: Sequence[Value], known: Sequence[Value]) -> Expr:
             held.append((keys, known))
             return rest(place)
 
@@ -88,7 +88,7 @@ def group_rows(node: Any, env: Env, others: Sequence[Any]) -> Rows:
         parts = [_of_set(node, env, grouping, source, chosen, sets, finish) for chosen in sets]
         return union(element_type(parts[0]), *parts)
 
-    def record(inner: Env) -> Value:
+    def record(inner: SqlEnv) -> Value:
         keys, known = held[-1]
         named = [
             *((f"k{i}", key) for i, key in enumerate(keys)),
@@ -99,22 +99,22 @@ def group_rows(node: Any, env: Env, others: Sequence[Any]) -> Rows:
     def fields(row: Var, letter: str, number: int) -> list[Value]:
         return [of_term(Field(row, f"{letter}{i}")) for i in range(number)]
 
-    def place(row: Var) -> Env:
+    def place(row: Var) -> SqlEnv:
         keys, known = held[-1]
         return _placed(node, env, grouping, fields(row, "k", len(keys)), fields(row, "a", len(known)))
 
     def key(row: Var) -> list[Value]:
         return fields(row, "k", len(grouping.keys)) if sets is not None and len(sets) == 1 else []
 
-    return Rows(groups, record, place, key)
+    return WindowInput(groups, record, place, key)
 
 
-def grouped_source(node: Any, env: Env, others: Sequence[Any] = ()) -> tuple[Expr, Grouping, Sets | None]:
+def grouped_source(node: Any, env: SqlEnv, others: Sequence[Any] = ()) -> tuple[Expr, Grouping, Sets | None]:
     """The rows that are grouped, what they hold, and the grouping sets: ``None`` for one group of everything."""
     grouping = Grouping()
     sets: list[Sets | None] = [None]
 
-    def finish(inner: Env) -> Expr:
+    def finish(inner: SqlEnv) -> Expr:
         place = replace(inner, aliases=aliases(node))
         nodes, sets[0] = grouping_sets(node, place)
         grouping.keys = [_key(part, place) for part in nodes]
@@ -130,7 +130,7 @@ def grouped_source(node: Any, env: Env, others: Sequence[Any] = ()) -> tuple[Exp
     return filtered(node, env, finish), grouping, sets[0]
 
 
-def _marked(node: Any, grouping: Grouping, env: Env) -> tuple[int, ...]:
+def _marked(node: Any, grouping: Grouping, env: SqlEnv) -> tuple[int, ...]:
     """The keys that ``grouping(key)`` or ``grouping_id(key, …)`` asks about, by their places."""
     terms = [as_term(env.value(part)) for part in node.expressions]
     if not grouping.keys or any(term not in grouping.keys for term in terms):
@@ -144,7 +144,7 @@ def _having(node: Any) -> list[Any]:
     return [node.args["having"].this] if node.args.get("having") is not None else []
 
 
-def _key(node: Any, env: Env) -> Term:
+def _key(node: Any, env: SqlEnv) -> Term:
     value = stored(env.value(node), node, env)
     term = as_term(value)
     if term is None or isinstance(value, Many) or not is_base(type_of(value)):
@@ -162,8 +162,8 @@ def _fields(grouping: Grouping) -> list[tuple[str, Value]]:
     return found
 
 
-def _different(grouping: Grouping) -> list[Aggregate]:
-    found: list[Aggregate] = []
+def _different(grouping: Grouping) -> list[AggregateCall]:
+    found: list[AggregateCall] = []
     for aggregate in grouping.calls.values():
         if aggregate not in found:
             found.append(aggregate)
@@ -172,7 +172,7 @@ def _different(grouping: Grouping) -> list[Aggregate]:
 
 def _of_set(
     node: Any,
-    env: Env,
+    env: SqlEnv,
     grouping: Grouping,
     source: Expr,
     chosen: tuple[int, ...],
@@ -193,7 +193,7 @@ def _of_set(
 
 
 def _key_value(
-    i: int, chosen: tuple[int, ...], key: Var, grouping: Grouping, wide: bool, node: Any, env: Env
+    i: int, chosen: tuple[int, ...], key: Var, grouping: Grouping, wide: bool, node: Any, env: SqlEnv
 ) -> Value:
     type_ = term_type(grouping.keys[i])
     if not wide:
@@ -207,7 +207,7 @@ def _key_value(
 
 def _group(
     node: Any,
-    env: Env,
+    env: SqlEnv,
     grouping: Grouping,
     rows: Expr,
     chosen: tuple[int, ...] | None,
@@ -223,7 +223,7 @@ def _group(
     return guarded(having[0], place, lambda inner: finish(inner, keys, known))
 
 
-def _aggregated(node: Any, env: Env, grouping: Grouping, rows: Expr, full: bool) -> list[Value]:
+def _aggregated(node: Any, env: SqlEnv, grouping: Grouping, rows: Expr, full: bool) -> list[Value]:
     """The values of the different aggregates over the rows of a group."""
     folds = Folds(rows, full, node, env)
     return [
@@ -241,12 +241,14 @@ def _marks(grouping: Grouping, chosen: tuple[int, ...]) -> list[Value]:
     return found
 
 
-def group_place(node: Any, env: Env, grouping: Grouping, rows: Expr) -> Env:
+def group_place(node: Any, env: SqlEnv, grouping: Grouping, rows: Expr) -> SqlEnv:
     """Where the select list of a query that makes one group of everything is read."""
     return _placed(node, env, grouping, (), _aggregated(node, env, grouping, rows, False))
 
 
-def _placed(node: Any, env: Env, grouping: Grouping, keys: Sequence[Value], known: Sequence[Value]) -> Env:
+def _placed(
+    node: Any, env: SqlEnv, grouping: Grouping, keys: Sequence[Value], known: Sequence[Value]
+) -> SqlEnv:
     """Where the select list and HAVING are read: the keys and the aggregates are known."""
     different = _different(grouping)
     settled = {at: known[different.index(aggregate)] for at, aggregate in grouping.calls.items()}

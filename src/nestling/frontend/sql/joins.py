@@ -22,18 +22,18 @@ from nestling.calculus.types import Record, Scalar, nullable
 from nestling.calculus.typing import element_type
 from nestling.frontend.sql.columns import same
 from nestling.frontend.sql.conditions import YES, absent, guarded, present
-from nestling.frontend.sql.context import Column, Env, Rows, Scope, only, where
+from nestling.frontend.sql.context import QueryRows, Scope, ScopeColumn, SqlEnv, only, where
 from nestling.frontend.sql.convert import converted, null_of, scalar_of
 from nestling.frontend.sql.generators import GENERATORS, generated
 from nestling.frontend.sql.scalars import chosen, compared
 from nestling.frontend.sql.tables import of_name, renamed, row_of
-from nestling.frontend.sql.values import Barred, One, Row, Value, of_term, singleton, type_of
+from nestling.frontend.values import Barred, One, Row, Value, of_term, singleton, type_of
 
-Rest: TypeAlias = Callable[[Env], Expr]
+Rest: TypeAlias = Callable[[SqlEnv], Expr]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FromItem:
     """One part of FROM: what is read, and how it joins what stands before it."""
 
     node: Any
@@ -43,7 +43,7 @@ class Step:
     natural: bool = False
 
 
-def from_clause(node: Any, env: Env, rest: Rest) -> Expr:
+def from_clause(node: Any, env: SqlEnv, rest: Rest) -> Expr:
     """What ``rest`` yields for every row of FROM; without a FROM there is one row without columns."""
     source = node.args.get("from_")
     if source is None:
@@ -51,9 +51,9 @@ def from_clause(node: Any, env: Env, rest: Rest) -> Expr:
             raise env.error(node, "LATERAL VIEW needs a FROM")
         return rest(env.inside(()))
     only(source, env, "this", what="FROM")
-    steps = [Step(source.this), *_attached(source.this, env)]
+    steps = [FromItem(source.this), *_attached(source.this, env)]
     later = [(part, _join(part, env)) for part in node.args.get("joins") or ()]
-    later += [(part, Step(part)) for part in node.args.get("laterals") or ()]
+    later += [(part, FromItem(part)) for part in node.args.get("laterals") or ()]
     later.sort(key=lambda pair: _start(pair[0]))
     return _loops((*steps, *(step for _, step in later)), env, rest)
 
@@ -62,13 +62,13 @@ def _start(node: Any) -> int:
     return min((part.meta["start"] for part in node.walk() if "start" in part.meta), default=0)
 
 
-def _attached(node: Any, env: Env) -> list[Step]:
+def _attached(node: Any, env: SqlEnv) -> list[FromItem]:
     """Joins and views that the parser hangs on the table itself."""
     joins = [_join(part, env) for part in node.args.get("joins") or ()]
-    return [*joins, *(Step(part) for part in node.args.get("laterals") or ())]
+    return [*joins, *(FromItem(part) for part in node.args.get("laterals") or ())]
 
 
-def _join(node: Any, env: Env) -> Step:
+def _join(node: Any, env: SqlEnv) -> FromItem:
     only(node, env, "this", "side", "kind", "on", "using", "method", what="JOIN")
     method = (node.args.get("method") or "").upper()
     side, kind = ((node.args.get(key) or "").upper() for key in ("side", "kind"))
@@ -86,10 +86,10 @@ def _join(node: Any, env: Env) -> Step:
     on = node.args.get("on")
     if name in ("left", "right", "full", "semi", "anti") and on is None and not using and method != "NATURAL":
         raise env.error(node, f"a {name.upper()} JOIN needs a condition", "write ON … or USING (…)")
-    return Step(node.this, name, on, using, method == "NATURAL")
+    return FromItem(node.this, name, on, using, method == "NATURAL")
 
 
-def _loops(steps: Sequence[Step], env: Env, rest: Rest) -> Expr:
+def _loops(steps: Sequence[FromItem], env: SqlEnv, rest: Rest) -> Expr:
     """The steps one inside the other; the last outer join takes all before it for its left side."""
     outer = [i for i, step in enumerate(steps) if step.kind in ("left", "right", "full")]
     if not outer:
@@ -100,14 +100,14 @@ def _loops(steps: Sequence[Step], env: Env, rest: Rest) -> Expr:
     return for_(var, rows, _inner_steps(steps[last + 1 :], scope_of(var), env, rest))
 
 
-def _inner_steps(steps: Sequence[Step], scope: Scope, env: Env, rest: Rest) -> Expr:
+def _inner_steps(steps: Sequence[FromItem], scope: Scope, env: SqlEnv, rest: Rest) -> Expr:
     if not steps:
         return env.run.enclosed(lambda: rest(env.inside(scope)))
     first, *others = steps
     return env.run.enclosed(lambda: _inner_step(first, others, scope, env, rest))
 
 
-def _inner_step(step: Step, others: Sequence[Step], scope: Scope, env: Env, rest: Rest) -> Expr:
+def _inner_step(step: FromItem, others: Sequence[FromItem], scope: Scope, env: SqlEnv, rest: Rest) -> Expr:
     alias, rows = source(step.node, scope, env)
     with env.run.reading(step.on or step.node):
         var = env.run.var(alias, rows.expr)
@@ -124,19 +124,19 @@ def _inner_step(step: Step, others: Sequence[Step], scope: Scope, env: Env, rest
     if step.kind in ("semi", "anti"):
         matches = for_(var, rows.expr, matched(lambda _: YES))
 
-        def after(_: Env) -> Expr:
+        def after(_: SqlEnv) -> Expr:
             return _inner_steps(others, scope, env, rest)
 
         return present(matches, env, after) if step.kind == "semi" else absent(matches, env, after, step.node)
     return for_(var, rows.expr, matched(lambda _: _inner_steps(others, joined, env, rest)))
 
 
-def _check_alias(alias: str, scope: Scope, step: Step, env: Env) -> None:
+def _check_alias(alias: str, scope: Scope, step: FromItem, env: SqlEnv) -> None:
     if alias and any(same(column.table, alias) for column in scope):
         raise env.error(step.node, f"{alias} stands twice in FROM", "give one of them another alias")
 
 
-def source(node: Any, scope: Scope, env: Env) -> tuple[str, Rows]:
+def source(node: Any, scope: Scope, env: SqlEnv) -> tuple[str, QueryRows]:
     """The rows that a part of FROM reads, and the name they go by."""
     alias = node.args.get("alias")
     name = alias.this.name if alias is not None and alias.this is not None else ""
@@ -159,7 +159,7 @@ def source(node: Any, scope: Scope, env: Env) -> tuple[str, Rows]:
     raise env.error(node, f"{node.key.upper()} in FROM is not supported", "read a table or (SELECT …) AS t")
 
 
-def _lateral(node: Any, names: Sequence[str], env: Env) -> Rows:
+def _lateral(node: Any, names: Sequence[str], env: SqlEnv) -> QueryRows:
     if isinstance(node.this, exp.Subquery):
         return renamed(env.query(node.this), names, node, env)
     if isinstance(node.this, exp.Anonymous) and node.this.name.lower() in GENERATORS:
@@ -167,15 +167,15 @@ def _lateral(node: Any, names: Sequence[str], env: Env) -> Rows:
     raise env.error(node, "LATERAL takes a query or explode(…)", "write LATERAL (SELECT …) AS t")
 
 
-def columns(table: str, rows: Rows, row: Any) -> Scope:
+def columns(table: str, rows: QueryRows, row: Any) -> Scope:
     """The columns of one row of ``rows``, held by the variable ``row``."""
     type_ = element_type(rows.expr)
     assert isinstance(type_, Record)
     pairs = zip(rows.names, type_.names, strict=True)
-    return tuple(Column(table, name, of_term(Field(row, field))) for name, field in pairs)
+    return tuple(ScopeColumn(table, name, of_term(Field(row, field))) for name, field in pairs)
 
 
-def _merged(step: Step, left: Scope, right: Scope, env: Env) -> tuple[Scope, list[Term]]:
+def _merged(step: FromItem, left: Scope, right: Scope, env: SqlEnv) -> tuple[Scope, list[Term]]:
     """The columns of a join, those of USING first and once, and the equations it implies."""
     shared = _shared(step, left, right, env)
     if not shared:
@@ -184,14 +184,14 @@ def _merged(step: Step, left: Scope, right: Scope, env: Env) -> tuple[Scope, lis
     for name in shared:
         one, two = (_column(name, side, step, env) for side in (left, right))
         tests.append(compared("=", one.value, two.value, step.node, env))
-        merged.append(Column("", one.name, _merged_value(step, one.value, two.value, env)))
+        merged.append(ScopeColumn("", one.name, _merged_value(step, one.value, two.value, env)))
     rest = [
         replace(c, open=c.open and not any(same(c.name, name) for name in shared)) for c in (*left, *right)
     ]
     return (*merged, *rest), tests
 
 
-def _merged_value(step: Step, left: Value, right: Value, env: Env) -> Value:
+def _merged_value(step: FromItem, left: Value, right: Value, env: SqlEnv) -> Value:
     if step.kind == "right":
         return right
     if step.kind != "full":
@@ -200,7 +200,7 @@ def _merged_value(step: Step, left: Value, right: Value, env: Env) -> Value:
     return chosen([call("is_null", term)], [right, left], step.node, env)
 
 
-def _shared(step: Step, left: Scope, right: Scope, env: Env) -> list[str]:
+def _shared(step: FromItem, left: Scope, right: Scope, env: SqlEnv) -> list[str]:
     if not step.natural:
         return list(step.using)
     found = [c.name for c in right if any(c2.open and same(c.name, c2.name) for c2 in left)]
@@ -209,7 +209,7 @@ def _shared(step: Step, left: Scope, right: Scope, env: Env) -> list[str]:
     return found
 
 
-def _column(name: str, scope: Scope, step: Step, env: Env) -> Column:
+def _column(name: str, scope: Scope, step: FromItem, env: SqlEnv) -> ScopeColumn:
     hits = [column for column in scope if column.open and same(column.name, name)]
     if len(hits) != 1:
         what = "is not in both tables" if not hits else "is ambiguous"
@@ -217,11 +217,13 @@ def _column(name: str, scope: Scope, step: Step, env: Env) -> Column:
     return hits[0]
 
 
-def _outer_join(before: Sequence[Step], step: Step, env: Env) -> tuple[Expr, Callable[[Any], Scope]]:
+def _outer_join(
+    before: Sequence[FromItem], step: FromItem, env: SqlEnv
+) -> tuple[Expr, Callable[[Any], Scope]]:
     """The rows of an outer join, and its columns given the variable that holds a row."""
     place: dict[str, Scope] = {}
 
-    def left_row(inner: Env) -> Expr:
+    def left_row(inner: SqlEnv) -> Expr:
         place["left"] = inner.scopes[0]
         return singleton(record_of(inner.scopes[0]), env.run.site)
 
@@ -234,7 +236,7 @@ def _outer_join(before: Sequence[Step], step: Step, env: Env) -> tuple[Expr, Cal
 
 
 def _padded(
-    step: Step, left: Expr, left_scope: Scope, alias: str, rows: Rows, env: Env
+    step: FromItem, left: Expr, left_scope: Scope, alias: str, rows: QueryRows, env: SqlEnv
 ) -> tuple[Expr, Callable[[Any], Scope]]:
     run = env.run
     pads = {"left": step.kind != "left", "right": step.kind != "right"}
@@ -287,7 +289,7 @@ def _names(type_: Any) -> list[str]:
     return list(type_.names)
 
 
-def _sample(alias: str, rows: Rows, env: Env) -> Scope:
+def _sample(alias: str, rows: QueryRows, env: SqlEnv) -> Scope:
     return columns(alias, rows, env.run.var(alias, rows.expr))
 
 
@@ -310,7 +312,7 @@ def held(scope: Scope, var: Any) -> Scope:
 _NEVER_NULL = "structs and arrays are never NULL here, and this one would be in rows without a partner"
 
 
-def _nullable(scope: Scope | None, like: Scope, pads: bool, step: Step, env: Env) -> Scope:
+def _nullable(scope: Scope | None, like: Scope, pads: bool, step: FromItem, env: SqlEnv) -> Scope:
     """One side of a row: its columns, or nulls where there is no partner; nullable where it ``pads``."""
     if not pads:
         assert scope is not None
@@ -336,7 +338,7 @@ def _is_scalar(value: Value) -> bool:
     return isinstance(value, One) and isinstance(type_of(value), Scalar)
 
 
-def _from_row(column: Column, var: Any, names: Any, pads: bool) -> Value:
+def _from_row(column: ScopeColumn, var: Any, names: Any, pads: bool) -> Value:
     if isinstance(column.value, Barred):
         return column.value
     if pads and not _is_scalar(column.value):

@@ -17,11 +17,11 @@ from nestling.calculus.types import Record
 from nestling.frontend.sql.assign import check_columns, row_of_values, table_of, updated_row
 from nestling.frontend.sql.columns import same
 from nestling.frontend.sql.conditions import YES, absent, guarded
-from nestling.frontend.sql.context import Env, Rows, only, where
+from nestling.frontend.sql.context import QueryRows, SqlEnv, only, where
 from nestling.frontend.sql.convert import condition, is_nullable
 from nestling.frontend.sql.joins import columns, source
 from nestling.frontend.sql.tables import of_name
-from nestling.frontend.sql.values import Row, Value, of_term, singleton
+from nestling.frontend.values import Row, Value, of_term, singleton
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,17 @@ class Merged:
     come: Expr
 
 
-def merged(tree: Any, env: Env) -> Merged:
+def merged(tree: Any, env: SqlEnv) -> Merged:
     """The change that a MERGE asks for."""
     return _Merge(tree, env).changes()
 
 
 class _Merge:
-    def __init__(self, tree: Any, env: Env) -> None:
+    def __init__(self, tree: Any, env: SqlEnv) -> None:
         only(tree, env, "this", "using", "on", "whens", what="MERGE")
         self.tree, self.env = tree, env
         self.name, self.record = table_of(tree.this, env)
-        self.rows = Rows(of_name(tree.this, env).expr, self.record.names)
+        self.rows = QueryRows(of_name(tree.this, env).expr, self.record.names)
         self.target = env.run.var(tree.this.alias or self.name, self.rows.expr)
         self.alias, self.using = source(tree.args["using"], (), env)
         self.source = env.run.var(self.alias, self.using.expr)
@@ -76,7 +76,7 @@ class _Merge:
             union(self.record, *inserts) if inserts else empty(self.record),
         )
 
-    def _each(self, whens: list[Any], loop: Callable[[Any], Expr], env: Env, kind: Any) -> list[Expr]:
+    def _each(self, whens: list[Any], loop: Callable[[Any], Expr], env: SqlEnv, kind: Any) -> list[Expr]:
         """The rows of each clause that does what ``kind`` says, where no clause before it applies."""
         wanted = [(i, when) for i, when in enumerate(whens) if isinstance(when.args["then"], kind)]
         return [self._rows(loop, self._applied(whens, i, when, env)) for i, when in wanted]
@@ -84,7 +84,7 @@ class _Merge:
     def _rows(self, loop: Callable[[Any], Expr], body: Callable[[], Expr]) -> Expr:
         return self.env.run.enclosed(lambda: loop(body))
 
-    def _applied(self, whens: list[Any], i: int, when: Any, env: Env) -> Callable[[], Expr]:
+    def _applied(self, whens: list[Any], i: int, when: Any, env: SqlEnv) -> Callable[[], Expr]:
         def body() -> Expr:
             tests: list[Term] = [call("not", _holds(other, env)) for other in whens[:i]]
             tests += [_holds(when, env)] if when.args.get("condition") is not None else []
@@ -93,7 +93,7 @@ class _Merge:
 
         return lambda: self.env.run.enclosed(body)
 
-    def _row(self, then: Any, env: Env) -> Expr:
+    def _row(self, then: Any, env: SqlEnv) -> Expr:
         site = self.env.run.site
         match then:
             case exp.Insert():
@@ -115,7 +115,7 @@ class _Merge:
         check_columns([part.this.name for part in then.expressions], self.name, self.record, then, self.env)
         return list(then.expressions)
 
-    def _given(self, then: Any, env: Env) -> dict[str, Value]:
+    def _given(self, then: Any, env: SqlEnv) -> dict[str, Value]:
         if isinstance(then.this, exp.Star):
             names = [c for c in self.record.names if any(same(c, other) for other in self.using.names)]
             return {c.lower(): env.value(exp.column(c, self.alias)) for c in names}
@@ -147,7 +147,7 @@ class _Merge:
         return for_(self.target, self.rows.expr, absent(partners, self.env, lambda _: body(), self.tree))
 
 
-def _holds(when: Any, env: Env) -> Term:
+def _holds(when: Any, env: SqlEnv) -> Term:
     """Whether the condition of a clause is true."""
     if when.args.get("condition") is None:
         return call("not", FALSE)

@@ -18,7 +18,7 @@ from nestling.calculus.types import Bag, Record, Scalar
 from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.sql.aggregates import without_null
 from nestling.frontend.sql.conditions import QUERIES, YES, guarded, unit
-from nestling.frontend.sql.context import Env, where
+from nestling.frontend.sql.context import SqlEnv, where
 from nestling.frontend.sql.convert import (
     alike,
     condition,
@@ -30,21 +30,11 @@ from nestling.frontend.sql.convert import (
 )
 from nestling.frontend.sql.generators import GENERATORS, generated
 from nestling.frontend.sql.scalars import arithmetic, compared
-from nestling.frontend.sql.values import (
-    Many,
-    Null,
-    One,
-    Row,
-    Value,
-    fields_of,
-    of_term,
-    shown,
-    singleton,
-    type_of,
-)
+from nestling.frontend.sql.values import shown
+from nestling.frontend.values import Many, Null, One, Row, Value, fields_of, of_term, singleton, type_of
 
 
-def of_array(node: Any, env: Env) -> Value:
+def of_array(node: Any, env: SqlEnv) -> Value:
     """``array(a, b, …)`` and ``array(SELECT …)``."""
     if len(node.expressions) == 1 and isinstance(node.expressions[0], QUERIES):
         rows = env.query(node.expressions[0])
@@ -67,7 +57,7 @@ def of_array(node: Any, env: Env) -> Value:
     return Many(union(type_, *parts))
 
 
-def of_struct(node: Any, env: Env) -> Value:
+def of_struct(node: Any, env: SqlEnv) -> Value:
     """``struct(a, b AS c)``: a field is called as the column it is, or ``col1`` by its place."""
     fields: list[tuple[str, Value]] = []
     for i, part in enumerate(node.expressions):
@@ -79,7 +69,7 @@ def of_struct(node: Any, env: Env) -> Value:
     return _struct(fields, node, env)
 
 
-def of_named_struct(node: Any, env: Env) -> Value:
+def of_named_struct(node: Any, env: SqlEnv) -> Value:
     """``named_struct('a', x, 'b', y)``."""
     names, values = node.expressions[::2], node.expressions[1::2]
     if len(names) != len(values) or not all(isinstance(n, exp.Literal) and n.is_string for n in names):
@@ -90,19 +80,19 @@ def of_named_struct(node: Any, env: Env) -> Value:
     return _struct([(str(n.this), stored(env.value(v), v, env)) for n, v in pairs], node, env)
 
 
-def _struct(fields: list[tuple[str, Value]], node: Any, env: Env) -> Row:
+def _struct(fields: list[tuple[str, Value]], node: Any, env: SqlEnv) -> Row:
     names = [name.lower() for name, _ in fields]
     if len(set(names)) < len(names) or not names:
         raise env.error(node, "the fields of a struct have different names", "write AS name")
     return Row(tuple(fields))
 
 
-def of_tuple(node: Any, env: Env) -> Value:
+def of_tuple(node: Any, env: SqlEnv) -> Value:
     """``(a, b)`` on the left of IN or of a comparison."""
     return Row(tuple((f"_{i}", env.value(part)) for i, part in enumerate(node.expressions)))
 
 
-def _array(node: Any, env: Env, number: int = 1) -> Many:
+def _array(node: Any, env: SqlEnv, number: int = 1) -> Many:
     """The array that is the first of ``number`` arguments."""
     if len(node.expressions) != number:
         raise env.error(node, f"{node.name} takes {number} argument{'s' * (number > 1)}")
@@ -112,7 +102,7 @@ def _array(node: Any, env: Env, number: int = 1) -> Many:
     return value
 
 
-def _parameter(node: Any, place: int, env: Env) -> tuple[str, Any]:
+def _parameter(node: Any, place: int, env: SqlEnv) -> tuple[str, Any]:
     """The parameter and the body of a lambda of one parameter."""
     found = node.expressions[place]
     if not isinstance(found, exp.Lambda) or len(found.expressions) != 1:
@@ -121,21 +111,21 @@ def _parameter(node: Any, place: int, env: Env) -> tuple[str, Any]:
     return found.expressions[0].name, found.this
 
 
-def _over(array: Many, name: str, env: Env, body: Callable[[Env], Expr]) -> Expr:
+def _over(array: Many, name: str, env: SqlEnv, body: Callable[[SqlEnv], Expr]) -> Expr:
     """``body`` for each element, called ``name``."""
     var = env.run.var(name, array.expr)
     inner = replace(env, bound={**env.bound, name: of_term(var)}, match=None)
     return for_(var, array.expr, env.run.enclosed(lambda: body(inner)))
 
 
-def of_transform(node: Any, env: Env) -> Value:
+def of_transform(node: Any, env: SqlEnv) -> Value:
     """``transform(array, x -> …)``."""
     array = _array(node, env, 2)
     name, body = _parameter(node, 1, env)
     return Many(_over(array, name, env, lambda e: singleton(stored(e.value(body), body, e), env.run.site)))
 
 
-def of_filter(node: Any, env: Env) -> Value:
+def of_filter(node: Any, env: SqlEnv) -> Value:
     """``filter(array, x -> …)``."""
     array = _array(node, env, 2)
     name, test = _parameter(node, 1, env)
@@ -146,26 +136,26 @@ def of_filter(node: Any, env: Env) -> Value:
     )
 
 
-def _bound(env: Env, name: str) -> Value:
+def _bound(env: SqlEnv, name: str) -> Value:
     return env.bound[name]
 
 
-def of_exists(node: Any, env: Env) -> Value:
+def of_exists(node: Any, env: SqlEnv) -> Value:
     """``exists(array, x -> …)``: true, or null where some test is, or false."""
     return One(_some(node, env, lambda test: test))
 
 
-def of_forall(node: Any, env: Env) -> Value:
+def of_forall(node: Any, env: SqlEnv) -> Value:
     """``forall(array, x -> …)``."""
     return One(call("not", _some(node, env, lambda test: call("not", test))))
 
 
-def _some(node: Any, env: Env, of: Callable[[Term], Term]) -> Term:
+def _some(node: Any, env: SqlEnv, of: Callable[[Term], Term]) -> Term:
     array = _array(node, env, 2)
     name, body = _parameter(node, 1, env)
     nulls: list[bool] = []
 
-    def matches(e: Env) -> Expr:
+    def matches(e: SqlEnv) -> Expr:
         test = condition(body, e)
         nulls.append(is_nullable(test))
         return where(of(test), YES)
@@ -183,7 +173,7 @@ def three_valued(true: Term, unknown: Term) -> Term:
     return call("if", true, Const(True, null), call("if", unknown, Const(None, null), Const(False, null)))
 
 
-def of_array_contains(node: Any, env: Env) -> Value:
+def of_array_contains(node: Any, env: SqlEnv) -> Value:
     """``array_contains(array, value)``: null where it is not found and some element, or the value, is null."""
     array = _array(node, env, 2)
     value = env.value(node.expressions[1])
@@ -205,17 +195,17 @@ def of_array_contains(node: Any, env: Env) -> Value:
     return One(call("if", call("is_null", term), Const(None, Scalar("bool", True)), found))
 
 
-def of_size(node: Any, env: Env) -> Value:
+def of_size(node: Any, env: SqlEnv) -> Value:
     """``size(array)``."""
     return One(env.run.fold("count", unit(_array(node, env).expr, env)))
 
 
-def of_array_distinct(node: Any, env: Env) -> Value:
+def of_array_distinct(node: Any, env: SqlEnv) -> Value:
     """``array_distinct(array)``."""
     return Many(countwise("distinct", _array(node, env).expr))
 
 
-def of_flatten(node: Any, env: Env) -> Value:
+def of_flatten(node: Any, env: SqlEnv) -> Value:
     """``flatten(array of arrays)``."""
     array = _array(node, env)
     if not isinstance(element_type(array.expr), Bag):
@@ -223,10 +213,10 @@ def of_flatten(node: Any, env: Env) -> Value:
     return Many(Flatten(array.expr))
 
 
-def of_array_extreme(aggregate: str) -> Callable[[Any, Env], Value]:
+def of_array_extreme(aggregate: str) -> Callable[[Any, SqlEnv], Value]:
     """``array_min`` and ``array_max``: nulls are passed over, and of nothing it is null."""
 
-    def of(node: Any, env: Env) -> Value:
+    def of(node: Any, env: SqlEnv) -> Value:
         array = _array(node, env)
         if not isinstance(element_type(array.expr), Scalar):
             raise env.error(node, f"{node.name} takes an array of scalars, not {shown(array)}")
@@ -235,7 +225,7 @@ def of_array_extreme(aggregate: str) -> Callable[[Any, Env], Value]:
     return of
 
 
-def _present(expr: Expr, env: Env) -> Expr:
+def _present(expr: Expr, env: SqlEnv) -> Expr:
     """The elements that are not null."""
     var = env.run.var("x", expr)
     if not is_nullable(var):
@@ -244,7 +234,7 @@ def _present(expr: Expr, env: Env) -> Expr:
     return for_(var, expr, where(call("not", call("is_null", var)), singleton(value, env.run.site)))
 
 
-def of_aggregate(node: Any, env: Env) -> Value:
+def of_aggregate(node: Any, env: SqlEnv) -> Value:
     """``aggregate(array, start, (acc, x) -> acc + …)``: a sum, null where a summand is."""
     parts = node.expressions
     shape = len(parts) == 3 and isinstance(parts[2], exp.Lambda) and len(parts[2].expressions) == 2
@@ -282,7 +272,7 @@ def _mentions(node: Any, name: str) -> bool:
     return any(part.name.lower() == name for part in node.find_all(exp.Identifier))
 
 
-def added(values: Sequence[Value], node: Any, env: Env) -> Value:
+def added(values: Sequence[Value], node: Any, env: SqlEnv) -> Value:
     """``concat`` of arrays."""
     arrays = [value for value in values if isinstance(value, Many)]
     if len(arrays) < len(values):
@@ -291,26 +281,26 @@ def added(values: Sequence[Value], node: Any, env: Env) -> Value:
     return Many(union(element_type(alike_[0]), *alike_))
 
 
-def _refused(hint: str) -> Callable[[Any, Env], Value]:
-    def of(node: Any, env: Env) -> Value:
+def _refused(hint: str) -> Callable[[Any, SqlEnv], Value]:
+    def of(node: Any, env: SqlEnv) -> Value:
         raise env.error(node, f"{node.name} is not supported: an array is a bag here", hint)
 
     return of
 
 
-def of_bracket(node: Any, env: Env) -> Value:
+def of_bracket(node: Any, env: SqlEnv) -> Value:
     """``array[0]``."""
     raise env.error(
         node, "an array is a bag and has no positions", "explode it, or take array_min or array_max"
     )
 
 
-def of_lambda(node: Any, env: Env) -> Value:
+def of_lambda(node: Any, env: SqlEnv) -> Value:
     """A lambda where none is expected."""
     raise env.error(node, "a lambda stands only in transform, filter, exists, forall and aggregate")
 
 
-ARRAYS: dict[str, Callable[[Any, Env], Value]] = {
+ARRAYS: dict[str, Callable[[Any, SqlEnv], Value]] = {
     "array": of_array,
     "struct": of_struct,
     "named_struct": of_named_struct,
@@ -343,7 +333,7 @@ ARRAYS: dict[str, Callable[[Any, Env], Value]] = {
 }
 
 
-def with_generators(node: Any, env: Env, rest: Callable[[Env], Expr]) -> Expr:
+def with_generators(node: Any, env: SqlEnv, rest: Callable[[SqlEnv], Expr]) -> Expr:
     """What ``rest`` yields, with one ``explode`` of the select list as a loop around it."""
     found = [item.this if isinstance(item, exp.Alias) else item for item in node.expressions]
     found = [item for item in found if isinstance(item, exp.Anonymous) and item.name.lower() in GENERATORS]

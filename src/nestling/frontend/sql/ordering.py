@@ -20,9 +20,9 @@ from nestling.calculus.terms import Const, Expr, Field, Term
 from nestling.calculus.types import Record, Scalar
 from nestling.calculus.typing import element_type
 from nestling.frontend.sql.columns import same
-from nestling.frontend.sql.context import Env, Rows, only
+from nestling.frontend.sql.context import QueryRows, SqlEnv, only
 from nestling.frontend.sql.convert import is_nullable, scalar_of, scalar_type
-from nestling.frontend.sql.values import One, Row, Value, of_term, singleton
+from nestling.frontend.values import One, Row, Value, of_term, singleton
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Key:
     nulls_first: bool
 
 
-def is_ordered(node: Any, env: Env) -> bool:
+def is_ordered(node: Any, env: SqlEnv) -> bool:
     """Whether ``node`` takes the first rows of an order; half of that is refused."""
     order, offset = node.args.get("order"), node.args.get("offset")
     limit = node.args.get("limit") or offset
@@ -48,17 +48,17 @@ def is_ordered(node: Any, env: Env) -> bool:
     return order is not None
 
 
-def limit_of(node: Any, env: Env) -> int | None:
+def limit_of(node: Any, env: SqlEnv) -> int | None:
     """The number of rows that LIMIT takes; ``None`` where it takes all."""
     return _number(node.args.get("limit"), "LIMIT", env)
 
 
-def offset_of(node: Any, env: Env) -> int:
+def offset_of(node: Any, env: SqlEnv) -> int:
     """The number of rows that OFFSET leaves out."""
     return _number(node.args.get("offset"), "OFFSET", env) or 0
 
 
-def _number(node: Any, what: str, env: Env) -> int | None:
+def _number(node: Any, what: str, env: SqlEnv) -> int | None:
     if node is None:
         return None
     only(node, env, "expression", what=what)
@@ -67,13 +67,13 @@ def _number(node: Any, what: str, env: Env) -> int | None:
     return int(node.expression.this)
 
 
-def keys_of(node: Any, names: Sequence[str], env: Env) -> list[Key]:
+def keys_of(node: Any, names: Sequence[str], env: SqlEnv) -> list[Key]:
     """The keys of ORDER BY; a number or a name of a column of the result means that column."""
     only(node.args["order"], env, "expressions", what="ORDER BY")
     return [_key(part, names, env) for part in node.args["order"].expressions]
 
 
-def _key(node: Any, names: Sequence[str], env: Env) -> Key:
+def _key(node: Any, names: Sequence[str], env: SqlEnv) -> Key:
     only(node, env, "this", "desc", "nulls_first", what="ORDER BY")
     part, column = node.this, None
     if isinstance(part, exp.Literal) and not part.is_string:
@@ -85,7 +85,7 @@ def _key(node: Any, names: Sequence[str], env: Env) -> Key:
     return Key(part, column, bool(node.args.get("desc")), bool(node.args.get("nulls_first")))
 
 
-def first_rows(rows: Rows, keys: Sequence[Key], node: Any, env: Env) -> Rows:
+def first_rows(rows: QueryRows, keys: Sequence[Key], node: Any, env: SqlEnv) -> QueryRows:
     """Those of ``rows`` that LIMIT and OFFSET of ``node`` take; their records end with the keys that are no columns."""
     limit, offset = limit_of(node, env), offset_of(node, env)
     type_ = element_type(rows.expr)
@@ -105,17 +105,17 @@ def first_rows(rows: Rows, keys: Sequence[Key], node: Any, env: Env) -> Rows:
         taken = union(element_type(keyed), taken, negate(first(offset, keyed, greatest)))
     found = env.run.var("row", taken)
     expr: Expr = for_(found, taken, singleton(of_term(Field(found, "row")), env.run.site))
-    return Rows(expr, rows.names)
+    return QueryRows(expr, rows.names)
 
 
-def _placed(term: Term, key: Key, greatest: bool, env: Env) -> list[Term]:
+def _placed(term: Term, key: Key, greatest: bool, env: SqlEnv) -> list[Term]:
     """``term`` as the calculus orders it, nulls least: with a test before it where they belong elsewhere."""
     turned = term if key.descending == greatest else _turned(term, key, env)
     nulls_least = key.nulls_first != greatest
     return [turned] if nulls_least or not is_nullable(term) else [call("is_null", term), turned]
 
 
-def _turned(term: Term, key: Key, env: Env) -> Term:
+def _turned(term: Term, key: Key, env: SqlEnv) -> Term:
     """What is less where ``term`` is greater."""
     match scalar_type(term).name:
         case "int" | "float" | "decimal" | "timedelta":

@@ -7,13 +7,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from nestling.frontend.sql.context import Common, Env, Rows, only
+from nestling.frontend.sql.context import Common, QueryRows, SqlEnv, only
 from nestling.frontend.sql.ordering import first_rows, is_ordered, keys_of
 from nestling.frontend.sql.select import column_names, of_select
 from nestling.frontend.sql.sets import of_set_operation, of_values
 
 
-def of_query(node: Any, env: Env) -> Rows:
+def of_query(node: Any, env: SqlEnv) -> QueryRows:
     """The rows of a query of any form."""
     if node.args.get("with_") is not None:
         env = _with_common(node.args["with_"], env)
@@ -33,7 +33,7 @@ def of_query(node: Any, env: Env) -> Rows:
     raise env.error(node, f"{node.key.upper()} is no query", "write SELECT …")
 
 
-def _of_select(node: Any, env: Env) -> Rows:
+def _of_select(node: Any, env: SqlEnv) -> QueryRows:
     if not is_ordered(node, env):
         return of_select(node, env)
     keys = keys_of(node, column_names(node), env)
@@ -43,7 +43,7 @@ def _of_select(node: Any, env: Env) -> Rows:
     return first_rows(of_select(node, env, others), keys, node, env)
 
 
-def _first_of(node: Any, rows: Rows, env: Env) -> Rows:
+def _first_of(node: Any, rows: QueryRows, env: SqlEnv) -> QueryRows:
     """The first of ``rows``, where ``node`` says how many and in which order."""
     if not is_ordered(node, env):
         return rows
@@ -56,7 +56,7 @@ def _first_of(node: Any, rows: Rows, env: Env) -> Rows:
     return first_rows(rows, keys, node, env)
 
 
-def _with_common(node: Any, env: Env) -> Env:
+def _with_common(node: Any, env: SqlEnv) -> SqlEnv:
     only(node, env, "expressions", "recursive", what="WITH")
     if node.args.get("recursive"):
         raise env.error(node, "WITH RECURSIVE is not supported", "write the steps out as views over views")

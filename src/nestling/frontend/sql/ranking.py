@@ -14,12 +14,12 @@ from nestling.calculus.types import NUMERIC, Scalar, nullable
 from nestling.calculus.typing import element_type
 from nestling.frontend.sql.aggregates import Folds, is_aggregate, read_call, without_null
 from nestling.frontend.sql.conditions import YES
-from nestling.frontend.sql.context import Env, where
+from nestling.frontend.sql.context import SqlEnv, where
 from nestling.frontend.sql.convert import alike, is_nullable, scalar, scalar_of, scalar_type
 from nestling.frontend.sql.frames import Frame, frame_of, framed
 from nestling.frontend.sql.tables import row_of
-from nestling.frontend.sql.values import One, Value, singleton
 from nestling.frontend.sql.windows import Window
+from nestling.frontend.values import One, Value, singleton
 
 
 def value_of(window: Window) -> Value:
@@ -56,7 +56,7 @@ def _rank(window: Window) -> Term:
 def _dense_rank(window: Window) -> Term:
     run = window.env.run
 
-    def keys(there: Env) -> Expr:
+    def keys(there: SqlEnv) -> Expr:
         parts = [(f"k{i}", there.value(part.this)) for i, part in enumerate(window.order)]
         return singleton(row_of(parts), run.site)
 
@@ -138,7 +138,7 @@ def _at_place(wanted: Term) -> Callable[[Term], Term]:
 def _at(window: Window, node: Any, test: Callable[[Term], Term]) -> Term:
     """The value of ``node`` in the row whose place passes ``test``; null where there is none."""
 
-    def value(there: Env) -> Expr:
+    def value(there: SqlEnv) -> Expr:
         term = scalar(node, there)
         found = singleton(without_null(One(term)), window.env.run.site)
         return where(call("not", call("is_null", term)), found) if is_nullable(term) else found
@@ -232,7 +232,7 @@ _PLACES: dict[str, Callable[[Window], Value]] = {
 def _aggregate(window: Window) -> Value:
     frame, parts = frame_of(window), []
 
-    def element(there: Env) -> Expr:
+    def element(there: SqlEnv) -> Expr:
         aggregate = read_call(window.call, there)
         parts.append(aggregate)
         value = [("a", aggregate.value)] if aggregate.value is not None else []

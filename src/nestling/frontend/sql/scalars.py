@@ -15,7 +15,7 @@ from nestling.calculus.standard import like
 from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
-from nestling.frontend.sql.context import Env, only
+from nestling.frontend.sql.context import SqlEnv, only
 from nestling.frontend.sql.convert import (
     alike,
     applied,
@@ -28,14 +28,15 @@ from nestling.frontend.sql.convert import (
     scalar_of,
     scalar_type,
 )
-from nestling.frontend.sql.values import Many, Null, One, Row, Value, fields_of, shown
+from nestling.frontend.sql.values import shown
+from nestling.frontend.values import Many, Null, One, Row, Value, fields_of
 
 FLOAT = Scalar("float")
 _UNITS = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
 _MONTHS = {"year": 12, "quarter": 3, "month": 1}
 
 
-def of_literal(node: Any, env: Env) -> Value:
+def of_literal(node: Any, env: SqlEnv) -> Value:
     """A number or a string; a number with a point is a DECIMAL, one with an exponent a DOUBLE."""
     text = str(node.this)
     if node.is_string:
@@ -55,27 +56,27 @@ def written_decimal(number: Decimal) -> Const:
     return Const(number, Scalar("decimal", size=(digits, places) if digits <= MOST else ()))
 
 
-def of_raw_string(node: Any, env: Env) -> Value:
+def of_raw_string(node: Any, env: SqlEnv) -> Value:
     """``r'…'``."""
     return One(const(str(node.this)))
 
 
-def of_boolean(node: Any, env: Env) -> Value:
+def of_boolean(node: Any, env: SqlEnv) -> Value:
     """``TRUE`` or ``FALSE``."""
     return One(TRUE if node.this else FALSE)
 
 
-def of_null(node: Any, env: Env) -> Value:
+def of_null(node: Any, env: SqlEnv) -> Value:
     """``NULL``."""
     return Null()
 
 
-def of_paren(node: Any, env: Env) -> Value:
+def of_paren(node: Any, env: SqlEnv) -> Value:
     """``(…)``."""
     return env.value(node.this)
 
 
-def of_neg(node: Any, env: Env) -> Value:
+def of_neg(node: Any, env: SqlEnv) -> Value:
     """``-x``."""
     value = env.value(node.this)
     if isinstance(value, Null):
@@ -86,10 +87,10 @@ def of_neg(node: Any, env: Env) -> Value:
     return One(applied("neg", [term], node, env, "-"))
 
 
-def of_arithmetic(operator: str) -> Callable[[Any, Env], Value]:
+def of_arithmetic(operator: str) -> Callable[[Any, SqlEnv], Value]:
     """``+``, ``-`` or ``*`` of numbers; ``+`` and ``-`` move dates, too."""
 
-    def of(node: Any, env: Env) -> Value:
+    def of(node: Any, env: SqlEnv) -> Value:
         left, right = node.this, node.expression
         if operator != "*":
             for moment, interval, sign in ((left, right, operator), (right, left, "+")):
@@ -100,7 +101,7 @@ def of_arithmetic(operator: str) -> Callable[[Any, Env], Value]:
     return of
 
 
-def arithmetic(operator: str, left: Value, right: Value, node: Any, env: Env) -> Value:
+def arithmetic(operator: str, left: Value, right: Value, node: Any, env: SqlEnv) -> Value:
     """``left operator right``, null where a side is."""
     if isinstance(left, Null) and isinstance(right, Null):
         return Null()
@@ -141,15 +142,15 @@ def exact_arithmetic(operator: str, left: Term, right: Term) -> Term:
     return call("round", found, const(size[1]))
 
 
-def of_divide(node: Any, env: Env) -> Value:
+def of_divide(node: Any, env: SqlEnv) -> Value:
     """``a / b``: a DOUBLE of BIGINTs. A division by zero is an error, as it is in Spark's ANSI mode."""
     return arithmetic("/", env.value(node.this), env.value(node.expression), node, env)
 
 
-def of_binary(function: str, name: str) -> Callable[[Any, Env], Value]:
+def of_binary(function: str, name: str) -> Callable[[Any, SqlEnv], Value]:
     """A function of two numbers written as an operator."""
 
-    def of(node: Any, env: Env) -> Value:
+    def of(node: Any, env: SqlEnv) -> Value:
         left, right = env.value(node.this), env.value(node.expression)
         if isinstance(left, Null) and isinstance(right, Null):
             return Null()
@@ -158,19 +159,19 @@ def of_binary(function: str, name: str) -> Callable[[Any, Env], Value]:
     return of
 
 
-def of_concatenation(node: Any, env: Env) -> Value:
+def of_concatenation(node: Any, env: SqlEnv) -> Value:
     """``a || b``: null where a side is."""
     terms = [_text(env.value(part), part, env) for part in (node.this, node.expression)]
     return One(call("+", *terms))
 
 
-def _text(value: Value, node: Any, env: Env) -> Term:
+def _text(value: Value, node: Any, env: SqlEnv) -> Term:
     if isinstance(value, Null):
         return Const(None, Scalar("str", True))
     return as_text(scalar_of(value, node, env), node, env, "||")
 
 
-def as_text(term: Term, node: Any, env: Env, name: str) -> Term:
+def as_text(term: Term, node: Any, env: SqlEnv, name: str) -> Term:
     """``term`` as SQL writes it; a DECIMAL with all its places."""
     type_ = scalar_type(term)
     if type_.name == "str":
@@ -180,7 +181,7 @@ def as_text(term: Term, node: Any, env: Env, name: str) -> Term:
     return applied("to_text", [term], node, env, name)
 
 
-def interval_of(node: Any, env: Env) -> int | timedelta | None:
+def interval_of(node: Any, env: SqlEnv) -> int | timedelta | None:
     """The months or the span of an ``INTERVAL``; ``None`` of anything else."""
     if isinstance(node, exp.Paren):
         return interval_of(node.this, env)
@@ -200,7 +201,7 @@ def interval_of(node: Any, env: Env) -> int | timedelta | None:
     return timedelta(seconds=number * (7 * 86_400 if unit == "week" else _UNITS[unit]))
 
 
-def of_interval(node: Any, env: Env) -> Value:
+def of_interval(node: Any, env: SqlEnv) -> Value:
     """``INTERVAL '3' DAY`` as a value."""
     span = interval_of(node, env)
     if not isinstance(span, timedelta):
@@ -208,7 +209,7 @@ def of_interval(node: Any, env: Env) -> Value:
     return One(Const(span, Scalar("timedelta")))
 
 
-def moved(moment: Term, span: int | timedelta, operator: str, node: Any, env: Env) -> Term:
+def moved(moment: Term, span: int | timedelta, operator: str, node: Any, env: SqlEnv) -> Term:
     """``moment ± span``; a date that moves by whole days stays a date."""
     sign = 1 if operator == "+" else -1
     type_ = scalar_type(moment)
@@ -223,7 +224,7 @@ def moved(moment: Term, span: int | timedelta, operator: str, node: Any, env: En
     return applied("+", [moment, Const(sign * span, Scalar("timedelta"))], node, env, operator)
 
 
-def compared(operator: str, left: Value, right: Value, node: Any, env: Env) -> Term:
+def compared(operator: str, left: Value, right: Value, node: Any, env: SqlEnv) -> Term:
     """``left operator right``, null where a side is."""
     ours, theirs = fields_of(left), fields_of(right)
     if ours is not None and theirs is not None and operator in ("=", "<>"):
@@ -241,7 +242,7 @@ def compared(operator: str, left: Value, right: Value, node: Any, env: Env) -> T
     return call("==" if operator == "=" and total else operator, one, two)
 
 
-def _comparable(left: Value, right: Value, node: Any, env: Env) -> Sequence[Term]:
+def _comparable(left: Value, right: Value, node: Any, env: SqlEnv) -> Sequence[Term]:
     """Both sides with a type in common; a whole number is compared with any number as it is."""
     if isinstance(left, One) and isinstance(right, One) and not is_text(left) and not is_text(right):
         names = {scalar_type(left.term).name, scalar_type(right.term).name}
@@ -250,14 +251,14 @@ def _comparable(left: Value, right: Value, node: Any, env: Env) -> Sequence[Term
     return operands([left, right], node, env)
 
 
-def _equal_structs(ours: Any, theirs: Any, node: Any, env: Env) -> Term:
+def _equal_structs(ours: Any, theirs: Any, node: Any, env: SqlEnv) -> Term:
     if len(ours) != len(theirs):
         raise env.error(node, f"{len(ours)} values are not compared with {len(theirs)}", "")
     pairs = zip(ours, theirs, strict=True)
     return conjunction([compared("=", one, two, node, env) for (_, one), (_, two) in pairs])
 
 
-def of_null_safe(node: Any, env: Env) -> Value:
+def of_null_safe(node: Any, env: SqlEnv) -> Value:
     """``a <=> b``: a null equals a null and nothing else."""
     left, right = env.value(node.this), env.value(node.expression)
     if isinstance(left, Null) and isinstance(right, Null):
@@ -265,14 +266,14 @@ def of_null_safe(node: Any, env: Env) -> Value:
     return One(call("==", *operands([left, right], node, env)))
 
 
-def of_null_safe_differ(node: Any, env: Env) -> Value:
+def of_null_safe_differ(node: Any, env: SqlEnv) -> Value:
     """``a IS DISTINCT FROM b``."""
     found = of_null_safe(node, env)
     assert isinstance(found, One)
     return One(call("not", found.term))
 
 
-def of_is(node: Any, env: Env) -> Value:
+def of_is(node: Any, env: SqlEnv) -> Value:
     """``x IS NULL``, ``x IS TRUE``."""
     if isinstance(node.expression, exp.Null):
         value = env.value(node.this)
@@ -293,7 +294,7 @@ def scalar_or_none(value: One) -> Scalar | None:
     return type_ if isinstance(type_, Scalar) else None
 
 
-def of_between(node: Any, env: Env) -> Value:
+def of_between(node: Any, env: SqlEnv) -> Value:
     """``x BETWEEN a AND b``."""
     only(node, env, "this", "low", "high")
     value = env.value(node.this)
@@ -301,16 +302,16 @@ def of_between(node: Any, env: Env) -> Value:
     return One(call("and", low, compared("<=", value, env.value(node.args["high"]), node, env)))
 
 
-def of_connective(name: str) -> Callable[[Any, Env], Value]:
+def of_connective(name: str) -> Callable[[Any, SqlEnv], Value]:
     """``AND`` and ``OR`` after Kleene."""
 
-    def of(node: Any, env: Env) -> Value:
+    def of(node: Any, env: SqlEnv) -> Value:
         return One(call(name, condition(node.this, env), condition(node.expression, env)))
 
     return of
 
 
-def negated(node: Any, env: Env) -> Value:
+def negated(node: Any, env: SqlEnv) -> Value:
     """``NOT x``."""
     term = condition(node.this, env)
     return One(
@@ -320,12 +321,12 @@ def negated(node: Any, env: Env) -> Value:
     )
 
 
-def of_like(node: Any, env: Env) -> Value:
+def of_like(node: Any, env: SqlEnv) -> Value:
     """``x LIKE pattern``, in which a backslash takes the next sign as it is."""
     return _like(node, "\\", env)
 
 
-def of_escape(node: Any, env: Env) -> Value:
+def of_escape(node: Any, env: SqlEnv) -> Value:
     """``x LIKE pattern ESCAPE sign``."""
     sign = node.expression
     if not isinstance(node.this, exp.Like | exp.ILike) or not sign.is_string or len(sign.this) != 1:
@@ -333,7 +334,7 @@ def of_escape(node: Any, env: Env) -> Value:
     return _like(node.this, str(sign.this), env)
 
 
-def _like(node: Any, escape: str, env: Env) -> Value:
+def _like(node: Any, escape: str, env: SqlEnv) -> Value:
     only(node, env, "this", "expression", "negate")
     if isinstance(node.expression, exp.Any | exp.All):
         raise env.error(node, "LIKE ANY and LIKE ALL are not supported", "write … LIKE … OR … LIKE …")
@@ -346,18 +347,18 @@ def _like(node: Any, escape: str, env: Env) -> Value:
     return One(call("not", found) if node.args.get("negate") else found)
 
 
-def _string(value: Value, node: Any, env: Env) -> Term:
+def _string(value: Value, node: Any, env: SqlEnv) -> Term:
     return Const(None, Scalar("str", True)) if isinstance(value, Null) else scalar_of(value, node, env)
 
 
-def _check_pattern(pattern: str, escape: str, node: Any, env: Env) -> None:
+def _check_pattern(pattern: str, escape: str, node: Any, env: SqlEnv) -> None:
     try:
         like("", pattern, escape)
     except ValueError as error:
         raise env.error(node, str(error), "an escape sign stands before %, _ or itself") from None
 
 
-def of_case(node: Any, env: Env) -> Value:
+def of_case(node: Any, env: SqlEnv) -> Value:
     """``CASE WHEN …`` and ``CASE x WHEN …``; without an ELSE it is null."""
     subject = env.value(node.this) if node.this is not None else None
     tests: list[Term] = []
@@ -371,7 +372,7 @@ def of_case(node: Any, env: Env) -> Value:
     return chosen(tests, [*results, env.value(default) if default is not None else Null()], node, env)
 
 
-def chosen(tests: Sequence[Term], results: Sequence[Value], node: Any, env: Env) -> Value:
+def chosen(tests: Sequence[Term], results: Sequence[Value], node: Any, env: SqlEnv) -> Value:
     """The first of ``results`` whose test is true, or else the last."""
     if all(isinstance(result, Null) for result in results):
         return Null()
@@ -389,7 +390,7 @@ def chosen(tests: Sequence[Term], results: Sequence[Value], node: Any, env: Env)
     return One(found)
 
 
-def of_if(node: Any, env: Env) -> Value:
+def of_if(node: Any, env: SqlEnv) -> Value:
     """``IF(test, a, b)``."""
     other = node.args.get("false")
     results = [env.value(node.args["true"]), env.value(other) if other is not None else Null()]

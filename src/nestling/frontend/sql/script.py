@@ -19,7 +19,7 @@ from nestling.calculus.typing import check, element_type
 from nestling.frontend.sql.assign import check_columns, row_of_values, table_of, updated_row
 from nestling.frontend.sql.columns import same
 from nestling.frontend.sql.conditions import guarded
-from nestling.frontend.sql.context import Env, Rows, Run, only
+from nestling.frontend.sql.context import QueryRows, SqlEnv, SqlTranslation, only
 from nestling.frontend.sql.declare import declared
 from nestling.frontend.sql.joins import columns
 from nestling.frontend.sql.merge import Merged, merged
@@ -27,7 +27,7 @@ from nestling.frontend.sql.queries import of_query
 from nestling.frontend.sql.tables import of_name
 from nestling.frontend.sql.text import Text
 from nestling.frontend.sql.translate import expression, of_tree
-from nestling.frontend.sql.values import Row, Value, of_term, singleton
+from nestling.frontend.values import Row, Value, of_term, singleton
 
 Query: TypeAlias = Callable[[Mapping[str, Type]], Expr]
 #: A change of a table: its name as it was declared, and the rows that are concerned.
@@ -55,28 +55,28 @@ class MakeView:
 
 
 @dataclass(frozen=True)
-class Insert:
+class InsertRows:
     """``INSERT INTO``: the rows that come."""
 
     rows: Changes
 
 
 @dataclass(frozen=True)
-class Delete:
+class DeleteRows:
     """``DELETE FROM``: the rows that go."""
 
     rows: Changes
 
 
 @dataclass(frozen=True)
-class Update:
+class UpdateRows:
     """``UPDATE``: pairs of a row that goes and the row that comes for it."""
 
     pairs: Changes
 
 
 @dataclass(frozen=True)
-class Merge:
+class MergeRows:
     """``MERGE INTO``: pairs of rows, rows that go, and rows that come."""
 
     changes: Callable[[Mapping[str, Type]], Merged]
@@ -99,7 +99,7 @@ class Ask:
     limit: int | None
 
 
-Statement: TypeAlias = MakeTable | MakeView | Insert | Delete | Update | Merge | Drop | Ask
+Statement: TypeAlias = MakeTable | MakeView | InsertRows | DeleteRows | UpdateRows | MergeRows | Drop | Ask
 
 
 def read(text: str) -> list[Statement]:
@@ -117,15 +117,15 @@ def _statement(tree: Any, source: Text) -> Statement:
             return _drop(tree, env)
         case exp.Insert():
             only(tree, env, "this", "expression", what="INSERT")
-            return Insert(lambda catalog: _inserted(tree, _env(catalog, source)))
+            return InsertRows(lambda catalog: _inserted(tree, _env(catalog, source)))
         case exp.Delete():
             only(tree, env, "this", "where", what="DELETE")
-            return Delete(lambda catalog: _changed(tree, _env(catalog, source)))
+            return DeleteRows(lambda catalog: _changed(tree, _env(catalog, source)))
         case exp.Update():
             only(tree, env, "this", "where", "expressions", what="UPDATE")
-            return Update(lambda catalog: _changed(tree, _env(catalog, source)))
+            return UpdateRows(lambda catalog: _changed(tree, _env(catalog, source)))
         case exp.Merge():
-            return Merge(lambda catalog: _merged(tree, _env(catalog, source)))
+            return MergeRows(lambda catalog: _merged(tree, _env(catalog, source)))
         case exp.Query() | exp.Values():
             return _ask(tree, source, env)
     raise env.error(
@@ -135,11 +135,11 @@ def _statement(tree: Any, source: Text) -> Statement:
     )
 
 
-def _env(catalog: Mapping[str, Type], source: Text) -> Env:
-    return Env(Run(catalog, source, expression, of_query))
+def _env(catalog: Mapping[str, Type], source: Text) -> SqlEnv:
+    return SqlEnv(SqlTranslation(catalog, source, expression, of_query))
 
 
-def _create(tree: Any, source: Text, env: Env) -> Statement:
+def _create(tree: Any, source: Text, env: SqlEnv) -> Statement:
     only(tree, env, "this", "kind", "expression", "exists", "properties", "replace", what="CREATE")
     kind, query = tree.args["kind"], tree.args.get("expression")
     if kind == "TABLE" and query is None and isinstance(tree.this, exp.Schema):
@@ -167,7 +167,7 @@ def _create(tree: Any, source: Text, env: Env) -> Statement:
     )
 
 
-def _view_columns(node: Any, env: Env) -> tuple[list[str], str]:
+def _view_columns(node: Any, env: SqlEnv) -> tuple[list[str], str]:
     """The names that a view gives its columns, if it does, and its own."""
     if not isinstance(node, exp.Schema):
         return [], node.name
@@ -180,7 +180,7 @@ def _view_columns(node: Any, env: Env) -> tuple[list[str], str]:
     return [part.name for part in node.expressions], node.this.name
 
 
-def _renamed(expr: Expr, names: list[str], tree: Any, env: Env) -> Expr:
+def _renamed(expr: Expr, names: list[str], tree: Any, env: SqlEnv) -> Expr:
     """``expr`` with its columns called ``names``."""
     type_ = element_type(expr)
     assert isinstance(type_, Record)
@@ -190,19 +190,19 @@ def _renamed(expr: Expr, names: list[str], tree: Any, env: Env) -> Expr:
         raise env.error(
             tree.this, f"{len(names)} names are given to {len(type_.names)} columns", "name each once"
         )
-    var = Run({}, env.run.text, expression, of_query).var("x", expr)
+    var = SqlTranslation({}, env.run.text, expression, of_query).var("x", expr)
     pairs = zip(names, type_.names, strict=True)
     return for_(var, expr, Sing(Tuple(tuple((name, Field(var, column)) for name, column in pairs))))
 
 
-def _drop(tree: Any, env: Env) -> Drop:
+def _drop(tree: Any, env: SqlEnv) -> Drop:
     only(tree, env, "tables", "kind", "exists", "materialized", what="DROP")
     if tree.args["kind"] not in ("TABLE", "VIEW") or len(tree.args["tables"]) != 1:
         raise env.error(tree, "this DROP is not supported", "drop one TABLE or VIEW")
     return Drop(tree.args["tables"][0].name, bool(tree.args.get("exists")))
 
 
-def _ask(tree: Any, source: Text, env: Env) -> Ask:
+def _ask(tree: Any, source: Text, env: SqlEnv) -> Ask:
     order, limit = tree.args.get("order"), tree.args.get("limit")
     if order is None or tree.args.get("offset") is not None:
         return Ask(lambda catalog: of_tree(tree, source, catalog), (), None)
@@ -219,7 +219,7 @@ def _ask(tree: Any, source: Text, env: Env) -> Ask:
     return Ask(lambda catalog: of_tree(plain, source, catalog), parts, count)
 
 
-def _ordered(node: Any, env: Env) -> tuple[str | int, bool, bool]:
+def _ordered(node: Any, env: SqlEnv) -> tuple[str | int, bool, bool]:
     only(node, env, "this", "desc", "nulls_first", what="ORDER BY")
     part = node.this
     column: str | int
@@ -232,7 +232,7 @@ def _ordered(node: Any, env: Env) -> tuple[str | int, bool, bool]:
     return column, bool(node.args.get("desc")), bool(node.args.get("nulls_first"))
 
 
-def _inserted(tree: Any, env: Env) -> tuple[str, Expr]:
+def _inserted(tree: Any, env: SqlEnv) -> tuple[str, Expr]:
     target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     name, record = table_of(target, env)
     wanted = (
@@ -264,22 +264,22 @@ def _inserted(tree: Any, env: Env) -> tuple[str, Expr]:
     return name, _checked(for_(var, found.expr, body))
 
 
-def _merged(tree: Any, env: Env) -> Merged:
+def _merged(tree: Any, env: SqlEnv) -> Merged:
     found = merged(tree, env)
     for expr in (found.pairs, found.gone, found.come):
         check(expr)
     return found
 
 
-def _changed(tree: Any, env: Env) -> tuple[str, Expr]:
+def _changed(tree: Any, env: SqlEnv) -> tuple[str, Expr]:
     """The rows that DELETE removes, or pairs ⟨old, new⟩ of UPDATE."""
     name, record = table_of(tree.this, env)
-    rows = Rows(of_name(tree.this, env).expr, record.names)
+    rows = QueryRows(of_name(tree.this, env).expr, record.names)
     var = env.run.var(tree.this.alias or name, rows.expr)
     inner = env.inside(columns(tree.this.alias or name, rows, var))
     sets = tree.expressions if isinstance(tree, exp.Update) else []
 
-    def finish(place: Env) -> Expr:
+    def finish(place: SqlEnv) -> Expr:
         if isinstance(tree, exp.Delete):
             return Sing(var)
         new = updated_row(record, sets, lambda column: of_term(Field(var, column)), place)

@@ -12,15 +12,14 @@ from nestling.calculus.build import countwise
 from nestling.calculus.terms import Expr
 from nestling.frontend.sql.aggregates import calls
 from nestling.frontend.sql.columns import starred
-from nestling.frontend.sql.context import Env, Rows, only
+from nestling.frontend.sql.context import QueryRows, SqlEnv, only
 from nestling.frontend.sql.convert import stored
 from nestling.frontend.sql.groups import aliases, filtered, group_rows
 from nestling.frontend.sql.nested import with_generators
 from nestling.frontend.sql.ranking import value_of
 from nestling.frontend.sql.tables import row_of
-from nestling.frontend.sql.values import Value, singleton
-from nestling.frontend.sql.windows import Rows as WindowRows
-from nestling.frontend.sql.windows import table_rows, windows, with_windows
+from nestling.frontend.sql.windows import WindowInput, table_rows, windows, with_windows
+from nestling.frontend.values import Value, singleton
 
 _PARTS = (
     "expressions", "from_", "joins", "laterals", "where", "group", "having", "distinct", "with_", "hint",
@@ -28,7 +27,7 @@ _PARTS = (
 )  # fmt: skip
 
 
-def of_select(node: Any, env: Env, others: Sequence[Any] = ()) -> Rows:
+def of_select(node: Any, env: SqlEnv, others: Sequence[Any] = ()) -> QueryRows:
     """The rows of a SELECT; the values of ``others`` stand behind its columns."""
     only(node, env, *_PARTS, what="SELECT")
     if not node.expressions:
@@ -36,17 +35,17 @@ def of_select(node: Any, env: Env, others: Sequence[Any] = ()) -> Rows:
     names: list[str] = []
     if is_grouped(node) or any(map(calls, others)):
 
-        def rows() -> WindowRows:
+        def rows() -> WindowInput:
             return group_rows(node, env, others)
 
-        def finish(inner: Env) -> Expr:
+        def finish(inner: SqlEnv) -> Expr:
             return singleton(_row(node, inner, names, others), env.run.site)
     else:
 
-        def rows() -> WindowRows:
+        def rows() -> WindowInput:
             return table_rows(node, lambda rest: filtered(node, env, rest), env)
 
-        def finish(inner: Env) -> Expr:
+        def finish(inner: SqlEnv) -> Expr:
             return _select_row(node, inner, names, others)
 
     over = windows([*node.expressions, *others])
@@ -57,7 +56,7 @@ def of_select(node: Any, env: Env, others: Sequence[Any] = ()) -> Rows:
     if distinct is not None:
         only(distinct, env, what="DISTINCT")
         expr = countwise("distinct", expr)
-    return Rows(expr, tuple(names))
+    return QueryRows(expr, tuple(names))
 
 
 def is_grouped(node: Any) -> bool:
@@ -77,19 +76,19 @@ def column_names(node: Any) -> list[str]:
     return found
 
 
-def _select_row(node: Any, env: Env, names: list[str], others: Sequence[Any]) -> Expr:
+def _select_row(node: Any, env: SqlEnv, names: list[str], others: Sequence[Any]) -> Expr:
     inner = replace(env, aliases=aliases(node))
     return with_generators(
         node, inner, lambda place: singleton(_row(node, place, names, others), env.run.site)
     )
 
 
-def _row(node: Any, env: Env, names: list[str], others: Sequence[Any]) -> Value:
+def _row(node: Any, env: SqlEnv, names: list[str], others: Sequence[Any]) -> Value:
     hidden = [(f"·{i}", stored(env.value(part), part, env)) for i, part in enumerate(others)]
     return row_of([*items(node, env, names), *hidden])
 
 
-def items(node: Any, env: Env, names: list[str]) -> list[tuple[str, Value]]:
+def items(node: Any, env: SqlEnv, names: list[str]) -> list[tuple[str, Value]]:
     """The select list: names with values; ``names`` gets the names."""
     found: list[tuple[str, Value]] = []
     for item in node.expressions:

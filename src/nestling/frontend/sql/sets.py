@@ -14,15 +14,16 @@ from nestling.calculus.build import countwise, for_, union
 from nestling.calculus.terms import Expr, Field
 from nestling.calculus.types import Record, Scalar
 from nestling.calculus.typing import element_type
-from nestling.frontend.sql.context import Env, Rows, only
+from nestling.frontend.sql.context import QueryRows, SqlEnv, only
 from nestling.frontend.sql.convert import alike, converted, joined, stored
 from nestling.frontend.sql.tables import row_of
-from nestling.frontend.sql.values import Row, Value, of_term, singleton, spark_type, type_of
+from nestling.frontend.sql.values import spark_type
+from nestling.frontend.values import Row, Value, of_term, singleton, type_of
 
 _OPERATORS = {exp.Intersect: "min", exp.Except: "monus", exp.Union: ""}
 
 
-def of_set_operation(node: Any, env: Env) -> Rows:
+def of_set_operation(node: Any, env: SqlEnv) -> QueryRows:
     only(node, env, "this", "expression", "distinct", "with_", "order", "limit", what="a set operation")
     left, right = env.run.query(node.this, env), env.run.query(node.expression, env)
     if len(left.names) != len(right.names):
@@ -36,10 +37,10 @@ def of_set_operation(node: Any, env: Env) -> Rows:
     if operator and distinct:
         one, two = countwise("distinct", one), countwise("distinct", two)
     expr = countwise(operator, one, two) if operator else union(type_, one, two)
-    return Rows(countwise("distinct", expr) if distinct and not operator else expr, left.names)
+    return QueryRows(countwise("distinct", expr) if distinct and not operator else expr, left.names)
 
 
-def _joined(left: Expr, right: Expr, node: Any, env: Env) -> Record:
+def _joined(left: Expr, right: Expr, node: Any, env: SqlEnv) -> Record:
     one, two = element_type(left), element_type(right)
     found = joined(one, two)
     if not isinstance(found, Record):
@@ -52,7 +53,7 @@ def _joined(left: Expr, right: Expr, node: Any, env: Env) -> Record:
     return found
 
 
-def _as(expr: Expr, type_: Record, node: Any, env: Env) -> Expr:
+def _as(expr: Expr, type_: Record, node: Any, env: SqlEnv) -> Expr:
     if element_type(expr) == type_:
         return expr
     var = env.run.var("x", expr)
@@ -63,7 +64,7 @@ def _as(expr: Expr, type_: Record, node: Any, env: Env) -> Expr:
     return for_(var, expr, singleton(row, env.run.site))
 
 
-def of_values(node: Any, env: Env) -> Rows:
+def of_values(node: Any, env: SqlEnv) -> QueryRows:
     rows = [part.expressions if isinstance(part, exp.Tuple) else [part] for part in node.expressions]
     if len({len(row) for row in rows}) != 1:
         raise env.error(node, "the rows of VALUES have different lengths", "give each as many values")
@@ -74,10 +75,10 @@ def of_values(node: Any, env: Env) -> Rows:
         singleton(row_of(list(zip(names, row, strict=True))), env.run.site)
         for row in zip(*columns, strict=True)
     ]
-    return Rows(union(element_type(parts[0]), *parts), names)
+    return QueryRows(union(element_type(parts[0]), *parts), names)
 
 
-def _levelled(values: list[Value], node: Any, env: Env) -> list[Value]:
+def _levelled(values: list[Value], node: Any, env: SqlEnv) -> list[Value]:
     """``values`` of one type, also in whether they may be null."""
     type_ = type_of(stored(values[0], node, env))
     for value in values[1:]:

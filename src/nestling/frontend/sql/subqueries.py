@@ -13,15 +13,15 @@ from nestling.calculus.types import Scalar, nullable
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.sql.aggregates import calls, is_aggregate, read_call, without_null
 from nestling.frontend.sql.columns import same
-from nestling.frontend.sql.context import Env, Rows, where
+from nestling.frontend.sql.context import QueryRows, SqlEnv, where
 from nestling.frontend.sql.convert import condition, is_nullable, scalar_of, stored
 from nestling.frontend.sql.groups import group_place, grouped_source
 from nestling.frontend.sql.ordering import limit_of
 from nestling.frontend.sql.scalars import chosen
-from nestling.frontend.sql.values import Null, One, Value, fields_of, of_term, singleton, type_of
+from nestling.frontend.values import Null, One, Value, fields_of, of_term, singleton, type_of
 
 
-def of_subquery(node: Any, env: Env) -> Value:
+def of_subquery(node: Any, env: SqlEnv) -> Value:
     """``(SELECT …)`` as a value: null where it has no row."""
     query = _inside(node)
     inner = replace(env, aliases={}, match=None)
@@ -52,7 +52,7 @@ def _is_one_group(node: Any) -> bool:
     return plain and len(node.expressions) == 1 and bool(calls(node.expressions[0]))
 
 
-def _of_one_group(node: Any, env: Env) -> Value:
+def _of_one_group(node: Any, env: SqlEnv) -> Value:
     """An aggregate of everything: its folds stand around the row that uses the value."""
     source, grouping, _ = grouped_source(node, env)
     rows = env.run.let("rows", source)
@@ -76,7 +76,7 @@ def _is_one_row(node: Any) -> bool:
     return is_aggregate(node.expressions[0]) and not any(node.args.get(key) for key in parts)
 
 
-def _of_one_row(node: Any, env: Env) -> Value:
+def _of_one_row(node: Any, env: SqlEnv) -> Value:
     """The aggregate as a conditional: of the row where the condition holds, of nothing elsewhere."""
     place = env.inside(())
     aggregate = read_call(node.expressions[0], place)
@@ -88,7 +88,7 @@ def _of_one_row(node: Any, env: Env) -> Value:
     return _of_one_group(node, env)
 
 
-def _only_value(rows: Rows, node: Any, env: Env) -> Term:
+def _only_value(rows: QueryRows, node: Any, env: SqlEnv) -> Term:
     """The value of the only row: the greatest of one."""
     var = env.run.var("x", rows.expr)
     found = fields_of(of_term(var))
@@ -100,7 +100,7 @@ def _only_value(rows: Rows, node: Any, env: Env) -> Term:
     return env.run.fold("max", for_(var, rows.expr, body))
 
 
-def _has_one_row_at_most(node: Any, env: Env) -> bool:
+def _has_one_row_at_most(node: Any, env: SqlEnv) -> bool:
     """Whether the query reads one row at most: no table, or one by a whole key."""
     limit = limit_of(node, env)
     if limit is not None and limit <= 1:

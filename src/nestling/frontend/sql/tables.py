@@ -12,11 +12,11 @@ from nestling.calculus.terms import Relation
 from nestling.calculus.types import Bag, Record
 from nestling.frontend.catalog import unknown
 from nestling.frontend.sql.columns import same
-from nestling.frontend.sql.context import Env, Rows, only
-from nestling.frontend.sql.values import Row, Value, of_term, singleton
+from nestling.frontend.sql.context import QueryRows, SqlEnv, only
+from nestling.frontend.values import Row, Value, of_term, singleton
 
 
-def of_name(node: Any, env: Env) -> Rows:
+def of_name(node: Any, env: SqlEnv) -> QueryRows:
     """A common query, a table or a view by its name."""
     only(node, env, "this", "alias", "joins", "laterals", what="a table")
     if not isinstance(node.this, exp.Identifier):
@@ -34,22 +34,24 @@ def of_name(node: Any, env: Env) -> Rows:
     return _of_relation(found[0], env)
 
 
-def _of_relation(name: str, env: Env) -> Rows:
+def _of_relation(name: str, env: SqlEnv) -> QueryRows:
     element = env.run.catalog[name]
     relation = Relation(name, Bag(element))
     if isinstance(element, Record):
-        return Rows(relation, element.names)
+        return QueryRows(relation, element.names)
     var = env.run.var("x", relation)
-    return Rows(for_(var, relation, singleton(Row((("value", of_term(var)),)), env.run.site)), ("value",))
+    return QueryRows(
+        for_(var, relation, singleton(Row((("value", of_term(var)),)), env.run.site)), ("value",)
+    )
 
 
-def renamed(rows: Rows, names: Sequence[str], node: Any, env: Env) -> Rows:
+def renamed(rows: QueryRows, names: Sequence[str], node: Any, env: SqlEnv) -> QueryRows:
     """``rows`` with their columns called ``names``, if there are any."""
     if not names:
         return rows
     if len(names) != len(rows.names):
         raise env.error(node, f"{len(names)} names are given to {len(rows.names)} columns")
-    return Rows(rows.expr, tuple(names))
+    return QueryRows(rows.expr, tuple(names))
 
 
 def record_fields(names: Sequence[str]) -> list[str]:

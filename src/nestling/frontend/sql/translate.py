@@ -8,14 +8,13 @@ refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import count
 from typing import Any
 
 from sqlglot import exp
 
 from nestling.calculus.build import for_
-from nestling.calculus.terms import Expr, Field, Sing, SingBag, Tuple
-from nestling.calculus.traverse import map_children
+from nestling.calculus.terms import Expr, Field, Sing, Tuple
+from nestling.calculus.traverse import number_sites
 from nestling.calculus.types import Record, Type
 from nestling.calculus.typing import check, element_type
 from nestling.errors import QueryError
@@ -24,15 +23,15 @@ from nestling.frontend.sql.aggregates import is_aggregate
 from nestling.frontend.sql.apart import apart
 from nestling.frontend.sql.casts import of_cast
 from nestling.frontend.sql.columns import of_column, of_dot, of_identifier
-from nestling.frontend.sql.context import Env, Rows, Run
+from nestling.frontend.sql.context import QueryRows, SqlEnv, SqlTranslation
 from nestling.frontend.sql.early import early
 from nestling.frontend.sql.functions import of_extract, of_function, of_rlike, of_substring, of_trim
 from nestling.frontend.sql.queries import of_query
 from nestling.frontend.sql.subqueries import of_subquery
 from nestling.frontend.sql.text import Text
-from nestling.frontend.sql.values import Value
+from nestling.frontend.values import Value
 
-EXPRESSIONS: dict[Any, Callable[[Any, Env], Value]] = {
+EXPRESSIONS: dict[Any, Callable[[Any, SqlEnv], Value]] = {
     exp.Add: scalars.of_arithmetic("+"),
     exp.And: scalars.of_connective("and"),
     exp.Anonymous: of_function,
@@ -94,7 +93,7 @@ _REFUSED = {
 }
 
 
-def expression(node: Any, env: Env) -> Value:
+def expression(node: Any, env: SqlEnv) -> Value:
     """What an expression stands for."""
     if id(node) in env.settled:
         return env.settled[id(node)]
@@ -136,8 +135,8 @@ def translate(text: str, catalog: Mapping[str, Type]) -> Expr:
 
 def of_tree(tree: Any, source: Text, catalog: Mapping[str, Type]) -> Expr:
     """The expression of one query, checked."""
-    run = Run(catalog, source, expression, of_query)
-    env = Env(run)
+    run = SqlTranslation(catalog, source, expression, of_query)
+    env = SqlEnv(run)
     try:
         if not isinstance(tree, exp.Query | exp.Values):
             raise env.error(tree, f"{tree.key.upper()} is no query", "write SELECT …")
@@ -148,10 +147,10 @@ def of_tree(tree: Any, source: Text, catalog: Mapping[str, Type]) -> Expr:
         raise QueryError(
             "the query is nested too deeply", hint="split it into views that read each other"
         ) from None
-    return _numbered(expr)
+    return number_sites(expr)
 
 
-def _named(rows: Rows, tree: Any, env: Env) -> Expr:
+def _named(rows: QueryRows, tree: Any, env: SqlEnv) -> Expr:
     """The rows of a view: records whose fields are called like its columns."""
     names = [name.lower() for name in rows.names]
     for name in rows.names:
@@ -166,17 +165,3 @@ def _named(rows: Rows, tree: Any, env: Env) -> Expr:
     var = env.run.var("x", rows.expr)
     pairs = zip(rows.names, type_.names, strict=True)
     return for_(var, rows.expr, Sing(Tuple(tuple((name, Field(var, field)) for name, field in pairs))))
-
-
-def _numbered(expr: Expr) -> Expr:
-    """``expr`` with its inner bags numbered from 1 in reading order."""
-    numbers = count(1)
-
-    def visit(node: Any) -> Any:
-        if isinstance(node, SingBag):
-            site = next(numbers)
-            return SingBag(site, visit(node.body), node.opaque)
-        return map_children(node, visit)
-
-    numbered: Expr = visit(expr)
-    return numbered

@@ -23,10 +23,10 @@ from nestling.calculus.terms import Expr, Field, Term, Var
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.sql.columns import same
 from nestling.frontend.sql.conditions import YES
-from nestling.frontend.sql.context import Env, Scope, only, where
+from nestling.frontend.sql.context import Scope, SqlEnv, only, where
 from nestling.frontend.sql.convert import is_nullable, operands, scalar
 from nestling.frontend.sql.joins import held, record_of
-from nestling.frontend.sql.values import One, Row, Value, as_term, fields_of, of_term, singleton
+from nestling.frontend.values import One, Row, Value, as_term, fields_of, of_term, singleton
 
 _PLACE = "·n"
 #: What a window function comes to.
@@ -34,12 +34,12 @@ Compute = Callable[["Window"], Value]
 
 
 @dataclass(frozen=True)
-class Rows:
+class WindowInput:
     """The rows of a query before its select list: each as one record, and where its columns are read again."""
 
-    source: Callable[[Callable[[Env], Expr]], Expr]
-    record: Callable[[Env], Value]
-    place: Callable[[Var], Env]
+    source: Callable[[Callable[[SqlEnv], Expr]], Expr]
+    record: Callable[[SqlEnv], Value]
+    place: Callable[[Var], SqlEnv]
     #: Values that no two rows share; none where rows may be the same.
     key: Callable[[Var], Sequence[Value]]
 
@@ -60,21 +60,21 @@ def windows(nodes: Sequence[Any]) -> list[Any]:
     return found
 
 
-def table_rows(select: Any, source: Callable[[Callable[[Env], Expr]], Expr], env: Env) -> Rows:
+def table_rows(select: Any, source: Callable[[Callable[[SqlEnv], Expr]], Expr], env: SqlEnv) -> WindowInput:
     """The rows of FROM and WHERE."""
     scope: list[Scope] = []
 
-    def record(inner: Env) -> Value:
+    def record(inner: SqlEnv) -> Value:
         scope.append(inner.scopes[0])
         return record_of(inner.scopes[0])
 
-    def place(row: Var) -> Env:
+    def place(row: Var) -> SqlEnv:
         return env.inside(held(scope[0], row))
 
-    return Rows(source, record, place, lambda row: _declared_key(select, place(row)))
+    return WindowInput(source, record, place, lambda row: _declared_key(select, place(row)))
 
 
-def _declared_key(select: Any, env: Env) -> list[Value]:
+def _declared_key(select: Any, env: SqlEnv) -> list[Value]:
     """The keys of the tables that the columns in scope are of, if each of them has one."""
     first, catalog = select.args.get("from_"), env.run.catalog
     parts = [first.this if first is not None else None, *(j.this for j in select.args.get("joins") or ())]
@@ -93,7 +93,7 @@ def _declared_key(select: Any, env: Env) -> list[Value]:
 
 
 def with_windows(
-    found: Sequence[Any], rows: Rows, compute: Compute, env: Env, rest: Callable[[Env], Expr]
+    found: Sequence[Any], rows: WindowInput, compute: Compute, env: SqlEnv, rest: Callable[[SqlEnv], Expr]
 ) -> Expr:
     """What ``rest`` yields for every row, with the values of the window functions known."""
     whole = env.run.enclosed(lambda: rows.source(lambda inner: singleton(rows.record(inner), env.run.site)))
@@ -113,7 +113,7 @@ def with_windows(
     return for_(row, bag, env.run.enclosed(body))
 
 
-def _placed(node: Any, bag: Expr, rows: Rows, env: Env) -> Expr:
+def _placed(node: Any, bag: Expr, rows: WindowInput, env: SqlEnv) -> Expr:
     """The rows, each with its place behind its columns."""
     var = env.run.var("u", bag)
     window = Window(node, bag, rows, var, env, bag)
@@ -131,7 +131,7 @@ def _placed(node: Any, bag: Expr, rows: Rows, env: Env) -> Expr:
 class Window:
     """One window: its partition and its order, seen from one ``row``; ``placed`` are the rows with their places."""
 
-    def __init__(self, node: Any, bag: Expr, rows: Rows, row: Var, env: Env, placed: Expr) -> None:
+    def __init__(self, node: Any, bag: Expr, rows: WindowInput, row: Var, env: SqlEnv, placed: Expr) -> None:
         only(node, env, "this", "partition_by", "order", "spec", "over", what="OVER")
         self.node, self.bag, self.rows, self.row, self.env = node, bag, rows, row, env
         self.here, self.placed = rows.place(row), placed
@@ -150,15 +150,15 @@ class Window:
             hint = f"add the key of the table to ORDER BY, or write {instead}"
             raise self.env.error(self.node, f"{what} leaves open which of two equal rows comes first", hint)
 
-    def each(self, test: Callable[[Env], Term], body: Callable[[Env], Expr]) -> Expr:
+    def each(self, test: Callable[[SqlEnv], Term], body: Callable[[SqlEnv], Expr]) -> Expr:
         """``body`` for each row of the partition that passes ``test``."""
         return self._each(self.bag, lambda var: test(self.rows.place(var)), body)
 
-    def each_placed(self, test: Callable[[Term], Term], body: Callable[[Env], Expr]) -> Expr:
+    def each_placed(self, test: Callable[[Term], Term], body: Callable[[SqlEnv], Expr]) -> Expr:
         """``body`` for each row of the partition whose place passes ``test``."""
         return self._each(self.placed, lambda var: test(Field(var, _PLACE)), body)
 
-    def _each(self, bag: Expr, test: Callable[[Var], Term], body: Callable[[Env], Expr]) -> Expr:
+    def _each(self, bag: Expr, test: Callable[[Var], Term], body: Callable[[SqlEnv], Expr]) -> Expr:
         var = self.env.run.var("v", bag)
         there = self.rows.place(var)
         tests = [self.equal(part, there) for part in self.partition]
@@ -176,14 +176,14 @@ class Window:
         """How many rows the partition has."""
         return self.env.run.fold("count", self.each(lambda there: TRUE, lambda there: YES))
 
-    def equal(self, node: Any, there: Env) -> Term:
+    def equal(self, node: Any, there: SqlEnv) -> Term:
         """The same key: nulls are one partition, and peers."""
         return call("==", *self._pair(node, there))
 
-    def _pair(self, node: Any, there: Env) -> list[Term]:
+    def _pair(self, node: Any, there: SqlEnv) -> list[Term]:
         return operands([One(scalar(node, there)), One(scalar(node, self.here))], node, self.env)
 
-    def before(self, there: Env, peers: bool) -> Term:
+    def before(self, there: SqlEnv, peers: bool) -> Term:
         """Whether a row comes before this one, or is among its ``peers``."""
         *others, last = self.order
         theirs, ours = self._pair(last.this, there)

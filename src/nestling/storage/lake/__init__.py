@@ -1,6 +1,6 @@
 """Log-structured tables in a folder: Parquet files, a log of recent changes, and one manifest over all of them."""
 
 from nestling.storage.lake.lake import Lake
-from nestling.storage.lake.manifest import Manifest, Relation
+from nestling.storage.lake.manifest import Manifest, RelationFiles
 
-__all__ = ["Lake", "Manifest", "Relation"]
+__all__ = ["Lake", "Manifest", "RelationFiles"]

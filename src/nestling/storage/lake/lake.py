@@ -26,7 +26,7 @@ from nestling.errors import ChangeError, NoValue, QueryError, StoreError
 from nestling.storage.lake.files import sync_all, sync_folder, write_atomically
 from nestling.storage.lake.folder import check_files, local_path, look
 from nestling.storage.lake.log import Epoch, read_epoch, write_epoch
-from nestling.storage.lake.manifest import Definitions, Manifest, Relation, write_manifest
+from nestling.storage.lake.manifest import Definitions, Manifest, RelationFiles, write_manifest
 from nestling.storage.lake.names import CURRENT, DATA, LOG, epochs, remove_data, remove_epochs
 from nestling.storage.lock import Lock
 
@@ -153,7 +153,7 @@ class Lake:
         return file.relative_to(self.path).as_posix()
 
     def commit(
-        self, relations: Mapping[str, Relation], definitions: Definitions, note: Mapping[str, Any]
+        self, relations: Mapping[str, RelationFiles], definitions: Definitions, note: Mapping[str, Any]
     ) -> None:
         """A new manifest, at the present epoch; the log starts anew.
 

@@ -32,7 +32,7 @@ Definitions = tuple[tuple[str, str, str], ...]
 
 
 @dataclass(frozen=True)
-class Relation:
+class RelationFiles:
     """The files of one relation, relative to the folder, and how many rows they have."""
 
     base: tuple[str, ...] = ()
@@ -55,7 +55,7 @@ class Manifest:
 
     epoch: int = 0
     definitions: Definitions = ()
-    relations: Mapping[str, Relation] = field(default_factory=dict)
+    relations: Mapping[str, RelationFiles] = field(default_factory=dict)
     note: Mapping[str, Any] = field(default_factory=dict)
     id: str = field(default_factory=lambda: uuid4().hex)
 
@@ -127,10 +127,10 @@ def _manifest(body: Mapping[str, Any], id_: str) -> Manifest:
     return Manifest(_number(body["epoch"]), definitions, relations, body["note"], id_)  # type: ignore[arg-type]
 
 
-def _relation(name: str, stored: Any) -> Relation:
+def _relation(name: str, stored: Any) -> RelationFiles:
     _has(stored, _RELATION)
     base, changes = tuple(_texts(stored["base"])), tuple(_texts(stored["changes"]))
-    found = Relation(base, changes, _number(stored["base_rows"]), _number(stored["change_rows"]))
+    found = RelationFiles(base, changes, _number(stored["base_rows"]), _number(stored["change_rows"]))
     for file in found.files:
         if not is_data_file(file):
             raise ValueError(f"{name} names the file {file!r}, which is none of a lake")

@@ -1,42 +1,5 @@
-"""How much a query costs, before it runs.
+"""What a program is expected to cost, in operations and bytes, from statistics of its tables.
 
-Law (4): the delta of a query of finite degree costs less than the query, for every incremental update.
+Law: the estimate of a projection of one table, from counted rows, is what there is. What a query costs by the theorem
+of the paper is ``transform/theory/cost``.
 """
-
-from nestling.transform.cost.cardinality import Cardinality, Symbolic
-from nestling.transform.cost.domain import (
-    ONE,
-    Cost,
-    Costs,
-    Many,
-    One,
-    at_most,
-    bottom,
-    less,
-    show_cost,
-    size,
-    sup,
-    symbolic_size,
-    tcost,
-)
-from nestling.transform.cost.estimate import Mode, cost
-
-__all__ = [
-    "ONE",
-    "Cardinality",
-    "Cost",
-    "Costs",
-    "Many",
-    "Mode",
-    "One",
-    "Symbolic",
-    "at_most",
-    "bottom",
-    "cost",
-    "less",
-    "show_cost",
-    "size",
-    "sup",
-    "symbolic_size",
-    "tcost",
-]

@@ -20,7 +20,6 @@ from nestling.calculus.partial import is_total
 from nestling.calculus.show import brief
 from nestling.calculus.terms import (
     BagVar,
-    Change,
     CountWise,
     DictEmpty,
     DictInput,
@@ -36,6 +35,7 @@ from nestling.calculus.terms import (
     Group,
     Guard,
     InL,
+    InputChange,
     Let,
     Lookup,
     Negate,
@@ -229,7 +229,7 @@ class _Lowering:
                 return self.fold(expr, env)
             case Lookup(dictionary, label):
                 return self.lookup(dictionary, substitute_term(label, env))
-            case SingBag() | Change() | Let() | Group() | BagVar():
+            case SingBag() | InputChange() | Let() | Group() | BagVar():
                 raise CannotLower(f"an inner bag is kept as one value: {brief(expr, 80)}")
             case _:
                 assert_never(expr)

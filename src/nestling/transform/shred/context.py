@@ -16,7 +16,7 @@ from typing import TypeAlias, assert_never
 
 from nestling.calculus.build import dict_union
 from nestling.calculus.terms import DictEmpty, DictInput, Dictionary
-from nestling.calculus.types import ELEMENT, Bag, Dict, Label, Path, Record, Scalar, Type, flat_type
+from nestling.calculus.types import ELEMENT, Bag, Dict, LabelType, Path, Record, Scalar, Type, flat_type
 from nestling.calculus.typing import dictionary_element
 
 Context: TypeAlias = "NoContext | RecordContext | BagContext"
@@ -60,7 +60,7 @@ def input_context(relation: str, type_: Type, path: Path = ()) -> Context:
             inner = (*here, ELEMENT) if isinstance(element, Bag) else here
             rows = None if opaque else DictInput(relation, here, flat_type(element))
             return BagContext(rows, input_context(relation, element, inner))
-        case Scalar() | Label() | Dict():
+        case Scalar() | LabelType() | Dict():
             return NONE
         case _:
             assert_never(type_)
@@ -73,7 +73,7 @@ def empty_context(type_: Type) -> Context:
             return RecordContext(tuple((name, empty_context(field)) for name, field in fields))
         case Bag(element, opaque):
             return BagContext(None if opaque else DictEmpty(flat_type(element)), empty_context(element))
-        case Scalar() | Label() | Dict():
+        case Scalar() | LabelType() | Dict():
             return NONE
         case _:
             assert_never(type_)

@@ -10,7 +10,7 @@ from typing import assert_never
 from nestling.calculus.build import elements, for_, lookup, product
 from nestling.calculus.terms import Expr, Field, Sing, SingBag, Term, Var
 from nestling.calculus.traverse import Names
-from nestling.calculus.types import Bag, Dict, Label, Record, Scalar, Type
+from nestling.calculus.types import Bag, Dict, LabelType, Record, Scalar, Type
 from nestling.calculus.typing import element_type
 from nestling.transform.shred.context import BagContext, Context, RecordContext
 
@@ -34,7 +34,7 @@ def nested(term: Term, context: Context, type_: Type, names: Names) -> Expr:
         case Bag(element), BagContext(dictionary, inner):
             rows = elements(term) if dictionary is None else lookup(dictionary, term)
             return SingBag(0, nest(rows, inner, element, names), opaque=True)
-        case ((Scalar() | Label() | Dict() | Record() | Bag()), _):
+        case ((Scalar() | LabelType() | Dict() | Record() | Bag()), _):
             return Sing(term)
         case _:
             assert_never(type_)

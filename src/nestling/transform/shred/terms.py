@@ -18,7 +18,6 @@ from nestling.calculus.build import elements, fold, for_, lookup, negate, produc
 from nestling.calculus.terms import (
     BagVar,
     Call,
-    Change,
     Const,
     CountWise,
     DictLit,
@@ -32,6 +31,7 @@ from nestling.calculus.terms import (
     Group,
     Guard,
     InL,
+    InputChange,
     Let,
     Lookup,
     Negate,
@@ -104,8 +104,8 @@ class _Shred:
         match expr:
             case Relation(name, type_):
                 return Relation(name, _flat_bag(type_)), input_context(name, type_.element)
-            case Change(name, type_, order):
-                return Change(name, _flat_bag(type_), order), input_context(name, type_.element)
+            case InputChange(name, type_, order):
+                return InputChange(name, _flat_bag(type_), order), input_context(name, type_.element)
             case Empty(type_):
                 return Empty(_flat_bag(type_)), empty_context(type_.element)
             case Sing(element):

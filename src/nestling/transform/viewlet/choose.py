@@ -5,6 +5,8 @@ declared keys unless another way is clearly cheaper: an estimate has no better r
 budget leaves the ways that fit; where none does, nothing is stored and the view is evaluated when it is read.
 
 Law (9): whichever way is chosen, the view answers the same.
+Law: under ``"auto"`` no other way that fits is at least as good in every column (a change, a read, bytes) and better
+in one.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from nestling.program.statements import TableDecl
+from nestling.program.statements import Program, TableDecl
 from nestling.program.traverse import inputs
 from nestling.transform.cost.sizes import Sizes
 from nestling.transform.cost.statistics import Statistics
@@ -44,11 +46,20 @@ class Way:
     partners: int = 0
     refused: str = ""
     code: str = ""
+    program: Program | None = field(default=None, compare=False, repr=False)
 
     @property
     def score(self) -> float:
         """Operations per change, where a row is read as often as one changes."""
         return self.cost.change + self.cost.read if self.cost else float("inf")
+
+    def dominates(self, other: Way) -> bool:
+        """Whether this way is at least as good as ``other`` in every column, and better in one."""
+        if self.cost is None or other.cost is None:
+            return False
+        mine = (self.cost.change, self.cost.read, self.cost.bytes)
+        theirs = (other.cost.change, other.cost.read, other.cost.bytes)
+        return mine != theirs and all(m <= t for m, t in zip(mine, theirs, strict=True))
 
 
 @dataclass(frozen=True)
@@ -123,9 +134,10 @@ class _Choosing:
         self.consider(asked)
         fitting = [way for way in self.ways.values() if self.fits(way)]
         chosen, code, why = self.best(asked, fitting) if fitting else (None, MEMORY, self.too_large())
+        if chosen is not None and code != KNOB:
+            chosen, code, why = self.undominated(chosen, code, why)
         if self.every and chosen is not None:
-            for shape in list(self.view.definitions)[:MOST_BAGS]:
-                self.way(replace(chosen.storing, bags=chosen.storing.bags ^ {shape}))
+            self.beside(chosen)
         return Choice(chosen, tuple(self.ways.values()), why, code, self.sizes.statistics, self.memory)
 
     # -- ways
@@ -144,7 +156,8 @@ class _Choosing:
         cost = estimate(program, "v", self.sizes, self.view.rows)
         scale = self.memory.scale if self.memory else 1.0
         partners = sum(decl.role in ("aux", "rows") for decl in program.maps.values())
-        return Way(kind, replace(cost, bytes=round(cost.bytes * scale)), len(program.maps), partners)
+        scaled = replace(cost, bytes=round(cost.bytes * scale))
+        return Way(kind, scaled, len(program.maps), partners, program=program)
 
     def consider(self, asked: Way) -> None:
         """The ways beside ``asked`` that may be chosen."""
@@ -163,6 +176,11 @@ class _Choosing:
         for bags in shapes if len(shapes) <= MOST_BAGS else [frozenset(self.view.definitions)]:
             best = min(best, self.way(replace(best.storing, bags=best.storing.bags | bags)), key=_score)
         self.way(replace(best.storing, rows=True))
+
+    def beside(self, way: Way) -> None:
+        """The ways that differ from ``way`` in one inner bag."""
+        for shape in list(self.view.definitions)[:MOST_BAGS]:
+            self.way(replace(way.storing, bags=way.storing.bags ^ {shape}))
 
     @property
     def is_counted(self) -> bool:
@@ -210,6 +228,29 @@ class _Choosing:
             ),
         )
 
+    def undominated(self, chosen: Way, code: str, why: str) -> tuple[Way, str, str]:
+        """``chosen``, or a way that costs less of one thing and no more of any other."""
+        first = chosen
+        while True:
+            if self.is_counted:
+                self.beside(chosen)
+            ways = (way for way in self.ways.values() if self.is_open_to(way, code) and way.dominates(chosen))
+            better = min(ways, key=lambda way: (way.score, way.cost.bytes if way.cost else 0), default=None)
+            if better is None:
+                break
+            chosen = better
+        if chosen is first or code == MEMORY:
+            return chosen, code, why
+        return (
+            chosen,
+            COST,
+            f"{_columns(chosen)}, where {_columns(first)} were the alternative: no more of anything",
+        )
+
+    def is_open_to(self, way: Way, code: str) -> bool:
+        """Whether ``way`` may be chosen: what is assumed of columns is no reason to differ, but for slices."""
+        return self.fits(way) and (self.is_counted or code == MEMORY or way.storing in (BY_KEYS, SLICES))
+
     def too_large(self) -> str:
         least = min(
             (way for way in self.ways.values() if way.cost), key=lambda way: way.cost.bytes if way.cost else 0
@@ -223,6 +264,11 @@ class _Choosing:
 
 def _score(way: Way) -> float:
     return way.score
+
+
+def _columns(way: Way) -> str:
+    assert way.cost is not None
+    return f"{way.cost.change:,.3g} operations per change, {way.cost.read:,.3g} per read and {_bytes(way)}"
 
 
 def _bytes(way: Way) -> str:

@@ -11,7 +11,7 @@ from typing import assert_never
 
 from nestling.calculus.terms import Call, Const, Field, InL, Term, Tuple, Var
 from nestling.calculus.traverse import walk
-from nestling.calculus.types import INT, Label, Scalar, Type
+from nestling.calculus.types import INT, LabelType, Scalar, Type
 from nestling.engine.spark.aggregates import ordered_type, read_cell
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.terms import Sql, sql
@@ -58,7 +58,7 @@ def is_exact(statement: Statement, layouts: Types, target: Layout, params: Seque
 
 def is_key(type_: Type) -> bool:
     """Whether values of a type are the same for Python and for Spark: floats have two zeros, and no number."""
-    return isinstance(type_, Label) or (isinstance(type_, Scalar) and type_.name != "float")
+    return isinstance(type_, LabelType) or (isinstance(type_, Scalar) and type_.name != "float")
 
 
 def arithmetic(term: Term) -> Iterator[Call]:
@@ -107,7 +107,7 @@ def _bound(step: Step, layouts: Types, scope: Mapping[str, Sql]) -> dict[str, Ty
 
 
 def _is_read(type_: Type) -> bool:
-    return isinstance(type_, Label | Scalar)
+    return isinstance(type_, LabelType | Scalar)
 
 
 def _is_plain(term: Term, scope: Mapping[str, Sql]) -> bool:

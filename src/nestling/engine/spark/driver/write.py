@@ -20,7 +20,7 @@ from typing import Any
 from nestling.calculus.countwise import OPERATORS
 from nestling.calculus.terms import Term, Var
 from nestling.engine.protocol import Row
-from nestling.engine.python import Scope, namespace, python, run_source, truth, tuple_of
+from nestling.engine.python.terms import Scope, namespace, python, run_source, truth, tuple_of
 from nestling.engine.spark.driver.exact import Types, arithmetic
 from nestling.engine.spark.driver.lookup import Found
 from nestling.errors import NoValue

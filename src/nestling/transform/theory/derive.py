@@ -5,21 +5,20 @@ Law: every step is well typed (``check`` passes after each), and the parts obey 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from nestling.calculus.terms import Change, DictInput, Dictionary, DictLit, Expr, Relation
+from nestling.calculus.terms import DictInput, Dictionary, DictLit, Expr, InputChange, Relation
 from nestling.calculus.traverse import relations, walk
 from nestling.calculus.types import Bag, Path, Type, dictionary_name
 from nestling.calculus.typing import check
 from nestling.transform.classify import Classification, classify
-from nestling.transform.cost import Cost, cost, symbolic_size
-from nestling.transform.degree import degree
-from nestling.transform.delta import delta
-from nestling.transform.flags import DeepPath, infer_flags
-from nestling.transform.normalize import normalize
+from nestling.transform.pipeline import PASSES, run
 from nestling.transform.shred import Shredded, dictionaries, shred
 from nestling.transform.simplify import simplify
+from nestling.transform.theory.cost import Cost, cost, symbolic_size
+from nestling.transform.theory.degree import degree
+from nestling.transform.theory.delta import delta
+from nestling.transform.theory.flags import DeepPath, infer_flags
 from nestling.values.update import change_name
 
 
@@ -48,22 +47,10 @@ class Derivation:
     parts: tuple[Part, ...]
 
 
-#: The passes up to shredding, in order.
-PASSES: tuple[tuple[str, Callable[[Expr], Expr]], ...] = (
-    ("normalize", normalize),
-    ("simplify", simplify),
-    ("normalize again: simplification may have copied binders", normalize),
-)
-
-
 def derive(name: str, query: Expr, deep: frozenset[DeepPath] = frozenset()) -> Derivation:
     """The derivation of ``query``, called ``name``; deep updates reach the inputs at ``deep``."""
     check(query)
-    normal = query
-    for _, step in PASSES:
-        normal = step(normal)
-        check(normal)
-    normal = infer_flags(normal, deep)
+    normal = infer_flags(run(query, PASSES), deep)
     check(normal)
     shredded = shred(normal)
     check(shredded.flat)
@@ -98,7 +85,7 @@ def _symbolic_sizes(expr: Expr) -> dict[str, Cost]:
         match node:
             case Relation(name, type_):
                 stored[name] = type_
-            case Change(name, type_, order):
+            case InputChange(name, type_, order):
                 stored[change_name(name, order)] = type_
             case DictInput(relation, path, element, order):
                 name = dictionary_name(relation, path)

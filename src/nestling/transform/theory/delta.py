@@ -31,7 +31,6 @@ from nestling.calculus.build import (
 )
 from nestling.calculus.terms import (
     BagVar,
-    Change,
     CountWise,
     DictEmpty,
     DictInput,
@@ -46,6 +45,7 @@ from nestling.calculus.terms import (
     For,
     Group,
     Guard,
+    InputChange,
     Let,
     Lookup,
     Negate,
@@ -83,10 +83,10 @@ class _Delta:
         """``δ(expr)``; ``changed`` maps let-variables to the variables that hold their change."""
         match expr:
             case Relation(name, type_):
-                return Change(name, type_, self.order) if name in self.relations else Empty(type_)
+                return InputChange(name, type_, self.order) if name in self.relations else Empty(type_)
             case BagVar(name, type_):
                 return changed.get(name, Empty(type_))
-            case Change() | Empty() | Sing() | Guard():
+            case InputChange() | Empty() | Sing() | Guard():
                 return empty(element_type(expr))
             case Let():
                 return self.of_let(expr, changed)

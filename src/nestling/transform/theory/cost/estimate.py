@@ -15,7 +15,6 @@ from nestling.calculus.build import ungroup
 from nestling.calculus.terms import (
     BagVar,
     Call,
-    Change,
     Const,
     CountWise,
     DictEmpty,
@@ -33,6 +32,7 @@ from nestling.calculus.terms import (
     Group,
     Guard,
     InL,
+    InputChange,
     Let,
     Lookup,
     Negate,
@@ -48,8 +48,8 @@ from nestling.calculus.terms import (
 from nestling.calculus.traverse import Names
 from nestling.calculus.types import Bag, Record, dictionary_name
 from nestling.calculus.typing import dictionary_element, term_type
-from nestling.transform.cost.cardinality import Cardinality, greater, plus, times
-from nestling.transform.cost.domain import ONE, Cost, Costs, Many, bottom, sup
+from nestling.transform.theory.cost.cardinality import Cardinality, greater, plus, times
+from nestling.transform.theory.cost.domain import ONE, BagCost, Cost, RecordCost, bottom, sup
 from nestling.values.update import change_name
 
 Mode: TypeAlias = Literal["sup", "sum"]
@@ -70,28 +70,28 @@ class _Estimate:
     def __init__(self, sizes: Sizes, mode: Mode) -> None:
         self.sizes, self.mode = sizes, mode
 
-    def of(self, expr: Expr, env: Assignment) -> Many:  # noqa: C901 - one arm per node
+    def of(self, expr: Expr, env: Assignment) -> BagCost:  # noqa: C901 - one arm per node
         match expr:
             case Relation(name, type_):
                 return self.stored(name, type_)
-            case Change(name, type_, order):
+            case InputChange(name, type_, order):
                 return self.stored(change_name(name, order), type_)
             case BagVar(name, type_):
                 return _many(env[name])
             case Empty(type_):
                 return _many(bottom(type_))
             case Guard():
-                return Many(1, Costs(()))
+                return BagCost(1, RecordCost(()))
             case Sing(element):
-                return Many(1, self.of_term(element, env))
+                return BagCost(1, self.of_term(element, env))
             case SingBag(_, body):
-                return Many(1, self.of(body, env))
+                return BagCost(1, self.of(body, env))
             case Let(var, bound, body):
                 return self.of(body, {**env, var.name: self.of(bound, env)})
             case For(var, source, body):
                 outer = self.of(source, env)
                 inner = self.of(body, {**env, var.name: outer.each})
-                return Many(times(outer.count, inner.count), inner.each)
+                return BagCost(times(outer.count, inner.count), inner.each)
             case Product(factors):
                 return self.of_product([self.of(factor, env) for _, factor in factors])
             case Union(terms):
@@ -101,7 +101,7 @@ class _Estimate:
             case Flatten(body):
                 outer = self.of(body, env)
                 inner = _many(outer.each)
-                return Many(times(outer.count, inner.count), inner.each)
+                return BagCost(times(outer.count, inner.count), inner.each)
             case CountWise(_, args):
                 return self.joined([self.of(arg, env) for arg in args])
             case First(_, source):
@@ -109,7 +109,7 @@ class _Estimate:
             case Fold(var, _, source, body):
                 # The source is read once to make one scalar; what is yielded is the body's.
                 read, made = self.of(source, env), self.of(body, {**env, var.name: ONE})
-                return Many(self.more(read.count, made.count), made.each)
+                return BagCost(self.more(read.count, made.count), made.each)
             case Group():
                 return self.of(ungroup(expr, Names.of(expr)), env)
             case Lookup(dictionary, _):
@@ -117,19 +117,19 @@ class _Estimate:
             case _:
                 assert_never(expr)
 
-    def stored(self, name: str, type_: Bag) -> Many:
+    def stored(self, name: str, type_: Bag) -> BagCost:
         return _many(self.sizes[name] if name in self.sizes else bottom(type_))
 
-    def of_product(self, factors: list[Many]) -> Many:
+    def of_product(self, factors: list[BagCost]) -> BagCost:
         count = factors[0].count if factors else 1
         for factor in factors[1:]:
             count = times(count, factor.count)
-        return Many(count, Costs(tuple(factor.each for factor in factors)))
+        return BagCost(count, RecordCost(tuple(factor.each for factor in factors)))
 
-    def joined(self, parts: list[Many]) -> Many:
+    def joined(self, parts: list[BagCost]) -> BagCost:
         total = parts[0]
         for part in parts[1:]:
-            total = Many(self.more(total.count, part.count), sup(total.each, part.each))
+            total = BagCost(self.more(total.count, part.count), sup(total.each, part.each))
         return total
 
     def more(self, left: Cardinality, right: Cardinality) -> Cardinality:
@@ -142,7 +142,7 @@ class _Estimate:
             case Field(record, name):
                 return self.of_field(record, name, env)
             case Tuple(items):
-                return Costs(tuple(self.of_term(item, env) for _, item in items))
+                return RecordCost(tuple(self.of_term(item, env) for _, item in items))
             case Const() | Call() | InL():
                 return ONE
             case _:
@@ -151,9 +151,9 @@ class _Estimate:
     def of_field(self, record: Term, name: str, env: Assignment) -> Cost:
         outer, type_ = self.of_term(record, env), term_type(record)
         index = type_.index(name) if isinstance(type_, Record) else None
-        return outer.fields[index] if isinstance(outer, Costs) and index is not None else ONE
+        return outer.fields[index] if isinstance(outer, RecordCost) and index is not None else ONE
 
-    def of_dictionary(self, dictionary: Dictionary) -> Many:
+    def of_dictionary(self, dictionary: Dictionary) -> BagCost:
         """The cost of one definition, whichever label is looked up."""
         match dictionary:
             case DictLit(_, params, body):
@@ -164,10 +164,10 @@ class _Estimate:
             case DictUnion(parts):
                 return self.joined([self.of_dictionary(part) for part in parts])
             case DictEmpty():
-                return Many(1, bottom(dictionary_element(dictionary)))
+                return BagCost(1, bottom(dictionary_element(dictionary)))
             case _:
                 assert_never(dictionary)
 
 
-def _many(cost: Cost) -> Many:
-    return cost if isinstance(cost, Many) else Many(1, cost)
+def _many(cost: Cost) -> BagCost:
+    return cost if isinstance(cost, BagCost) else BagCost(1, cost)

@@ -14,7 +14,6 @@ from typing import assert_never
 
 from nestling.calculus.terms import (
     BagVar,
-    Change,
     CountWise,
     DictEmpty,
     DictInput,
@@ -29,6 +28,7 @@ from nestling.calculus.terms import (
     For,
     Group,
     Guard,
+    InputChange,
     Let,
     Lookup,
     Negate,
@@ -61,7 +61,7 @@ def _degree(expr: Expr, phi: Degrees) -> float:  # noqa: C901 - one arm per node
             return 1
         case BagVar(name):
             return phi.get(name, 0)
-        case Change() | Empty() | Sing() | Guard():
+        case InputChange() | Empty() | Sing() | Guard():
             return 0
         case Let(var, bound, body):
             return _degree(body, {**phi, var.name: _degree(bound, phi)})

@@ -16,7 +16,6 @@ from typing import Any, TypeAlias, assert_never
 from nestling.calculus.terms import (
     BagVar,
     Call,
-    Change,
     Const,
     CountWise,
     Empty,
@@ -29,6 +28,7 @@ from nestling.calculus.terms import (
     Group,
     Guard,
     InL,
+    InputChange,
     Let,
     Lookup,
     Negate,
@@ -42,7 +42,7 @@ from nestling.calculus.terms import (
     Var,
 )
 from nestling.calculus.traverse import is_input_dependent
-from nestling.calculus.types import Bag, Dict, Label, Path, Record, Scalar, Type
+from nestling.calculus.types import Bag, Dict, LabelType, Path, Record, Scalar, Type
 
 #: An inner bag of a relation that deep updates may address.
 DeepPath: TypeAlias = tuple[str, Path]
@@ -100,9 +100,9 @@ class _Flags:
             case Relation(name, type_):
                 levels = self.input(name, type_)
                 return levels, lambda: Relation(name, Bag(marked(type_.element, levels)))
-            case Change(name, type_, order):
+            case InputChange(name, type_, order):
                 levels = self.input(name, type_)
-                return levels, lambda: Change(name, Bag(marked(type_.element, levels)), order)
+                return levels, lambda: InputChange(name, Bag(marked(type_.element, levels)), order)
             case Empty(type_):
                 levels = fresh(type_.element)
                 return levels, lambda: Empty(Bag(marked(type_.element, levels)))
@@ -223,7 +223,7 @@ def fresh(type_: Type) -> Levels:
             return Levels(fields={name: fresh(field) for name, field in fields})
         case Bag(element):
             return Levels(Level(), element=fresh(element))
-        case Scalar() | Label() | Dict():
+        case Scalar() | LabelType() | Dict():
             return Levels()
         case _:
             assert_never(type_)
@@ -248,7 +248,7 @@ def marked(type_: Type, levels: Levels) -> Type:
         case Bag(element):
             opaque = levels.level is not None and not levels.level.find().shredded
             return Bag(marked(element, levels.element or Levels()), opaque)
-        case Scalar() | Label() | Dict():
+        case Scalar() | LabelType() | Dict():
             return type_
         case _:
             assert_never(type_)

@@ -1,0 +1,132 @@
+"""What an expression stands for while a text is translated: the values that all front ends share.
+
+Most are terms or bags of the calculus. A record that is written out keeps its fields as values, since one of them may
+be a bag, and a bag is no term. What only one language has (a list written out, a function, a module) is a
+``LanguageValue`` of that front end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, assert_never
+
+from nestling.calculus.build import elements, product
+from nestling.calculus.terms import Expr, Field, Sing, SingBag, Term, Tuple
+from nestling.calculus.types import Bag, Record, Type
+from nestling.calculus.typing import element_type, term_type
+
+#: What Python calls a bag; elsewhere every bag is a list.
+Form: TypeAlias = Literal["list", "set", "dict", "generator"]
+
+
+@dataclass(frozen=True, slots=True)
+class One:
+    """A scalar, or a record that a variable holds."""
+
+    term: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A record written out; its fields are values of any kind. In Python, one that is no tuple is ``named``."""
+
+    fields: tuple[tuple[str, Value], ...]
+    named: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """A bag, and its form; a dict holds ⟨key, value⟩. ``term`` is the bag, where it is a term."""
+
+    expr: Expr
+    form: Form = "list"
+    term: Term | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Null:
+    """``None`` or ``NULL``, of a type still to be seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Barred:
+    """A name or column that must not be used here, and why."""
+
+    what: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageValue:
+    """The base of the values that one front end has for itself."""
+
+
+Data: TypeAlias = One | Row | Many
+Value: TypeAlias = One | Row | Many | Null | Barred | LanguageValue
+
+
+def of_term(term: Term) -> One | Many:
+    """What ``term`` stands for: a bag where its type is one."""
+    return Many(elements(term), "list", term) if isinstance(term_type(term), Bag) else One(term)
+
+
+def fields_of(value: Value) -> tuple[tuple[str, Value], ...] | None:
+    """The fields of a record, however it is held; ``None`` of anything else."""
+    if isinstance(value, Row):
+        return value.fields
+    if isinstance(value, One):
+        type_ = term_type(value.term)
+        if isinstance(type_, Record):
+            return tuple((name, of_term(Field(value.term, name))) for name in type_.names)
+    return None
+
+
+def data(value: Value) -> Data:
+    """``value``, known to be data."""
+    if not isinstance(value, One | Row | Many):
+        raise TypeError(f"{value} is not data")
+    return value
+
+
+def type_of(value: Value) -> Type:
+    """The type of a value that may stand in a row."""
+    match found := data(value):
+        case One(term):
+            return term_type(term)
+        case Row(fields):
+            return Record(tuple((name, type_of(field)) for name, field in fields))
+        case Many(expr):
+            return Bag(element_type(expr))
+        case _:
+            assert_never(found)
+
+
+def as_term(value: Value) -> Term | None:
+    """The term that is ``value``, if one is."""
+    match value:
+        case One(term):
+            return term
+        case Many(_, _, term):
+            return term
+        case Row(fields):
+            terms = [(name, as_term(field)) for name, field in fields]
+            found = [(name, term) for name, term in terms if term is not None]
+            return Tuple(tuple(found)) if len(found) == len(fields) else None
+    return None
+
+
+def singleton(value: Value, site: Callable[[], int]) -> Expr:
+    """The bag of the one element ``value``; ``site`` numbers the inner bags."""
+    term = as_term(value)
+    if term is not None:
+        return Sing(term)
+    match found := data(value):
+        case One(term):
+            return Sing(term)
+        case Row(fields):
+            return product([(name, singleton(field, site)) for name, field in fields])
+        case Many(expr):
+            return SingBag(site(), expr)
+        case _:
+            assert_never(found)
