@@ -106,8 +106,10 @@ def polynomials(draw: Draw, terms: list[Any], depth: int = 2) -> Term:
     return call(name, draw(polynomials(terms, depth - 1)), draw(polynomials(terms, depth - 1)))
 
 
-I, J, K, _ = INTS
-PRODUCT = Monomial((), (call("*", call("-", I, K), J), const(1)), (Atom("T", (I, J)), Atom("S", (K,))))
+A, B, C, _ = INTS
+PRODUCT = Monomial(
+    (), (call("*", call("-", A, C), call("-", B, C)), const(1)), (Atom("T", (A, B)), Atom("S", (C,)))
+)
 
 
 @given(weighed(), tables())

@@ -211,6 +211,17 @@ def test_a_test_that_may_be_null_and_is_true_is_no_reason_to_give_up():
     assert solved is not None and solved.factors == (Atom("T", (const(1),)),)
 
 
+@pytest.mark.parametrize("name", ["!=", "<", ">", "<=", "=="])
+def test_what_a_number_is_to_itself(name):
+    """``f != f`` and ``f < f`` hold of nothing, of NaN neither; ``f <= f`` is no constant, for of NaN it does not"""
+    monomial = Monomial((F,), (const(1),), (Atom("W", (F,)), Condition(call(name, F, F))))
+    solved, rows = unify(monomial), {"W": {(nan,): 1, (0.5,): 1}}
+
+    assert (solved is None) == (name in ("!=", "<", ">"))
+    found = meaning(Query((F,), (solved,)), rows) if solved is not None else {}
+    assert found == meaning(Query((F,), (monomial,)), rows)
+
+
 @given(monomials(TABLES, safe=False))
 def test_unify_keeps_what_is_fixed(monomial):
     """a fixed variable is given from outside, and is not replaced by another"""

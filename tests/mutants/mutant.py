@@ -98,7 +98,8 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 @contextmanager
 def broken(mutant: Mutant) -> Iterator[None]:
     """Inside, the function is the mutant."""
-    target, code = mutant.target, mutant.code
+    target: Any = mutant.target
+    code = mutant.code
     whole = target.__code__
     target.__code__ = code
     try:
