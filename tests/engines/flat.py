@@ -43,6 +43,7 @@ def monomials(draw: Draw, tables: Tables, depth: int = 1, safe: bool = True, mos
     for name in draw(st.lists(st.sampled_from(few), min_size=min(2, most - 1), max_size=most)):
         args = [draw(st.sampled_from(variables(column))) for column in tables[name].columns]
         factors.append(Atom(name, tuple(args)))
+        factors += draw(parents(tables, tables[name], args)) if tables[name].references else []
     pool = [var for var in (*INTS, *NULLS) if not safe or var.name in factor_vars(*factors)]
     if depth and draw(st.booleans()):
         factors.append(draw(nested(tables, depth - 1, pool, safe)))
@@ -52,6 +53,19 @@ def monomials(draw: Draw, tables: Tables, depth: int = 1, safe: bool = True, mos
         factors.append(Condition(draw(equations(ints, pool))))
     keys = draw(st.lists(st.sampled_from(pool), max_size=2)) if pool else []
     return Monomial(tuple(keys), (const(draw(st.sampled_from([1, 1, -1, 2]))),), tuple(factors))
+
+
+@st.composite
+def parents(draw: Draw, tables: Tables, child: TableDecl, args: list[Var]) -> list[Atom]:
+    """The rows that a row refers to, perhaps: joins that follow a reference are compiled in a way of their own."""
+    found = []
+    for positions, name in child.references:
+        if draw(st.booleans()):
+            columns = [draw(st.sampled_from(variables(column))) for column in tables[name].columns]
+            for own, place in zip(positions, tables[name].key, strict=True):
+                columns[place] = args[own]
+            found.append(Atom(name, tuple(columns)))
+    return found
 
 
 @st.composite

@@ -2,16 +2,17 @@
 
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nestling.engine.local.inorder import InOrder
 
-keys = st.integers(-4, 4)
+keys = st.integers(-1, 3)
 scripts = st.lists(st.tuples(st.sampled_from(["set", "setdefault", "delete", "update", "clear"]), keys))
 
 
 @given(scripts, keys, keys, st.booleans())
+@example([("set", 1), ("set", 2), ("delete", 1)], 0, 2, True)
 def test_between_is_a_scan(script, low, high, upper_included):
     index, plain = InOrder(), dict[int, Any]()
     for number, (step, key) in enumerate(script):

@@ -6,18 +6,24 @@ function rewrites the mutant. Only the code of the function is exchanged, so tho
 """
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import CodeType, FunctionType
 from typing import Any
 
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis.errors import HypothesisException
+
+from tests.passes import PASSES
+from tests.specfile import cases, tidy
+from tests.test_specs import SPECS, read
 
 #: How laws are tried: the same draws every time, and what fails is not made small.
 TRIED = settings(
@@ -28,7 +34,7 @@ TRIED = settings(
     database=None,
     phases=(Phase.explicit, Phase.generate),
     report_multiple_bugs=False,
-    suppress_health_check=list(settings.default.suppress_health_check) if settings.default else [],
+    suppress_health_check=list(HealthCheck),
 )
 
 
@@ -134,8 +140,8 @@ def fails(case: Callable[[], Any]) -> bool:
 
 
 def example(test: Callable[..., Any], **arguments: Any) -> Check:
-    """A test of one behaviour, with what its fixtures would give."""
-    return Check(_name(test, arguments), [partial(test, **arguments)])
+    """A test of one behaviour, with what its fixtures would give: a function makes it anew."""
+    return Check(_name(test, arguments), [partial(_run, test, arguments)])
 
 
 def law(test: Callable[..., Any], **arguments: Any) -> Check:
@@ -148,10 +154,58 @@ def any_of(name: str, check: Callable[[int], Any], tries: int) -> Check:
     return Check(name, [partial(check, seed) for seed in range(tries)])
 
 
+def spec(name: str) -> Check:
+    """All cases of a spec file."""
+    path = SPECS / f"{name}.spec"
+    return Check(path.name, [partial(_answers, case) for case in cases(read(path))])
+
+
+def _answers(case: Any) -> None:
+    assert tidy(PASSES[case.name](case.input, case.relations, case.args)) == case.expected
+
+
 def _tried(test: Any, arguments: dict[str, Any]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(test, "_hypothesis_internal_use_settings", TRIED)
-        test(**arguments)
+        _run(test, arguments)
+
+
+def _run(test: Callable[..., Any], arguments: dict[str, Any]) -> None:
+    """Nothing that the test's module remembers comes from a mutant, or goes to one."""
+    remembered = [
+        f.cache_clear for f in vars(sys.modules[test.__module__]).values() if hasattr(f, "cache_clear")
+    ]
+    for clear in remembered:
+        clear()
+    try:
+        with ExitStack() as stack:
+            test(**{name: _made(stack, value) for name, value in arguments.items()})
+    finally:
+        for clear in remembered:
+            clear()
+
+
+def _made(stack: ExitStack, value: Any) -> Any:
+    """A fixture's value; one that yields is gone on with at the end."""
+    found = value() if callable(value) and not isinstance(value, type) else value
+    return stack.enter_context(contextmanager(lambda: found)()) if isinstance(found, Generator) else found
+
+
+def folder() -> Iterator[Path]:
+    """What ``tmp_path`` is."""
+    with TemporaryDirectory() as made:
+        yield Path(made)
+
+
+def patches() -> Iterator[pytest.MonkeyPatch]:
+    """What ``monkeypatch`` is."""
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
+def fixture(made: Any, **arguments: Any) -> Callable[[], Any]:
+    """What a fixture without others makes."""
+    return partial(inspect.unwrap(made), **arguments)
 
 
 def _name(test: Callable[..., Any], arguments: dict[str, Any]) -> str:
