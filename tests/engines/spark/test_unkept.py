@@ -8,15 +8,14 @@ import nestling as nl
 from nestling.database.change import Change
 from nestling.database.database import Database
 from nestling.engine.reference import ReferenceEngine
+from nestling.engine.spark import limits
 from nestling.engine.spark.columns import layouts
-from nestling.engine.spark.driver import run
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.unkept import computed
 from nestling.errors import NestlingError, QueryError
 from nestling.frontend.schema import element_value
-from nestling.transform.viewlet import unkept
-from nestling.transform.viewlet.batch import compile_batches
+from nestling.transform.viewlet import compile_batches, unkept
 from nestling.values.bag import ZBag
 from tests.draws import draws
 from tests.engines.spark.test_cost import Counters
@@ -146,8 +145,8 @@ def test_random_views(spark, world, monkeypatch):
     for changes in draws(batches(found, among, 2), 1)[0]:
         engine.apply_batch(changes)
         reference.apply_batch(changes)
-    for cells in (run.CELLS, -1):  # by the driver what it takes, and all by Spark
-        monkeypatch.setattr(run, "CELLS", cells)
+    for cells in (limits.MAX_DRIVER_VALUES, -1):  # by the driver what it takes, and all by Spark
+        monkeypatch.setattr(limits, "MAX_DRIVER_VALUES", cells)
         with computed(program, layouts(program), engine.now) as reading:
             for name in views:
                 assert reading.read(name) == reference.read(name)

@@ -1,4 +1,4 @@
-"""A running program: the dictionaries, and the functions generated over them."""
+"""The embedded engine: dictionaries, and the generated functions that read and update them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from nestling.calculus.types import Bag, Record, Scalar, Type
-from nestling.engine.local.codegen import bag_function, generate
+from nestling.engine.local.codegen import bag_function
+from nestling.engine.local.functions import Functions, functions
 from nestling.engine.local.inorder import ABOVE, BELOW, InOrder
-from nestling.engine.local.loading import load_cells, load_rows, take_over
+from nestling.engine.local.loading import load_cells, load_rows, take_over, take_slices
 from nestling.engine.local.ranges import ranged
-from nestling.engine.local.storage import stores
+from nestling.engine.local.storage import Store, stores
 from nestling.engine.local.where import summed_where
 from nestling.engine.nesting import leaves, shape
-from nestling.engine.python.terms import namespace, run_source
+from nestling.engine.python.terms import namespace
 from nestling.errors import UNDEFINED
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
@@ -36,10 +37,19 @@ class LocalEngine:
     Law (8): after any rows, every map equals the meaning of its query on the tables.
     """
 
-    def __init__(self, program: Program, keep_tables: bool = True) -> None:
-        self.program = program
-        self.stores = stores(ranged(program))
-        self.source = generate(program, keep_tables)
+    #: Rows are here, and each is looked up by itself.
+    is_remote = False
+
+    def __init__(self, program: Program, keep_tables: bool = True, before: LocalEngine | None = None) -> None:
+        """``before``: an engine whose generated functions serve here too, where they come to the same."""
+        self.program, local = program, ranged(program)
+        known: dict[str, Store] = before.stores if before else {}
+        written: Functions | None = before.functions if before else None
+        self.stores: dict[str, Store] = stores(local, known)
+        stay = (name for name, store in known.items() if self.stores.get(name) is store)
+        changed = (known[name] for name in known.keys() - {*stay})
+        words = frozenset(word for store in changed for word in store.words)
+        self.functions: Functions = functions(local, self.stores, keep_tables, written, words)
         self.names = {**namespace(), **_helpers()}
         for store in self.stores.values():
             self.names |= {name: [0] * store.width if store.is_cell else {} for name in store.dictionaries}
@@ -53,7 +63,7 @@ class LocalEngine:
         #: Whether passing on what waits was cut off: the maps hold some of it; or some of them have no value.
         self.is_torn = False
         # The source is our own: what others wrote is in it as words and literals made by ``quoting``.
-        run_source(self.source, "nestling trigger program", self.names)
+        self.functions.define(self.names)
         self.triggers: dict[str, Callable[[Row, int], None]] = {
             name: self.names[f"on_{identifier(name)}"] for name in program.tables
         }
@@ -84,7 +94,12 @@ class LocalEngine:
         """Whether generated code may meet a decimal: in a row, or from a literal or a function that makes one."""
         columns = [column for decl in self.program.tables.values() for column in decl.columns]
         makes = ("Decimal(", "_to_decimal(", "_read_decimal(", "_ratio(")
-        return any(_holds_decimals(column.type) for column in columns) or any(m in self.source for m in makes)
+        return any(_holds_decimals(column.type) for column in columns) or self.functions.mention(*makes)
+
+    @property
+    def source(self) -> str:
+        """All of the generated source."""
+        return self.functions.source
 
     def _compute_exactly(self) -> None:
         """Operators on decimals follow the context of the thread; ours is exact."""
@@ -98,7 +113,7 @@ class LocalEngine:
         self._total_of = {name: (exact, exact_rows(find)) for name, (exact, find) in self._total_of.items()}
 
     def _load_constants(self) -> None:
-        """Maps start at their meaning on empty tables: what depends on no row is there from the start."""
+        """Fill maps with their meaning on empty tables: an entry that depends on no row exists from the start."""
         nothing: defaultdict[str, dict[Row, int]] = defaultdict(dict)
         for name, decl in self.program.maps.items():
             if decl.role == "watch":
@@ -111,7 +126,7 @@ class LocalEngine:
         self.triggers[table](row, times)
 
     def settle(self) -> None:
-        """Pass on what waits until somebody reads; where that has no value, compute the maps anew."""
+        """Propagate deferred changes; if one is undefined, recompute the maps."""
         if not self.is_torn and any(self._waiting):
             self.is_torn = True
             try:
@@ -123,14 +138,14 @@ class LocalEngine:
             self.recompute()
 
     def check(self) -> None:
-        """Raise where a map is known to have no value."""
+        """Raise an error if a map is known to be undefined."""
         if self.is_torn:
             self.settle()
 
     def recompute(self) -> None:
-        """Compute every map from the tables. One that has no value is left empty until it is asked for again.
+        """Compute every map from the tables. An undefined one stays empty until it is computed again.
 
-        So are those that wait: a trigger that looked one up would fail as well, and no row could be deleted.
+        So do deferred ones: a trigger that looked one up would fail as well, and no row could be deleted.
         """
         self.is_torn, failed = True, None
         tables = {name: self.table(name) for name in self.program.tables}
@@ -258,6 +273,14 @@ class LocalEngine:
         index = self.names[self.stores[dictionary].index((0,))]
         return {row[1:]: times for row, times in index.get(label, {}).items()}
 
+    def prefetch(self, table: str, places: tuple[int, ...], parts: Iterable[Row]) -> None:
+        """Nothing is far away."""
+
+    def having(self, table: str, places: tuple[int, ...], part: Row) -> dict[Row, int]:
+        """The rows that have ``part`` at ``places``: all are gone through."""
+        rows = self.table(table).items()
+        return {row: times for row, times in rows if tuple([row[i] for i in places]) == part}
+
     def by_key(self, table: str, key: Row) -> Row | None:
         """The row of a keyed table."""
         row: Row | None = self.stored[table].get(key[0] if len(key) == 1 else key)
@@ -287,24 +310,25 @@ class LocalEngine:
                 del dictionary[part]
 
     def load_table(self, name: str, rows: Mapping[Row, int]) -> None:
-        """Put rows where they belong, without running triggers."""
+        """Load the rows of a table, without running triggers."""
         load_rows(self.stores[name], rows, self.names)
 
     @exactly
     def load_map(self, name: str, cells: Mapping[Row, tuple[Any, ...]]) -> None:
-        """Put the entries of a map where they belong, in place of what it starts with."""
+        """Load the entries of a map, in place of its initial ones."""
         load_cells(self.stores[name], cells, self.names)
 
     def take(self, name: str, other: LocalEngine, called: str = "") -> None:
-        """Take over a table or map from an engine that is not used any more, where it may be ``called`` otherwise."""
+        """Take over a table or map of an engine that is replaced, where its name may be ``called`` otherwise."""
         there = called or name
         mine, theirs = self.stores[name], other.stores[there]
         if not mine.is_table:
             other.settle()
-        if mine.slices or theirs.slices:
-            self.load_map(name, other.cells(there))
-        else:
+        if not (mine.slices or theirs.slices):
             take_over(mine, self.names, theirs, other.names)
+        elif not take_slices(mine, self.names, theirs, other.names):
+            self.load_map(name, other.cells(there))
+        self.stored[name] = self.names[mine.slices or mine.python]
 
 
 class _Nesting:

@@ -1,4 +1,4 @@
-"""A running program on Spark."""
+"""The engine that runs a program on Spark."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from copy import copy
 from typing import Any
 
 from nestling.engine.protocol import Batch, Row, consolidated, inner_first
+from nestling.engine.spark import limits
 from nestling.engine.spark.batch import restricted, run_batch, size
 from nestling.engine.spark.columns import POSTPONED, Layout, layouts, postponed
 from nestling.engine.spark.driver import Driver
 from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.durable import Definitions, Durable
+from nestling.engine.spark.fetched import Fetched, Places
 from nestling.engine.spark.postponed import pass_on
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.refuse import check_program
@@ -26,9 +28,7 @@ from nestling.program.meaning import meaning
 from nestling.program.statements import Program
 from nestling.program.steps import needed
 from nestling.storage.lake import Lake
-
-#: A change of more rows than this stays in files, and so does an effect of which one task finds more than ``MOST``.
-BULK, MOST = 100_000, 500_000
+from nestling.values.label import Label
 
 
 class SparkEngine(Reading):
@@ -36,6 +36,11 @@ class SparkEngine(Reading):
 
     Law (17): after the same batches it has the tables, maps and answers of the reference engine.
     """
+
+    driver: Driver
+    #: Rows are fetched, and many at once cost what one does.
+    is_remote = True
+    is_torn = False
 
     def __init__(
         self,
@@ -53,6 +58,7 @@ class SparkEngine(Reading):
         self.accept: Callable[[Moment, Moment], None] = lambda moment, before: None
         self.check()
         self.durable = Durable(lake, self.session, self.layouts, keys or {}) if lake is not None else None
+        self._fetched = Fetched(self)
         self.driver = Driver(Files(None if lake is None else lake.path))
         stored = {} if self.durable is None else self.durable.load()
         self.now = self._empty()
@@ -69,16 +75,16 @@ class SparkEngine(Reading):
 
     @property
     def watched(self) -> set[str]:
-        """The maps that hold what one batch changed, and nothing else."""
+        """The maps that log what one batch changed."""
         return {name for name, decl in self.program.maps.items() if decl.role == "watch"}
 
     def check(self) -> None:
-        """Refuse what Spark does not do: every statement is written once, over empty tables."""
+        """Reject a program that Spark cannot run: writes every statement once, over empty tables."""
         check_program(self.program, self.layouts)
 
     def _empty(self) -> Moment:
-        """Maps at their meaning on empty tables: what depends on no row is there from the start."""
-        most = None if self.durable is None else MOST
+        """The maps of empty tables: an entry that depends on no row exists from the start."""
+        most = None if self.durable is None else limits.MAX_ROWS_PER_TASK
         stored = {name: Stored() for name in self.layouts}
         moment = Moment(self.session, self.layouts, stored, self.driver, most=most)
         nothing: dict[str, dict[Row, int]] = {name: {} for name in self.program.tables}
@@ -94,7 +100,7 @@ class SparkEngine(Reading):
             self.now.stored |= {name: scratch.stored[name] for name in maps}
 
     def computed(self, moment: Moment, maps: Set[str]) -> Moment:
-        """``maps`` of the tables of ``moment``, in bulk: each table is one change that comes to empty ones."""
+        """``maps`` of the tables of ``moment``, in bulk, as if each table were one change of an empty one."""
         scratch = self._empty()
         for name in self.program.deferred:
             del scratch.stored[postponed(name)]  # nothing waits
@@ -111,17 +117,42 @@ class SparkEngine(Reading):
         return scratch
 
     def discard(self) -> None:
-        """Remove the files of what was computed and is not kept."""
+        """Remove the files of a computed state that is not stored."""
         if self.durable is not None:
             self.durable.lake.remove_leftovers()
 
     def _table(self, name: str, rows: Iterable[Row]) -> Any:
         return arrow_table(self.layouts[name].columns, rows)
 
+    # -- rows that a change looks up
+
+    def prefetch(self, table: str, places: Places, parts: Iterable[Row]) -> None:
+        """Find rows that will be looked up, by what stands at ``places``, in one query."""
+        self._fetched.fetch(table, places, parts)
+
+    def having(self, table: str, places: Places, part: Row) -> dict[Row, int]:
+        """The rows that have ``part`` at ``places``."""
+        return self._fetched.having(table, places, part)
+
+    def by_key(self, table: str, key: Row) -> Row | None:
+        """The row of a keyed table."""
+        return next(iter(self.having(table, self.program.tables[table].key, key)), None)
+
+    def count(self, table: str, row: Row) -> int:
+        """How often ``row`` is in ``table``."""
+        places = self.program.tables[table].key or tuple(range(len(row)))
+        if "." in table and self._fetched.has(table, (0,), row[:1]):
+            places = (0,)  # the whole bag is here already
+        return self.having(table, places, tuple([row[i] for i in places])).get(row, 0)
+
+    def under(self, dictionary: str, label: Label) -> dict[Row, int]:
+        """The rows of an inner bag of a table, without their label."""
+        return {row[1:]: n for row, n in self.having(dictionary, (0,), (label,)).items()}
+
     # -- changes
 
     def apply_batch(self, changes: Batch, note: Mapping[str, Any] | None = None) -> None:
-        """Add rows to tables, and bring every map up to date: all of it, or nothing."""
+        """Add rows to tables and update every map, atomically."""
         tables = {
             name: self._table(name, ((*row, n) for row, n in consolidated(rows).items()))
             for name, rows in changes.items()
@@ -131,7 +162,7 @@ class SparkEngine(Reading):
     def apply(
         self, changes: Mapping[str, Any], note: Mapping[str, Any] | None = None, large: bool = False
     ) -> None:
-        """The same, of Arrow tables that have each row once, or of files; ``note`` is stored with it."""
+        """``apply_batch`` of Arrow tables that have each row once, or of files; the epoch stores ``note``."""
         moment, large = self.after(changes, large)
         self._accepted(moment)
         self.store(moment, note or {}, large)
@@ -139,11 +170,13 @@ class SparkEngine(Reading):
     def after(
         self, changes: Mapping[str, Any], large: bool = False, late: Mapping[str, Any] | None = None
     ) -> tuple[Moment, bool]:
-        """The moment after ``changes``; and whether these, or what follows from them, are many, and in files.
+        """The state after ``changes``, and whether they, or their consequences, are large and in files.
 
-        ``late``: changes of maps that waited, to be passed on.
+        ``late``: deferred changes of maps, to be propagated.
         """
-        large = large or sum(map(size, (*changes.values(), *(late or {}).values()))) > BULK
+        large = (
+            large or sum(map(size, (*changes.values(), *(late or {}).values()))) > limits.MAX_COLLECTED_ROWS
+        )
         sink = self.durable.write if large and self.durable is not None else None
         try:
             return self._run(changes, sink, late), large
@@ -153,8 +186,16 @@ class SparkEngine(Reading):
         except TooManyError:
             return self.after(changes, True, late)
 
+    def settle(self) -> None:
+        """Pass on what waits in hybrid views, and store what follows."""
+        names = {name: postponed(name) for name in sorted(self.program.deferred)}
+        late = {name: self.gathered(own) for name, own in names.items() if self.now.stored[own].rows}
+        if late:
+            moment, large = self.after({}, late=late)
+            self.store(moment, {} if self.durable is None else self.durable.note, large)
+
     def store(self, moment: Moment, note: Mapping[str, Any], large: bool) -> None:
-        """Move on to ``moment``; ``large``: what it adds is in files already, and these are stored."""
+        """Commit ``moment``; ``large``: its additions are in files already."""
         if self.durable is None:
             self._move_on(moment)
             return
@@ -170,9 +211,10 @@ class SparkEngine(Reading):
         self.now = moment
 
     def beside(self, program: Program, now: Moment | None = None) -> SparkEngine:
-        """Another program over the same relations, for reading, and to see what follows from a change."""
+        """An engine for another program over the same relations, for reading and to try out a change."""
         engine = copy(self)
         engine.program, engine.now = program, now or self.now
+        engine._fetched = Fetched(engine)
         return engine
 
     def _move(self, after: Moment, *others: Moment) -> None:
@@ -191,28 +233,28 @@ class SparkEngine(Reading):
             self.now = before
 
     def tidy(self) -> bool:
-        """Move changes from the log to files, and sum files, where enough have gathered; whether they had."""
+        """Flush the log and compact files, if they are due; returns whether they were."""
         if self.durable is None or not self.durable.is_due(self.now):
             return False
         self.tidied()
         return True
 
     def tidied(self, definitions: Definitions | None = None) -> None:
-        """Move all changes from the log to files."""
+        """Flush the log to files."""
         if self.durable is not None:
             with self.durable.lake.moving():
                 self._move(self.durable.tidy(self.now, definitions))
 
     def gathered(self, name: str) -> Any:
-        """What was added to a relation, summed by key: an Arrow table, or, where it is much, rows in files."""
+        """The additions to a relation, summed by key: an Arrow table, or files if they are large."""
         stored, layout = self.now.stored[name], self.layouts[name]
-        if not stored.files and stored.rows <= BULK and sums_here(layout):
+        if not stored.files and stored.rows <= limits.MAX_COLLECTED_ROWS and sums_here(layout):
             return totals(stored.recent, layout)
         text = difference(self.now.raw(name), layout)
-        if self.durable is None or stored.rows <= BULK:
+        if self.durable is None or stored.rows <= limits.MAX_COLLECTED_ROWS:
             return self.arrow(text)
         part = self.durable.write("passing", text)
-        return part if part.rows > BULK else self.here(part)
+        return part if part.rows > limits.MAX_COLLECTED_ROWS else self.here(part)
 
     def _run(
         self, changes: Mapping[str, Any], sink: Sink | None = None, late: Mapping[str, Any] | None = None
@@ -229,7 +271,7 @@ class SparkEngine(Reading):
         return moment
 
     def _recomputed(self, changes: Mapping[str, Any], sink: Sink | None = None) -> Moment:
-        """The moment after ``changes``, its maps by what they differ from those of the tables as they come to be."""
+        """The state after ``changes``, its maps recomputed from the new tables."""
         moment = self.now.next()
         for name, rows in changes.items():
             moment.add(name, rows)
@@ -259,7 +301,7 @@ class SparkEngine(Reading):
         return rows
 
     def keep(self, name: str, condition: str) -> None:
-        """Forget the rows of a relation for which ``condition`` does not hold."""
+        """Delete the rows of a relation for which ``condition`` does not hold."""
         assert self.durable is not None
         rows = f"SELECT * FROM ({summed(self.now.raw(name), self.layouts[name])}) WHERE {condition}"
         moment = self.now.next()

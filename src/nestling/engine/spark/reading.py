@@ -1,4 +1,4 @@
-"""Reading tables and views on Spark: as values brought here, and as DataFrames that stay."""
+"""Reading tables and views on Spark: as Python values on the driver, and as DataFrames."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from nestling.calculus.types import Type
 from nestling.engine.nesting import leaves, nested, shape
 from nestling.engine.protocol import Row
 from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.driver import Driver
 from nestling.engine.spark.frames import counted_frame, frame, table_frame
 from nestling.engine.spark.plans import plan_layout, plan_sql
 from nestling.engine.spark.relations import joins_text, nothing, pruned, summed
 from nestling.engine.spark.session import python_errors
-from nestling.engine.spark.state import Moment, Part, near, register
+from nestling.engine.spark.state import Doer, Moment, Part, near, register
 from nestling.engine.spark.statements import Given
 from nestling.engine.spark.types import arrow_table, values
 from nestling.program.statements import Plan, Program
@@ -23,12 +22,12 @@ from nestling.values.label import Label
 
 
 class Reading:
-    """The plans of a program, over the relations of a moment."""
+    """Executes the plans of a program over one state of its relations."""
 
     program: Program
     session: Any
     layouts: dict[str, Layout]
-    driver: Driver
+    driver: Doer
     now: Moment
 
     def arrow(self, text: str) -> Any:
@@ -37,7 +36,7 @@ class Reading:
             return self.session.sql(text).toArrow()
 
     def here(self, rows: Any) -> Any:
-        """Rows of a change as an Arrow table, wherever they are."""
+        """The rows of a change as an Arrow table on the driver."""
         return self.arrow(f"SELECT * FROM {rows.view}") if isinstance(rows, Part) else rows
 
     def _entries(self, name: str) -> Iterable[Row]:
@@ -64,7 +63,7 @@ class Reading:
         return frame(self.program, self.now, view)
 
     def counted(self, view: str) -> Any:
-        """The same, equal rows counted: ``v``, and ``n``, how often."""
+        """A view as a DataFrame of distinct rows ``v`` with their multiplicities ``n``."""
         return counted_frame(self.program, self.now, view)
 
     def total(self, view: str) -> int:
@@ -73,7 +72,7 @@ class Reading:
         return int(found[0]["n"])
 
     def some(self, view: str, most: int) -> list[dict[str, Any]]:
-        """At most so many rows of a view, here."""
+        """At most so many rows of a view, on the driver."""
         with python_errors():
             found: list[dict[str, Any]] = self.frame(view).limit(most).toArrow().to_pylist()
         return found
@@ -92,7 +91,7 @@ class Reading:
         return plan_sql(plan, layout, self.now, None) or nothing(layout)
 
     def nested_table(self, name: str, element: Type) -> ZBag:
-        """The rows of a table, their inner bags in them."""
+        """The rows of a table, nested."""
         return ZBag(self._nested("", list(self.table(name).items()), element))
 
     def find(self, view: str, first: Any) -> ZBag:
@@ -122,7 +121,7 @@ class Reading:
         return [(row[:-1], row[-1]) for row in found]
 
     def _nested(self, view: str, rows: Sequence[tuple[Row, int]], element: Type) -> list[tuple[Any, int]]:
-        """Flat rows as nested values: all bags of a level are read at once."""
+        """Flat rows as nested values; one query reads all bags of a level."""
         wanted: dict[Label, Type] = {}
         for row, _ in rows:
             nested(iter(row), element, _note(wanted))
@@ -148,7 +147,7 @@ class Reading:
 
     def elements(self, view: str, kind: Any, labels: Sequence[Label]) -> list[tuple[Label, Row, int]]:
         """The flat elements of inner bags: of a table's, by its dictionary, or of a view's, by the labels' shape."""
-        return self.under(kind, labels) if isinstance(kind, str) else self._defined(view, kind, labels)
+        return self.rows_of_bags(kind, labels) if isinstance(kind, str) else self._defined(view, kind, labels)
 
     def _defined(self, view: str, kind: Any, labels: Sequence[Label]) -> list[tuple[Label, Row, int]]:
         plan = self.program.views[view].definitions[kind]
@@ -159,7 +158,7 @@ class Reading:
         found = self.rows(plan, list(by_params))
         return [(by_params[row[:width]], row[width:], n) for row, n in found]
 
-    def under(self, dictionary: str, labels: Sequence[Label]) -> list[tuple[Label, Row, int]]:
+    def rows_of_bags(self, dictionary: str, labels: Sequence[Label]) -> list[tuple[Label, Row, int]]:
         """The rows of inner bags of a table, each behind its label."""
         return [
             (row[0], row[1:-1], row[-1]) for row in self.matching(dictionary, (0,), [(v,) for v in labels])

@@ -1,10 +1,9 @@
-"""Sums of few rows, here: a shuffle of them would take longer than all else that a batch does.
+"""Sums of few rows, computed on the driver: a shuffle would take longer than the rest of a batch.
 
-A statement whose steps find at most one entry each adds no more rows than the change has. These are not summed by
-Spark but when they have come. Where a step may find many, Spark sums first, and what comes is as many rows as the
-statement changes keys.
+A statement whose steps find at most one entry each yields no more rows than the change has. The driver sums these.
+Where a step may find many entries, Spark sums first, and the driver receives one row per changed key.
 
-Law: the sums are those of Spark, to the last digit of floats; one that has no 64 bits raises there and here.
+Law: the sums are those of Spark, up to the last digit of floats; a sum beyond 64 bits raises an error in both.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nestling.calculus.types import FLOAT, INT, Record, nullable
+from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.errors import NoValue
 from nestling.program.batches import is_change
@@ -20,7 +20,6 @@ from nestling.program.statements import Assign, Both, Check, Combine, Find, Meas
 
 #: Sums of absolute values below this are exact in 64 bits, however they are added up.
 SAFE = 2.0**62
-LEAST, GREATEST = -(2**63), 2**63 - 1
 
 
 def is_small(statement: Statement, layouts: Mapping[str, Layout]) -> bool:
@@ -80,7 +79,7 @@ def _is_large(column: Any) -> bool:
 
 
 def _exactly(rows: Any, layout: Layout) -> Any:
-    """The same by Python's ints, which have no end."""
+    """The same by Python's unbounded ints."""
     import pyarrow as pa
 
     width = len(layout.keys)
@@ -89,7 +88,11 @@ def _exactly(rows: Any, layout: Layout) -> Any:
         cell = found.setdefault(row[:width], [0] * len(layout.measures))
         for i, amount in enumerate(row[width:]):
             cell[i] += amount
-    if any(isinstance(v, int) and not LEAST <= v <= GREATEST for cell in found.values() for v in cell):
+    if any(
+        isinstance(v, int) and not limits.MIN_INT64 <= v <= limits.MAX_INT64
+        for cell in found.values()
+        for v in cell
+    ):
         raise NoValue("a sum has more than 64 bits")
     kept = [(*key, *cell) for key, cell in found.items() if any(cell)]
     columns = list(zip(*kept, strict=True)) or [()] * len(rows.schema)

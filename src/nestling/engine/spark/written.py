@@ -1,7 +1,7 @@
-"""Rows that executors write and the driver must see: counted where they are written, and where they are seen.
+"""Files that executors write and the driver must see: both count the rows.
 
-Executors on other machines write to folders of theirs. Where these are not the driver's, Spark reports success, and the
-driver finds less than was written, or nothing.
+Executors on other machines write to their own file systems. If these are not shared with the driver, Spark reports
+success, and the driver finds fewer rows than were written, or none.
 
 Law: ``written`` returns iff the files that this process sees have all rows that were written.
 """
@@ -13,15 +13,10 @@ from time import monotonic, sleep
 from typing import Any
 from uuid import uuid4
 
+from nestling.engine.spark import limits
 from nestling.engine.spark.session import first_line
 from nestling.errors import StoreError
 from nestling.storage.lake import Lake
-
-#: Bytes of a group of rows: what a look-up by key reads at least.
-GROUP = 2_000_000
-
-#: Seconds to wait for what Spark counted.
-PATIENCE = 60
 
 _SHARED = (
     "the folder must be the same one for the driver and all executors, such as a mount of network storage"
@@ -29,7 +24,7 @@ _SHARED = (
 
 
 def fresh() -> str:
-    """A name that no folder had: epochs and engines come and go, and files that are read stay as they are."""
+    """A folder name that was never used: files that a reader may still use must not be overwritten."""
     return f"rows-{uuid4().hex}"
 
 
@@ -40,7 +35,7 @@ def written(lake: Lake, frame: Any, folder: Path) -> tuple[tuple[str, ...], int]
 
     observed = Observation()
     rows = frame.observe(observed, count(lit(1)).alias("rows"))
-    rows.write.mode("overwrite").option("parquet.block.size", GROUP).parquet(str(folder))
+    rows.write.mode("overwrite").option("parquet.block.size", limits.ROW_GROUP_BYTES).parquet(str(folder))
     wrote, files = _counted(observed), lake.adopt(folder)
     seen = sum(rows_of(lake.path / file) for file in files)
     if seen != wrote:
@@ -52,8 +47,8 @@ def written(lake: Lake, frame: Any, folder: Path) -> tuple[tuple[str, ...], int]
 
 
 def _counted(observed: Any) -> int:
-    """What was observed: Spark tells it a moment after the query, or never where it drops events under load."""
-    end = monotonic() + PATIENCE
+    """The observed metric: Spark reports it shortly after the query, or never if it drops events under load."""
+    end = monotonic() + limits.METRIC_SECONDS
     while not observed._jo.future().isCompleted():
         if monotonic() > end:
             raise StoreError(
@@ -77,9 +72,9 @@ def rows_of(path: Path) -> int:
 
 
 def probe(lake: Lake, session: Any, executors: int) -> None:
-    """Refuse a folder that this process and the executors do not share: one job, of so many tasks.
+    """Reject a folder that the driver and the executors do not share, by one job of so many tasks.
 
-    Each task reads a file that is written here, and writes one that is looked for here.
+    Each task reads a file that the driver wrote, and writes one that the driver looks for.
     """
     import pyarrow as pa
     from py4j.protocol import Py4JJavaError
