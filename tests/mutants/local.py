@@ -97,4 +97,23 @@ MUTANTS = [
         "return var.name in term_vars(*others, *statement.keys, *statement.amounts)", "return False",
         queries("aggregates_beside_equal_keys"),
     ),
+    Mutant(
+        "an aggregate binds what is bound",
+        "transform/plan", "_resolved",
+        "case Measure(var) | Total(var) | Both(var) if var.name in bound:",
+        "case Measure(var) if var.name in bound:",
+        queries("aggregates_beside_equal_keys"), quick=True,
+    ),
+    Mutant(
+        "collected changes have plain names",
+        "engine/local/codegen", "_Writer.scope",
+        "Scope(self.taken,", "Scope([*RESERVED, *(store.python for store in self.stores.values())],",
+        queries("collected_while_looped"), quick=True,
+    ),
+    Mutant(
+        "an aggregate of one measure is a sum",
+        "engine/local/loops", "read_group",
+        "if is_sum else f\"read_{aggregate}([{cell}] * {len(measures)})\"", "",
+        queries("impossible_joins"), quick=True,
+    ),
 ]  # fmt: skip

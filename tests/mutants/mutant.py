@@ -65,12 +65,12 @@ class Mutant:
     @cached_property
     def target(self) -> FunctionType:
         """The function whose code is exchanged."""
-        found: Any = import_module(f"nestling.{self.module.replace('/', '.')}")
         try:
+            found: Any = import_module(f"nestling.{self.module.replace('/', '.')}")
             for name in self.function.split("."):
                 found = inspect.getattr_static(found, name)
                 found = getattr(found, "fget", None) or getattr(found, "func", None) or found
-        except AttributeError as error:
+        except (AttributeError, ModuleNotFoundError) as error:
             raise NoMutant(f"{self.broken}: {self.module} has no {self.function}") from error
         found = inspect.unwrap(found)
         if not isinstance(found, FunctionType):

@@ -5,10 +5,15 @@ A few of each kind run with every test, all of them in ``make soak``. A mutant t
 
 import pytest
 
-from tests.mutants import lowering, viewlet
+from tests.mutants import database, local, lowering, viewlet
 from tests.mutants.mutant import Mutant, NoMutant, catch, example
 
-TABLES = {"lowering": lowering.MUTANTS, "viewlet": viewlet.MUTANTS}
+TABLES = {
+    "lowering": lowering.MUTANTS,
+    "viewlet": viewlet.MUTANTS,
+    "local": local.MUTANTS,
+    "database": database.MUTANTS,
+}
 MUTANTS = [pytest.param(mutant, id=mutant.broken) for table in TABLES.values() for mutant in table]
 QUICK = [param for param in MUTANTS if param.values[0].quick]  # type: ignore[union-attr]
 
@@ -36,7 +41,7 @@ def test_a_mutant_fits_its_function(mutant: Mutant) -> None:
 def test_a_mutant_that_changes_nothing_is_not_caught() -> None:
     harmless = Mutant(
         "nothing",
-        "transform/viewlet/events",
+        "transform/viewlet/deltas",
         "subsets",
         "len(items) + 1",
         "1 + len(items)",
@@ -48,13 +53,13 @@ def test_a_mutant_that_changes_nothing_is_not_caught() -> None:
 
 @pytest.mark.parametrize(("function", "text"), [("nowhere", "size"), ("subsets", "nothing")])
 def test_a_mutant_whose_text_is_gone_says_so(function: str, text: str) -> None:
-    gone = Mutant("a mutant", "transform/viewlet/events", function, text, "", lowering.SUMMANDS)
+    gone = Mutant("a mutant", "transform/viewlet/deltas", function, text, "", lowering.SUMMANDS)
     with pytest.raises(NoMutant, match=r"a mutant: .*(has no nowhere|0 times, not once)"):
         catch(gone)
 
 
 def test_a_check_that_fails_anyway_catches_nothing() -> None:
-    always = Mutant("two", "transform/viewlet/events", "subsets", "range(1,", "range(2,", example(wrong))
+    always = Mutant("two", "transform/viewlet/deltas", "subsets", "range(1,", "range(2,", example(wrong))
     with pytest.raises(AssertionError, match="always"):
         catch(always)
 

@@ -16,13 +16,13 @@ TINY = any_of("test_classes::agrees", test_classes.agrees, 20)
 MUTANTS = [
     Mutant(
         "one atom changes at a time",
-        "transform/viewlet/events", "subsets",
+        "transform/viewlet/deltas", "subsets",
         "range(1, len(items) + 1)", "range(1, 2)",
         JOINS, quick=True,
     ),
     Mutant(
         "a row that stands for two atoms counts once",
-        "transform/viewlet/events", "replaced",
+        "transform/viewlet/deltas", "replaced",
         "for factor in times:", "for factor in times[:1]:",
         JOINS, quick=True,
     ),

@@ -2,7 +2,7 @@
 
 A class is what several bugs had in common: the shape of a condition, what an aggregate stands beside, which columns may
 be null, what a table declares. ``follows`` is quick enough to be tried on a broken compiler, as
-``tests/engines/test_mutations.py`` does.
+``tests/mutants`` does.
 """
 
 from collections.abc import Callable
