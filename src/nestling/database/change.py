@@ -212,7 +212,7 @@ class Change:
         if told is None:
             raise NestlingError(
                 f"{self.view} has changed too often since version {self.version}, or nobody reads its changes any more",
-                hint="ask for whole rows and patches when the change is told, or while a history keeps it",
+                hint="read whole rows and patches when the change is delivered, or keep a history",
             )
         return told
 

@@ -206,8 +206,9 @@ class Database(Core):
             self._forget("table", name, self.state.drop_table)
 
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
+        self.state.version = self.version
         self._redefine(action, lambda file: file.define(kind, definition, self.state))
-        self.state.looked_at = 0
+        self.state.looked_at, self.state.patience = 0, 0
         keep_within_memory(self._logging, self._file)
 
     def _forget(self, kind: str, name: str, action: Callable[[str], None]) -> None:

@@ -96,6 +96,18 @@ class Durable:
 
         self.store.atomically(define)
 
+    def define_again(self, names: Iterable[str], state: State) -> None:
+        """Store how some views are stored from now on, and what there is under that."""
+        texts = {name: view_text(state.definitions[name], state) for name in names}
+
+        def define() -> None:
+            for name, text in texts.items():
+                kind = "constraint" if state.views[name].is_constraint else "view"
+                self.store.put_definition(kind, name, text)
+            self._snapshot(state)
+
+        self.store.atomically(define)
+
     def drop(self, kind: str, name: str, state: State) -> None:
         """Forget a definition."""
 

@@ -59,6 +59,9 @@ class State:
         #: What all views may take, in bytes; and how many rows there were when that was last looked at.
         self.memory: int | None = None
         self.looked_at = 0
+        #: How many rows come and go before plans are looked at again; and the version at which they are.
+        self.patience = 0.0
+        self.version = 0
         self._statements: dict[str, int] = {}
         self.uncommitted: list[Event] = []
         self.engine = LocalEngine(compile_views({}, {}))
@@ -113,7 +116,7 @@ class State:
             absent = str(error)
         if absent:
             raise QueryError(
-                f"{view.name} cannot be computed from the rows that are there: {absent}", hint=EXCLUDE
+                f"{view.name} cannot be computed from the rows in its tables: {absent}", hint=EXCLUDE
             )
 
     def define(
@@ -126,8 +129,9 @@ class State:
         decided: list[Decision] = []
 
         def plan(flat: FlatView) -> Program | None:
-            left = None if self.memory is None else self.memory - self._taken(view.name)
-            decided.append(decide(view, flat, self.declarations(), self.engine, left, remembered))
+            left = self.left_for(view.name)
+            found = decide(view, flat, self.declarations(), self.engine, left, remembered, self.version)
+            decided.append(found)
             return decided[0].program
 
         def plan_guard(guard: FlatView) -> Program | None:
@@ -143,9 +147,11 @@ class State:
         found = ViewState(view, chosen, constraint, decision, undefined, compiled.guard)
         self.views = self.views.having(found)
 
-    def _taken(self, but: str) -> int:
-        """What the other views take, in bytes."""
-        return sum(self.bytes_of(name) for name in self.views.maintained if name != but)
+    def left_for(self, name: str) -> int | None:
+        """What the other views leave of the memory there is, in bytes."""
+        if self.memory is None:
+            return None
+        return self.memory - sum(self.bytes_of(other) for other in self.views.maintained if other != name)
 
     def bytes_of(self, name: str) -> int:
         """What a view takes."""

@@ -366,7 +366,7 @@ class Transaction:
 def check_removable(table: TableDef) -> None:
     """Refuse to take rows from a table that only grows."""
     if table.append_only:
-        raise ChangeError(f"{table.name} is append-only", hint="its rows neither go nor change")
+        raise ChangeError(f"{table.name} is append-only", hint="its rows cannot be deleted or updated")
 
 
 def key_taken(table: TableDef, key: Row) -> ChangeError:

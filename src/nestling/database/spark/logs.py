@@ -103,7 +103,7 @@ class SparkLogging(Logging):
             state.views = state.views.changed(name, levels=None)
             if isinstance(reason, (CannotCompile, QueryError)):
                 raise NestlingError(
-                    f"changes of {name} cannot be told: {reason}", hint="read the view after a change"
+                    f"the changes of {name} cannot be logged: {reason}", hint="read the view after a change"
                 ) from reason
             raise
 
@@ -112,7 +112,7 @@ class SparkLogging(Logging):
         state = self.state
         if state.views[name].on_read:
             raise NestlingError(
-                f"nothing is kept of {name}, nor are its changes",
+                f'{name} has store="none", and so no change feed',
                 hint="subscribe to it, or define it without store",
             )
         with state.lock:

@@ -186,7 +186,7 @@ class SparkState(State):
         if compiled.program is None or compiled.flat is None:
             raise QueryError(
                 f"{view.name} cannot be maintained: {compiled.reason}",
-                hint="on Spark a view is not evaluated when read",
+                hint="on Spark no view is evaluated on read",
             )
         policy = maintained_by(view.refresh, compiled.flat)
         self.views = self.views.having(ViewState(view, policy, constraint, guard=compiled.guard))
@@ -204,7 +204,7 @@ class SparkState(State):
             self.views = self.views.without(view.name)
             if isinstance(error, UNDEFINED):
                 raise QueryError(
-                    f"{view.name} cannot be computed from the rows that are there: {error}",
+                    f"{view.name} cannot be computed from the rows in its tables: {error}",
                     hint=EXCLUDE,
                 ) from error
             raise
@@ -287,7 +287,8 @@ class SparkState(State):
         rows = few_rows(self.rows_where(name, where))
         if rows is None:
             raise ChangeError(
-                f"more than {limits.MAX_TRANSACTION_ROWS} rows of {name} go in a transaction",
+                f"more than {limits.MAX_TRANSACTION_ROWS:,} rows of {name} match,"
+                " and a transaction on Spark deletes no more by where",
                 hint="delete them outside it",
             )
         return [(row_value(table.record, row), 1) for row in rows]
@@ -328,5 +329,5 @@ class SparkState(State):
 def uncommitted() -> NestlingError:
     """The refusal to read what a transaction has changed, before it ends."""
     return NestlingError(
-        "a view on Spark is brought up to date when its transaction ends", hint="read it after that"
+        "on Spark a view cannot be read inside a transaction", hint="read it after the commit"
     )

@@ -141,10 +141,10 @@ def feed_of(engine: SparkEngine, view: ViewState, since: int, path: tuple[str, .
     """What changed in a view since a version, at a level, as a DataFrame."""
     feed, levels, name = view.feed, view.levels, view.definition.name
     if feed is None or levels is None:
-        raise NestlingError(f"the changes of {name} are not kept", hint=f"db.keep_changes({name!r})")
+        raise NestlingError(f"{name} has no change feed", hint=f"db.keep_changes({name!r})")
     if since < feed.since:
         raise NestlingError(
-            f"the changes of {name} are kept since version {feed.since}, not {since}",
+            f"the change feed of {name} starts at version {feed.since}, not at {since}",
             hint="read the view, and ask for what comes after its version",
         )
     for level in levels:

@@ -191,14 +191,16 @@ def decided(test: Term) -> bool | None:
 
 def _without_trivial(monomial: Monomial) -> Monomial | None:
     factors: list[Factor] = []
+    tests: set[Factor] = set()
     for factor in monomial.factors:
         if isinstance(factor, Test):
             factor = Test(simplify_term(factor.test))
             verdict = decided(factor.test)
             if verdict is False:
                 return None
-            if verdict is True or factor in factors:
+            if verdict is True or factor in tests:
                 continue
+            tests.add(factor)
         factors.append(factor)
     weights = tuple(simplify_term(weight) for weight in monomial.weights)
     return Monomial(monomial.keys, weights, tuple(factors))
