@@ -19,7 +19,7 @@ from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.lazy import LazyView
 from nestling.database.maps import LATER, MADE, NEXT, TABLE, WAITING, map_name
 from nestling.database.reopen import Reopening
-from nestling.database.rows import Event
+from nestling.database.rows import RowEvent
 from nestling.database.state import State
 from nestling.database.texts import check_storable, read_table, read_view, table_text, view_text
 from nestling.engine.local.engine import LocalEngine
@@ -36,7 +36,7 @@ EVERY = 256
 Parts = Iterator[tuple[str, Iterator[tuple[str, str]]]]
 
 
-class Durable:
+class DatabaseFile:
     """The file behind a database."""
 
     def __init__(self, path: str | Path) -> None:
@@ -116,7 +116,7 @@ class Durable:
 
         self.store.atomically(drop)
 
-    def append(self, events: Iterable[Event]) -> int:
+    def append(self, events: Iterable[RowEvent]) -> int:
         """Store a change; it survives whatever happens next once this returns."""
         self.version = self.store.append(encode(tuple(tuple(event) for event in events)))
         return self.version

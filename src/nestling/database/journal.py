@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 
-from nestling.database.rows import Event, Row
+from nestling.database.rows import Row, RowEvent
 from nestling.database.state import State
 from nestling.errors import UNDEFINED, ChangeError
 from nestling.values.label import Label
@@ -23,7 +23,7 @@ Pairs = list[tuple[Row, int]]
 class Journal:
     """The events applied to the engine of ``state`` by one transaction."""
 
-    def __init__(self, state: State, events: Sequence[Event]) -> None:
+    def __init__(self, state: State, events: Sequence[RowEvent]) -> None:
         self.state, self.events = state, events
         self.applied = 0
         #: Whether a trigger was cut off, or a lazy view told of only some events.
@@ -98,7 +98,7 @@ class Journal:
             self.state.engine.apply(*event)
 
 
-def _groups(events: Sequence[Event]) -> Iterator[tuple[str, Pairs]]:
+def _groups(events: Sequence[RowEvent]) -> Iterator[tuple[str, Pairs]]:
     """Events of one table that follow each other, together."""
     if len(events) == 1:
         table, row, times = events[0]

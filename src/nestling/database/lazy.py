@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from nestling.database.bulk import fill_maps, filled
-from nestling.database.rows import Event, Row
+from nestling.database.rows import Row, RowEvent
 from nestling.engine.local.engine import LocalEngine
 from nestling.program.flat import Query
 from nestling.program.statements import Program, TableDecl
@@ -75,7 +75,7 @@ class LazyView:
         """Log what changes in these queries from now on."""
         self.engine = filled(self._program(logs), self.fresh())
 
-    def note(self, events: Iterable[Event]) -> None:
+    def note(self, events: Iterable[RowEvent]) -> None:
         """Remember changes for the next read."""
         self.torn, torn = True, self.torn
         for table, row, times in events:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from nestling.database.rows import Event, Row
+from nestling.database.rows import Row, RowEvent
 from nestling.database.state import Holder, State
 from nestling.database.transaction import Transaction
 from nestling.errors import ChangeError
@@ -40,7 +40,7 @@ class References:
                     if before.get(key, 0) + after.get(key, 0) > 0:
                         raise referred(parent, key, site[0])
 
-    def follow(self, events: Sequence[Event]) -> None:
+    def follow(self, events: Sequence[RowEvent]) -> None:
         """The change is committed."""
         for site, counts in self._counts.items():
             for key, times in _referring(site, events).items():
@@ -76,14 +76,14 @@ class References:
             engine.prefetch(table, columns, keys)
             return {key: sum(engine.having(table, columns, key).values()) for key in keys}
         if site not in self._counts:
-            rows = [Event(table, row, times) for row, times in engine.table(table).items()]
+            rows = [RowEvent(table, row, times) for row, times in engine.table(table).items()]
             applied = change.events[: change.stored.base]
-            taken_back = [Event(table, row, -times) for table, row, times in applied]
+            taken_back = [RowEvent(table, row, -times) for table, row, times in applied]
             self._counts[site] = _referring(site, [*rows, *taken_back])
         return self._counts[site]
 
 
-def _referring(site: Site, events: Iterable[Event]) -> dict[Row, int]:
+def _referring(site: Site, events: Iterable[RowEvent]) -> dict[Row, int]:
     """By key, how many more rows refer to it after ``events``."""
     table, columns = site
     counts: dict[Row, int] = {}

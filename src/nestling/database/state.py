@@ -16,7 +16,7 @@ from nestling.database.bulk import computed, filled
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first import first_leaf, first_type, starts
 from nestling.database.lazy import LazyView, Pending
-from nestling.database.rows import Event, Row, nested
+from nestling.database.rows import Row, RowEvent, nested
 from nestling.database.storing import Decision, decide
 from nestling.database.view_state import OnRead, Policy, Views, ViewState, maintained_by
 from nestling.engine.local.engine import LocalEngine
@@ -63,7 +63,7 @@ class State:
         self.patience = 0.0
         self.version = 0
         self._statements: dict[str, int] = {}
-        self.uncommitted: list[Event] = []
+        self.uncommitted: list[RowEvent] = []
         self.engine = LocalEngine(compile_views({}, {}))
 
     def declarations(self) -> dict[str, TableDecl]:
@@ -210,7 +210,7 @@ class State:
             made = self.started_later(name)
             made.load(self._rows_of(made.reads))
             # It is told of the changes of an open transaction when that is committed.
-            made.note(Event(table, row, -times) for table, row, times in self.uncommitted)
+            made.note(RowEvent(table, row, -times) for table, row, times in self.uncommitted)
             if (levels := self.views[name].levels) is not None:
                 made.watch({level.name: level.query for level in levels})
             self.views = self.views.running(name, made)
@@ -231,7 +231,7 @@ class State:
         made.restore(self._rows_of(made.reads), maps, pending)
         self.views = self.views.running(name, made)
 
-    def committed(self, events: Sequence[Event]) -> None:
+    def committed(self, events: Sequence[RowEvent]) -> None:
         """Tell the views that are refreshed later."""
         for view in self.views.engines:
             assert isinstance(view, LazyView)
@@ -287,11 +287,11 @@ class State:
         """The flat tables, a row's inner bags before the row."""
         return [name for table in self.tables.values() for name in reversed(table.declarations)]
 
-    def events(self) -> Iterable[Event]:
+    def events(self) -> Iterable[RowEvent]:
         """All stored rows, as the events that would bring them here."""
         for name in self._inner_first():
             for row, times in self.engine.table(name).items():
-                yield Event(name, row, times)
+                yield RowEvent(name, row, times)
 
     def rebuild(self) -> None:
         """Compute every map anew from the tables."""

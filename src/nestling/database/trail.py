@@ -16,7 +16,7 @@ from typing import Any
 from weakref import ref
 
 from nestling.database.access import Access
-from nestling.database.change import Change, Inner
+from nestling.database.change import Change, InnerChange
 from nestling.database.document.follow import Patches
 from nestling.database.document.model import Operation
 from nestling.database.logs import Logging
@@ -138,11 +138,11 @@ class Noted:
     def __init__(self, trail: Trail, step: Step) -> None:
         self._trail, self._step = trail, step
 
-    def read(self, change: Change) -> tuple[ZBag, tuple[Inner, ...]]:
+    def read(self, change: Change) -> tuple[ZBag, tuple[InnerChange, ...]]:
         with self._trail.reading():
             return self.read_locked(change)
 
-    def read_locked(self, change: Change) -> tuple[ZBag, tuple[Inner, ...]]:
+    def read_locked(self, change: Change) -> tuple[ZBag, tuple[InnerChange, ...]]:
         reader = self._trail.reader(self._step)
         return reader.rows(), tuple(reader.inner(change))
 

@@ -21,7 +21,7 @@ from nestling.database.spark.shredding import Column, by_key, flat, leaves, name
 from nestling.database.transaction import check_removable, key_taken, no_parent, no_row
 from nestling.engine.spark.frames import table_rows
 from nestling.engine.spark.relations import difference, joins_text, summed
-from nestling.engine.spark.state import UNCOUNTED, Part, Stored, register_frame
+from nestling.engine.spark.state import UNCOUNTED, SourceRows, TempView, register_frame
 from nestling.engine.spark.types import values
 from nestling.errors import ChangeError
 from nestling.frontend.schema import row_value
@@ -148,7 +148,7 @@ class Large:
     def _add(self, name: str, text: str) -> None:
         view, stored = self.query(text), self.then.stored[name]
         self.changes.setdefault(name, []).append(view)
-        self.then.stored[name] = Stored((*stored.files, Part(view, UNCOUNTED)), stored.recent)
+        self.then.stored[name] = SourceRows((*stored.files, TempView(view, UNCOUNTED)), stored.recent)
 
     # -- rows that go
 

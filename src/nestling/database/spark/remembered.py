@@ -13,7 +13,7 @@ from typing import Any
 from nestling.database.state import State
 from nestling.database.texts import read_table, read_view
 from nestling.database.view_state import Feed
-from nestling.database.watching import Levels
+from nestling.database.watching import WatchedLevels
 from nestling.errors import NestlingError, StoreError
 from nestling.transform.viewlet.watch import watches
 
@@ -25,7 +25,7 @@ def remember(state: State, kind: str, name: str, text: str) -> None:
     with remembering(kind, name):
         if kind == "feed":
             feed = read_feed(name, text, state.views.maintained)
-            levels = Levels(watches(name, state.views.maintained[name], state.declarations()))
+            levels = WatchedLevels(watches(name, state.views.maintained[name], state.declarations()))
             state.views = state.views.changed(name, feed=feed, levels=levels)
             return
         check_new(kind, [*state.tables, *state.views], name)

@@ -15,7 +15,7 @@ from nestling.database.spark.canonical import canonical, value_of
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.session import python_errors
-from nestling.engine.spark.state import Moment
+from nestling.engine.spark.state import LakeState
 from nestling.engine.spark.unkept import Unkept, computed
 from nestling.errors import QueryError
 from nestling.program.statements import Program, TableDecl
@@ -49,11 +49,11 @@ class Computed:
         #: The flat tables that it is computed from.
         self.tables = [name for name in program.tables if name.partition(".")[0] in read]
 
-    def over(self, moment: Moment) -> AbstractContextManager[Unkept]:
+    def over(self, moment: LakeState) -> AbstractContextManager[Unkept]:
         """What reads the view as the tables are at a moment."""
         return computed(self.program, self.layouts, moment)
 
-    def change(self, now: Moment, before: Moment) -> ZBag:
+    def change(self, now: LakeState, before: LakeState) -> ZBag:
         """What came and went between two moments: the difference is found by Spark."""
         if all(now.stored[table] is before.stored[table] for table in self.tables):
             return EMPTY
