@@ -11,7 +11,7 @@ from nestling.calculus.build import call, const
 from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import Expr, Var
 from nestling.calculus.traverse import relations
-from nestling.calculus.types import INT, Record
+from nestling.calculus.types import INT, LABEL, Record
 from nestling.calculus.typing import term_type
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.rows import Event, Row
@@ -34,6 +34,7 @@ from tests.draws import draws
 from tests.engines.flat import keyed, monomials
 from tests.engines.worlds import (
     KEYED,
+    REFERRING,
     WORLDS,
     Stored,
     World,
@@ -111,6 +112,24 @@ def test_every_map_of_a_join_equals_its_query(world, data):
     for _ in range(8):
         advance(data, engine, stored)
         equals_its_query(engine, stored)
+        answers(engine, query, stored)
+
+
+def test_a_parent_that_is_looked_for_by_a_value_is_not_implied():
+    """C(a, …) ⋈ K(b, a) ⋈ C(…, b): what a row of C meets is a parent with its own key in it, not any parent"""
+    a, b, c, d = (Var(name, INT) for name in "abcd")
+    one, two = (Atom("C", (*pair, Var(f"l{pair[0].name}", LABEL))) for pair in ((a, c), (d, b)))
+    query = Query((), (Monomial((), (const(1),), (one, two, Atom("K", (b, a)))),))
+    engine = LocalEngine(compile_views(REFERRING.tables, {"v": FlatView(query, {}, Record(()))}))
+    stored = Stored(REFERRING)
+    items = [Label("C.items", (n,)) for n in range(3)]
+    rows = [("K", (0, 2)), ("C", (0, 0, items[0])), ("C", (2, 0, items[1])), ("C", (1, 0, items[2]))]
+    events = [Event(table, row, 1) for table, row in rows]
+    for event in [*events, *(Event(table, row, -1) for table, row, _ in events[1:])]:
+        stored.apply([event])
+        engine.apply(*event)
+        equals_its_query(engine, stored)
+        answers(engine, query, stored)
 
 
 @st.composite
@@ -121,6 +140,11 @@ def joins(draw: Draw, world: World) -> Query:
     assert solved is not None
     names = tuple(Var(f"c{i}", term_type(key)) for i, key in enumerate(solved.keys))
     return Query(names, (solved,))
+
+
+def answers(engine: LocalEngine, query: Query, stored: Stored) -> None:
+    """The view is the query it was made of; its maps may be of less, where a declaration says so."""
+    assert {row: (times,) for row, times in engine.read("v").items()} == meaning(query, stored.tables)
 
 
 def equals_its_query(engine: LocalEngine, stored: Stored) -> None:

@@ -14,11 +14,12 @@ from functools import partial
 from typing import NamedTuple
 
 from nestling.calculus.show import show
-from nestling.engine.local.loops import Loops, key_of, needs, operand, read_group
+from nestling.engine.local.loops import Loops, key_of, needs, read_group
 from nestling.engine.local.merge import single_changes, sources, summed, together
-from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store, statements
 from nestling.engine.local.writes import add_to, add_to_ordered, collect, write_row
+from nestling.engine.python.reading import operand
+from nestling.engine.python.source import Source
 from nestling.engine.python.terms import Scope, python, python_key, tuple_of
 from nestling.program.flat import Shape
 from nestling.program.statements import Add, Event, Plan, Program, Propagate, Statement, Trigger, Write

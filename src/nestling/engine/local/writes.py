@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from nestling.calculus.types import Scalar
 from nestling.engine.local.loops import key_of
-from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Positions, Store
+from nestling.engine.python.source import Source
 from nestling.program.statements import MapDecl
 
 

@@ -223,9 +223,9 @@ class Compiler:
         self, monomial: Monomial, given: Sequence[Var], before: Sequence[Step], role: str, *, is_read: bool
     ) -> Statement:
         """``monomial`` solved from ``given``, under the names it has."""
-        monomial = without_implied(monomial, self.tables)
         known = frozenset(var.name for var in given)
         bound = known | frozenset(var.name for step in before for var in binds(step))
+        monomial = without_implied(monomial, self.tables, bound)
         moving = frozenset(s.var.name for s in before if isinstance(s, Both))
         pieces = split(monomial, bound, self.tables, self.storing, moving)
         steps, weights = list(before), list(pieces.weights)

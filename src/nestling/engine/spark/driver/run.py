@@ -19,10 +19,11 @@ from nestling.engine.protocol import Row
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.driver.events import event_rows
-from nestling.engine.spark.driver.exact import is_exact, is_key
+from nestling.engine.spark.driver.exact import is_exact, is_kept_in_order, is_key
 from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.driver.lookup import Budget, Found, TooMuchError, cells, entries
-from nestling.engine.spark.driver.write import ORDERED, LookUp, Written, written
+from nestling.engine.spark.driver.values import add_up
+from nestling.engine.spark.driver.write import LookUp, Written, written
 from nestling.engine.spark.state import Change, Moment
 from nestling.engine.spark.types import arrow_table
 from nestling.errors import ChangeError, NoValue
@@ -148,7 +149,8 @@ class Driver:
     ) -> dict[str, list[Row]] | None:
         """The keys of a map to which something is added, by aggregate; ``None`` where that is for Spark."""
         layout = moment.layouts[name]
-        if not all(map(is_key, layout.keys)) or any(a not in ("", GROUPS, *ORDERED) for a in aggregates):
+        ordered = [a for a in aggregates if a not in ("", GROUPS)]
+        if not (all(map(is_key, layout.keys)) or (ordered == [*aggregates] and is_kept_in_order(layout))):
             return None
         if (
             any(change.table is None for change in added)
@@ -205,13 +207,6 @@ def gone_through(runs: Iterable[Written], moment: Moment) -> int:
     places = {lookup for run in runs for lookup in run.lookups}
     names = {place.source for place in places if 0 not in place.positions and not is_change(place.source)}
     return sum(cells(moment.stored[name], moment.layouts[name]) for name in names)
-
-
-def add_up(sums: dict[Row, Row], pairs: Iterable[tuple[Row, Row]]) -> None:
-    """Add amounts to sums by key."""
-    for key, amounts in pairs:
-        before = sums.get(key)
-        sums[key] = amounts if before is None else tuple(map(sum, zip(before, amounts, strict=True)))
 
 
 def changed(sums: Mapping[Row, Row], layout: Layout) -> Any:
