@@ -100,7 +100,7 @@ MUTANTS = [
     Mutant(
         "an aggregate binds what is bound",
         "transform/plan", "_resolved",
-        "case Measure(var) | Total(var) | Both(var) if var.name in bound:",
+        "case Measure(var) | Total(var) | NewAndOld(var) if var.name in bound:",
         "case Measure(var) if var.name in bound:",
         queries("aggregates_beside_equal_keys"), quick=True,
     ),
