@@ -1,4 +1,4 @@
-"""What is stored for a view: how much, and whether it is right."""
+"""``stats`` and ``verify`` of a view: how much is stored, and whether it is right."""
 
 from __future__ import annotations
 

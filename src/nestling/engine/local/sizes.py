@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from nestling.calculus.types import LABEL
 from nestling.engine.local.engine import LocalEngine
-from nestling.engine.local.ranges import Between, every_local_step, ranged
+from nestling.engine.local.ranges import BetweenStep, every_local_step, ranged
 from nestling.engine.local.storage import Positions, Store
 from nestling.program.statements import Find, Program
 from nestling.program.steps import needed, plans, reads, trigger_statements
@@ -84,7 +84,7 @@ def _patterns(program: Program, view: str, sources: set[str]) -> dict[str, set[P
     own = [statement for plan in plans(program.views[view]) for statement in plan.statements]
     for statement in (*own, *(s for s in triggered if s.target in sources)):
         for step in every_local_step(statement):
-            find = step.find if isinstance(step, Between) else step
+            find = step.find if isinstance(step, BetweenStep) else step
             if isinstance(find, Find):
                 found.setdefault(find.source, set()).add(find.known)
     return found
