@@ -19,11 +19,11 @@ from nestling.database.core import Core
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import DatabaseFile
 from nestling.database.engines import on_spark
+from nestling.database.inline import inline_views
 from nestling.database.inspect import stats
 from nestling.database.languages import reader
 from nestling.database.memory import bytes_of, keep_within_memory
 from nestling.database.names import check_name, check_table_names, check_view_names
-from nestling.database.over import inline_views
 from nestling.database.refresh import Refresh
 from nestling.database.script import run_script
 from nestling.database.state import State, computing

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from nestling.calculus.evaluate import evaluate
 from nestling.database.bulk import computed, filled
 from nestling.database.definitions import TableDef, ViewDef
-from nestling.database.first import first_leaf, first_type, starts
+from nestling.database.first_column import first_leaf, first_type, starts
 from nestling.database.lazy import LazyView, Pending
 from nestling.database.rows import Row, RowEvent, nested
 from nestling.database.storing import Decision, decide
