@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from nestling.calculus.types import Bag, Record, Scalar, Type
+from nestling.engine.local import sizes
 from nestling.engine.local.codegen import bag_function
 from nestling.engine.local.functions import Functions, functions
 from nestling.engine.local.inorder import ABOVE, BELOW, InOrder
@@ -16,6 +17,7 @@ from nestling.engine.local.ranges import ranged
 from nestling.engine.local.storage import Store, stores
 from nestling.engine.local.where import summed_where
 from nestling.engine.nesting import leaves, shape
+from nestling.engine.protocol import Batch
 from nestling.engine.python.terms import namespace
 from nestling.errors import UNDEFINED
 from nestling.program.meaning import meaning
@@ -124,6 +126,12 @@ class LocalEngine:
     def apply(self, table: str, row: Row, times: int) -> None:
         """Add ``row`` to ``table`` ``times`` times, and maintain every map."""
         self.triggers[table](row, times)
+
+    def apply_batch(self, changes: Batch) -> None:
+        """Rows that go first, so that a key is free when it is given again."""
+        for table, rows in changes.items():
+            for row, times in sorted(rows, key=lambda pair: pair[1]):
+                self.apply(table, row, times)
 
     def settle(self) -> None:
         """Propagate deferred changes; if one is undefined, recompute the maps."""
@@ -235,6 +243,10 @@ class LocalEngine:
             stored.clear()
         return logged
 
+    def has_logged(self, watch: str) -> bool:
+        """Whether something was logged for ``watch`` since it was last drained."""
+        return bool(self.stored[watch])
+
     def logged(self, watch: str) -> dict[Row, int]:
         """The same, which stays there."""
         store, stored = self.stores[watch], self.stored[watch]
@@ -293,6 +305,28 @@ class LocalEngine:
         if store.key:
             return int(stored.get(_key([row[i] for i in store.key])) == row)
         return int(stored.get(row, 0))
+
+    def counts(self, table: str) -> Mapping[Row, int]:
+        """The rows of a table without a key, as they are."""
+        stored: dict[Row, int] = self.stored[table]
+        return stored
+
+    def entries(self, name: str) -> int:
+        """How many entries a map has, or rows a table (equal rows once)."""
+        return sizes.entries(self.stores[name], self.stored[name])
+
+    def rows(self, table: str) -> Iterable[Row]:
+        """The rows of a table, equal ones once."""
+        stored: dict[Any, Any] = self.stored[table]
+        return stored.values() if self.stores[table].key else stored
+
+    def bytes_of(self, name: str) -> int:
+        """Roughly, the bytes that a table or map takes, with its indexes."""
+        return sizes.rough_bytes(self, name, self.stores[name].patterns)
+
+    def view_bytes(self, view: str) -> int:
+        """Roughly, the bytes that a view adds."""
+        return sizes.view_bytes(self, view)
 
     def put(self, table: str, row: Row, times: int) -> None:
         """Set how often ``row`` is in ``table``, without running triggers."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import islice
 from sys import getsizeof
-from typing import Any
+from typing import Any, Protocol
 
-from nestling.engine.local.engine import LocalEngine
 from nestling.engine.local.storage import Positions, Store
+from nestling.program.statements import Program
 from nestling.program.steps import needed, plans, reads
 
 SAMPLE = 64
@@ -16,21 +16,23 @@ SAMPLE = 64
 ORDERED_ENTRY, ORDERED_MAP = 24, 400
 
 
-def entries(engine: LocalEngine, name: str) -> int:
+def entries(store: Store, stored: Any) -> int:
     """How many entries a map has, or rows a table (equal rows once)."""
-    store, stored = engine.stores[name], engine.stored[name]
     if store.is_cell:
         return 1
     return sum(map(len, stored.values())) if store.is_ordered or store.slices else len(stored)
 
 
-def rows_of(engine: LocalEngine, table: str) -> Iterable[tuple[Any, ...]]:
-    """The rows of a table, equal ones once."""
-    stored: dict[Any, Any] = engine.stored[table]
-    return stored.values() if engine.stores[table].key else stored
+class Sized(Protocol):
+    """What an engine stores, and where."""
+
+    program: Program
+    stores: dict[str, Store]
+    stored: dict[str, Any]
+    names: dict[str, Any]
 
 
-def rough_bytes(engine: LocalEngine, name: str, indexes: Iterable[Positions]) -> int:
+def rough_bytes(engine: Sized, name: str, indexes: Iterable[Positions]) -> int:
     """The bytes of a table or map and of some of its indexes."""
     store = engine.stores[name]
     own = 0
@@ -39,7 +41,7 @@ def rough_bytes(engine: LocalEngine, name: str, indexes: Iterable[Positions]) ->
     return own + sum(_index(engine, store, known) for known in indexes if known in store.patterns)
 
 
-def view_bytes(engine: LocalEngine, view: str) -> int:
+def view_bytes(engine: Sized, view: str) -> int:
     """The bytes that a view adds: of its maps, and of the indexes that it asks of tables."""
     program = engine.program
     if view not in program.views:
@@ -55,10 +57,10 @@ def view_bytes(engine: LocalEngine, view: str) -> int:
     return total
 
 
-def slice_size(engine: LocalEngine, name: str, known: Positions) -> float:
+def slice_size(engine: Sized, name: str, known: Positions) -> float:
     """How many entries agree with given values at ``known``, on average over the values there are."""
     store = engine.stores[name]
-    total = entries(engine, name)
+    total = entries(store, engine.stored[name])
     if len(known) == store.arity or (store.key and set(store.key) <= set(known)):
         return float(min(total, 1))
     groups = len(engine.names[store.index(known)]) if known in store.patterns else 1
@@ -80,7 +82,7 @@ def _ordered(stored: dict[Any, Any]) -> int:
     return getsizeof(stored) + _scaled(stored, (group(k, v) for k, v in _some(stored)))
 
 
-def _index(engine: LocalEngine, store: Store, known: Positions) -> int:
+def _index(engine: Sized, store: Store, known: Positions) -> int:
     index = engine.names[store.index(known)]
     # A map's index has keys of its own; a table's holds the rows that are there anyway.
     inner = (getsizeof(v) + (0 if store.is_table else sum(_size(k) for k in v)) for _, v in _some(index))
