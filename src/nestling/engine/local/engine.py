@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from nestling.calculus.types import Bag, Record, Scalar, Type
@@ -16,7 +17,7 @@ from nestling.engine.local.loading import load_cells, load_rows, take_over, take
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.storage import Store, stores
 from nestling.engine.local.where import summed_where
-from nestling.engine.nesting import leaves, shape
+from nestling.engine.nesting import leaves, nested, shape
 from nestling.engine.protocol import Batch
 from nestling.engine.python.terms import namespace
 from nestling.errors import UNDEFINED
@@ -266,7 +267,7 @@ class LocalEngine:
         """A flat row of ``view`` as the value that it stands for."""
         if isinstance(type_, Scalar):
             return columns[0]
-        return _Nesting(self, view).value(iter(columns), type_)
+        return nested(iter(columns), type_, partial(self.bag, view))
 
     def bag(self, view: str, label: Label, element: Type) -> ZBag:
         """The inner bag that ``label`` names."""
@@ -363,21 +364,6 @@ class LocalEngine:
         elif not take_slices(mine, self.names, theirs, other.names):
             self.load_map(name, other.cells(there))
         self.stored[name] = self.names[mine.slices or mine.python]
-
-
-class _Nesting:
-    """Columns back to a nested value."""
-
-    def __init__(self, engine: LocalEngine, view: str) -> None:
-        self.engine, self.view = engine, view
-
-    def value(self, columns: Iterator[Any], type_: Type) -> Any:
-        match type_:
-            case Record(fields):
-                return tuple(self.value(columns, field) for _, field in fields)
-            case Bag(element, False):
-                return self.engine.bag(self.view, next(columns), element)
-        return next(columns)
 
 
 def _holds_decimals(type_: Type) -> bool:
