@@ -26,9 +26,9 @@ CHANGES: list[tuple[Any, str]] = [
     (lambda db: db.apply({"orders": [{"_change_type": []}]}), r"_change_type \[\] is unknown"),
     (lambda db: db.update("orders", key=1, set=5), "new values come by column, not as 5"),
     (lambda db: db.update("orders", key=1, set={5: 1}), "a column is named by a str, not 5"),
-    (lambda db: db.delete("orders"), "hint: give one of them"),
-    (lambda db: db.delete("orders", [], key=1), "hint: give one of them"),
-    (lambda db: db.delete("orders", where=lambda o: True, key=1), "hint: give one of them"),
+    (lambda db: db.delete("orders"), "exactly one of rows, where and key"),
+    (lambda db: db.delete("orders", [], key=1), "exactly one of rows, where and key"),
+    (lambda db: db.delete("orders", where=lambda o: True, key=1), "exactly one of rows, where and key"),
     (lambda db: db.delete("orders", key=None), "orders has no row with key None"),
     (lambda db: db.delete("orders", where=5), "where is a function of a row, not 5"),
     (lambda db: db.delete("orders", where=lambda o: o.customer), "where says True or False, not 'a'"),
@@ -181,10 +181,10 @@ def test_a_key_may_be_none():
 # -- queries that are too much
 
 DEEP = {
-    "parentheses": "SELECT " + "(" * 300 + "a" + ")" * 300 + " AS x FROM spare",
-    "sums": "SELECT " + "(a + " * 100 + "a" + ")" * 100 + " AS x FROM spare",
-    "negations": "SELECT a FROM spare WHERE " + "NOT (" * 100 + "a = 1" + ")" * 100,
-    "queries": "SELECT a FROM " + "(SELECT a FROM " * 200 + "spare" + ")" * 200,
+    "parentheses": "SELECT " + "(" * 1_000 + "a" + ")" * 1_000 + " AS x FROM spare",
+    "sums": "SELECT " + "(a + " * 1_000 + "a" + ")" * 1_000 + " AS x FROM spare",
+    "negations": "SELECT a FROM spare WHERE " + "NOT (" * 1_000 + "a = 1" + ")" * 1_000,
+    "queries": "SELECT a FROM " + "(SELECT a FROM " * 1_000 + "spare" + ")" * 1_000,
     "a long sum": "SELECT " + "a + " * 3_000 + "a AS x FROM spare",
     "a long condition": "SELECT a FROM spare WHERE " + "a = 1 OR " * 3_000 + "a = 2",
 }

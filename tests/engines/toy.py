@@ -115,9 +115,6 @@ class ToyEngine(Answers):
     def rows(self, table: str) -> Iterable[Row]:
         return self.table(table)
 
-    def bytes_of(self, name: str) -> int:
-        return 0
-
     def view_bytes(self, view: str) -> int:
         return 0
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from nestling.calculus.build import call, const
 from nestling.calculus.functions import ABSENT, FUNCTIONS
+from nestling.calculus.once import once
 from nestling.calculus.terms import Call, Const, Term
 from nestling.calculus.traverse import children
 from nestling.calculus.types import Scalar
@@ -14,6 +15,7 @@ from nestling.calculus.typing import term_type
 from nestling.errors import NoValue
 
 
+@once
 def undefined_where(term: Call) -> Term | None:  # noqa: C901 - one arm per kind of function
     """The condition, total itself, under which ``term`` has no value though its arguments have one.
 
@@ -93,6 +95,7 @@ def _has_value(term: Call) -> bool:
     return True
 
 
+@once
 def is_total(term: Term) -> bool:
     """Whether ``term`` has a value whatever its variables are.
 

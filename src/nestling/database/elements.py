@@ -1,4 +1,4 @@
-"""Changes of inner bags in bulk: rows that say which element comes to or goes from which bag.
+"""Changes of inner bags in bulk: each row says which element to insert into or delete from which bag.
 
 Under the name of an inner bag, ``"orders.items"``, a row has the key of the row around it and the element: as the
 column ``element``, or by the element's own columns. For a bag inside a bag it also has, under the name of each bag on
@@ -82,7 +82,7 @@ def _element(table: TableDef, level: Path, row: Any) -> tuple[Any, Address, Any,
     elif isinstance(type_, Record):
         value = named
     else:
-        raise ChangeError("column 'element' is missing", hint="it holds what comes to or goes from the bag")
+        raise ChangeError("column 'element' is missing", hint="it holds the element to insert or delete")
     key = parts[0] if len(parts) == 1 else parts
     return key, tuple(address), tuple(place), element_value(type_, value)
 

@@ -1,4 +1,4 @@
-"""What is stored for a view: how much, and whether it is right."""
+"""``stats`` and ``verify`` of a view: how much is stored, and whether it is right."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def stats(state: State, name: str) -> dict[str, Any]:
     return {
         "rows": None if state.absent(name) else state.read(name).total,
         "maps": {source: engine.entries(source) for source in maps},
-        "bytes": sum(map(engine.bytes_of, maps)),
+        "bytes": engine.view_bytes(name),
         "statements": statements,
         "waiting": waiting,
         "postponed": [source for source in maps if source in engine.program.deferred],

@@ -1,9 +1,9 @@
-"""A state brought to where its file is; what no accepted change leaves in a file is refused.
+"""Restoring a state from its file; contents that no accepted change could have left are rejected.
 
-Law: whatever a file holds behind sound checksums, it is the state that the file says, or a ``StoreError``. A row of a
-file has the columns, sizes and key that an inserted one has; a change does what could be done when it was made; a label
-names the bag of one row, and no bag is without its row. Maps have the keys and the numbers that their queries can have;
-that these are the right ones, ``verify`` says.
+Law: whatever a file with valid checksums contains, opening it gives the state that it describes, or a ``StoreError``.
+A row of a file has the columns, sizes and key that an inserted one has; a change does what could be done when it was
+made; a label names the bag of one row, and no bag is without its row. Maps have the keys and the numbers that their
+queries can have; that these are the right ones, ``verify`` says.
 
 What is no matter of form is not asked here, for a file must open to be mended: references that lead nowhere, which
 older versions let stand, and constraints, which refuse the next change.
@@ -19,7 +19,7 @@ from typing import Any
 from nestling.calculus.types import LABEL
 from nestling.database.fitting import key_checks, measure_checks, misfit
 from nestling.database.maps import LATER, MADE, MAP, NEXT, TABLE, WAITING, map_name
-from nestling.database.rows import Event, Row
+from nestling.database.rows import Row, RowEvent
 from nestling.database.state import State
 from nestling.database.stored_tables import StoredTable, stored_tables
 from nestling.engine.nesting import leaves, shape
@@ -139,10 +139,10 @@ class Reopening:
                 raise StoreError(f"it leaves elements in a bag of {name} that no row has")
         self.state.committed(events)
 
-    def _events(self, entry: Any) -> list[Event]:
+    def _events(self, entry: Any) -> list[RowEvent]:
         if type(entry) is not tuple or not all(type(e) is tuple and len(e) == 3 for e in entry):
             raise StoreError("it is no list of events")
-        events = [Event(*event) for event in entry]
+        events = [RowEvent(*event) for event in entry]
         for name, row, times in events:
             if type(name) is not str or name not in self.tables:
                 raise StoreError(f"it is of a table {name!r:.60}, which is defined nowhere")
@@ -151,7 +151,7 @@ class Reopening:
                 raise StoreError(f"a row of {name} comes {times!r:.40} times")
         return events
 
-    def _apply(self, event: Event, touched: set[tuple[str, Label]]) -> None:
+    def _apply(self, event: RowEvent, touched: set[tuple[str, Label]]) -> None:
         name, row, times = event
         table, engine = self.tables[name], self.state.engine
         before = engine.count(name, row)
@@ -179,7 +179,7 @@ class Reopening:
         """Bring such a view to where it was; if it kept other maps, it starts from the tables when it is read."""
         (first, *changes), (kept, *times) = contents[WAITING + name]
         if first != () or type(kept) is not tuple or not all(type(each) is str for each in kept):
-            raise StoreError(f"what waits for {name} does not say of which maps")
+            raise StoreError(f"the pending changes of {name} do not say of which maps")
         if not self.state.is_apart(name):
             return  # another version of Nestling had a program for it
         later = self.state.started_later(name)
@@ -200,14 +200,14 @@ class Reopening:
         keys: dict[str, set[Row]] = {}
         for change, count in zip(changes, times, strict=True):
             if type(change) is not tuple or len(change) != 2 or change[0] not in reads:
-                raise StoreError(f"what waits for {name} is no row of a table that it reads")
+                raise StoreError(f"a pending change of {name} is no row of a table that it reads")
             table, row = self.tables[change[0]], change[1]
             table.check_one(row)
             if type(count) is not int or not count:
-                raise StoreError(f"what waits for {name} comes {count!r:.40} times")
+                raise StoreError(f"a pending change of {name} has the multiplicity {count!r:.40}")
             seen = self.state.engine.count(table.name, row) - count
             if seen < 0 or (table.key and seen > 1):
-                raise StoreError(f"what waits for {name} is not what came to {table.name}")
+                raise StoreError(f"the pending changes of {name} are not those of {table.name}")
             if table.key and seen and count < 0:
                 self._check_key(name, table, row, changes, keys.setdefault(table.name, set()))
 
@@ -216,7 +216,7 @@ class Reopening:
         key = table.key_of(row)
         now = self.state.engine.by_key(table.name, key)
         if key in keys or (now is not None and (table.name, now) not in changes):
-            raise StoreError(f"what waits for {name} gives {table.name} a key twice")
+            raise StoreError(f"the pending changes of {name} give {table.name} a key twice")
         keys.add(key)
 
 

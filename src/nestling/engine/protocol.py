@@ -149,9 +149,6 @@ class RowEngine(Engine, Protocol):
     def rows(self, table: str) -> Iterable[Row]:
         """The rows of a table, equal ones once."""
 
-    def bytes_of(self, name: str) -> int:
-        """Roughly, the bytes that a table or map takes."""
-
     def view_bytes(self, view: str) -> int:
         """Roughly, the bytes that a view adds."""
 

@@ -75,7 +75,7 @@ def test_nothing_is_kept_and_everything_is_answered(spark, tmp_path):
     assert db.view_df("by_customer", shredded=True).count() == len(answer)
     assert alike(db.find("spend", "ann"), other.find("spend", "ann"))
     db.verify(maps=True)
-    with pytest.raises(NestlingError, match="nothing is kept of spend"):
+    with pytest.raises(NestlingError, match='spend has store="none", and so no change feed'):
         db.keep_changes("spend")
     with pytest.raises(QueryError, match="already defined, and otherwise"):
         db.view("spend", NESTED.views["spend"], language="python")

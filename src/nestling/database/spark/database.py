@@ -308,7 +308,9 @@ class SparkDatabase(Database):
     def _commit(self, change: Transaction, began: float) -> Refresh:
         """Run the batch, and store what it comes to."""
         if change.state is not self.state:
-            raise ChangeError("the database was read anew since this change began", hint="do it again")
+            raise ChangeError(
+                "the database was reloaded since this change began", hint="apply the change again"
+            )
         if change.events:
             self._references.check(change)
             with self._lake.doubting(), computable():

@@ -1,7 +1,7 @@
-"""The running state on Spark: one program for batches, its engine, and the lake that keeps both.
+"""The running state on Spark: one program for batches, its engine, and the lake that stores them.
 
-What has no program is refused when it is defined: the reference would bring all tables to the driver at every read.
-Views of which nothing is kept have programs of their own, which are run when they are read.
+A view without a program is rejected: the reference would bring all tables to the driver on every read. A view with
+``store="none"`` has a program of its own, which every reading runs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.later import Later
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.refuse import check_program
-from nestling.engine.spark.state import Moment
+from nestling.engine.spark.state import LakeState
 from nestling.errors import UNDEFINED, ChangeError, NestlingError, NoValue, QueryError
 from nestling.frontend.schema import element_value, row_value
 from nestling.program.statements import Program
@@ -96,7 +96,7 @@ class SparkState(State):
         on_read = self.views[name].on_read
         return Computed(self.definitions[name], on_read.program) if on_read and on_read.program else None
 
-    def accept(self, moment: Moment, before: Moment) -> None:
+    def accept(self, moment: LakeState, before: LakeState) -> None:
         """What a batch leads to: take what it logged; refuse it if a view has no value, or a constraint a row."""
         self.logged = {}
         for view in self.views.watched:
@@ -118,7 +118,7 @@ class SparkState(State):
                 except NestlingError as error:
                     raise ChangeError(f"constraint {error.what}", hint="nothing was changed") from error
 
-    def _take(self, view: str, moment: Moment) -> None:
+    def _take(self, view: str, moment: LakeState) -> None:
         """Take what was logged of a view: for its feed, and for those who are told."""
         for level in self.views.watched.get(view, ()):
             logged = moment.take(level.name)
@@ -186,7 +186,7 @@ class SparkState(State):
         if compiled.program is None or compiled.flat is None:
             raise QueryError(
                 f"{view.name} cannot be maintained: {compiled.reason}",
-                hint="on Spark a view is not evaluated when read",
+                hint="on Spark no view is evaluated on read",
             )
         policy = maintained_by(view.refresh, compiled.flat)
         self.views = self.views.having(ViewState(view, policy, constraint, guard=compiled.guard))
@@ -204,7 +204,7 @@ class SparkState(State):
             self.views = self.views.without(view.name)
             if isinstance(error, UNDEFINED):
                 raise QueryError(
-                    f"{view.name} cannot be computed from the rows that are there: {error}",
+                    f"{view.name} cannot be computed from the rows in its tables: {error}",
                     hint=EXCLUDE,
                 ) from error
             raise
@@ -287,7 +287,8 @@ class SparkState(State):
         rows = few_rows(self.rows_where(name, where))
         if rows is None:
             raise ChangeError(
-                f"more than {limits.MAX_TRANSACTION_ROWS} rows of {name} go in a transaction",
+                f"more than {limits.MAX_TRANSACTION_ROWS:,} rows of {name} match,"
+                " and a transaction on Spark deletes no more by where",
                 hint="delete them outside it",
             )
         return [(row_value(table.record, row), 1) for row in rows]
@@ -328,5 +329,5 @@ class SparkState(State):
 def uncommitted() -> NestlingError:
     """The refusal to read what a transaction has changed, before it ends."""
     return NestlingError(
-        "a view on Spark is brought up to date when its transaction ends", hint="read it after that"
+        "on Spark a view cannot be read inside a transaction", hint="read it after the commit"
     )

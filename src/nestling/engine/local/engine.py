@@ -16,10 +16,10 @@ from nestling.engine.local.inorder import ABOVE, BELOW, InOrder
 from nestling.engine.local.loading import load_cells, load_rows, take_over, take_slices
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.storage import Store, stores
-from nestling.engine.local.where import summed_where
 from nestling.engine.nesting import leaves, nested, shape
 from nestling.engine.protocol import Batch
 from nestling.engine.python.terms import namespace
+from nestling.engine.python.where import summed_where
 from nestling.errors import UNDEFINED
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
@@ -320,10 +320,6 @@ class LocalEngine:
         """The rows of a table, equal ones once."""
         stored: dict[Any, Any] = self.stored[table]
         return stored.values() if self.stores[table].key else stored
-
-    def bytes_of(self, name: str) -> int:
-        """Roughly, the bytes that a table or map takes, with its indexes."""
-        return sizes.rough_bytes(self, name, self.stores[name].patterns)
 
     def view_bytes(self, view: str) -> int:
         """Roughly, the bytes that a view adds."""

@@ -14,7 +14,7 @@ from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.events import event_layout
 from nestling.engine.spark.plans import plan_layout
 from nestling.engine.spark.relations import nothing
-from nestling.engine.spark.statements import Given, Writer
+from nestling.engine.spark.statements import PlanStart, StatementWriter
 from nestling.engine.spark.types import PLACES
 from nestling.errors import QueryError
 from nestling.program.batches import GROUPS, change_of
@@ -47,13 +47,13 @@ def check_program(program: Program, layouts: Mapping[str, Layout]) -> None:
     for layout in (*layouts.values(), *answers):
         for _, type_ in layout.columns:
             check_places(type_)
-    writer = Writer(_Empty({**layouts, **change_layouts(program, layouts)}))
+    writer = StatementWriter(_Empty({**layouts, **change_layouts(program, layouts)}))
     for trigger in program.triggers.values():
         for statement in trigger_statements(trigger):
             writer.statement(statement, layouts[statement.target])
     for view in program.views.values():
         for plan in plans(view):
-            given = Given("params", plan.params) if plan.params else None
+            given = PlanStart("params", plan.params) if plan.params else None
             for statement in plan.statements:
                 writer.statement(statement, plan_layout(plan), given)
 
@@ -62,7 +62,7 @@ def check_places(type_: Type) -> None:
     """Reject decimals that would be rounded: those to which Spark's rules give more places than a column has."""
     if isinstance(type_, Scalar) and type_.name == "decimal" and type_.size and type_.size[1] > PLACES:
         raise QueryError(
-            f"a decimal with {type_.size[1]} places behind the point, where {PLACES} are kept on Spark",
+            f"a decimal with {type_.size[1]} places after the point, where {PLACES} are kept on Spark",
             hint=f"CAST it to a DECIMAL of at most {PLACES} places, or to a DOUBLE",
         )
 

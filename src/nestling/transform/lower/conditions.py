@@ -8,6 +8,10 @@ stands before it says where it is asked.
 
 from __future__ import annotations
 
+from typing import Any
+
+from nestling.calculus.build import balanced
+from nestling.calculus.membership import compared, joined
 from nestling.calculus.partial import is_total
 from nestling.calculus.terms import Call, Term, Var
 from nestling.calculus.traverse import walk
@@ -27,7 +31,38 @@ def summands(test: Term) -> list[Signed]:
     """
     pushed = _pushed(test)
     # Counted before they are made: of n disjuncts there are 2ⁿ − 1.
-    return [(1, tuple(_conjuncts(test)))] if _count(pushed) > MOST else _expand(pushed)
+    found = [(1, tuple(_conjuncts(pushed)))] if _count(pushed) > MOST else _expand(pushed)
+    return [(sign, tuple(map(gathered, tests))) for sign, tests in found]
+
+
+def gathered(test: Term) -> Term:
+    """``test`` with what a long ``and`` or ``or`` joins in a balanced tree, comparisons of one term side by side.
+
+    Law: ``test`` where it has a value. Only what is total changes its place.
+    """
+    match test:
+        case Call("and" | "or" as name, _):
+            parts = joined(test, name)
+            if len(parts) <= MOST:
+                return test
+            found = [gathered(part) for part in parts]
+            if all(map(is_total, found)):
+                found = _beside(found, name)
+            return balanced(name, found)
+        case Call("not", (inner,)):
+            new = gathered(inner)
+            return test if new is inner else Call("not", (new,))
+    return test
+
+
+def _beside(parts: list[Term], name: str) -> list[Term]:
+    """``parts`` with comparisons of one term with constants joined."""
+    groups: dict[Any, list[Term]] = {}
+    for part in parts:
+        one = compared(part, name == "or")
+        groups.setdefault(part if one is None else (one.term, one.strict), []).append(part)
+    # What stands there twice says it twice.
+    return [balanced(name, list(dict.fromkeys(group))) for group in groups.values()]
 
 
 def _count(test: Term) -> int:
@@ -83,20 +118,28 @@ _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 def _pushed(test: Term) -> Term:
-    """``test`` with ``not`` pushed inward where two-valued logic allows it: a null is neither way round."""
+    """``test`` with ``not`` pushed inward where a comparison or its opposite holds."""
     match test:
         case Call("not", (Call("not", (inner,)),)):
             return _pushed(inner)
         case Call("not", (Call("and" | "or" as name, (left, right)),)):
             other = "or" if name == "and" else "and"
             return Call(other, (_pushed(Call("not", (left,))), _pushed(Call("not", (right,)))))
-        case Call("not", (Call(name, args),)) if name in _OPPOSITE and _two_valued(Call(name, args)):
+        case Call("not", (Call(name, args) as inner,)) if name in _OPPOSITE and _is_one_or_other(inner):
             return Call(_OPPOSITE[name], args)
         case Call("and" | "or" as name, (left, right)):
             return Call(name, (_pushed(left), _pushed(right)))
     return test
 
 
-def _two_valued(test: Term) -> bool:
+def _is_one_or_other(test: Call) -> bool:
+    """Whether a comparison or its opposite holds: of a null neither does, nor of NaN, which stands in no order."""
     type_ = term_type(test)
-    return isinstance(type_, Scalar) and not type_.nullable
+    if not isinstance(type_, Scalar) or type_.nullable:
+        return False
+    return test.function in ("==", "!=") or not any(map(_is_float, test.args))
+
+
+def _is_float(term: Term) -> bool:
+    type_ = term_type(term)
+    return isinstance(type_, Scalar) and type_.name == "float"

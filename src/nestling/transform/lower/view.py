@@ -66,6 +66,7 @@ from nestling.program.flat import (
 )
 from nestling.program.traverse import factor_vars, is_safe, substitute_term, term_vars
 from nestling.transform.lower.conditions import summands
+from nestling.transform.lower.filters import filtered
 from nestling.transform.lower.keyed import measured, place_of, place_pattern, powers_of, within
 from nestling.transform.lower.nulls import without_nulls, without_unused
 from nestling.transform.lower.polynomial import expanded
@@ -375,4 +376,4 @@ def _vars(terms: list[Term]) -> tuple[Var, ...]:
 def _unified(monomials: list[Monomial], fixed: frozenset[str]) -> tuple[Monomial, ...]:
     solved = (unify(monomial, fixed) for monomial in monomials)
     plain = (without_unused(without_nulls(monomial)) for monomial in solved if monomial is not None)
-    return tuple(part for monomial in plain for part in expanded(monomial))
+    return tuple(part for monomial in plain for part in expanded(filtered(monomial)))
