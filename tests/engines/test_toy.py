@@ -46,7 +46,7 @@ def test_it_is_small() -> None:
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_database_answers_and_tells_the_same_on_it(case: Case, refresh: str) -> None:
     ours, theirs = opened(OnToy(), case, refresh), opened(Database(), case, refresh)
-    assert isinstance(ours.state.engine, ToyEngine)
+    assert isinstance(ours._state.engine, ToyEngine)
     told, expected = heard(ours), heard(theirs)
     for move in case.moves:
         for db in (ours, theirs):

@@ -134,7 +134,7 @@ def test_a_transaction_reads_tables_with_its_changes(opened):
         with pytest.raises(NestlingError, match="inside a transaction"):
             view.rows()
     assert sorted(row[0] for row in before) == [1, 2]
-    assert seen == db.state.rows("orders")
+    assert seen == db._state.rows("orders")
     assert sorted(row[0] for row in seen) == [2, 3]
     assert sorted(view) == [2, 3]
     db.verify(maps=True)

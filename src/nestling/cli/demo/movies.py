@@ -90,7 +90,7 @@ def _trigger(console: Console) -> None:
     console.print(
         "\nThis is the code that Nestling generated for one movie that comes or goes. It has no loop:"
     )
-    engine = _database().state.engine
+    engine = _database()._state.engine
     assert isinstance(engine, LocalEngine)
     console.print(code(function_text(engine.source, "on_M")))
     console.print(
