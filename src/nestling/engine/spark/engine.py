@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from copy import copy
 from typing import Any
 
-from nestling.engine.protocol import Batch, Row, consolidated, inner_first
+from nestling.engine.protocol import Batch, Places, Row, consolidated, inner_first
 from nestling.engine.spark import limits
 from nestling.engine.spark.batch import restricted, run_batch, size
 from nestling.engine.spark.columns import DEFERRED, Layout, deferred_name, layouts
@@ -14,7 +14,7 @@ from nestling.engine.spark.deferred import propagate_deferred
 from nestling.engine.spark.driver import Driver
 from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.durable import Definitions, EngineLake
-from nestling.engine.spark.fetched import Fetched, Places
+from nestling.engine.spark.fetched import Fetched
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.relations import difference, summed
 from nestling.engine.spark.session import TooManyError, own_session
