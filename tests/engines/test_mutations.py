@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from nestling.calculus.logic import inward
 from nestling.engine.local import codegen, loops, writes
 from nestling.engine.python.terms import Scope
 from nestling.errors import NestlingError
@@ -40,7 +41,7 @@ def disjuncts_added_up(patch: pytest.MonkeyPatch) -> None:
         found = whole(test)
         return [(sign, tests) for sign, tests in found if sign > 0]
 
-    patch.setattr(view, "summands", lambda test: expand(conditions._pushed(test)))
+    patch.setattr(view, "summands", lambda test: expand(inward(test)))
 
 
 def writers_first(patch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,9 @@ from nestling.calculus.terms import Empty, Expr
 from nestling.calculus.typing import check
 from nestling.program.check import check_program
 from nestling.program.statements import Program, TableDecl
+from nestling.transform.complement import complement
 from nestling.transform.defined import total, undefined
+from nestling.transform.hoist import hoist
 from nestling.transform.lower import FlatView, lower
 from nestling.transform.lower.view import CannotLower
 from nestling.transform.normalize import normalize
@@ -47,7 +49,10 @@ class Pass:
 PASSES = (
     Pass("normalize", normalize),
     Pass("simplify", simplify),
-    Pass("normalize again", normalize),  # simplification may have copied binders
+    Pass("complement", complement),
+    Pass("hoist", hoist),
+    Pass("simplify again", simplify),
+    Pass("normalize again", normalize),  # these may have copied binders
 )
 
 

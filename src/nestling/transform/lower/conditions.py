@@ -8,11 +8,10 @@ stands before it says where it is asked.
 
 from __future__ import annotations
 
+from nestling.calculus.logic import inward
 from nestling.calculus.partial import is_total
 from nestling.calculus.terms import Call, Term, Var
 from nestling.calculus.traverse import walk
-from nestling.calculus.types import Scalar
-from nestling.calculus.typing import term_type
 
 MOST = 16
 
@@ -25,7 +24,7 @@ def summands(test: Term) -> list[Signed]:
 
     Law: for every assignment, the signs of the conjunctions that hold add up to 1 where ``test`` is true, else 0.
     """
-    pushed = _pushed(test)
+    pushed = inward(test)
     # Counted before they are made: of n disjuncts there are 2ⁿ − 1.
     return [(1, tuple(_conjuncts(test)))] if _count(pushed) > MOST else _expand(pushed)
 
@@ -77,26 +76,3 @@ def _finds(test: Term) -> bool:
         case Call("or", (left, right)):
             return _finds(left) and _finds(right)
     return False
-
-
-_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-
-
-def _pushed(test: Term) -> Term:
-    """``test`` with ``not`` pushed inward where two-valued logic allows it: a null is neither way round."""
-    match test:
-        case Call("not", (Call("not", (inner,)),)):
-            return _pushed(inner)
-        case Call("not", (Call("and" | "or" as name, (left, right)),)):
-            other = "or" if name == "and" else "and"
-            return Call(other, (_pushed(Call("not", (left,))), _pushed(Call("not", (right,)))))
-        case Call("not", (Call(name, args),)) if name in _OPPOSITE and _two_valued(Call(name, args)):
-            return Call(_OPPOSITE[name], args)
-        case Call("and" | "or" as name, (left, right)):
-            return Call(name, (_pushed(left), _pushed(right)))
-    return test
-
-
-def _two_valued(test: Term) -> bool:
-    type_ = term_type(test)
-    return isinstance(type_, Scalar) and not type_.nullable
