@@ -69,7 +69,7 @@ def figures(db: Database, load: list[Event], events: list[Event]) -> list[str]:
         read = (process_time() - start) / max(rows, 1)
     maps = engine.program.maps
     size = sum(rough_bytes(engine, name, engine.stores[name].patterns) for name in maps)
-    decision = db.state.decisions["v"]
+    decision = db.state.views.decisions["v"]
     assert decision.storing is not None
     cost = cost_of(decision.view, db.state.declarations(), decision.statistics, decision.storing)
     return [

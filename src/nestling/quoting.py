@@ -16,6 +16,7 @@ import unicodedata
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -34,6 +35,7 @@ _JOINT = re.compile(r"_by_[0-9]|_sorted_(?:[0-9]|\Z)|_batch\Z")
 # -- Python
 
 
+@lru_cache(maxsize=1 << 14)
 def identifier(name: str) -> str:
     """``name`` as part of a Python word: behind a prefix, or where it is known to start with a letter.
 

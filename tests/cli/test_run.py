@@ -160,13 +160,14 @@ def test_nothing_is_written_after_an_error(run, tmp_path):
 
 def test_a_view_that_is_not_maintained_says_so(tmp_path, monkeypatch):
     from nestling.database.state import State
+    from nestling.database.view_state import OnRead
 
     before = State.define
 
-    def define(state, view):
-        before(state, view)
-        state.flat.pop("genres", None)
-        state.reasons["genres"] = "it is too hard"
+    def define(state, view, **options):
+        before(state, view, **options)
+        if view.name == "genres":
+            state.views = state.views.changed("genres", policy=OnRead("it is too hard", "hard"))
 
     monkeypatch.setattr(State, "define", define)
     write(tmp_path, pipeline=PIPELINE)

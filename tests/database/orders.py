@@ -108,7 +108,6 @@ def shop() -> Database:
         if isinstance(part, dict):
             setattr(db.state, name, dict(part))
     db.state.engine = LocalEngine(made.state.engine.program)
-    db.constraints = dict(made.constraints)
     db.state.logging = Logging(db.state)
     for name in HEARD:
         db.subscribers._watched[name] = Watched(Trail(db, name, 0), 0)

@@ -41,13 +41,13 @@ def test_a_view_that_outgrows_its_budget_stores_less():
     db = groups(memory="400kB")
     view = db.view("v", same, store="full")
     grow(db, 0, 40)
-    assert db.state.decisions["v"].storing == Storing(
-        "every", True, frozenset(db.state.flat["v"].definitions)
+    assert db.state.views.decisions["v"].storing == Storing(
+        "every", True, frozenset(db.state.views.maintained["v"].definitions)
     )
     before = measured(db.state, "v")
     for first in range(40, 200, 40):
         grow(db, first, 40)
-    decision = db.state.decisions["v"]
+    decision = db.state.views.decisions["v"]
     assert decision.code == MEMORY
     assert decision.storing is not None
     assert not decision.storing.bags
@@ -63,7 +63,7 @@ def test_where_nothing_fits_it_is_evaluated_and_says_so():
     db = groups(memory="1kB")
     view = db.view("v", same, store="full")
     grow(db, 0, 120)
-    assert not db.state.flat
+    assert not db.state.views.maintained
     assert len(view[7][1]) == 29
     report = json.loads(view.explain("json"))
     assert not report["maintained"]
@@ -79,7 +79,7 @@ def test_a_view_made_over_rows_fits_from_the_start():
     db = groups(memory="100kB")
     grow(db, 0, 200)
     view = db.view("v", same, store="full")
-    assert db.state.decisions["v"].code == MEMORY
+    assert db.state.views.decisions["v"].code == MEMORY
     assert measured(db.state, "v") <= 100_000
     assert len(view[7][1]) == 49
 
@@ -91,7 +91,7 @@ def test_views_share_a_budget():
     first = db.view("first", same, store="full")
     left = 2_000_000 - measured(db.state, "first")
     second = db.view("second", lambda T: [(t.g, [u.id for u in T if u.g == t.g]) for t in T], store="full")
-    memory = db.state.decisions["second"].memory
+    memory = db.state.views.decisions["second"].memory
     assert memory is not None
     assert memory.bytes == left
     assert sum(measured(db.state, name) for name in ("first", "second")) <= 2_000_000
@@ -106,7 +106,7 @@ def test_a_watched_view_goes_on_telling():
     view = db.view("v", same, store="full")
     view.subscribe(heard.append)
     grow(db, 0, 120)
-    assert not db.state.flat or not db.state.decisions["v"].storing.bags  # type: ignore[union-attr]
+    assert not db.state.views.maintained or not db.state.views.decisions["v"].storing.bags  # type: ignore[union-attr]
     before = view.bag()
     db.insert("T", [(1000, 1)])
     assert heard[-1].before(view.bag()) == before
@@ -120,11 +120,11 @@ def test_what_was_decided_survives_reopening(tmp_path, refresh):
         grow(db, 0, 200)
         db.view("v", same, store="full", refresh=refresh)
         db.view("w", same)
-        decisions = dict(db.state.decisions)
+        decisions = dict(db.state.views.decisions)
         assert decisions["v"].code == MEMORY
     with nl.Database(path) as db:
         for name, decision in decisions.items():
-            kept = db.state.decisions[name]
+            kept = db.state.views.decisions[name]
             assert (kept.storing, kept.code, kept.why) == (decision.storing, decision.code, decision.why)
             assert kept.statistics.rows == decision.statistics.rows
             assert kept.statistics.values == decision.statistics.values
@@ -136,9 +136,9 @@ def test_what_does_not_fit_is_still_not_stored_after_reopening(tmp_path):
     with groups(path, memory=1000) as db:
         db.view("v", same)
         grow(db, 0, 120)
-        assert not db.state.flat
+        assert not db.state.views.maintained
     with nl.Database(path, memory=1000) as db:
-        assert not db.state.flat
+        assert not db.state.views.maintained
         assert len(db.views["v"][7][1]) == 29
 
 
@@ -147,4 +147,4 @@ def test_without_a_budget_nothing_is_looked_at():
     db.view("v", same, store="full")
     grow(db, 0, 120)
     assert db.state.looked_at == 0
-    assert db.state.decisions["v"].memory is None
+    assert db.state.views.decisions["v"].memory is None

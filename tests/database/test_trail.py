@@ -188,7 +188,7 @@ def test_a_view_that_comes_to_store_nothing_is_told_on():
     document = view.document()
     turn(db, 0)
     first = held[0].to_json_patch()
-    decision = db.state.decisions["v"]
+    decision = db.state.views.decisions["v"]
     with db.reading():
         db.state.decided("v", replace(decision, storing=None, why="no memory", code="memory"))
     db.insert("orders", [(1, [3])])

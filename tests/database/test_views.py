@@ -63,7 +63,7 @@ def test_a_view_with_options_is_a_decorator_too(db):
         return [m.name for m in M]
 
     assert sorted(names) == ["Drive", "Rush", "Skyfall"]
-    assert (db.state.views["names"].refresh, db.state.views["names"].store) == ("lazy", "full")
+    assert (db.state.definitions["names"].refresh, db.state.definitions["names"].store) == ("lazy", "full")
 
 
 def test_a_view_starts_with_the_rows_that_are_there(db):
@@ -302,7 +302,7 @@ def test_an_equation_between_columns_of_one_row_is_kept():
             view.verify()
     db.delete("t", [(2, 2)])
 
-    assert not db.state.reasons
+    assert not db.state.views.on_read
     assert [sorted(view) for view in views] == [[1], [1, 2], [1, 2]]
 
 

@@ -94,7 +94,7 @@ def test_a_group_by_is_kept_by_its_key():
     db.view("v", lambda o: [(c, sum(x.q for x in o if x.c == c)) for c in {x.c for x in o}])
     trigger = function(db.state.engine.source, "on_o")
 
-    assert not db.state.reasons
+    assert not db.state.views.on_read
     assert "for " not in re.sub(r"#.*", "", trigger)
 
 
@@ -277,6 +277,6 @@ def test_the_law_is_not_about_nothing():
     for query in drawn:
         db = database()
         db.view("v", query).subscribe(lambda change: None)
-        logged += bool(db.state.watched["v"])
+        logged += bool(db.state.views.watched["v"])
 
     assert logged >= 0.5 * len(drawn)

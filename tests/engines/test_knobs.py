@@ -255,9 +255,9 @@ def test_what_comes_and_goes_between_two_reads_is_not_run():
     db.insert("orders", [(1, "ann", [2, 3])])
     db.delete("orders", key=1)
 
-    assert db.state.lazy["v"].waiting == 0
+    assert db.state.later("v").waiting == 0
     db.insert("orders", [(2, "bob", [4])])
-    assert db.state.lazy["v"].waiting > 0
+    assert db.state.later("v").waiting > 0
     assert view.rows() == [("bob", 4)]
 
 

@@ -112,7 +112,7 @@ def sold(C, B, L, P):
 
 
 def choice_of(db: nl.Database, name: str, **options: Any) -> Choice:
-    decision = db.state.decisions[name]
+    decision = db.state.views.decisions[name]
     return choose(decision.view, db.state.declarations(), decision.statistics, **options)
 
 
@@ -121,7 +121,7 @@ def test_related_is_put_together_from_slices(n):
     """Stored whole, a movie costs its genre; put together, nothing but its row."""
     db = films(n)
     db.view(related)
-    decision = db.state.decisions["related"]
+    decision = db.state.views.decisions["related"]
     assert (decision.storing, decision.code) == (BY_KEYS, KEYS)
     tables, full = db.state.declarations(), storing("full", decision.view)
     apart, whole = (cost_of(decision.view, tables, decision.statistics, way) for way in (BY_KEYS, full))
@@ -135,7 +135,7 @@ def test_a_foreign_key_is_followed_and_not_stored():
     """Where a slice has few rows a map saves little on one event, and costs its upkeep on all others."""
     db = shop()
     db.view(sold)
-    decision = db.state.decisions["sold"]
+    decision = db.state.views.decisions["sold"]
     assert decision.code == COST
     assert decision.storing is not None
     assert decision.storing.rule == "slices"
@@ -151,7 +151,7 @@ def test_rows_that_were_counted_are_a_reason():
     db.insert("B", [(i, i % 50) for i in range(200)])
     db.insert("L", [(i // 4, i % 4, i % 100, 1) for i in range(800)])
     view = db.view(sold)
-    decision = db.state.decisions["sold"]
+    decision = db.state.views.decisions["sold"]
     assert decision.code == COST
     assert decision.storing is not None
     assert decision.storing.rule in ("none", "slices")
@@ -166,7 +166,7 @@ def test_a_knob_is_obeyed():
     db = films(200)
     for knob in ("full", "counts"):
         db.view(knob, related, store=knob)
-        decision = db.state.decisions[knob]
+        decision = db.state.views.decisions[knob]
         assert (decision.storing, decision.code) == (storing(decision.knob, decision.view), KNOB)
 
 
@@ -175,7 +175,7 @@ def test_a_budget_leaves_what_fits():
     db.view("v", related, store="full")
     ways = {way.storing: way for way in choice_of(db, "v", knob="full", every=True).considered}
     sizes = {kind: way.cost.bytes for kind, way in ways.items() if way.cost}
-    full = storing("full", db.state.decisions["v"].view)
+    full = storing("full", db.state.views.decisions["v"].view)
     assert choice_of(db, "v", knob="full", memory=Memory(sizes[full])).code == KNOB
     less = choice_of(db, "v", knob="full", memory=Memory(sizes[full] - 1))
     assert less.code == MEMORY
@@ -328,8 +328,8 @@ def test_beyond_the_cap_only_the_part_is_read_from_tables(monkeypatch):
 def test_beyond_the_cap_for_every_way_it_is_evaluated(monkeypatch):
     monkeypatch.setattr(reading, "MOST_MAPS", 0)
     db, view = numbers()
-    assert not db.state.flat
-    assert db.state.reasons["v"] == "it would take more than 100 maps"
+    assert not db.state.views.maintained
+    assert db.state.views.on_read["v"].reason == "it would take more than 100 maps"
     assert "on every read, because it would take more than 100 maps (CAP)" in view.explain()
     db.insert("S", [(1,)])
     assert list(view) == [(1, [])]

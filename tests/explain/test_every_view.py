@@ -27,10 +27,10 @@ def test_it_has_a_program_and_a_report(name):
     state.add_view(ViewDef("v", translate(VIEWS[name], CATALOG)))
 
     check_program(state.engine.program)
-    assert ("view v:" in show_program(state.engine.program)) == ("v" in state.flat)
+    assert ("view v:" in show_program(state.engine.program)) == ("v" in state.views.maintained)
 
     report = collect(state, "v", code=True)
-    assert report.maintained == ("v" in state.flat)
+    assert report.maintained == ("v" in state.views.maintained)
     assert report.maintained or report.reason
     assert as_text(report).startswith("view v: ")
     assert report.query in Page(as_html(report)).text

@@ -103,7 +103,9 @@ class Run:
         """Whether a view is computed anew at every reading by the reference; few of these are enough."""
         if not self.db.stats()[view.name]["evaluated_on_read"]:
             return False
-        read = [node for node in walk(self.db.state.views[view.name].query) if isinstance(node, Relation)]
+        read = [
+            node for node in walk(self.db.state.definitions[view.name].query) if isinstance(node, Relation)
+        ]
         return len(read) > MOST_ON_READ or bool(crc32(view.text.encode()) % 3)
 
     def constrained(self) -> list[View]:

@@ -172,7 +172,7 @@ class Access:
         """Store less where views have outgrown the memory there is; those who hold a change have been told of it."""
         database = self._database
         with self.exclusive(), self.reading():
-            keep_within_memory(database.state, database._file, database.constraints)
+            keep_within_memory(database.state, database._file)
 
     @property
     def own(self) -> Transaction | None:

@@ -42,7 +42,7 @@ def filled(program: Program, old: LocalEngine) -> LocalEngine:
         old.settle()
     if old.is_torn:
         return computed(program, {name: old.table(name) for name in common})
-    engine = LocalEngine(program)
+    engine = LocalEngine(program, before=old)
     for name in common:
         engine.take(name, old)
     kept = {identity(decl): name for name, decl in old.program.maps.items() if decl.role != "watch"}

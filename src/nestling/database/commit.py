@@ -31,7 +31,7 @@ def commit(db: Database, change: Transaction, began: float) -> Refresh:
 def _stored(db: Database, journal: Journal, began: float) -> Refresh:
     try:
         journal.run()
-        check_state(db.state, db.constraints)
+        check_state(db.state)
         db._references.check(journal.events)
         if db._file is not None and journal.events:
             db._file.append(journal.events)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from nestling.database.definitions import ViewDef
 from nestling.database.state import State
 from nestling.errors import ChangeError, ConstraintError, NestlingError
@@ -11,8 +9,9 @@ from nestling.frontend.schema import python_value
 from nestling.values.bag import ZBag
 
 
-def check_state(state: State, constraints: Mapping[str, ViewDef]) -> None:
+def check_state(state: State) -> None:
     """Refuse the state that a transaction leads to."""
+    constraints = state.views.constraints
     if refused := state.refused():
         name, absent = refused
         kind = "constraint " if name in constraints else ""

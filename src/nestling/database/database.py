@@ -69,7 +69,6 @@ class Database:
         self.state.memory = bytes_of(memory)
         self.version = 0
         self.last_refresh = Refresh(0, 0.0, 0, 0)
-        self.constraints: dict[str, ViewDef] = {}
         self._numbers = count()
         self.subscribers = Subscribers(self)
         self._file: Durable | None = None
@@ -85,7 +84,6 @@ class Database:
             file.close()
             raise
         self._file, self.version = file, file.version
-        self.constraints = {name: self.state.views[name] for name in file.constraints}
         self._numbers = file.numbers
 
     # -- what there is
@@ -99,6 +97,11 @@ class Database:
     def views(self) -> Mapping[str, View]:
         """The views by name."""
         return {name: View(self, name) for name in tuple(self.state.views) if name not in self.constraints}
+
+    @property
+    def constraints(self) -> Mapping[str, ViewDef]:
+        """The queries that must stay empty."""
+        return self.state.views.constraints
 
     def table(
         self,
@@ -172,8 +175,8 @@ class Database:
                 self._check_name(name)
             definition = self._view_def(name, query, language, refresh, store)
             if name in self.views:
-                if self.state.views[name] != definition:
-                    raise accept.other_view(self.state.views[name], definition)
+                if self.state.definitions[name] != definition:
+                    raise accept.other_view(self.state.definitions[name], definition)
                 return View(self, name)
             self._check_name(name)
             if strict:
@@ -197,8 +200,7 @@ class Database:
             rows = evaluate(definition.query, self.state.nested_tables())
         if rows:
             raise violation(definition, rows)
-        self.state.add_view(definition)
-        self.constraints[definition.name] = definition
+        self.state.add_view(definition, constraint=True)
 
     @arguments.within_depth()
     def sql(self, script: str) -> Any:
@@ -211,20 +213,16 @@ class Database:
         with self._access.defining():
             if name in self.state.views:
                 self.subscribers.settle(name)
-                self._forget("constraint" if name in self.constraints else "view", name, self._drop_view)
+                self._forget("constraint" if name in self.constraints else "view", name, self.state.drop_view)
                 self.subscribers.forget(name)
                 return
-            accept.check_droppable(name, self.state.tables, self.state.views)
+            accept.check_droppable(name, self.state.tables, self.state.definitions)
             self._forget("table", name, self.state.drop_table)
-
-    def _drop_view(self, name: str) -> None:
-        self.state.drop_view(name)
-        self.constraints.pop(name, None)
 
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
         self._redefine(action, lambda file: file.define(kind, definition, self.state))
         self.state.looked_at = 0
-        keep_within_memory(self.state, self._file, self.constraints)
+        keep_within_memory(self.state, self._file)
 
     def _forget(self, kind: str, name: str, action: Callable[[str], None]) -> None:
         self._redefine(lambda: action(name), lambda file: file.drop(kind, name, self.state))
@@ -233,22 +231,21 @@ class Database:
         """Change what is defined, here and in the file, or in neither, whatever is raised."""
         file = self._file
         self._references.forget()
-        before = after = self.state.definitions(), dict(self.constraints)
+        before = after = self.state.checkpoint()
         edits = file.edits if file is not None else 0
         try:
             action()
-            after = self.state.definitions(), dict(self.constraints)
+            after = self.state.checkpoint()
             if file is not None:
                 store(file)
         except BaseException:
             # An interrupt may come after the file has it.
-            definitions, self.constraints = after if file is not None and file.edits != edits else before
-            self.state.go_back_to(definitions)
+            self.state.go_back_to(after if file is not None and file.edits != edits else before)
             raise
 
     def _view_def(self, name: str, query: Any, language: str, refresh: str, store: str) -> ViewDef:
         expr = self._translated(query, language)
-        over_tables = inline_views(expr, self.state.views)
+        over_tables = inline_views(expr, self.state.definitions)
         check_view_names(name, over_tables)
         return ViewDef(name, over_tables, refresh, store)
 
@@ -257,7 +254,7 @@ class Database:
 
     def catalog(self) -> Catalog:
         """What a query may read."""
-        catalog = Catalog({name: view.element for name, view in self.state.views.items()})
+        catalog = Catalog({name: view.element for name, view in self.state.definitions.items()})
         for name, table in self.state.tables.items():
             catalog.add(name, table.record, table.key)
         return catalog

@@ -42,7 +42,6 @@ class Durable:
 
     def __init__(self, path: str | Path) -> None:
         self.store = FileStore.open(path)
-        self.constraints: set[str] = set()
         #: Names of the bags that no key names.
         self.numbers = count()
         self.version = 0
@@ -72,8 +71,7 @@ class Durable:
         if kind == "table":
             state.tables[name] = read_table(name, text, state.tables)
         else:
-            state.define(*read_view(name, text, state))
-            self.constraints |= {name} if kind == "constraint" else set()
+            state.define(*read_view(name, text, state), constraint=kind == "constraint")
 
     @contextmanager
     def _blaming(self, part: str) -> Iterator[None]:
@@ -149,8 +147,9 @@ def _contents(state: State) -> Parts:
         # Said of every map, so that an empty one is told from one that was not kept.
         yield MADE + stored, iter([(encode(0), encode(0))])
         yield stored, _cells(state.engine, name)
-    for name, view in state.lazy.items():
-        yield from _later(name, view)
+    for name, policy in state.views.lazy.items():
+        if isinstance(policy.engine, LazyView):
+            yield from _later(name, policy.engine)
 
 
 def _later(name: str, view: LazyView) -> Parts:

@@ -19,7 +19,8 @@ def stats(state: State, name: str) -> dict[str, Any]:
     ``waiting`` counts the changes that a lazy view had not seen, ``postponed`` has the maps of a hybrid view whose
     changes are passed on when it is read; a view without a value has no ``rows``.
     """
-    waiting = state.lazy[name].waiting if name in state.lazy else 0
+    view = state.views[name]
+    waiting = view.engine.waiting if view.engine is not None else 0
     engine = state.engine_of(name)
     maps = maps_of(engine.program, name)
     statements = {
@@ -34,7 +35,7 @@ def stats(state: State, name: str) -> dict[str, Any]:
         "statements": statements,
         "waiting": waiting,
         "postponed": [source for source in maps if source in engine.program.deferred],
-        "evaluated_on_read": state.reasons.get(name, ""),
+        "evaluated_on_read": view.on_read.reason if view.on_read else "",
     }
 
 

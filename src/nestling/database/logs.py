@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from nestling.database.lazy import LazyView
 from nestling.database.rows import Row
 from nestling.database.watching import Levels, Logs, Source, Taken
 from nestling.engine.local.engine import LocalEngine
@@ -38,15 +39,16 @@ class Logging:
     def levels(self, name: str) -> Levels:
         """The levels of a view that are logged, or would be; none where nothing can be."""
         state = self._state
-        if name in state.watched:
-            return state.watched[name]
-        if name not in state.flat:
+        view = state.views[name]
+        if view.levels is not None:
+            return view.levels
+        if view.flat is None:
             return Levels()
-        found = Levels(watches(name, state.flat[name], state.declarations()))
+        found = Levels(watches(name, view.flat, state.declarations()))
         logs = {level.name: level.query for level in found}
-        stored = state.decisions[name].storing or BY_KEYS
+        stored = view.decision.storing if view.decision is not None else None
         try:
-            compile_views(state.declarations(), {name: state.flat[name]}, logs, {name: stored})
+            compile_views(state.declarations(), {name: view.flat}, logs, {name: stored or BY_KEYS})
         except CannotCompile:
             return Levels()
         return found
@@ -56,15 +58,14 @@ class Logging:
         try:
             with self._state.whole():
                 self.keep(name, self.levels(name))
-                if not self._state.watched[name]:
-                    self._state.compared[name] = self._state.read(name)
+                self.untaken(name)
         except UNDEFINED as error:
             raise NestlingError(f"{name} cannot be computed: {error}", hint="delete the row") from error
 
     def keep(self, name: str, levels: Levels) -> None:
         """Log these levels of a view."""
         state = self._state
-        state.watched[name] = levels
+        state.views = state.views.changed(name, levels=levels, is_told=True)
         if state.is_apart(name):
             state.later(name).watch({level.name: level.query for level in levels})
         else:
@@ -75,8 +76,8 @@ class Logging:
         """Log a view no more."""
         state = self._state
         with state.whole():
-            state.compared.pop(name, None)
-            levels = state.watched.pop(name)
+            levels = state.views[name].levels
+            state.views = state.views.changed(name, levels=None, compared=None, is_told=False)
             if levels and state.is_apart(name):
                 with suppress(*UNDEFINED):  # then it starts anew when it is read, and logs nothing
                     state.later(name).watch({})
@@ -95,27 +96,29 @@ class Logging:
 
     def _taken(self, name: str) -> Taken:
         state = self._state
-        if state.views[name].refresh == "lazy" and state.absent(name):
+        view = state.views[name]
+        if view.may_lack_value and state.absent(name):
             return NOTHING
-        levels = state.watched[name]
-        if levels:
+        if levels := view.levels:
             engine = state.engine_of(name)
             stored, drain = engine.stored, engine.drain
             logged = [level.name for level in levels if stored[level.name]]  # most commits reach few levels
             return Taken({level: log for level in logged if (log := drain(level))}) if logged else NOTHING
-        before = state.compared[name]
-        now = state.compared[name] = state.read(name)
-        return Taken({}, now - before)
+        assert view.compared is not None
+        now = state.read(name)
+        state.views = state.views.changed(name, compared=now)
+        return Taken({}, now - view.compared)
 
     def untaken(self, name: str) -> None:
         """What was taken last is undone, and the view as it was before."""
-        if not self._state.watched[name]:
-            self._state.compared[name] = self._state.read(name)
+        state = self._state
+        if not state.views[name].levels:
+            state.views = state.views.changed(name, compared=state.read(name))
 
     def source(self, name: str) -> tuple[Source, Logs]:
         """What answers for a view, and what it has logged since that was taken."""
         engine = self._engine(name)
-        stored, levels = engine.stored, self._state.watched[name]
+        stored, levels = engine.stored, self._state.views.watched[name]
         return engine, {level.name: engine.logged(level.name) for level in levels if stored[level.name]}
 
     def flat_rows(self, name: str) -> FlatRows:
@@ -125,7 +128,7 @@ class Logging:
 
     def _engine(self, name: str) -> LocalEngine:
         """The engine of a view; of one that is watched, as far as it has logged."""
-        state = self._state
-        if name in state.watched:
-            return state.lazy[name].engine if state.is_apart(name) else state.engine
+        state, view = self._state, self._state.views[name]
+        if view.levels is not None:
+            return view.engine.engine if isinstance(view.engine, LazyView) else state.engine
         return state.engine_of(name)

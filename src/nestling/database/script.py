@@ -50,7 +50,7 @@ def run_script(db: Database, text: str) -> Any:
 def _made(db: Database, statement: Any) -> Any:
     """A view; the one of this name stays where the new one is refused."""
     name, query = statement.name, statement.query(db.catalog())
-    old = db.state.views.get(name)
+    old = db.state.definitions.get(name)
     if old is None or not (statement.replaces or statement.if_missing):
         return db.view(name, query)
     if statement.if_missing:
@@ -105,7 +105,7 @@ def _changed(db: Database, statement: Any) -> Any:
 def _rows(db: Database, expr: Expr) -> list[Any]:
     """The rows of a query on the tables as they are."""
     with db.reading(), computing("the query"):
-        bag: ZBag = evaluate(inline_views(expr, db.state.views), db.state.nested_tables())
+        bag: ZBag = evaluate(inline_views(expr, db.state.definitions), db.state.nested_tables())
     return copies(bag.items(), "the query")
 
 

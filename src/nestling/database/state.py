@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from nestling.calculus.evaluate import evaluate
-from nestling.calculus.terms import Expr
 from nestling.database.bulk import computed, filled
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first import first_leaf, first_type, starts
@@ -21,6 +19,7 @@ from nestling.database.lazy import LazyView, Pending
 from nestling.database.logs import Logging
 from nestling.database.rows import Event, Row, nested
 from nestling.database.storing import Decision, decide
+from nestling.database.view_state import Lazy, OnRead, Policy, Views, ViewState, maintained_by
 from nestling.database.watching import Levels
 from nestling.engine.local.engine import LocalEngine
 from nestling.errors import UNDEFINED, ChangeError, NestlingError, QueryError, brief
@@ -45,25 +44,14 @@ class State:
 
     def __init__(self) -> None:
         self.tables: dict[str, TableDef] = {}
-        self.views: dict[str, ViewDef] = {}
-        self.flat: dict[str, FlatView] = {}
-        #: Why a view is evaluated when it is read; and in a word.
-        self.reasons: dict[str, str] = {}
-        self.codes: dict[str, str] = {}
-        #: Of views that need not have a value: the query that says where they have none, and its flat form.
-        self.undefined: dict[str, Expr] = {}
-        self.guards: dict[str, FlatView] = {}
-        self.decisions: dict[str, Decision] = {}
+        self.views = Views()
         #: What all views may take, in bytes; and how many rows there were when that was last looked at.
         self.memory: int | None = None
         self.looked_at = 0
-        self.watched: dict[str, Levels] = {}
-        #: Of watched views of which nothing can be logged: the last answer. And who hears that a view becomes one.
-        self.compared: dict[str, ZBag] = {}
         self.logging = Logging(self)
+        #: Who hears that nothing can be logged of a watched view any more.
         self.before_unlogged: Callable[[str], None] = lambda name: None
         self._statements: dict[str, int] = {}
-        self.lazy: dict[str, LazyView] = {}
         self.uncommitted: list[Event] = []
         self.engine = LocalEngine(compile_views({}, {}))
 
@@ -83,27 +71,32 @@ class State:
         self.tables[table.name] = table
         self._install()
 
-    def definitions(self) -> dict[str, Any]:
-        """All there is now, to go back to: an engine that is replaced is not changed."""
-        return {name: dict(part) if isinstance(part, dict) else part for name, part in vars(self).items()}
+    @property
+    def definitions(self) -> dict[str, ViewDef]:
+        """What the views are, by name."""
+        return self.views.definitions
 
-    def go_back_to(self, definitions: dict[str, Any]) -> None:
-        """Be what ``definitions`` was."""
-        vars(self).update(definitions)
+    def checkpoint(self) -> dict[str, Any]:
+        """All there is now, to go back to: an engine that is replaced is not changed."""
+        return {name: dict(part) if type(part) is dict else part for name, part in vars(self).items()}
+
+    def go_back_to(self, checkpoint: dict[str, Any]) -> None:
+        """Be as at ``checkpoint``."""
+        vars(self).update(checkpoint)
 
     @contextmanager
     def whole(self) -> Iterator[None]:
         """What the block changes of the definitions is changed at its end, or nothing is."""
-        before = self.definitions()
+        before = self.checkpoint()
         try:
             yield
         except BaseException:
             self.go_back_to(before)
             raise
 
-    def add_view(self, view: ViewDef) -> None:
+    def add_view(self, view: ViewDef, constraint: bool = False) -> None:
         """Compile ``view`` and bring its maps up to date with the rows that are there."""
-        self.define(view)
+        self.define(view, constraint=constraint)
         try:
             self._install()
             self.engine.check()
@@ -115,98 +108,84 @@ class State:
                 f"{view.name} cannot be computed from the rows that are there: {absent}", hint=EXCLUDE
             )
 
-    def define(self, view: ViewDef, remembered: dict[str, Any] | None = None) -> None:
+    def define(
+        self, view: ViewDef, remembered: dict[str, Any] | None = None, *, constraint: bool = False
+    ) -> None:
         """Compile ``view`` as far as it goes; where it cannot be maintained, note why.
 
         What is ``remembered`` of how it was stored stays so.
         """
-        self.views[view.name] = view
-        plan = partial(self._plan, view, remembered) if view.store != "none" else None
-        compiled = compile_view(view.query, EMBEDDED, plan, partial(self._plan_guard, view.name))
-        if compiled.may_have_no_value:
-            self.undefined[view.name] = compiled.undefined
-        if compiled.guard is not None:
-            self.guards[view.name] = compiled.guard
+        decided: list[Decision] = []
+
+        def plan(flat: FlatView) -> Program | None:
+            decided.append(decide(self, view, flat, remembered))
+            return decided[0].program
+
+        def plan_guard(guard: FlatView) -> Program | None:
+            return by_rows(self.declarations(), guarded_by(decided[0] if decided else None))(guard)
+
+        compiled = compile_view(view.query, EMBEDDED, plan if view.store != "none" else None, plan_guard)
+        undefined = compiled.undefined if compiled.may_have_no_value else None
+        decision = replace(decided[0], program=None) if decided else None
         if compiled.reason:
-            self.reasons[view.name], self.codes[view.name] = compiled.reason, compiled.code
-        elif plan is None:
-            self.reasons[view.name], self.codes[view.name] = NOTHING_KEPT, KNOB
-
-    def _plan(self, view: ViewDef, remembered: dict[str, Any] | None, flat: FlatView) -> Program | None:
-        decision = decide(self, view, flat, remembered)
-        self._keep(view.name, decision)
-        return decision.program
-
-    def _plan_guard(self, name: str, guard: FlatView) -> Program | None:
-        return by_rows(self.declarations(), self._guarded_by(name))(guard)
-
-    def _keep(self, name: str, decision: Decision) -> None:
-        self.decisions[name] = replace(decision, program=None)
-        if decision.storing is not None:
-            self.flat[name] = decision.view
+            chosen: Policy = OnRead(compiled.reason, compiled.code)
         else:
-            self.flat.pop(name, None)
-            self.reasons[name], self.codes[name] = decision.why, decision.code
+            chosen = OnRead(NOTHING_KEPT, KNOB) if decision is None else policy(view, decision)
+        found = ViewState(view, chosen, constraint, decision, undefined, compiled.guard)
+        self.views = self.views.having(found)
 
     def decided(self, name: str, decision: Decision) -> None:
         """Store a view in another way from now on."""
         with self.whole():
-            if name in self.watched:
+            levels = self.views[name].levels
+            if levels is not None:
                 self.before_unlogged(name)  # what somebody holds is read while it can be
-            self._keep(name, decision)
-            self.lazy.pop(name, None)
-            if name in self.watched and decision.storing is None:
-                self.watched[name], self.compared[name] = Levels(), self.evaluate(name)
+            chosen = policy(self.definitions[name], decision)
+            self.views = self.views.changed(name, policy=chosen, decision=decision)
+            if levels is not None and isinstance(chosen, OnRead):
+                self.views = self.views.changed(name, levels=Levels(), compared=self.evaluate(name))
             self._install()
-            if name in self.watched and self.is_apart(name):
-                self.logging.keep(name, self.watched[name])
+            if levels is not None and isinstance(chosen, Lazy):
+                self.logging.keep(name, levels)
 
     def absent(self, name: str) -> str:
         """Where a view has no value now: one of the terms, or nothing."""
-        if name not in self.undefined:
+        view = self.views[name]
+        if view.undefined is None:
             return ""
-        lazy = self.views[name].refresh == "lazy"
-        engine = self.engine_of(name) if lazy else self.engine
+        engine = self.engine_of(name) if view.may_lack_value else self.engine
         if guard_of(name) in engine.program.views and not engine.is_torn:
             texts = engine.texts(guard_of(name))
         else:
-            texts = list(evaluate(self.undefined[name], self.nested_tables()))
+            texts = list(evaluate(view.undefined, self.nested_tables()))
         return f"{min(texts)} has no value" if texts else ""
 
     def refused(self) -> tuple[str, str] | None:
         """A view that is kept eagerly and has no value now, and the term that has none."""
-        for name in self.undefined:
-            if self.views[name].refresh != "lazy" and (absent := self.absent(name)):
+        for name in self.views.checked:
+            if absent := self.absent(name):
                 return name, absent
         return None
 
     def is_apart(self, name: str) -> bool:
         """Whether a view has an engine of its own."""
-        return name in self.flat and self.views[name].refresh == "lazy"
-
-    def _eager(self) -> dict[str, FlatView]:
-        return {name: view for name, view in self.flat.items() if not self.is_apart(name)}
+        return name in self.views.lazy
 
     def _program(self) -> Program:
-        watched = [levels for name, levels in self.watched.items() if not self.is_apart(name)]
+        views = self.views
+        watched = [levels for name, levels in views.watched.items() if name not in views.lazy]
         logs = {level.name: level.query for levels in watched for level in levels}
-        eager = {name for name, view in self.views.items() if view.refresh != "lazy"}
-        guards = {guard_of(name): view for name, view in self.guards.items() if name in eager}
-        program = compile_views(self.declarations(), self._eager() | guards, logs, self._stored())
-        patient = {name for name in self.flat if self.views[name].refresh == "hybrid"}
-        return replace(program, deferred=deferred(program, patient))
+        guards = {
+            guard_of(name): guard for name, guard in views.guards.items() if not views[name].may_lack_value
+        }
+        program = compile_views(self.declarations(), views.shared | guards, logs, self._stored())
+        return replace(program, deferred=deferred(program, views.hybrid))
 
     def _stored(self) -> dict[str, Storing]:
         """How each view is stored."""
-        found = {name: self.decisions[name].storing for name in self.flat}
-        guards = {guard_of(name): self._guarded_by(name) for name in self.guards}
+        found = {name: decision.storing for name, decision in self.views.decisions.items()}
+        guards = {guard_of(name): guarded_by(self.views[name].decision) for name in self.views.guards}
         return {name: storing for name, storing in found.items() if storing is not None} | guards
-
-    def _guarded_by(self, name: str) -> Storing:
-        """How the guard of a view is stored: by the same rule, so that the two share their maps."""
-        decision = self.decisions.get(name)
-        chosen = decision.storing if decision else None
-        return replace(chosen, rows=False, bags=frozenset()) if chosen else BY_KEYS
 
     def engine_of(self, name: str) -> LocalEngine:
         """The engine that answers for a view, up to date."""
@@ -216,20 +195,22 @@ class State:
 
     def later(self, name: str) -> LazyView:
         """A view that has an engine of its own."""
-        if name not in self.lazy or self.lazy[name].torn:
+        made = self.views[name].engine
+        if not isinstance(made, LazyView) or made.torn:
             made = self.started_later(name)
             made.load(self._rows_of(made.reads))
             # It is told of the changes of an open transaction when that is committed.
             made.note(Event(table, row, -times) for table, row, times in self.uncommitted)
-            if name in self.watched:
-                made.watch({level.name: level.query for level in self.watched[name]})
-            self.lazy[name] = made
-        return self.lazy[name]
+            if (levels := self.views[name].levels) is not None:
+                made.watch({level.name: level.query for level in levels})
+            self.views = self.views.running(name, made)
+        return made
 
     def started_later(self, name: str) -> LazyView:
         """Such a view, with nothing in it."""
-        guards = {guard_of(name): self.guards[name]} if name in self.guards else {}
-        return LazyView(name, self.flat[name], self.declarations(), self._stored()[name], guards)
+        guards = {guard_of(name): self.views.guards[name]} if name in self.views.guards else {}
+        flat = self.views.maintained[name]
+        return LazyView(name, flat, self.declarations(), self._stored()[name], guards)
 
     def _rows_of(self, tables: Iterable[str]) -> dict[str, dict[Row, int]]:
         return {name: self.engine.table(name) for name in tables}
@@ -238,11 +219,12 @@ class State:
         """Go on with a view that has an engine of its own where it was."""
         made = self.started_later(name)
         made.restore(self._rows_of(made.reads), maps, pending)
-        self.lazy[name] = made
+        self.views = self.views.running(name, made)
 
     def committed(self, events: Sequence[Event]) -> None:
         """Tell the views that are refreshed later."""
-        for view in self.lazy.values():
+        for view in self.views.engines:
+            assert isinstance(view, LazyView)
             view.note(events)
 
     def install(self) -> None:
@@ -251,20 +233,8 @@ class State:
         self._statements = {}
 
     def drop_view(self, name: str) -> None:
-        self._forget(name)
+        self.views = self.views.without(name)
         self._install()
-
-    def _forget(self, name: str) -> None:
-        del self.views[name]
-        self.flat.pop(name, None)
-        self.reasons.pop(name, None)
-        self.codes.pop(name, None)
-        self.undefined.pop(name, None)
-        self.guards.pop(name, None)
-        self.decisions.pop(name, None)
-        self.watched.pop(name, None)
-        self.compared.pop(name, None)
-        self.lazy.pop(name, None)
 
     def statements_of(self, table: str) -> int:
         """How many maintenance statements one row of ``table`` sets off."""
@@ -275,7 +245,7 @@ class State:
     def find(self, name: str, first: Any) -> ZBag:
         """The rows of a view whose first column is ``first``."""
         try:
-            leaf = element_value(first_type(self.views[name].element), first_leaf(first))
+            leaf = element_value(first_type(self.definitions[name].element), first_leaf(first))
         except ChangeError:
             return EMPTY  # a value of another type is in no row
         with self.computing(name):
@@ -291,7 +261,7 @@ class State:
 
     def _reads_tables(self, name: str) -> bool:
         """Whether the reference answers for a view: nothing is kept of it, or not yet of the open transaction."""
-        return name not in self.flat or (bool(self.uncommitted) and self.is_apart(name))
+        return name in self.views.on_read or (bool(self.uncommitted) and self.is_apart(name))
 
     def drop_table(self, name: str) -> None:
         del self.tables[name]
@@ -333,12 +303,14 @@ class State:
                     stored.pop(row, None)
         self.engine = computed(self.engine.program, tables)
         # A lazy view that was told of some events starts anew; what somebody listens to, from here.
-        self.uncommitted, self.lazy = [], {}
-        for name in self.watched:
+        self.uncommitted = []
+        for name in self.views.lazy:
+            self.views = self.views.running(name, None)
+        for name in self.views.watched:
             if self.is_apart(name):
                 self.later(name)
-        for name in self.compared:
-            self.compared[name] = self.read(name)
+            elif self.views[name].compared is not None:
+                self.views = self.views.changed(name, compared=self.read(name))
 
     def read(self, name: str) -> ZBag:
         """The answer of a view, nested."""
@@ -370,7 +342,7 @@ class State:
     def evaluate(self, name: str) -> ZBag:
         """The reference meaning of a view on the tables as they are."""
         with computing(name):
-            return evaluate(self.views[name].query, self.nested_tables())
+            return evaluate(self.definitions[name].query, self.nested_tables())
 
     def nested_tables(self) -> dict[str, ZBag]:
         """Every table, its inner bags in their rows."""
@@ -394,6 +366,19 @@ def computing(name: str) -> Iterator[None]:
         yield
     except UNDEFINED as error:
         raise NestlingError(f"{name} cannot be computed: {error}", hint=EXCLUDE) from error
+
+
+def policy(view: ViewDef, decision: Decision) -> Policy:
+    """When a view follows its tables, and by what."""
+    if decision.storing is None:
+        return OnRead(decision.why, decision.code)
+    return maintained_by(view.refresh, decision.view)
+
+
+def guarded_by(decision: Decision | None) -> Storing:
+    """How the guard of a view is stored: by the same rule, so that the two share their maps."""
+    chosen = decision.storing if decision else None
+    return replace(chosen, rows=False, bags=frozenset()) if chosen else BY_KEYS
 
 
 def guard_of(name: str) -> str:

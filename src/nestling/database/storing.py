@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from nestling.database.explain.sizes import entries, rough_bytes, rows_of
+from nestling.database.lazy import LazyView
 from nestling.engine.local.engine import LocalEngine
 from nestling.errors import QueryError
 from nestling.program.flat import Shape
@@ -114,12 +115,13 @@ def counted(engine: LocalEngine, tables: Iterable[str]) -> Statistics:
 
 def _taken(state: State, but: str) -> int:
     """What the other views take."""
-    return sum(measured(state, name) for name in state.flat if name != but)
+    return sum(measured(state, name) for name in state.views.maintained if name != but)
 
 
 def measured(state: State, name: str) -> int:
     """The bytes that a view adds: of its maps, and of the indexes that it asks of tables."""
-    engine = state.lazy[name].engine if name in state.lazy else state.engine
+    own = state.views[name].engine
+    engine = own.engine if isinstance(own, LazyView) else state.engine
     program = engine.program
     if name not in program.views:
         return 0
@@ -134,11 +136,12 @@ def measured(state: State, name: str) -> int:
     return total
 
 
-def keep_within_memory(state: State, file: Durable | None, constraints: Container[str]) -> None:
+def keep_within_memory(state: State, file: Durable | None) -> None:
     """Store less of the views that have outgrown the memory there is, and remember it."""
     for name in outgrown(state):
         if file is not None:
-            file.define("constraint" if name in constraints else "view", state.views[name], state)
+            view = state.views[name]
+            file.define("constraint" if view.is_constraint else "view", view.definition, state)
 
 
 def outgrown(state: State) -> list[str]:
@@ -147,16 +150,17 @@ def outgrown(state: State) -> list[str]:
         return []
     state.looked_at = _total(state)
     changed = []
-    sizes = {name: measured(state, name) for name in state.flat}
+    sizes = {name: measured(state, name) for name in state.views.maintained}
     for name in sorted(sizes, key=lambda name: -sizes[name]):
         if sum(sizes.values()) <= state.memory:
             break
         left = state.memory - (sum(sizes.values()) - sizes[name])
-        decision = _smaller(state, state.decisions[name], left, sizes[name])
-        if decision.storing != state.decisions[name].storing:
+        before = state.views.decisions[name]
+        decision = _smaller(state, before, left, sizes[name])
+        if decision.storing != before.storing:
             state.decided(name, decision)
             changed.append(name)
-            sizes[name] = measured(state, name) if name in state.flat else 0
+            sizes[name] = measured(state, name) if name in state.views.maintained else 0
     return changed
 
 

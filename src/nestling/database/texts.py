@@ -46,7 +46,8 @@ def table_text(table: TableDef) -> str:
 
 def view_text(view: ViewDef, state: State) -> str:
     text = show(view.query, width=WIDTH)
-    decision = state.decisions.get(view.name)
+    there = state.views.get(view.name)
+    decision = there.decision if there is not None else None
     stored = as_data(decision) if decision else None
     return json.dumps({"query": text, "refresh": view.refresh, "store": view.store, "stored": stored})
 

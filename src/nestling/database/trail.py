@@ -62,7 +62,7 @@ class Trail:
         self._last = self._previous = Step(version, Taken({}))
         self._changes: list[ref[Change]] = []
         self._logged, self._is_anew = 0, False
-        self.element = database.state.views[view].element
+        self.element = database.state.definitions[view].element
         self._patches = Patches(self.element)
         #: How many changes a history keeps: these can be read as long as they are there.
         self.history = 0
@@ -100,7 +100,7 @@ class Trail:
         self._database.state.logging.untaken(self.view)
 
     def _is_change(self, taken: Taken, change: Change) -> bool:
-        found = is_change(self._database.state.watched[self.view], taken.logs)
+        found = is_change(self._database.state.views.watched[self.view], taken.logs)
         if found is None:
             change.read_locked()
             return bool(change)
@@ -156,7 +156,7 @@ class Trail:
         return self._patches.document()
 
     def _reader(self, step: Step) -> Reader:
-        levels, source = self._database.state.watched[self.view], step.taken.source
+        levels, source = self._database.state.views.watched[self.view], step.taken.source
         if source is not None:
             return Reader(source, self.view, levels, step.taken.logs)
         source, logging = self._database.state.logging.source(self.view)

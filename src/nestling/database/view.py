@@ -33,7 +33,7 @@ class View:
 
     @property
     def _definition(self) -> ViewDef:
-        return defined(self._database.state.views, "view", self.name)
+        return defined(self._database.state.definitions, "view", self.name)
 
     def bag(self) -> ZBag:
         """``{value: multiplicity}``, the values as the calculus has them."""

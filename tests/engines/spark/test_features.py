@@ -15,8 +15,7 @@ from nestling.engine.spark.refuse import check_program
 from nestling.errors import QueryError
 from nestling.frontend.sql import translate
 from nestling.program.statements import Program
-from nestling.transform.viewlet import compile_views
-from nestling.transform.viewlet.batch import compile_batches
+from nestling.transform.viewlet import compile_batches, compile_views
 from nestling.transform.viewlet.compile import CannotCompile
 from tests.engines.suite.test_engines import alike
 from tests.engines.worlds import flat_view

@@ -80,11 +80,11 @@ def test_views_follow_their_tables_and_come_back(opened, session):
     check(db, session, SOME)
 
     again = opened()
-    definitions = dict(again.state.views)
+    definitions = dict(again.state.definitions)
     assert set(definitions) == set(SOME)
     for name, frame in frames.items():
         again.view(name, frame)  # the same DataFrame is the same view
-    assert again.state.views == definitions
+    assert again.state.definitions == definitions
     with pytest.raises(QueryError, match="already defined"):
         again.view("having", frames["left_using"])
 

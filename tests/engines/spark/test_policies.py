@@ -132,7 +132,7 @@ class Walk:
 def waits(db: Any) -> dict[str, int]:
     """What waits: for lazy views, and to be passed on."""
     now, running = db.state.running.now, db.state.running
-    found = {name: later.rows for name, later in db.state.behind.items()}
+    found = {name: later.waiting for name, later in db.state.behind.items()}
     return found | {postponed(name): now.stored[postponed(name)].rows for name in running.program.deferred}
 
 

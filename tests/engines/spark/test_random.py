@@ -17,7 +17,7 @@ from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.postponed import settle
 from nestling.engine.spark.refuse import check_program
 from nestling.transform.lower.view import CannotLower, FlatView
-from nestling.transform.viewlet.batch import compile_batches
+from nestling.transform.viewlet import compile_batches
 from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.defer import deferred
 from tests.draws import draws
@@ -150,7 +150,7 @@ def test_the_order_book(spark, names):
         db.table(table, schema, key="id")
     for name in names:
         db.view(name, BOOK[name])
-    views = {name: flat_view(view.query, exact=False) for name, view in db.state.views.items()}
+    views = {name: flat_view(view.query, exact=False) for name, view in db.state.definitions.items()}
     program = compile_batches(db.state.declarations(), views, store=dict.fromkeys(views, "full"))
     engine, reference = SparkEngine(program, spark), ReferenceEngine(program)
     rng, tables = Random("book"), {name: dict[Any, int]() for name in program.tables}

@@ -15,8 +15,7 @@ from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.unkept import computed
 from nestling.errors import NestlingError, QueryError
 from nestling.frontend.schema import element_value
-from nestling.transform.viewlet import unkept
-from nestling.transform.viewlet.batch import compile_batches
+from nestling.transform.viewlet import compile_batches, unkept
 from nestling.values.bag import ZBag
 from tests.draws import draws
 from tests.engines.spark.test_cost import Counters

@@ -8,8 +8,7 @@ from nestling.engine.protocol import Batch, Engine
 from nestling.engine.reference import ReferenceEngine
 from nestling.program.statements import Program, TableDecl
 from nestling.transform.lower.view import FlatView
-from nestling.transform.viewlet import compile_views
-from nestling.transform.viewlet.batch import compile_batches
+from nestling.transform.viewlet import compile_batches, compile_views
 
 Views = dict[str, FlatView]
 

@@ -50,9 +50,9 @@ def test_every_engine_answers_what_the_reference_does(kind, case, request):
     if kind == "queries":
         request.getfixturevalue("by_queries")
     db = opened(case)
-    assert not db.state.reasons
+    assert not db.state.views.on_read
     exact = kind not in ("queries", "spark")
-    views = {name: flat_view(view.query, exact) for name, view in db.state.views.items()}
+    views = {name: flat_view(view.query, exact) for name, view in db.state.definitions.items()}
     engine = engine_of(kind, db.state.tables, views)
     for number, move in enumerate(case.moves):
         with db.transaction() as change:
@@ -66,7 +66,7 @@ def test_every_engine_answers_what_the_reference_does(kind, case, request):
         tables = {name: db.state.engine.table(name) for name in db.state.declarations()}
         assert {name: engine.table(name) for name in tables} == tables
         nested = db.state.nested_tables()
-        for name, view in db.state.views.items():
+        for name, view in db.state.definitions.items():
             assert alike(engine.read(name), evaluate(view.query, nested)), name
     for name, decl in engine.program.maps.items():
         assert cells_alike(engine.cells(name), meaning(decl.query, tables)), decl.why

@@ -31,7 +31,7 @@ class Document(list[Any]):
 
 def model_of(state: State, view: str) -> Model:
     """The document of a view as it is."""
-    element, levels = state.views[view].element, state.logging.levels(view)
+    element, levels = state.definitions[view].element, state.logging.levels(view)
     shape = shape_of(element, levels)
     if levels:
         return Model(shape, *state.logging.flat_rows(view))

@@ -29,9 +29,9 @@ WIDTH = 92
 def collect(state: State, name: str, code: bool = False) -> Report:
     """The report on the view ``name``."""
     deep = {(t.name, path) for t in state.tables.values() for path in t.levels}
-    view = state.views[name]
+    view, on_read = state.definitions[name], state.views[name].on_read
     derivation = derive(name, view.query, frozenset(deep))
-    facts = Facts(state, name) if name in state.flat else None
+    facts = Facts(state, name) if name in state.views.maintained else None
     return Report(
         view=name,
         type=show_type(Bag(view.element)),
@@ -41,8 +41,8 @@ def collect(state: State, name: str, code: bool = False) -> Report:
         store=view.store,
         verdict=derivation.classification.verdict.value,
         maintained=facts is not None,
-        reason=state.reasons.get(name, ""),
-        code_of_reason=state.codes.get(name, ""),
+        reason=on_read.reason if on_read else "",
+        code_of_reason=on_read.code if on_read else "",
         waits=sorted(facts.engine.program.deferred.intersection(facts.maps)) if facts else [],
         warnings=_warnings(derivation, facts),
         degree=_degree(max(part.degree for part in derivation.parts)),

@@ -63,7 +63,7 @@ class Facts:
     def sources_of(self, name: str) -> list[str]:
         program = self.engine.program
         read = [source for plan in plans(program.views[name]) for s in plan.statements for source in reads(s)]
-        watches = [level.name for level in self.state.watched.get(name, [])]
+        watches = [level.name for level in self.state.views.watched.get(name, ())]
         return needed(program, list(dict.fromkeys([*read, *watches])))
 
     @cached_property

@@ -33,12 +33,12 @@ NOTHING = "nothing: it is evaluated on every read"
 
 def storage(state: State, name: str, paths: Paths) -> StorageReport | None:
     """The ways in which the view could be stored; None where there is no program for any."""
-    decision = state.decisions.get(name)
+    decision = state.views[name].decision
     if decision is None:
         return None
     choice = decision.considered(state.declarations())
     ways = [_way(way, decision, paths) for way in _different(choice.considered, decision)]
-    notes = state.engine_of(name).program.views[name].notes if name in state.flat else ()
+    notes = state.engine_of(name).program.views[name].notes if name in state.views.maintained else ()
     return StorageReport(
         _text(decision.storing, paths) if decision.storing else NOTHING, decision.code, decision.why,
         decision.memory.bytes if decision.memory else None, ways, _grounds(decision.statistics, state),
@@ -94,7 +94,7 @@ def _noted(note: Note) -> str:
 
 def otherwise(state: State, name: str, shape: Shape) -> str:
     """What it would cost if the inner bags of labels of ``shape`` were stored the other way."""
-    decision = state.decisions[name]
+    decision = state.views.decisions[name]
     considered = {way.storing: way for way in decision.considered(state.declarations()).considered}
     now = decision.storing
     if now is None:

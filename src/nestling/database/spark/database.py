@@ -31,9 +31,10 @@ from nestling.database.spark.references import SparkReferences
 from nestling.database.spark.state import SparkState
 from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.transaction import SparkTransaction
-from nestling.database.spark.watching import Feed, feed_of
+from nestling.database.spark.watching import feed_of
 from nestling.database.texts import check_storable, table_text, view_text
 from nestling.database.transaction import Transaction
+from nestling.database.view_state import Feed
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.errors import ChangeError, NoValue, QueryError
 from nestling.storage.lake import Lake
@@ -68,7 +69,6 @@ class SparkDatabase(Database):
         self._state = state
         self._frames = Frames(state, self._spark, self.folder)
         self._arriving = self._batches
-        self.constraints = {name: state.views[name] for name in state.constraints}
         self._surrogates = max(self._surrogates, int(state.note.get("numbers", 0)))
         self._references = SparkReferences(self)
         self._access.writing = self._access.lock = state.lock
@@ -96,10 +96,9 @@ class SparkDatabase(Database):
         with readable(self._lake):
             self._lake.reload()
             self._take_up(SparkState(self._spark, self._lake, before.lock))
-        told = before.told & self._state.views.keys()
-        self._state.told |= (
-            told  # where something is raised now, who is told is known when it is read once more
-        )
+        told = before.views.told & self._state.views.keys()
+        for name in told:  # where something is raised below, who is told is known when it is read once more
+            self._state.views = self._state.views.changed(name, is_told=True)
         for name in told:
             self._state.logging.resume(name)
         self.subscribers.miss(self.version)
@@ -124,8 +123,7 @@ class SparkDatabase(Database):
     # -- definitions
 
     def _add_constraint(self, definition: ViewDef) -> None:
-        self.state.add_constraint(definition)
-        self.constraints[definition.name] = definition
+        self.state.add_view(definition, constraint=True)
 
     def _redefine(self, action: Callable[[], None], store: Any) -> None:
         with self._lake.doubting():
@@ -343,7 +341,8 @@ class SparkDatabase(Database):
         """Keep the change feed of a view from now on, in files; with ``versions``, at least of so many."""
         self._known_view(view)
         with self._lake.doubting():
-            since = self.state.feeds[view].since if view in self.state.feeds else self.version
+            feed = self.state.views[view].feed
+            since = self.version if feed is None else feed.since
             self.state.keep_feed(view, Feed(since, versions))
 
     def _known_view(self, view: str) -> None:

@@ -16,7 +16,7 @@ from nestling.errors import QueryError
 from nestling.program.statements import Program, TableDecl
 from nestling.program.steps import plans, reads
 from nestling.transform.lower import FlatView
-from nestling.transform.viewlet.batch import compile_batches
+from nestling.transform.viewlet import compile_batches
 
 
 def plan_guard(view: ViewDef, tables: Mapping[str, TableDecl], guard: FlatView) -> Program | None:

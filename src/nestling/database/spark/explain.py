@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 def explain(state: SparkState, view: str) -> str:
     """A report in plain text."""
-    lines = _computed(state, state.unkept[view]) if view in state.unkept else _lines(state, view)
+    computed = state.computed(view)
+    lines = _computed(state, computed) if computed is not None else _lines(state, view)
     return "\n".join(lines) + "\n"
 
 
@@ -31,7 +32,8 @@ def _computed(state: SparkState, view: Computed) -> Iterator[str]:
     name, program = view.view.name, view.program
     plan = program.views[name]
     yield f"{name}: Bag({show_type(plan.element)}), computed on Spark on every read"
-    yield f"  because {state.reasons[name]} ({state.codes[name]}); a batch costs it nothing"
+    on_read = state.views.on_read[name]
+    yield f"  because {on_read.reason} ({on_read.code}); a batch costs it nothing"
     yield ""
     yield "Read from"
     for table in view.tables:
@@ -59,7 +61,7 @@ def _lines(state: SparkState, view: str) -> Iterator[str]:
     if view in state.behind:
         later = state.behind[view]
         yield (
-            f"lazy: {later.rows} rows wait, and are run as one batch when it is read"
+            f"lazy: {later.waiting} rows wait, and are run as one batch when it is read"
             if later.is_started
             else "lazy: computed when it is first read"
         )

@@ -47,7 +47,7 @@ class Frames:
 
     def _element(self, name: str) -> Type:
         tables = self.state.tables
-        return tables[name].record if name in tables else self.state.views[name].element
+        return tables[name].record if name in tables else self.state.definitions[name].element
 
     def publish(self, names: Iterable[str]) -> None:
         """Let the session know tables and views by their names."""

@@ -24,7 +24,8 @@ def stats(state: SparkState, name: str) -> dict[str, Any]:
     ``waiting`` counts the rows that a lazy view had not seen, ``postponed`` has the maps of a hybrid view whose changes
     are passed on when it is read; a lazy view without a value has no ``rows``.
     """
-    waiting = state.behind[name].rows if name in state.behind else 0
+    view = state.views[name]
+    waiting = view.engine.waiting if view.engine is not None else 0
     rows = _total(state, name)
     program = state.program_of(name)
     maps = maps_of(program, name)
@@ -39,7 +40,7 @@ def stats(state: SparkState, name: str) -> dict[str, Any]:
         "statements": statements,
         "waiting": waiting,
         "postponed": [source for source in maps if source in program.deferred],
-        "evaluated_on_read": state.reasons.get(name, ""),
+        "evaluated_on_read": view.on_read.reason if view.on_read else "",
     }
 
 
@@ -65,7 +66,7 @@ def verify(state: SparkState, names: Sequence[str], maps: bool) -> None:
             verify_by_reference(state, name, maps=False)
         if maps or not small:
             with state.reading(name):  # nothing waits then
-                program = name if name in state.behind else ""
+                program = name if name in state.views.lazy else ""
             suspects.setdefault(program, set()).update(maps_of(state.program_of(name), name))
     wrong = {
         found
@@ -79,5 +80,5 @@ def verify(state: SparkState, names: Sequence[str], maps: bool) -> None:
 
 def _rows_behind(state: SparkState, name: str) -> int:
     """How many rows the tables have that a view is computed from."""
-    tables = [state.tables[table] for table in relations(state.views[name].query)]
+    tables = [state.tables[table] for table in relations(state.definitions[name].query)]
     return sum(state.running.now.stored[flat].rows for table in tables for flat in table.declarations)

@@ -24,24 +24,25 @@ class SparkLogging(Logging):
 
     def levels(self, name: str) -> Levels:
         state = self._state
-        if name in state.unkept:
+        flat = state.views[name].flat
+        if flat is None:
             return Levels()
-        return state.watched.get(name) or Levels(watches(name, state.flat[name], state.declarations()))
+        return state.views.watched.get(name) or Levels(watches(name, flat, state.declarations()))
 
     def start(self, name: str) -> None:
         """Tell the changes of a view from now on."""
         state = self._state
         with state.lock:
-            if name in state.unkept:
+            if state.views[name].on_read:
                 state.stats(name)  # from now on it has a value, or a change is refused
-                state.watched[name] = Levels()
+                state.views = state.views.changed(name, levels=Levels())
             else:
                 self.log(name)
-            state.told.add(name)
+            state.views = state.views.changed(name, is_told=True)
 
     def resume(self, name: str) -> None:
         """Go on telling the changes of a view after its state was read anew, whether it has a value now or not."""
-        if name in self._state.unkept:
+        if self._state.views[name].on_read:
             self.start(name)
             return
         with self._state.lock:
@@ -51,8 +52,10 @@ class SparkLogging(Logging):
         """Tell the changes of a view no more; its feed goes on."""
         state = self._state
         with state.lock:
-            state.told.discard(name)
-            if name not in state.feeds and state.watched.pop(name):
+            view = state.views[name]
+            levels = view.levels if view.feed is not None else None
+            state.views = state.views.changed(name, is_told=False, levels=levels)
+            if view.levels and levels is None:
                 state._install()
 
     def _read(self, name: str) -> None:
@@ -70,15 +73,15 @@ class SparkLogging(Logging):
     def log(self, name: str, read: Callable[[str], None] | None = None) -> None:
         """Log a view, for those who are told or for its feed; ``read`` brings it up to date."""
         state, read = self._state, read or self._read
-        if name in state.watched:
+        if state.views[name].levels is not None:
             return
         read(name)  # what is told starts from what is there
-        state.watched[name] = self.levels(name)
+        state.views = state.views.changed(name, levels=self.levels(name))
         try:
             state._install()
             read(name)
         except BaseException as reason:
-            del state.watched[name]
+            state.views = state.views.changed(name, levels=None)
             if isinstance(reason, (CannotCompile, QueryError)):
                 raise NestlingError(
                     f"changes of {name} cannot be told: {reason}", hint="read the view after a change"
@@ -87,10 +90,10 @@ class SparkLogging(Logging):
 
     def taken(self, name: str) -> Taken:
         state = self._state
-        if name in state.unkept:
+        if state.views[name].on_read:
             return Taken({}, state.differing.get(name, EMPTY))
         running = state.running.beside(state.program_of(name))
-        logged = Logged(running, name, state.watched[name], state.logged)
+        logged = Logged(running, name, state.views.watched[name], state.logged)
         return Taken({level: log for level, log in logged.logs.items() if log}, None, logged)
 
     def untaken(self, name: str) -> None:

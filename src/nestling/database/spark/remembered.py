@@ -10,8 +10,8 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from nestling.database.spark.watching import Feed
 from nestling.database.texts import read_table, read_view
+from nestling.database.view_state import Feed
 from nestling.database.watching import Levels
 from nestling.errors import NestlingError, StoreError
 from nestling.transform.viewlet.watch import watches
@@ -26,15 +26,15 @@ def remember(state: SparkState, kind: str, name: str, text: str) -> None:
     """Take up a definition that is stored."""
     with remembering(kind, name):
         if kind == "feed":
-            state.feeds[name] = read_feed(name, text, state.flat)
-            state.watched[name] = Levels(watches(name, state.flat[name], state.declarations()))
+            feed = read_feed(name, text, state.views.maintained)
+            levels = Levels(watches(name, state.views.maintained[name], state.declarations()))
+            state.views = state.views.changed(name, feed=feed, levels=levels)
             return
         check_new(kind, [*state.tables, *state.views], name)
         if kind == "table":
             state.tables[name] = read_table(name, text, state.tables)
         else:
-            state.define(*read_view(name, text, state))
-            state.constraints |= {name} if kind == "constraint" else set()
+            state.define(*read_view(name, text, state), constraint=kind == "constraint")
 
 
 @contextmanager

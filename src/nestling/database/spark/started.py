@@ -17,7 +17,7 @@ from nestling.engine.spark.columns import POSTPONED, postponed
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.later import Later, later_layouts, waiting_for
 from nestling.program.statements import Program
-from nestling.transform.viewlet.batch import compile_batches
+from nestling.transform.viewlet import compile_batches
 from nestling.transform.viewlet.defer import deferred
 from nestling.transform.viewlet.storing import Store
 
@@ -27,12 +27,16 @@ if TYPE_CHECKING:
 
 def started(state: SparkState) -> tuple[SparkEngine, dict[str, Later]]:
     """An engine over what is stored, for what is defined; and beside it, the lazy views."""
-    program = program_of(state, [name for name in state.flat if not state.is_apart(name)])
+    program = program_of(state, state.views.shared)
     later: dict[str, Program] = {}
-    for name in filter(state.is_apart, state.flat):
+    for name in state.views.lazy:
         taken = [map_ for other in (program, *later.values()) for map_ in other.maps]
         later[name] = program_of(state, [name], taken)
-    kept = {feed_name(level): feed_layout(level) for name in state.feeds for level in state.watched[name]}
+    kept = {
+        feed_name(level): feed_layout(level)
+        for name in state.views.feeds
+        for level in state.views.watched[name]
+    }
     keys = {name: f"table {name}" for name in program.tables} | map_keys(program)
     keys |= {name: name.replace("·", "", 1) for name in kept}
     there = state.lake.manifest.relations
@@ -45,15 +49,14 @@ def started(state: SparkState) -> tuple[SparkEngine, dict[str, Later]]:
 
 def program_of(state: SparkState, views: Iterable[str], taken: Iterable[str] = ()) -> Program:
     """The program of some views."""
-    flat = {name: state.flat[name] for name in views}
-    store = {name: knob(state.views[name]) for name in flat}
-    logs = {level.name: level.query for name in flat for level in state.watched.get(name, ())}
+    flat = {name: state.views.maintained[name] for name in views}
+    store = {name: knob(state.definitions[name]) for name in flat}
+    logs = {level.name: level.query for name in flat for level in state.views.watched.get(name, ())}
     # A guard is kept, so that to look at it is no work; it seldom has a row.
-    guards = {guard_of(name): state.guards[name] for name in flat if name in state.guards}
+    guards = {guard_of(name): guard for name, guard in state.views.guards.items() if name in flat}
     full: dict[str, Store] = dict.fromkeys(guards, "full")
     program = compile_batches(state.declarations(), flat | guards, logs, store | full, taken)
-    patient = {name for name in flat if state.views[name].refresh == "hybrid"}
-    return replace(program, deferred=deferred(program, patient))
+    return replace(program, deferred=deferred(program, state.views.hybrid & flat.keys()))
 
 
 def knob(view: ViewDef) -> Store:

@@ -27,10 +27,11 @@ from nestling.database.spark.inspect import stats, verify
 from nestling.database.spark.logs import SparkLogging
 from nestling.database.spark.remembered import check_note, check_tables, remember
 from nestling.database.spark.started import knob, started
-from nestling.database.spark.unkept import Computed
-from nestling.database.spark.watching import Feed, feed_name, record
+from nestling.database.spark.unkept import Computed, program_on_read
+from nestling.database.spark.watching import feed_name, record
 from nestling.database.state import EXCLUDE, NOTHING_KEPT, State, computing
 from nestling.database.texts import table_text, view_text
+from nestling.database.view_state import Feed, OnRead, Views, ViewState, maintained_by
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.later import Later
@@ -45,7 +46,7 @@ from nestling.program.steps import plans, reads, trigger_statements
 from nestling.storage.lake import Lake
 from nestling.transform.lower import FlatView
 from nestling.transform.pipeline import SPARK, compile_view
-from nestling.transform.viewlet.batch import compile_batches
+from nestling.transform.viewlet import compile_batches
 from nestling.transform.viewlet.choose import KNOB
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
@@ -64,19 +65,14 @@ class SparkState(State):
         self.spark, self.lake, self.logging = spark, lake, SparkLogging(self)
         #: Changes and readings are one at a time: streams bring changes from threads of their own.
         self.lock = lock or RLock()
-        self.constraints: set[str] = set()
-        self.feeds: dict[str, Feed] = {}
-        #: The views whose changes somebody hears of.
-        self.told: set[str] = set()
         #: The version that is about to be stored, and when; and per level what changes with it in a view.
         self.coming = (0, datetime.min)
         self.logged: dict[str, list[Any]] = {}
-        #: The views of which nothing is kept, and what changed in those that somebody hears of.
-        self.unkept: dict[str, Computed] = {}
+        #: What changed in views that are computed on reading, and that somebody hears of.
         self.differing: dict[str, ZBag] = {}
         for kind, name, text in lake.manifest.definitions:
             remember(self, kind, name, text)
-        self.running, self.behind = self._started()
+        self.running, self.views = self._started()
         check_note(self.note)
         check_tables(self.declarations(), lake.manifest.relations)
         if self.running.built:
@@ -84,27 +80,40 @@ class SparkState(State):
         self.buffer = Buffer(self.running)
         self.engine: Any = self.buffer  # all that a transaction asks of an engine
 
-    def _started(self) -> tuple[SparkEngine, dict[str, Later]]:
+    def _started(self) -> tuple[SparkEngine, Views]:
         engine, behind = started(self)
         engine.accept = self.accept
+        views = self.views
         for name, later in behind.items():
             later.accept = partial(self._take, name)
-        return engine, behind
+            views = views.running(name, later)
+        return engine, views
+
+    @property
+    def behind(self) -> dict[str, Later]:
+        """The programs of lazy views."""
+        engines = {name: policy.engine for name, policy in self.views.lazy.items()}
+        return {name: engine for name, engine in engines.items() if isinstance(engine, Later)}
+
+    def computed(self, name: str) -> Computed | None:
+        """What computes a view of which nothing is stored."""
+        on_read = self.views[name].on_read
+        return Computed(self.definitions[name], on_read.program) if on_read and on_read.program else None
 
     def accept(self, moment: Moment, before: Moment) -> None:
         """What a batch leads to: take what it logged; refuse it if a view has no value, or a constraint a row."""
         self.logged = {}
-        for view in self.watched:
+        for view in self.views.watched:
             if not self.is_apart(view):
                 self._take(view, moment)
         for later in self.behind.values():
             later.note(moment, before)
-        told = self.told & self.unkept.keys()
-        self.differing = {name: self.unkept[name].change(moment, before) for name in told}
-        for name in self.guards:
+        compared = {name: self.computed(name) for name in self.views.told}
+        self.differing = {name: view.change(moment, before) for name, view in compared.items() if view}
+        for name in self.views.guards:
             if without := absent(self.running, name):
                 raise ChangeError(f"{name} could not be computed: {without}", hint="nothing was changed")
-        for name in self.constraints:
+        for name in self.views.constraints:
             if any(moment.stored[source] is not before.stored[source] for source in self._sources(name)):
                 try:
                     self._check_empty(self.running, name)
@@ -115,36 +124,38 @@ class SparkState(State):
 
     def _take(self, view: str, moment: Moment) -> None:
         """Take what was logged of a view: for its feed, and for those who are told."""
-        for level in self.watched.get(view, ()):
+        for level in self.views.watched.get(view, ()):
             logged = moment.take(level.name)
-            for rows in logged if view in self.feeds else ():
+            for rows in logged if view in self.views.feeds else ():
                 record(self.running, moment, level, rows, self.coming)
-            if view in self.told:
+            if view in self.views.told:
                 # Rows in files are gone with the next commit.
                 self.logged[level.name] = [self.running.here(rows) for rows in logged]
 
     def program_of(self, view: str) -> Program:
         """The program that a view is read by."""
-        return self.behind[view].program if view in self.behind else self.running.program
+        later = self.views[view].engine if view else None
+        return later.program if isinstance(later, Later) else self.running.program
 
     def reader(self, view: str) -> SparkEngine:
         """An engine that reads a view, up to date."""
-        if view in self.behind:
-            return self.behind[view].fresh()
-        if self.views[view].refresh == "hybrid":
+        later = self.views[view].engine
+        if isinstance(later, Later):
+            return later.fresh()
+        if view in self.views.hybrid:
             settle(self.running)
         return self.running
 
     def follow(self) -> None:
         """Bring views up to date that are refreshed when they are read, and whose changes somebody hears of."""
         for name in self.behind:
-            if name in self.watched:
+            if name in self.views.watched:
                 with suppress(*UNDEFINED):  # told when it has a value
                     self.reader(name)
 
     def is_without_value(self, name: str, error: NestlingError) -> bool:
         """Whether ``error`` says that a view has no value now, as only a lazy one may."""
-        return name in self.behind and isinstance(error.__cause__, UNDEFINED)
+        return name in self.views.lazy and isinstance(error.__cause__, UNDEFINED)
 
     def _sources(self, view: str) -> list[str]:
         """The tables and maps that a view is read from."""
@@ -152,7 +163,7 @@ class SparkState(State):
         return [source for plan in found for statement in plan.statements for source in reads(statement)]
 
     def _check_empty(self, engine: SparkEngine, constraint: str) -> None:
-        definition = self.views[constraint]
+        definition = self.definitions[constraint]
         with computing(constraint):
             found = engine.some(constraint, OFFENDING)
         rows = found if isinstance(definition.element, Record) else [row["value"] for row in found]
@@ -167,11 +178,12 @@ class SparkState(State):
 
     # -- definitions
 
-    def define(self, view: ViewDef, remembered: dict[str, Any] | None = None) -> None:
+    def define(
+        self, view: ViewDef, remembered: dict[str, Any] | None = None, *, constraint: bool = False
+    ) -> None:
         if view.store == "none":
-            self.unkept[view.name] = Computed(view, self.declarations())
-            self.reasons[view.name], self.codes[view.name] = NOTHING_KEPT, KNOB
-            self.views[view.name] = view
+            computed = OnRead(NOTHING_KEPT, KNOB, program_on_read(view, self.declarations()))
+            self.views = self.views.having(ViewState(view, computed, constraint))
             return
         plan, guard = partial(self._planned, view), partial(plan_guard, view, self.declarations())
         compiled = compile_view(view.query, SPARK, plan, guard)
@@ -180,42 +192,26 @@ class SparkState(State):
                 f"{view.name} cannot be maintained: {compiled.reason}",
                 hint="on Spark a view is not evaluated when read",
             )
-        self.views[view.name], self.flat[view.name] = view, compiled.flat
-        if compiled.guard is not None:
-            self.guards[view.name] = compiled.guard
+        policy = maintained_by(view.refresh, compiled.flat)
+        self.views = self.views.having(ViewState(view, policy, constraint, guard=compiled.guard))
 
     def _planned(self, view: ViewDef, flat: FlatView) -> Program:
         program = compile_batches(self.declarations(), {view.name: flat}, store={view.name: knob(view)})
         check_program(program, layouts(program))
         return program
 
-    def add_view(self, view: ViewDef) -> None:
-        self._add(view)
-
-    def add_constraint(self, view: ViewDef) -> None:
-        """Add a view that must be empty, and is from the start."""
-        self._add(view, constraint=True)
-
-    def _add(self, view: ViewDef, constraint: bool = False) -> None:
-        self.define(view)
-        self.constraints |= {view.name} if constraint else set()
+    def add_view(self, view: ViewDef, constraint: bool = False) -> None:
+        self.define(view, constraint=constraint)
         try:
             self._install(view.name if constraint else "")
         except BaseException as error:
-            self._forget(view.name)
+            self.views = self.views.without(view.name)
             if isinstance(error, UNDEFINED):
                 raise QueryError(
                     f"{view.name} cannot be computed from the rows that are there: {error}",
                     hint=EXCLUDE,
                 ) from error
             raise
-
-    def _forget(self, name: str) -> None:
-        super()._forget(name)
-        self.constraints.discard(name)
-        self.feeds.pop(name, None)
-        self.told.discard(name)
-        self.unkept.pop(name, None)
 
     def _install(self, constraint: str = "") -> None:
         """A new engine over what is stored; maps that stay keep their files, new ones are computed in bulk.
@@ -227,25 +223,27 @@ class SparkState(State):
         before = self.running
         settle(before)
         before.tidied()
-        engine, behind = self._started()
-        for name in self.guards:
+        engine, views = self._started()
+        for name in views.guards:
             if without := absent(engine, name):
                 raise NoValue(without)
         if constraint:
             self._check_empty(engine, constraint)
         with self.lake.moving():
             engine.tidied(self._definitions())
-            self.running, self.behind, self._statements = engine, behind, {}
+            self.running, self.views, self._statements = engine, views, {}
             self.buffer.stored = engine
             self.buffer.clear()
 
     def _definitions(self) -> tuple[tuple[str, str, str], ...]:
         tables = [("table", name, table_text(table)) for name, table in self.tables.items()]
         views = [
-            ("constraint" if name in self.constraints else "view", name, view_text(view, self))
+            ("constraint" if view.is_constraint else "view", name, view_text(view.definition, self))
             for name, view in self.views.items()
         ]
-        feeds = [("feed", name, json.dumps([feed.since, feed.versions])) for name, feed in self.feeds.items()]
+        feeds = [
+            ("feed", name, json.dumps([feed.since, feed.versions])) for name, feed in self.views.feeds.items()
+        ]
         return (*tables, *views, *feeds)
 
     # -- reading
@@ -254,12 +252,13 @@ class SparkState(State):
     def reading(self, name: str) -> Iterator[Reading]:
         """What answers for a view: an engine, nothing waiting, or a plan over the tables as they are."""
         with self.lock:
-            if name not in self.unkept:
+            computed = self.computed(name)
+            if computed is None:
                 with computing(name), self.lake.doubting():
                     engine = self.reader(name)
                 yield engine
                 return
-            with self.unkept[name].over(self.running.now) as found:
+            with computed.over(self.running.now) as found:
                 yield found
 
     def read(self, name: str) -> ZBag:
@@ -321,23 +320,24 @@ class SparkState(State):
 
     def keep_feed(self, name: str, feed: Feed) -> None:
         """Keep what changes in a view, in files."""
-        if name in self.unkept:
+        if self.views[name].on_read:
             raise NestlingError(
                 f"nothing is kept of {name}, nor are its changes",
                 hint="subscribe to it, or define it without store",
             )
         with self.lock:
             self.logging.log(name)
-            self.feeds[name] = feed
+            self.views = self.views.changed(name, feed=feed)
             self._install()
 
     def trim(self, version: int) -> None:
         """Forget the oldest changes of feeds that are kept for some versions, where files are written anyway."""
         running, due = self.running, False
-        for name, feed in self.feeds.items():
+        for name, feed in self.views.feeds.items():
             if feed.versions is not None and version - feed.versions > feed.since:
-                self.feeds[name] = replace(feed, since=version - feed.versions)
-                for level in self.watched[name]:
+                since = replace(feed, since=version - feed.versions)
+                self.views = self.views.changed(name, feed=since)
+                for level in self.views.watched[name]:
                     running.keep(feed_name(level), f"k0 > {version - feed.versions}")
                 due = True
         if due:

@@ -18,7 +18,7 @@ from nestling.engine.spark.session import python_errors
 from nestling.engine.spark.state import Moment
 from nestling.engine.spark.unkept import Unkept, computed
 from nestling.errors import QueryError
-from nestling.program.statements import TableDecl
+from nestling.program.statements import Program, TableDecl
 from nestling.transform.lower.view import CannotLower
 from nestling.transform.pipeline import SPARK, flat_form
 from nestling.transform.viewlet import unkept
@@ -26,23 +26,28 @@ from nestling.transform.viewlet.compile import CannotCompile
 from nestling.values.bag import EMPTY, ZBag
 
 
+def program_on_read(view: ViewDef, tables: Mapping[str, TableDecl]) -> Program:
+    """What computes a view from its tables."""
+    try:
+        program = unkept(tables, {view.name: flat_form(view.query, SPARK)})
+    except (CannotLower, CannotCompile) as reason:
+        raise QueryError(
+            f"{view.name} cannot be computed on Spark: {reason}",
+            hint="the reference would bring all tables to the driver at every read",
+        ) from reason
+    check_program(program, layouts(program))
+    return program
+
+
 class Computed:
     """A view that is computed when it is read."""
 
-    def __init__(self, view: ViewDef, tables: Mapping[str, TableDecl]) -> None:
-        self.view = view
-        try:
-            self.program = unkept(tables, {view.name: flat_form(view.query, SPARK)})
-        except (CannotLower, CannotCompile) as reason:
-            raise QueryError(
-                f"{view.name} cannot be computed on Spark: {reason}",
-                hint="the reference would bring all tables to the driver at every read",
-            ) from reason
-        self.layouts = layouts(self.program)
-        check_program(self.program, self.layouts)
+    def __init__(self, view: ViewDef, program: Program) -> None:
+        self.view, self.program = view, program
+        self.layouts = layouts(program)
         read = relations(view.query)
         #: The flat tables that it is computed from.
-        self.tables = [name for name in tables if name.partition(".")[0] in read]
+        self.tables = [name for name in program.tables if name.partition(".")[0] in read]
 
     def over(self, moment: Moment) -> AbstractContextManager[Unkept]:
         """What reads the view as the tables are at a moment."""

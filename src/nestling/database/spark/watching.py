@@ -8,7 +8,6 @@ a time, in a relation of their own that is stored with the batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -32,14 +31,6 @@ from nestling.values.label import Label
 
 if TYPE_CHECKING:
     from nestling.database.spark.state import SparkState
-
-
-@dataclass(frozen=True)
-class Feed:
-    """A change feed that is kept: from which version on, and of how many versions; none: of all."""
-
-    since: int
-    versions: int | None = None
 
 
 def feed_name(level: Watch) -> str:
@@ -150,7 +141,7 @@ def flat_rows(
 
 def feed_of(state: SparkState, name: str, since: int, path: tuple[str, ...]) -> Any:
     """What changed in a view since a version, at a level, as a DataFrame."""
-    feed = state.feeds.get(name)
+    feed = state.views[name].feed
     if feed is None:
         raise NestlingError(f"the changes of {name} are not kept", hint=f"db.keep_changes({name!r})")
     if since < feed.since:
@@ -158,7 +149,7 @@ def feed_of(state: SparkState, name: str, since: int, path: tuple[str, ...]) -> 
             f"the changes of {name} are kept since version {feed.since}, not {since}",
             hint="read the view, and ask for what comes after its version",
         )
-    levels = state.watched[name]
+    levels = state.views.watched[name]
     for level in levels:
         if level.path == path:
             return feed_frame(state.running, levels, level, since)

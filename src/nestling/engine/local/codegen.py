@@ -9,14 +9,15 @@ and comments are written by ``quoting``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from nestling.calculus.show import show
 from nestling.engine.local.loops import Loops, key_of, needs, operand, read_group
 from nestling.engine.local.merge import single_changes, sources, summed, together
-from nestling.engine.local.ranges import ranged
 from nestling.engine.local.source import Source
-from nestling.engine.local.storage import Store, statements, stores
+from nestling.engine.local.storage import Store, statements
 from nestling.engine.local.writes import add_to, add_to_ordered, collect, write_row
 from nestling.engine.python.terms import Scope, python, python_key, tuple_of
 from nestling.program.flat import Shape
@@ -55,25 +56,54 @@ RESERVED = (
 )
 
 
-def generate(program: Program, keep_tables: bool = True) -> str:
-    """The source of ``program``; without ``keep_tables``, tables that nothing reads are not written."""
-    program = ranged(program)
-    writer = _Writer(program, keep_tables)
+class Draft(NamedTuple):
+    """A function to be written: all it is written from beside the stores that it touches, and how."""
+
+    origin: object
+    write: Callable[[_Writer], None]
+
+
+def drafts(program: Program) -> dict[str, Draft]:
+    """The functions of a program that was ``ranged``, by name."""
+    found: dict[str, Draft] = {}
     for name, trigger in program.triggers.items():
-        writer.trigger(f"on_{identifier(name)}", trigger)
-        writer.batch(f"on_{identifier(name)}", trigger)
+        function, origin = f"on_{identifier(name)}", (trigger, program.deferred)
+        found[function] = Draft(origin, partial(_Writer.trigger, function=function, trigger=trigger))
+        found[f"{function}_batch"] = Draft(origin, partial(_Writer.batch, function=function, trigger=trigger))
     if program.deferred:
-        writer.settle()
+        found["settle"] = Draft(waiting(program), _Writer.settle)
     for name, view in program.views.items():
-        writer.reader(f"rows_of_{identifier(name)}", view.rows, f"rows of {name}")
+        found |= _reader(f"rows_of_{identifier(name)}", view.rows, f"rows of {name}")
         if view.lookup is not None:
-            writer.reader(f"rows_with_{identifier(name)}", view.lookup, f"rows of {name} by first column")
+            found |= _reader(f"rows_with_{identifier(name)}", view.lookup, f"rows of {name} by first column")
         for shape, plan in view.definitions.items():
-            writer.reader(bag_function(name, shape), plan, f"inner bag {shape[0]} of {name}")
+            found |= _reader(bag_function(name, shape), plan, f"inner bag {shape[0]} of {name}")
     for name, plan in program.totals.items():
-        writer.reader(f"total_of_{identifier(name)}", plan, f"rows that {name} logs")
-    constants = [f"{name} = {text}" for text, name in writer.constants.items()]
-    return "\n".join([*constants, writer.out.text(), ""])
+        found |= _reader(f"total_of_{identifier(name)}", plan, f"rows that {name} logs")
+    return found
+
+
+def _reader(function: str, plan: Plan, title: str) -> dict[str, Draft]:
+    return {function: Draft(plan, partial(_Writer.reader, function=function, plan=plan, title=title))}
+
+
+def write(
+    program: Program,
+    stores: dict[str, Store],
+    keep_tables: bool,
+    constants: dict[str, str],
+    wanted: Mapping[str, Draft],
+) -> dict[str, str]:
+    """The source of the functions that are ``wanted`` of a program; new ``constants`` that they use are added.
+
+    Without ``keep_tables``, tables that nothing reads are not written.
+    """
+    writer, found = _Writer(program, stores, keep_tables, constants), {}
+    for name, draft in wanted.items():
+        writer.out = Source()
+        draft.write(writer)
+        found[name] = writer.out.text()
+    return found
 
 
 def _taken(program: Program, stores: Mapping[str, Store]) -> Iterator[str]:
@@ -99,12 +129,13 @@ def _spelled(shape: Shape | None) -> str:
 
 
 class _Writer:
-    def __init__(self, program: Program, keep_tables: bool) -> None:
+    def __init__(
+        self, program: Program, stores: dict[str, Store], keep_tables: bool, constants: dict[str, str]
+    ) -> None:
         read = {source for statement in statements(program) for source in sources(statement)}
         self.kept = set(program.tables) if keep_tables else read
-        self.program, self.stores, self.out = program, stores(program), Source()
+        self.program, self.stores, self.constants, self.out = program, stores, constants, Source()
         self.single: frozenset[str] = frozenset()
-        self.constants: dict[str, str] = {}
         self.taken = frozenset(_taken(program, self.stores))
 
     def scope(self) -> Scope:

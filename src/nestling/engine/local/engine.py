@@ -8,14 +8,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from nestling.calculus.types import Bag, Record, Scalar, Type
-from nestling.engine.local.codegen import bag_function, generate
+from nestling.engine.local.codegen import bag_function
+from nestling.engine.local.functions import Functions, functions
 from nestling.engine.local.inorder import ABOVE, BELOW, InOrder
-from nestling.engine.local.loading import load_cells, load_rows, take_over
+from nestling.engine.local.loading import load_cells, load_rows, take_over, take_slices
 from nestling.engine.local.ranges import ranged
-from nestling.engine.local.storage import stores
+from nestling.engine.local.storage import Store, stores
 from nestling.engine.local.where import summed_where
 from nestling.engine.nesting import leaves, shape
-from nestling.engine.python.terms import namespace, run_source
+from nestling.engine.python.terms import namespace
 from nestling.errors import UNDEFINED
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
@@ -36,10 +37,16 @@ class LocalEngine:
     Law (8): after any rows, every map equals the meaning of its query on the tables.
     """
 
-    def __init__(self, program: Program, keep_tables: bool = True) -> None:
-        self.program = program
-        self.stores = stores(ranged(program))
-        self.source = generate(program, keep_tables)
+    def __init__(self, program: Program, keep_tables: bool = True, before: LocalEngine | None = None) -> None:
+        """``before``: an engine whose generated functions serve here too, where they come to the same."""
+        self.program, local = program, ranged(program)
+        known: dict[str, Store] = before.stores if before else {}
+        written: Functions | None = before.functions if before else None
+        self.stores: dict[str, Store] = stores(local, known)
+        stay = (name for name, store in known.items() if self.stores.get(name) is store)
+        changed = (known[name] for name in known.keys() - {*stay})
+        words = frozenset(word for store in changed for word in store.words)
+        self.functions: Functions = functions(local, self.stores, keep_tables, written, words)
         self.names = {**namespace(), **_helpers()}
         for store in self.stores.values():
             self.names |= {name: [0] * store.width if store.is_cell else {} for name in store.dictionaries}
@@ -53,7 +60,7 @@ class LocalEngine:
         #: Whether passing on what waits was cut off: the maps hold some of it; or some of them have no value.
         self.is_torn = False
         # The source is our own: what others wrote is in it as words and literals made by ``quoting``.
-        run_source(self.source, "nestling trigger program", self.names)
+        self.functions.define(self.names)
         self.triggers: dict[str, Callable[[Row, int], None]] = {
             name: self.names[f"on_{identifier(name)}"] for name in program.tables
         }
@@ -84,7 +91,12 @@ class LocalEngine:
         """Whether generated code may meet a decimal: in a row, or from a literal or a function that makes one."""
         columns = [column for decl in self.program.tables.values() for column in decl.columns]
         makes = ("Decimal(", "_to_decimal(", "_read_decimal(", "_ratio(")
-        return any(_holds_decimals(column.type) for column in columns) or any(m in self.source for m in makes)
+        return any(_holds_decimals(column.type) for column in columns) or self.functions.mention(*makes)
+
+    @property
+    def source(self) -> str:
+        """All of the generated source."""
+        return self.functions.source
 
     def _compute_exactly(self) -> None:
         """Operators on decimals follow the context of the thread; ours is exact."""
@@ -296,15 +308,16 @@ class LocalEngine:
         load_cells(self.stores[name], cells, self.names)
 
     def take(self, name: str, other: LocalEngine, called: str = "") -> None:
-        """Take over a table or map from an engine that is not used any more, where it may be ``called`` otherwise."""
+        """Share a table or map with an engine that is used no more, where it may be ``called`` otherwise."""
         there = called or name
         mine, theirs = self.stores[name], other.stores[there]
         if not mine.is_table:
             other.settle()
-        if mine.slices or theirs.slices:
-            self.load_map(name, other.cells(there))
-        else:
+        if not (mine.slices or theirs.slices):
             take_over(mine, self.names, theirs, other.names)
+        elif not take_slices(mine, self.names, theirs, other.names):
+            self.load_map(name, other.cells(there))
+        self.stored[name] = self.names[mine.slices or mine.python]
 
 
 class _Nesting:

@@ -47,19 +47,36 @@ def load_cells(store: Store, cells: Mapping[Row, tuple[Any, ...]], names: Names)
 
 
 def take_over(store: Store, names: Names, other: Store, kept: Names) -> None:
-    """Put what another engine keeps of the same table or map in place of what is here; the two share it then."""
-    stored = names[store.python]
+    """Go on with what another engine keeps of a table or map: the same dictionaries, and new indexes beside them.
+
+    The other engine stays whole: until a row comes, both say the same.
+    """
+    names[store.python] = stored = kept[other.python]
     if store.is_cell:
-        stored[:] = kept[other.python]
         return
-    stored.clear()
-    stored.update(kept[other.python])
-    for known in store.patterns & other.patterns:
-        names[store.index(known)].update(kept[other.index(known)])
-    for known in store.sorted & other.sorted:
-        names[store.order(known)].update(kept[other.order(known)])
-    _index(store, names, store.patterns - other.patterns, stored)
-    _sort(store, names, store.sorted - other.sorted, stored)
+    shared = {known for known in store.patterns & other.patterns if is_in_order(store, other, known)}
+    names.update((store.index(known), kept[other.index(known)]) for known in shared)
+    _index(store, names, store.patterns - shared, stored)
+    sorted_ = store.sorted & other.sorted
+    names.update((store.order(known), kept[other.order(known)]) for known in sorted_)
+    _sort(store, names, store.sorted - sorted_, stored)
+
+
+def take_slices(store: Store, names: Names, other: Store, kept: Names) -> bool:
+    """The same for a map that is kept in one index alone; False where the other engine keeps it otherwise."""
+    if not (store.slices and other.slices and store.patterns == other.patterns):
+        return False
+    (known,) = store.patterns
+    if store.sorted - other.sorted or not is_in_order(store, other, known):
+        return False
+    names[store.slices] = kept[other.slices]
+    names.update((store.order(known), kept[other.order(known)]) for known in store.sorted)
+    return True
+
+
+def is_in_order(store: Store, other: Store, known: Positions) -> bool:
+    """Whether both keep the keys of an index in order, or neither does."""
+    return (known in store.in_order) == (known in other.in_order)
 
 
 def _index(store: Store, names: Names, patterns: Iterable[Positions], entries: Mapping[Any, Any]) -> None:

@@ -103,6 +103,8 @@ def ranged(program: Program) -> Program:
 
 
 def _in_trigger(trigger: Trigger, program: Program) -> Trigger:
+    if not any(isinstance(action, Propagate) for action in trigger.actions):
+        return trigger
     actions: list[Any] = []
     for action in trigger.actions:
         # What waits is passed on for many rows at once: then a slice is gone through rather than kept in order.

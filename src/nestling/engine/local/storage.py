@@ -20,7 +20,7 @@ A key of one column is that column's value, otherwise a tuple.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -58,20 +58,22 @@ class Store:
         own = self.is_table or self.is_ordered or self.whole or len(self.patterns) != 1
         return "" if own else self.index(*self.patterns)
 
-    @property
+    @cached_property
     def dictionaries(self) -> list[str]:
         """The names of all it is kept in."""
         own = [] if self.slices else [self.python]
         return [*own, *map(self.index, sorted(self.patterns)), *map(self.order, sorted(self.sorted))]
 
-    @property
-    def words(self) -> Iterator[str]:
+    @cached_property
+    def words(self) -> tuple[str, ...]:
         """Every word of the generated source that is made from its name."""
-        yield from self.dictionaries
-        yield from map(self.index, self.in_order)
-        yield f"change_{self.python}"
-        yield from (f"{self.python}_k{i}" for i in range(self.arity))
-        yield from (f"{self.python}_change{i}" for i in range(self.width))
+        return (
+            *self.dictionaries,
+            *map(self.index, self.in_order),
+            f"change_{self.python}",
+            *(f"{self.python}_k{i}" for i in range(self.arity)),
+            *(f"{self.python}_change{i}" for i in range(self.width)),
+        )
 
     @cached_property
     def python(self) -> str:
@@ -116,8 +118,14 @@ class Store:
         return tuple(i for i in range(self.arity) if i not in known)
 
 
-def stores(program: Program) -> dict[str, Store]:
-    """A store for every table and map, with the patterns that the program's steps need."""
+def stores(program: Program, before: Mapping[str, Store] | None = None) -> dict[str, Store]:
+    """A store for every table and map, with the patterns that the program's steps need; those ``before`` that stay."""
+    old = before or {}
+    found = _stores(program)
+    return {name: old[name] if old.get(name) == store else store for name, store in found.items()}
+
+
+def _stores(program: Program) -> dict[str, Store]:
     found: dict[str, Store] = {name: Store(name, decl) for name, decl in program.tables.items()}
     # A nested map is read where its change is passed on, a log where it is emptied.
     found |= {

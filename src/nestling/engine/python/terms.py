@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
+from types import CodeType
 from typing import Any, assert_never
 
 from nestling.calculus.aggregates import EVERY
@@ -48,8 +49,18 @@ def namespace() -> dict[str, Any]:
 
 
 def run_source(source: str, file: str, names: dict[str, Any]) -> None:
-    """Run generated source: what it defines is in ``names`` then. Nothing else runs text as code."""
-    exec(compile(source, f"<{remark(file)}>", "exec"), names)
+    """Run generated source: what it defines is in ``names`` then."""
+    run_compiled(compiled(source, file), names)
+
+
+def compiled(source: str, file: str) -> CodeType:
+    """Generated source, ready to run over any names."""
+    return compile(source, f"<{remark(file)}>", "exec")
+
+
+def run_compiled(code: CodeType, names: dict[str, Any]) -> None:
+    """Run what was compiled of generated source. Nothing else runs text as code."""
+    exec(code, names)
 
 
 def _strict(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""Sessions that can work: what cannot is refused when a database is opened, before a folder is made."""
+"""Which Spark sessions are supported; others are rejected when a database is opened, before a folder is created."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HINT = "SparkSession.builder.getOrCreate()"
 
 
 def check_session(spark: Any) -> None:
-    """Refuse what is no session of Spark 4 in this process, or has ended."""
+    """Reject an object that is no session of Spark 4 in this process, or a stopped one."""
     kind = type(spark)
     if kind.__module__.startswith("pyspark.sql.connect"):
         raise QueryError(

@@ -37,7 +37,7 @@ def read_cell(aggregate: str, cell: Sequence[Sql]) -> Sql:
 
 
 def _by_parts(cell: Sequence[Sql]) -> Sql:
-    """A sum of floats: what is not finite comes first, as IEEE has it."""
+    """A sum of floats: infinities and NaN decide first, by the rules of IEEE 754."""
     _, finite, plus, minus, neither = (part.text for part in cell)
     infinite = f"WHEN {plus} <> 0 THEN double('Infinity') WHEN {minus} <> 0 THEN double('-Infinity')"
     no_number = f"WHEN {neither} <> 0 OR ({plus} <> 0 AND {minus} <> 0) THEN double('NaN')"
@@ -94,14 +94,14 @@ def ordered_type(aggregate: str, layout: Layout) -> Type:
 
 
 def none_of(aggregate: str, value: str, type_: Type) -> str:
-    """``value``, or where there is no group, what the aggregate of nothing is."""
+    """``value``, or the aggregate of the empty bag where there is no group."""
     if first_of(aggregate) is not None:
         return f"coalesce({value}, CAST(array() AS {sql_type(type_)}))"
     return f"coalesce({value}, 0L)" if aggregate == "count_distinct" else value
 
 
 def ordered(aggregate: str, value: str, count: str) -> str:
-    """An aggregate of the values of one group, each as often as ``count``, of the first ones that are ``taken``."""
+    """An aggregate of the ``taken`` values of one group, each counted ``count`` times."""
     if aggregate == "count_distinct":
         return f"count(CASE WHEN {count} > 0 THEN 1 END)"
     if first_of(aggregate) is None:

@@ -1,9 +1,10 @@
 """One batch: the triggers of the tables it changes, stage by stage.
 
-Tables change one after the other. First all statements on the rows, which read everything as it was. Then the rows are
-written. Then every nested map that changes, inner ones first: what its keys were and are, and all that follows from it.
-Statements on the rows of several tables are one query, as far as none of them reads a map that one before it writes:
-rows of tables are known beforehand, changes of maps are not.
+Tables change one after the other. First all statements on the changed rows run, over the old state. Then the rows
+are written. Then the changes of nested maps are propagated, inner maps first: the old and the new measures of each
+changed key, and the statements that depend on them. Statements on the rows of several tables share one query, as
+long as none reads a map that an earlier one writes: the rows of tables are known in advance, the changes of maps
+are not.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ Arrived = tuple[Trigger, Any]
 
 
 def run_batch(moment: Moment, changes: Sequence[Arrived], sink: Sink | None = None) -> None:
-    """Add rows to the triggers' tables, in this order, and to every map what follows.
+    """Add rows to the triggers' tables, in this order, and apply the consequences to every map.
 
-    With a ``sink`` the change is not small: nothing of it is sent to all executors, and nothing comes here.
+    A ``sink`` means that the change is large: no part of it is broadcast, and none comes to the driver.
     """
     done = 0
     while done < len(changes):
@@ -56,7 +57,7 @@ def run_batch(moment: Moment, changes: Sequence[Arrived], sink: Sink | None = No
 
 
 def together(triggers: Sequence[Trigger]) -> int:
-    """How many of the first triggers may start in one query: none reads a map that one before it writes."""
+    """How many of the first triggers can share one query: none of them reads a map that an earlier one writes."""
     written: set[str] = set()
     for number, trigger in enumerate(triggers):
         adds = [action.statement for action in trigger.actions if isinstance(action, Add)]
@@ -67,7 +68,7 @@ def together(triggers: Sequence[Trigger]) -> int:
 
 
 def first_stage(moment: Moment, group: Sequence[Arrived], sink: Sink | None) -> list[Added]:
-    """What the statements on rows add, each table seeing those before it as they will be."""
+    """What the statements on rows add; each table sees the earlier ones in their new state."""
     stage, before = Stage(moment, sink), moment.next()
     before.changes = dict(moment.changes)
     try:
@@ -83,7 +84,7 @@ def first_stage(moment: Moment, group: Sequence[Arrived], sink: Sink | None) -> 
 
 
 def settle(moment: Moment, trigger: Trigger, rows: Any, added: Added, sink: Sink | None) -> None:
-    """Add to a table and to maps what was found, and pass on what changes in maps."""
+    """Add the results to a table and to maps, and propagate the changes of maps."""
     later = {a.statement.target for a in trigger.actions if isinstance(a, Add) and a.later}
     collected = {name: [table] for name, table in added.items() if name in later}
     for action in trigger.actions:
@@ -103,7 +104,7 @@ def settle(moment: Moment, trigger: Trigger, rows: Any, added: Added, sink: Sink
 
 
 def propagate(moment: Moment, action: Propagate, collected: dict[str, list[Any]], sink: Sink | None) -> None:
-    """Pass the change of a map on."""
+    """Propagate the change of a map."""
     changes = collected.pop(action.map, [])
     if not sum(map(size, changes)):
         return
@@ -132,7 +133,7 @@ def propagate(moment: Moment, action: Propagate, collected: dict[str, list[Any]]
 def events(
     moment: Moment, action: Propagate, changes: Sequence[Change], sink: Sink | None
 ) -> Iterator[tuple[str, Layout, Any]]:
-    """What the keys of a map were and are, by aggregate: rows, or the query of them."""
+    """The changed keys of a map with their old and new measures, by aggregate: rows, or the query of them."""
     layout = moment.layouts[action.map]
     statements = [add.statement for _, adds in action.events for add in adds]
     aggregates = {event.aggregate for event, _ in action.events}
@@ -176,7 +177,7 @@ def queried(
 
 
 def is_read_once(source: str, statements: Sequence[Statement]) -> bool:
-    """Whether one statement starts from ``source``, and goes through what it found once."""
+    """Whether only one statement starts from ``source``, and reads it once."""
     readers = [statement for statement in statements if source in reads(statement)]
     if len(readers) != 1:
         return False

@@ -1,8 +1,8 @@
 """A chain of common table expressions: each has a column for every variable that is still needed.
 
-What is read beside the chain (a sum, an aggregate, a total) is attached to it by an outer join, so that the chain is
-named once for each: Spark puts the text of an expression wherever its name stands, and twice each would be twice as
-much work at every step.
+A value that is looked up beside the chain (a sum, an aggregate, a total) is attached to it by an outer join, so
+that each step names the chain once: Spark expands a common table expression wherever it is named, and naming the
+chain twice would double the work at every step.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from nestling.program.traverse import term_vars
 
 @dataclass
 class Writer:
-    """Statements of one query. ``broadcast``: what steps have found is small and goes to the data."""
+    """Writes the statements of one query. ``broadcast``: results of steps are small, and are broadcast."""
 
     sources: Sources
     broadcast: bool = True
@@ -31,16 +31,16 @@ class Writer:
         return f"/*+ BROADCAST({', '.join(aliases)}) */ " if self.broadcast else ""
 
     def cte(self, text: str) -> str:
-        """The name of a query; one that was named before keeps its name."""
+        """The name of a query as a common table expression; equal queries share a name."""
         return self.ctes.setdefault(text, f"c{len(self.ctes)}")
 
     def finds_nothing(self, statement: Statement) -> bool:
-        """Whether it looks through something that has no rows."""
+        """Whether it reads a source without rows."""
         finds = (step.source for step in statement.steps if isinstance(step, Find))
         return any(self.sources.is_empty(source) for source in finds)
 
     def text(self, body: str) -> str:
-        """``body`` with all that it names."""
+        """``body`` with the expressions that it names, as one SQL text."""
         named = ", ".join(f"{name} AS ({text})" for text, name in self.ctes.items())
         return f"WITH {named} {body}" if named else body
 
@@ -80,26 +80,26 @@ class Chain:
         self.current, self.scope = self.writer.cte(text), scope
 
     def rest_here(self) -> None:
-        """What is asked for from now on is asked for by the rows that are here."""
+        """Start a new expression, so that later look-ups are for the rows found so far."""
         self.base, self.based = self.current, frozenset(self.scope)
 
     def attach(
         self, found: str, pairs: Sequence[tuple[Sql, Sql]], new: Mapping[str, Sql], later: frozenset[str]
     ) -> None:
-        """``new`` columns of the row of ``found`` that goes with each row so far; where there is none, of nulls."""
+        """Attach ``new`` columns from the row of ``found`` that matches each row so far, or nulls."""
         on = " AND ".join(joins(left, right) for left, right in pairs)
         origin = self.current or "(SELECT 1 AS one)"
         self.select(later, new, f"FROM {origin} c LEFT JOIN ({found}) a ON {on or 'true'}")
 
     def asked(self, columns: Mapping[str, Term], distinct: bool = True) -> str:
-        """The values of terms, by name; perhaps some more than the rows so far have."""
+        """The values of terms, by name: at least those of the rows so far."""
         texts = ", ".join(f"{self.sql(term).text} AS {name}" for name, term in columns.items())
         rows = self.base if self.base and term_vars(*columns.values()) <= self.based else self.current
         kept = "DISTINCT " if distinct else ""
         return self.writer.cte(f"SELECT {kept}{texts}{f' FROM {rows}' if rows else ''}")
 
     def groups(self, args: Sequence[Term]) -> str:
-        """The values of ``args`` for a semi-join, to which it is no harm that some come several times."""
+        """The values of ``args`` for a semi-join, which may contain duplicates."""
         return self.asked({f"g{i}": arg for i, arg in enumerate(args)}, distinct=False)
 
     def probes(self, args: Sequence[Term], bounds: Sequence[Bound]) -> str:
@@ -107,7 +107,7 @@ class Chain:
         return self.asked({f"g{i}": arg for i, arg in enumerate(args)} | limits)
 
     def pruned(self, source: str, first: Term | None) -> str:
-        """The rows of a source; where its first key is ``first``, a column of a small change, only those."""
+        """The rows of a source, pruned by ``first``, a column of a small change, where that is its first key."""
         rows = self.sources.raw(source)
         origin = self.origins.get(first.name) if isinstance(first, Var) else None
         if origin is None or is_change(source):

@@ -1,4 +1,4 @@
-"""What the tables and maps of a program look like as relations: keys ``k0, k1, …`` and measures ``m0, m1, …``."""
+"""The columns of a program's tables and maps as relations: keys ``k0, k1, …`` and measures ``m0, m1, …``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nestling.program.statements import MapDecl, Program, TableDecl
 
 @dataclass(frozen=True)
 class Layout:
-    """One relation."""
+    """The columns of one relation."""
 
     keys: tuple[Type, ...]
     measures: tuple[Type, ...] = (INT,)
@@ -43,14 +43,14 @@ class Layout:
 
     @property
     def there(self) -> str:
-        """Whether summed measures ``m0, m1, …`` are an entry."""
+        """The condition that summed measures ``m0, m1, …`` are those of an entry."""
         if self.positive:
             return "m0 <> 0"
         return " OR ".join(f"m{i} <> 0" for i in range(len(self.measures)))
 
 
 def layouts(program: Program) -> dict[str, Layout]:
-    """The relations of all tables and maps, and of what waits to be passed on."""
+    """The layouts of all tables and maps, and of deferred changes."""
     found = {name: table_layout(decl) for name, decl in program.tables.items()}
     found |= {name: map_layout(decl) for name, decl in program.maps.items()}
     return found | {postponed(name): replace(found[name], positive=False) for name in program.deferred}
@@ -61,7 +61,7 @@ POSTPONED = "postponed "
 
 
 def postponed(map_: str) -> str:
-    """The relation of what changed in a map and waits until somebody reads."""
+    """The name of the relation of a map's deferred changes."""
     return f"·{POSTPONED}{map_}"
 
 

@@ -1,8 +1,8 @@
-"""Moments in a lake: loading them, adding an epoch, and moving what has gathered into files.
+"""The engine's state in a lake: loading it, appending an epoch, and compacting.
 
-Changes gather in the log, and on the driver as one Arrow table per source, until there are many; then they become
-Parquet files. Where the files of changes outgrow a tenth of their base, both are summed into a new base, sorted by
-key, so that a look-up reads few row groups.
+Recent changes are in the log, and on the driver as one Arrow table per source, until there are many; then they are
+flushed to Parquet files. When the files of changes exceed a tenth of their base, both are summed into a new base,
+sorted by key, so that a look-up reads few row groups.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _COPY = "restore it from a copy"
 
 
 class Durable:
-    """The lake behind an engine. ``keys`` says under which name the lake has each source."""
+    """The lake behind an engine. ``keys`` maps each source to its relation in the lake."""
 
     def __init__(
         self, lake: Lake, session: Any, layouts: Mapping[str, Layout], keys: Mapping[str, str]
@@ -43,7 +43,7 @@ class Durable:
         self.held: set[str] = set()
 
     def load(self) -> dict[str, Stored]:
-        """What is stored, of the sources that the lake has."""
+        """The stored sources, of those that the lake has."""
         import pyarrow as pa
 
         recent: dict[str, list[Any]] = {}
@@ -68,7 +68,7 @@ class Durable:
         return found
 
     def _check(self, name: str, relation: RelationFiles, recent: Iterable[Any]) -> None:
-        """Refuse files and epochs whose columns are others, and files that do not have the rows they should."""
+        """Reject files and epochs with other columns, and files with another number of rows than expected."""
         import pyarrow.parquet as pq
 
         wanted = arrow_schema(self.layouts[name].sql)
@@ -88,7 +88,7 @@ class Durable:
         return (register_frame(self._read(relation.files, columns), relation.rows, relation.files),)
 
     def append(self, note: Mapping[str, Any], moment: Moment) -> None:
-        """Store what was added; it lasts once this returns."""
+        """Append an epoch with what was added. When this returns, it is durable."""
         import pyarrow as pa
 
         changes = {
@@ -98,11 +98,11 @@ class Durable:
         self.note = note
 
     def passing(self, name: str) -> str:
-        """A folder for rows that are needed until the next commit."""
+        """A temporary folder for rows that are needed until the next commit."""
         return str(self.lake.folder(f"passing {name}") / fresh())
 
     def arrived(self, frame: Any) -> Any:
-        """The rows of a DataFrame of any session, as they are now, in ours; until the next commit."""
+        """A copy of a DataFrame of any session, in the engine's session; it lasts until the next commit."""
         files, _ = written(self.lake, frame, Path(self.passing("arrived")))
         return self._read(files, frame.schema)
 
@@ -115,7 +115,7 @@ class Durable:
         )
 
     def write(self, name: str, text: str) -> Part:
-        """The rows of a query as files, sorted by key: what a big change adds to ``name``."""
+        """Write the rows that a large change adds to ``name`` to files, sorted by key."""
         stays = name in self.keys
         folder = self.lake.folder(self.keys[name]) / fresh() if stays else Path(self.passing(name))
         with python_errors():
@@ -128,13 +128,13 @@ class Durable:
     # -- tidying
 
     def is_due(self, moment: Moment) -> bool:
-        """Whether changes should leave the log."""
+        """Whether the log should be flushed to files."""
         return self.lake.logged >= EPOCHS or any(s.recent_rows > ROWS for s in moment.stored.values())
 
     def tidy(
         self, moment: Moment, definitions: Definitions | None = None, note: Mapping[str, Any] | None = None
     ) -> Moment:
-        """Move all changes into files, and sum those that have gathered."""
+        """Flush the log to files, and compact the sources that need it."""
         relations = {self.keys[name]: self.flushed(name, moment) for name in self.keys}
         kept = self.lake.manifest.definitions if definitions is None else definitions
         after = self.note if note is None else note
@@ -151,7 +151,7 @@ class Durable:
         return moment.kept_as(stored)
 
     def flushed(self, name: str, moment: Moment) -> RelationFiles:
-        """The files of a source, with what was added since."""
+        """The files of a source, including the flushed changes."""
         key, stored = self.keys[name], moment.stored[name]
         known = self.lake.manifest.relations.get(key, RelationFiles())
         held = [path for part in stored.files for path in part.paths]
@@ -171,7 +171,7 @@ class Durable:
         return relation
 
     def merged(self, name: str, moment: Moment) -> RelationFiles:
-        """One base for all there is, sorted by key."""
+        """A new base with all rows of a source, sorted by key."""
         part = self.write(name, summed(moment.raw(name), self.layouts[name]))
         self.session.catalog.dropTempView(part.view)  # a moment names all files of a source at once
         return RelationFiles(part.paths, (), part.rows, 0)

@@ -1,4 +1,4 @@
-"""A running program on Spark."""
+"""The engine that runs a program on Spark."""
 
 from __future__ import annotations
 
@@ -69,15 +69,15 @@ class SparkEngine(Reading):
 
     @property
     def watched(self) -> set[str]:
-        """The maps that hold what one batch changed, and nothing else."""
+        """The maps that log what one batch changed."""
         return {name for name, decl in self.program.maps.items() if decl.role == "watch"}
 
     def check(self) -> None:
-        """Refuse what Spark does not do: every statement is written once, over empty tables."""
+        """Reject a program that Spark cannot run: writes every statement once, over empty tables."""
         check_program(self.program, self.layouts)
 
     def _empty(self) -> Moment:
-        """Maps at their meaning on empty tables: what depends on no row is there from the start."""
+        """The maps of empty tables: an entry that depends on no row exists from the start."""
         most = None if self.durable is None else MOST
         stored = {name: Stored() for name in self.layouts}
         moment = Moment(self.session, self.layouts, stored, self.driver, most=most)
@@ -94,7 +94,7 @@ class SparkEngine(Reading):
             self.now.stored |= {name: scratch.stored[name] for name in maps}
 
     def computed(self, moment: Moment, maps: Set[str]) -> Moment:
-        """``maps`` of the tables of ``moment``, in bulk: each table is one change that comes to empty ones."""
+        """``maps`` of the tables of ``moment``, in bulk, as if each table were one change of an empty one."""
         scratch = self._empty()
         for name in self.program.deferred:
             del scratch.stored[postponed(name)]  # nothing waits
@@ -111,7 +111,7 @@ class SparkEngine(Reading):
         return scratch
 
     def discard(self) -> None:
-        """Remove the files of what was computed and is not kept."""
+        """Remove the files of a computed state that is not stored."""
         if self.durable is not None:
             self.durable.lake.remove_leftovers()
 
@@ -121,7 +121,7 @@ class SparkEngine(Reading):
     # -- changes
 
     def apply_batch(self, changes: Batch, note: Mapping[str, Any] | None = None) -> None:
-        """Add rows to tables, and bring every map up to date: all of it, or nothing."""
+        """Add rows to tables and update every map, atomically."""
         tables = {
             name: self._table(name, ((*row, n) for row, n in consolidated(rows).items()))
             for name, rows in changes.items()
@@ -131,7 +131,7 @@ class SparkEngine(Reading):
     def apply(
         self, changes: Mapping[str, Any], note: Mapping[str, Any] | None = None, large: bool = False
     ) -> None:
-        """The same, of Arrow tables that have each row once, or of files; ``note`` is stored with it."""
+        """``apply_batch`` of Arrow tables that have each row once, or of files; the epoch stores ``note``."""
         moment, large = self.after(changes, large)
         self._accepted(moment)
         self.store(moment, note or {}, large)
@@ -139,9 +139,9 @@ class SparkEngine(Reading):
     def after(
         self, changes: Mapping[str, Any], large: bool = False, late: Mapping[str, Any] | None = None
     ) -> tuple[Moment, bool]:
-        """The moment after ``changes``; and whether these, or what follows from them, are many, and in files.
+        """The state after ``changes``, and whether they, or their consequences, are large and in files.
 
-        ``late``: changes of maps that waited, to be passed on.
+        ``late``: deferred changes of maps, to be propagated.
         """
         large = large or sum(map(size, (*changes.values(), *(late or {}).values()))) > BULK
         sink = self.durable.write if large and self.durable is not None else None
@@ -154,7 +154,7 @@ class SparkEngine(Reading):
             return self.after(changes, True, late)
 
     def store(self, moment: Moment, note: Mapping[str, Any], large: bool) -> None:
-        """Move on to ``moment``; ``large``: what it adds is in files already, and these are stored."""
+        """Commit ``moment``; ``large``: its additions are in files already."""
         if self.durable is None:
             self._move_on(moment)
             return
@@ -170,7 +170,7 @@ class SparkEngine(Reading):
         self.now = moment
 
     def beside(self, program: Program, now: Moment | None = None) -> SparkEngine:
-        """Another program over the same relations, for reading, and to see what follows from a change."""
+        """An engine for another program over the same relations, for reading and to try out a change."""
         engine = copy(self)
         engine.program, engine.now = program, now or self.now
         return engine
@@ -191,20 +191,20 @@ class SparkEngine(Reading):
             self.now = before
 
     def tidy(self) -> bool:
-        """Move changes from the log to files, and sum files, where enough have gathered; whether they had."""
+        """Flush the log and compact files, if they are due; returns whether they were."""
         if self.durable is None or not self.durable.is_due(self.now):
             return False
         self.tidied()
         return True
 
     def tidied(self, definitions: Definitions | None = None) -> None:
-        """Move all changes from the log to files."""
+        """Flush the log to files."""
         if self.durable is not None:
             with self.durable.lake.moving():
                 self._move(self.durable.tidy(self.now, definitions))
 
     def gathered(self, name: str) -> Any:
-        """What was added to a relation, summed by key: an Arrow table, or, where it is much, rows in files."""
+        """The additions to a relation, summed by key: an Arrow table, or files if they are large."""
         stored, layout = self.now.stored[name], self.layouts[name]
         if not stored.files and stored.rows <= BULK and sums_here(layout):
             return totals(stored.recent, layout)
@@ -229,7 +229,7 @@ class SparkEngine(Reading):
         return moment
 
     def _recomputed(self, changes: Mapping[str, Any], sink: Sink | None = None) -> Moment:
-        """The moment after ``changes``, its maps by what they differ from those of the tables as they come to be."""
+        """The state after ``changes``, its maps recomputed from the new tables."""
         moment = self.now.next()
         for name, rows in changes.items():
             moment.add(name, rows)
@@ -259,7 +259,7 @@ class SparkEngine(Reading):
         return rows
 
     def keep(self, name: str, condition: str) -> None:
-        """Forget the rows of a relation for which ``condition`` does not hold."""
+        """Delete the rows of a relation for which ``condition`` does not hold."""
         assert self.durable is not None
         rows = f"SELECT * FROM ({summed(self.now.raw(name), self.layouts[name])}) WHERE {condition}"
         moment = self.now.next()

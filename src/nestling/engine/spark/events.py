@@ -1,6 +1,7 @@
-"""What changes in a map that is passed on: every key with its measures before and after.
+"""The change of a map that is propagated: every changed key with its old and new measures.
 
-Of an ordered map, every group with its aggregate before and after. Only what the change touches is read.
+For an ordered map, every changed group with its old and new aggregate. Only entries that the change touches are
+read.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from nestling.program.batches import GROUPS
 
 
 def event_layout(layout: Layout, aggregate: str) -> Layout:
-    """The columns of what changes."""
+    """The columns of such a change."""
     if not aggregate:
         return Layout(layout.keys, (*layout.measures, *layout.measures), positive=False)
     if aggregate == GROUPS:

@@ -1,8 +1,8 @@
-"""A view as one DataFrame, its inner bags as arrays: put together by Spark, level by level.
+"""A view as one DataFrame, its inner bags as arrays, assembled by Spark level by level.
 
-The rows of a view hold labels. What a label names is read by the plan of its shape, started from all labels of that
-shape at once; the labels of a row are known from its statement, so no label is taken apart. Labels of tables are looked
-up in the dictionaries whose elements have their type.
+The rows of a view contain labels. The plan of a label's shape reads the bags of all labels of that shape at once;
+the statement of a row says which values its labels contain, so no label is parsed. Labels of tables are looked up
+in the dictionaries whose elements have their type.
 
 Law (6): the frame holds what ``read`` answers.
 """
@@ -172,7 +172,7 @@ class _Frame:
 
 
 def _no_bag(element: Type) -> str:
-    """A bag without elements: also where there is no other, its type is known."""
+    """An empty bag of a known type."""
     return f"CAST(array() AS ARRAY<{_nested_type(element)}>)"
 
 

@@ -1,8 +1,8 @@
 """Scalar functions as Spark SQL, each with Python's meaning.
 
-A strict function of a null is null in both worlds. Where they differ, the difference is written out: ``//`` and ``%``
-round down, NaN is not below or above anything, ``strip`` takes all white space, a date plus a span counts
-whole days.
+A strict function of a null is null in both worlds. Where they differ, the SQL spells the difference out: ``//`` and
+``%`` round down, NaN is neither below nor above any number, ``strip`` removes all white space, a date plus an
+interval counts whole days.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""A program that is run later than the one beside it: what its tables gained since then waits.
+"""The program of a lazy view: the changes of its tables are pending until it is read.
 
-Both have their relations in one lake. The later program has maps of its own, and for every table that these follow a
-relation of the rows that it has not seen, which a batch adds to with all else that it stores. Tables are sums of what
-came and went, so a table as the program last saw it is the table as it is, less what waits: no copy is kept. What waits
-is summed when it is run, as one batch, and what came and went in between is not run.
+It shares a lake with the eager program. It has its own maps, and for every table that they depend on a relation of
+pending rows, to which each batch appends in its own epoch. Tables are sums of changes, so the state that the lazy
+program last saw is the table minus its pending rows: no copy is stored. A reading sums the pending rows and applies
+them as one batch; a row that was inserted and deleted in between costs nothing.
 
 Law (9): when it is read, it answers what it would had it seen every batch.
 """
@@ -23,7 +23,7 @@ from nestling.program.steps import needed
 
 
 def waiting_for(view: str, program: Program) -> dict[str, str]:
-    """What the relations of rows that ``view`` has not seen are called, by table."""
+    """The names of the relations of pending rows of ``view``, by table."""
     found = set(needed(program, sorted(program.maps)))
     return {
         table: f"·{word(table)} waiting for {word(view)}"
@@ -33,40 +33,40 @@ def waiting_for(view: str, program: Program) -> dict[str, str]:
 
 
 def later_layouts(view: str, program: Program) -> dict[str, Layout]:
-    """The relations of a program that is run later, besides its tables."""
+    """The layouts of a lazy program's relations, besides its tables."""
     waiting = waiting_for(view, program)
     own = {name: layout for name, layout in layouts(program).items() if name not in program.tables}
     return own | {name: table_layout(program.tables[table]) for table, name in waiting.items()}
 
 
 class Later:
-    """The program of one view, run when somebody reads it. ``keys``: under which names the lake has its relations.
+    """The program of one lazy view. ``keys`` maps its relations to those of the lake.
 
-    Until it is first run nothing waits: it then starts from the tables as they are.
+    Until it is first read nothing is pending: the first reading computes its maps from the tables.
     """
 
     def __init__(self, view: str, program: Program, engine: SparkEngine, keys: Mapping[str, str]) -> None:
         self.program, self.engine, self.keys = program, engine, keys
-        self.waiting = waiting_for(view, program)
+        self.relations = waiting_for(view, program)
         #: Sees what a run leads to before it is stored, and may add to it.
         self.accept: Callable[[Moment], None] = lambda moment: None
 
     @property
     def is_started(self) -> bool:
-        """Whether its maps are there; what a batch changes has to wait then."""
+        """Whether its maps exist; from then on, batches add pending rows."""
         assert self.engine.durable is not None
         return self.keys.keys() <= self.engine.durable.keys.keys()
 
     @property
-    def rows(self) -> int:
-        """How many rows wait, those that came and went among them."""
-        return sum(self.engine.now.stored[name].rows for name in self.waiting.values())
+    def waiting(self) -> int:
+        """How many rows are pending, including those that cancel."""
+        return sum(self.engine.now.stored[name].rows for name in self.relations.values())
 
     def note(self, moment: Moment, before: Moment) -> None:
-        """Let what a batch added to tables wait."""
+        """Add the rows of a batch to the pending ones."""
         if not self.is_started:
             return
-        for table, name in self.waiting.items():
+        for table, name in self.relations.items():
             for part in moment.stored[table].files:
                 if part not in before.stored[table].files:
                     moment.add(name, part)
@@ -74,27 +74,27 @@ class Later:
                 moment.add(name, rows)
 
     def fresh(self) -> SparkEngine:
-        """An engine that reads it, all changes seen."""
+        """An engine for reading, after all pending rows are applied."""
         if not self.is_started:
             self._start()
-        elif self.rows:
+        elif self.waiting:
             self._run()
         return self.engine.beside(self.program)
 
     def _start(self) -> None:
-        """Compute its maps from the tables as they are."""
+        """Compute its maps from the current tables."""
         engine = self.engine
         assert engine.durable is not None
         there = dict(engine.durable.keys)
         missing = {name for name in self.program.maps if name in self.keys}
-        if not self.rows:
+        if not self.waiting:
             missing -= there.keys()
         engine.durable.keys |= self.keys
         try:
             scratch = engine.beside(self.program).computed(engine.now, missing)
             after = engine.now.next()
             after.stored |= {name: scratch.stored[name] for name in missing}
-            for name in self.waiting.values():
+            for name in self.relations.values():
                 after.empty(name)
             engine.store(after, engine.durable.note, large=True)
         except BaseException:
@@ -102,10 +102,10 @@ class Later:
             raise
 
     def _run(self) -> None:
-        """Run what waits, as one batch."""
+        """Apply the pending rows as one batch."""
         engine = self.engine
         assert engine.durable is not None
-        some = {table: name for table, name in self.waiting.items() if engine.now.stored[name].rows}
+        some = {table: name for table, name in self.relations.items() if engine.now.stored[name].rows}
         changes = {table: engine.gathered(name) for table, name in some.items()}
         then = without(engine.now, changes)
         try:
@@ -115,7 +115,7 @@ class Later:
                 after.stored[name] = moment.stored[name]
                 if name in moment.added:
                     after.added[name] = moment.added[name]
-            for name in self.waiting.values():
+            for name in self.relations.values():
                 after.empty(name)
             self.accept(after)
             engine.store(after, engine.durable.note, large)
@@ -125,7 +125,7 @@ class Later:
 
 
 def without(now: Moment, changes: Mapping[str, Any]) -> Moment:
-    """The moment before ``changes`` of its tables."""
+    """The state before ``changes`` of its tables."""
     import pyarrow.compute as pc
 
     then = now.next()

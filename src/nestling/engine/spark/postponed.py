@@ -1,10 +1,10 @@
-"""The second half of a batch, later: the changes of nested maps that wait until somebody reads.
+"""Hybrid views: the deferred second half of a batch, in which changes of nested maps are propagated by a reading.
 
-Until they are passed on, such a map is as it was, and all that reads it equals its definition with it as it was. What
-changed in it is added to a relation of its own, which is stored with the batch; before a reading it is summed, and
-passed on once for each key.
+Until then such a map keeps its old contents, and maps that depend on it equal their definitions over these. Its
+changes are appended to a relation of their own, stored with the batch; before a reading they are summed, and
+propagated once per key.
 
-Law (9): when a view is read, it answers the same whether changes were passed on at once or have waited.
+Law (9): a reading gives the same answer whether changes were propagated at once or deferred.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 def rows_waiting(engine: SparkEngine) -> int:
-    """How many rows wait to be passed on, those that cancel among them."""
+    """How many deferred rows there are, including those that cancel."""
     return sum(engine.now.stored[postponed(name)].rows for name in engine.program.deferred)
 
 
 def settle(engine: SparkEngine) -> None:
-    """Pass on what waits, and store what follows."""
+    """Propagate deferred changes and store the consequences."""
     names = {name: postponed(name) for name in sorted(engine.program.deferred)}
     late = {name: engine.gathered(own) for name, own in names.items() if engine.now.stored[own].rows}
     if late:
@@ -38,7 +38,7 @@ def settle(engine: SparkEngine) -> None:
 
 
 def pass_on(moment: Moment, program: Program, late: Mapping[str, Any], sink: Sink | None) -> None:
-    """Pass on the changes of maps that were ``late``, inner maps before those that read them."""
+    """Propagate the ``late`` changes of maps, inner maps before those that depend on them."""
     collected = {name: [rows] for name, rows in late.items()}
     for action in waiting(program):
         propagate(moment, action, collected, sink)

@@ -1,8 +1,8 @@
 """Sums within bounds: for every probe, a group and its bounds, the measures of the entries that lie within.
 
-There is no index. A few probes are sent to all entries, and each entry is added where it lies within. Many are sorted
-among the entries of their group, and a running sum is read off where each stands; between two bounds the difference
-of two such sums, which of floats would not be exact.
+There is no index. A few probes are broadcast to all entries, and each entry is added to the probes whose bounds it
+satisfies. Many probes are sorted among the entries of their group and take the running sum at their place; between
+two bounds, the difference of two such sums (which would not be exact for floats).
 
 Law: a probe has the sum of the measures of the entries whose last key is true of its bounds; of none, zeros or no row.
 """

@@ -1,4 +1,4 @@
-"""Reading tables and views on Spark: as values brought here, and as DataFrames that stay."""
+"""Reading tables and views on Spark: as Python values on the driver, and as DataFrames."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nestling.values.label import Label
 
 
 class Reading:
-    """The plans of a program, over the relations of a moment."""
+    """Executes the plans of a program over one state of its relations."""
 
     program: Program
     session: Any
@@ -37,7 +37,7 @@ class Reading:
             return self.session.sql(text).toArrow()
 
     def here(self, rows: Any) -> Any:
-        """Rows of a change as an Arrow table, wherever they are."""
+        """The rows of a change as an Arrow table on the driver."""
         return self.arrow(f"SELECT * FROM {rows.view}") if isinstance(rows, Part) else rows
 
     def _entries(self, name: str) -> Iterable[Row]:
@@ -64,7 +64,7 @@ class Reading:
         return frame(self.program, self.now, view)
 
     def counted(self, view: str) -> Any:
-        """The same, equal rows counted: ``v``, and ``n``, how often."""
+        """A view as a DataFrame of distinct rows ``v`` with their multiplicities ``n``."""
         return counted_frame(self.program, self.now, view)
 
     def total(self, view: str) -> int:
@@ -73,7 +73,7 @@ class Reading:
         return int(found[0]["n"])
 
     def some(self, view: str, most: int) -> list[dict[str, Any]]:
-        """At most so many rows of a view, here."""
+        """At most so many rows of a view, on the driver."""
         with python_errors():
             found: list[dict[str, Any]] = self.frame(view).limit(most).toArrow().to_pylist()
         return found
@@ -92,7 +92,7 @@ class Reading:
         return plan_sql(plan, layout, self.now, None) or nothing(layout)
 
     def nested_table(self, name: str, element: Type) -> ZBag:
-        """The rows of a table, their inner bags in them."""
+        """The rows of a table, nested."""
         return ZBag(self._nested("", list(self.table(name).items()), element))
 
     def find(self, view: str, first: Any) -> ZBag:
@@ -122,7 +122,7 @@ class Reading:
         return [(row[:-1], row[-1]) for row in found]
 
     def _nested(self, view: str, rows: Sequence[tuple[Row, int]], element: Type) -> list[tuple[Any, int]]:
-        """Flat rows as nested values: all bags of a level are read at once."""
+        """Flat rows as nested values; one query reads all bags of a level."""
         wanted: dict[Label, Type] = {}
         for row, _ in rows:
             nested(iter(row), element, _note(wanted))

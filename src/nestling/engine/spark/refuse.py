@@ -1,6 +1,7 @@
-"""What Spark does not do as Python does is refused before anything is run.
+"""Reject programs that Spark would not compute as Python does, before anything runs.
 
-Every statement of a program is written as SQL once; what has no SQL with the same meaning raises, by name.
+Writes every statement of a program as SQL once; a construct without SQL of the same meaning raises an error that
+names it.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def check_program(program: Program, layouts: Mapping[str, Layout]) -> None:
 
 
 def check_places(type_: Type) -> None:
-    """Refuse decimals that would be rounded: those that Spark's own rules give more places than a column has."""
+    """Reject decimals that would be rounded: those to which Spark's rules give more places than a column has."""
     if isinstance(type_, Scalar) and type_.name == "decimal" and type_.size and type_.size[1] > PLACES:
         raise QueryError(
             f"a decimal with {type_.size[1]} places behind the point, where {PLACES} are kept on Spark",

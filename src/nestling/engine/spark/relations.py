@@ -1,4 +1,4 @@
-"""Relations as SQL: what is stored, summed by key where a count is looked at, and only where it is touched."""
+"""Stored relations as SQL: summed by key where a statement needs counts, restricted to the keys that it touches."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from nestling.quoting import sql_text
 
 
 class Sources(Protocol):
-    """What statements read."""
+    """The relations that statements read."""
 
     def layout(self, name: str) -> Layout:
         """The columns of a table, a map, or of what changes in one."""
 
     def raw(self, name: str) -> str:
-        """Its rows, to be summed by key: a key may have several, and some that come to nothing."""
+        """Its unsummed rows: a key may have several, which may cancel."""
 
     def is_empty(self, name: str) -> bool:
         """Whether it is known to have no rows."""
 
     def near(self, name: str, column: int) -> str | None:
-        """What holds of every value in a column of a change that is known here."""
+        """A condition that every value of a column of a small change satisfies, for pruning."""
 
 
 def nothing(layout: Layout) -> str:
@@ -41,7 +41,7 @@ def total(measure: str, type_: Type) -> str:
 
 
 def summed(rows: str, layout: Layout) -> str:
-    """``rows`` summed by key, without what comes to nothing."""
+    """``rows`` summed by key, without keys whose sum is zero."""
     return f"SELECT * FROM ({sums(rows, layout)}) WHERE {layout.there}"
 
 
@@ -54,7 +54,7 @@ def sums(rows: str, layout: Layout) -> str:
 
 
 def difference(rows: str, layout: Layout) -> str:
-    """``rows`` summed by key, those that change something."""
+    """``rows`` summed by key, without keys whose measures are all zero."""
     some = " OR ".join(f"m{i} <> 0" for i in range(len(layout.measures)))
     return f"SELECT * FROM ({sums(rows, layout)}) WHERE {some}"
 
@@ -86,7 +86,7 @@ def joins_text(left: str, right: str, type_: Type) -> str:
 
 
 def pruned(rows: str, key: str, near: str | None) -> str:
-    """``rows`` whose ``key`` is ``near``: of files that are sorted by it, the rest is not read."""
+    """``rows`` whose ``key`` satisfies ``near``: other row groups of files sorted by it are not read."""
     return rows if near is None else f"SELECT * FROM ({rows}) WHERE {key} {near}"
 
 
@@ -96,7 +96,7 @@ def zero(type_: Type) -> str:
 
 
 def cleaned(layout: Layout) -> list[str]:
-    """The measures, those of an entry that is gone all zero: a sum of floats may leave dust."""
+    """The measures, all zero for a deleted entry: a sum of floats may leave a rounding error."""
     if not layout.positive:
         return [f"m{i}" for i in range(len(layout.measures))]
     rest = [f"CASE WHEN m0 = 0 THEN {zero(t)} ELSE m{i} END" for i, t in enumerate(layout.measures) if i]

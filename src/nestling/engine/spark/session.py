@@ -1,4 +1,4 @@
-"""A Spark session of our own: the user's context, our settings, and errors as Python has them."""
+"""The engine's own Spark session: the user's context, our settings, and errors as Python exceptions."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def own_session(spark: Any) -> Any:
 
 
 class TooManyError(Exception):
-    """A query found more rows than may come here."""
+    """A query found more rows than may come to the driver."""
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def python_errors() -> Iterator[None]:
 
 
 def first_line(text: str) -> str:
-    """What went wrong, without the plan it went wrong in."""
+    """The first line of Spark's error message, without the query plan."""
     return text.strip().partition("\n")[0].partition(" If necessary")[0].partition(" Use `try_")[0]
 
 

@@ -1,6 +1,7 @@
-"""Statements of one stage: what each adds to its target, all found by one query, or by the driver where it is little.
+"""The statements of one stage: one Spark query computes what each adds to its target, or the driver if the stage is
+small.
 
-With a sink the change is not small: every target is a query of its own then, and what it finds stays in files.
+A sink means that the change is large: each target is then a query of its own, whose result goes to files.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class _Target:
 
 
 class Stage:
-    """One query in the making. A run is statements that see one moment, and add apart from other runs."""
+    """A query being built. A run is a group of statements over one state, with results of its own."""
 
     def __init__(self, moment: Moment, sink: Sink | None = None) -> None:
         self.moment, self.sink = moment, sink
@@ -107,7 +108,7 @@ class Stage:
 
 
 def arrow(moment: Moment, text: str) -> Any:
-    """The rows of a query, here."""
+    """The rows of a query, on the driver."""
     with python_errors():
         return moment.session.sql(text).toArrow()
 

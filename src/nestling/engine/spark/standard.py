@@ -1,7 +1,7 @@
 """The scalar functions that standard SQL has beyond Python's, as Spark SQL with the meaning of ``calculus.standard``.
 
-A function that has no value for some arguments is written as two texts: where it has one, and which. ``f`` raises
-elsewhere, and ``no_f`` says so without raising.
+A partial function is written as two SQL expressions: the condition under which it is defined, and its value there.
+``f`` raises an error elsewhere; ``no_f`` is the negated condition.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _TRUE, _FALSE = ("'t', 'true', 'y', 'yes', '1'", "'f', 'false', 'n', 'no', '0'")
 
 @dataclass(frozen=True)
 class Use:
-    """One call: its arguments as SQL, their types, and as terms, for what must be a constant."""
+    """One call: its arguments as SQL with their types, and as terms, for arguments that must be constants."""
 
     name: str
     args: list[str]
@@ -62,7 +62,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Where:
-    """Where a call has a value, given that no argument is null; and its value there."""
+    """The condition under which a call is defined, given that no argument is null, and its value there."""
 
     holds: str
     value: str
@@ -74,7 +74,7 @@ def strip(text: str) -> str:
 
 
 def small(number: str) -> str:
-    """A BIGINT as an INT; beyond that, the nearest."""
+    """A BIGINT as an INT, clamped to its range."""
     most = 2**31 - 1
     near = f"CASE WHEN {number} > {most} THEN {most} WHEN {number} < -{most} THEN -{most} ELSE {number} END"
     return f"CAST({near} AS INT)"

@@ -1,7 +1,6 @@
-"""What is stored, seen from one moment: for every table and map the rows of its base and those added since.
+"""An immutable state of all relations: for every table and map the rows of its base and those added since.
 
-A moment is never changed. A batch makes a new one, adding to what it holds, and the engine moves on to it when all of
-it has been computed and stored.
+A batch builds a new state from the old one, and the engine switches to it when it is complete and stored.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ UNCOUNTED = 1 << 50
 
 @dataclass(frozen=True)
 class Part:
-    """Rows that Spark knows by the name of a temporary view."""
+    """Rows registered in Spark as a temporary view."""
 
     view: str
     rows: int
@@ -70,7 +69,7 @@ def register_frame(frame: Any, rows: int, paths: tuple[str, ...] = ()) -> Part:
 
 @dataclass
 class Change:
-    """What comes and goes in a source while a batch is run, in the form that is asked for.
+    """The change of a source while a batch runs, converted on demand.
 
     ``given``: an Arrow table, rows in files or the query of them, or rows as Python has them.
     """
@@ -87,14 +86,14 @@ class Change:
 
     @cached_property
     def table(self) -> Any:
-        """An Arrow table; ``None`` where the rows are not here."""
+        """The rows as an Arrow table; ``None`` if they are not on the driver."""
         if isinstance(self.given, Part):
             return None
         return arrow_table(self.layout.columns, self.given) if isinstance(self.given, list) else self.given
 
     @cached_property
     def rows(self) -> list[Row] | None:
-        """Keys and measures; ``None`` where the rows are not here."""
+        """Keys and measures as Python values; ``None`` if the rows are not on the driver."""
         if isinstance(self.given, Part):
             return None
         if isinstance(self.given, list):
@@ -102,7 +101,7 @@ class Change:
         return values([type_ for _, type_ in self.layout.columns], self.given)
 
     def view(self, session: Any) -> str:
-        """What Spark calls it; it is told when it is first asked."""
+        """Name of its temporary view, registered on first use."""
         if isinstance(self.given, Part):
             return self.given.view
         if self._part is None:
@@ -110,7 +109,7 @@ class Change:
         return self._part.view
 
     def forget(self, session: Any) -> None:
-        """The change is over; what is in files stays for the source it was added to."""
+        """Drop its temporary view; files stay, for the source that they were added to."""
         if self._part is not None:
             session.catalog.dropTempView(self._part.view)
             self._part = None
@@ -125,11 +124,12 @@ RANGED = ("int", "str")
 
 
 def near(table: Any, layout: Layout, column: int) -> str | None:
-    """What holds of a value that is in a column: that it is one of few, or lies between the least and the greatest.
+    """A condition that every value of a column satisfies: it is one of few, or lies between the least and the
+    greatest.
 
-    Keys that are given one after the other are near each other, and new ones beyond all that are stored. Spark compiles
-    a query anew if a number in it is another, so a range is a little wider than it need be, and lasts for many
-    batches; a set of values, even of one, is an object that the code refers to, and so is a text.
+    Keys that are generated one after the other are close together, and new ones lie beyond all stored ones. Spark
+    recompiles a query if a number in it differs, so a range is a little wider than necessary, and serves many
+    batches; a set of values, even of one, is an object that the code refers to, and so is a string.
     """
     import pyarrow.compute as pc
 
@@ -159,7 +159,7 @@ def rounded(least: int, greatest: int) -> tuple[int, int]:
 
 @dataclass
 class Moment:
-    """The sources of a program; ``changes`` are visible beside them while a batch is run."""
+    """The sources of a program in one state; ``changes`` are visible beside them while a batch runs."""
 
     session: Any
     layouts: Mapping[str, Layout]
@@ -173,12 +173,12 @@ class Moment:
     _views: dict[str, tuple[Any, Part]] = field(default_factory=dict)
 
     def next(self) -> Moment:
-        """The same, to be added to."""
+        """A copy to be added to."""
         views = dict(self._views)
         return replace(self, stored=dict(self.stored), changes={}, added={}, emptied=set(), _views=views)
 
     def kept_as(self, stored: dict[str, Stored]) -> Moment:
-        """The same, in other files."""
+        """The same state, in other files."""
         views = {n: known for n, known in self._views.items() if stored[n].recent is known[0]}
         return replace(self, stored=stored, changes={}, added={}, emptied=set(), _views=views)
 
@@ -206,16 +206,16 @@ class Moment:
         return " UNION ALL ".join(f"SELECT {columns} FROM {part.view}" for part in parts) or nothing(layout)
 
     def _recent(self, name: str, table: Any) -> Part:
-        """The view of what was added, made when it is first read."""
+        """The temporary view of recent rows, registered on first use."""
         known = self._views.get(name)
         if known is None or known[0] is not table:
             known = self._views[name] = (table, register(self.session, table))
         return known[1]
 
     def drop_views(self, kept: Moment, files: bool = False) -> None:
-        """This moment is over, or never came to be: forget the views that ``kept`` does not have.
+        """This state was replaced, or never committed: drop the temporary views that ``kept`` does not use.
 
-        Those of ``files`` only where the moment was stored otherwise: what could not be run may be tried again.
+        Those of ``files`` only if the state was stored in another way: a failed batch may be tried again.
         """
         for change in self.changes.values():
             change.forget(self.session)
@@ -229,14 +229,14 @@ class Moment:
         yield from (part for stored in self.stored.values() for part in stored.files)
 
     def take(self, name: str) -> list[Any]:
-        """What was added to a source that holds nothing else; it holds nothing then."""
+        """Remove and return the rows of a source that has recent rows only."""
         stored = self.stored[name]
         self.stored[name] = Stored()
         self.added.pop(name, None)
         return [*stored.files, *([stored.recent] if stored.recent_rows else [])]
 
     def empty(self, name: str) -> None:
-        """Let a source hold nothing."""
+        """Empty a source."""
         if self.stored[name].rows:
             self.stored[name] = Stored()
             self.emptied.add(name)

@@ -1,8 +1,8 @@
-"""Statements as SQL: every step a query over what the steps before it found.
+"""Statements as SQL: each step is a query over the results of the steps before it.
 
-The change comes first and is the small side of every join. Amounts are linear in the measures of what is found, so its
-rows need not be summed first; where a count is looked at, or a term may be undefined, they are, for the keys that are
-touched.
+The change comes first and is the small side of every join. Amounts are linear in the measures of the entries found,
+so entries need not be summed first; where a step needs a count, or a term may be undefined, they are, for the keys
+that the change touches.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from nestling.program.traverse import term_vars
 
 @dataclass(frozen=True)
 class Given:
-    """Where a plan starts: a relation whose columns are its parameters."""
+    """The start of a plan: a relation whose columns are its parameters."""
 
     relation: str
     params: tuple[Var, ...]
@@ -202,7 +202,7 @@ class _Steps(Chain):
             self.select(later, used, f"FROM {self.current} c CROSS JOIN ({rows}) a", "", self.hint("c"))
 
     def range(self, step: Range, later: frozenset[str]) -> None:
-        """What lies within bounds: one by one where their sum is a factor of the amounts, and else summed."""
+        """The entries within bounds: unsummed where their sum is a factor of the amounts, else summed."""
         layout = self.sources.layout(step.source)
         counts = {c.name: value for c, value in zip(step.counts, cell_of(layout), strict=True)}
         used = {name: value for name, value in counts.items() if name in later}
@@ -232,7 +232,7 @@ class _Steps(Chain):
         return f"SELECT {', '.join(names)} FROM ({found})", pairs
 
     def where(self, step: Where, later: frozenset[str]) -> None:
-        """What passes a test of what lies beyond it: all entries of the group, each with its own sum."""
+        """The entries that pass a test on the sum beyond them: all entries of the group, each with its own sum."""
         known = tuple(range(len(step.args)))
         find = Find(step.source, (*step.args, step.key), known, step.counts)
         statement = Statement("", (), step.counts, (find, step.measure, Check(step.test)))

@@ -1,9 +1,10 @@
 """Terms of the calculus as Spark SQL.
 
-Law: the expression of a term, with its variables' values, evaluates to what ``evaluate_term`` says, or fails where that
-has no value. Beyond 64 bits, or 38 decimal digits, it fails where Python goes on. Sessions are in ANSI mode.
+Law: the expression of a term, with its variables' values, evaluates to what ``evaluate_term`` says, or fails where
+that has no value. Beyond 64 bits, or 38 decimal digits, it fails where Python does not. Sessions are in ANSI mode.
 
-Types are computed here, from what columns really hold: a program says int of every measure, also of a sum of floats.
+This module computes types from the columns' real types: a program declares every measure an int, also a sum of
+floats.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ Scope = Mapping[str, Sql]
 
 
 def is_partial(*terms: Term) -> bool:
-    """Whether some term may have no value: it is looked at only where what stands before it holds."""
+    """Whether some term may be undefined: it is then evaluated only where the conditions before it hold."""
     return any(isinstance(n, Call) and _may_be_absent(n) for term in terms for n in walk(term))
 
 

@@ -1,10 +1,9 @@
-"""Sums of few rows, here: a shuffle of them would take longer than all else that a batch does.
+"""Sums of few rows, computed on the driver: a shuffle would take longer than the rest of a batch.
 
-A statement whose steps find at most one entry each adds no more rows than the change has. These are not summed by
-Spark but when they have come. Where a step may find many, Spark sums first, and what comes is as many rows as the
-statement changes keys.
+A statement whose steps find at most one entry each yields no more rows than the change has. The driver sums these.
+Where a step may find many entries, Spark sums first, and the driver receives one row per changed key.
 
-Law: the sums are those of Spark, to the last digit of floats; one that has no 64 bits raises there and here.
+Law: the sums are those of Spark, up to the last digit of floats; a sum beyond 64 bits raises an error in both.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ def _is_large(column: Any) -> bool:
 
 
 def _exactly(rows: Any, layout: Layout) -> Any:
-    """The same by Python's ints, which have no end."""
+    """The same by Python's unbounded ints."""
     import pyarrow as pa
 
     width = len(layout.keys)

@@ -1,10 +1,10 @@
-"""Views of which nothing is kept, computed from the tables by the query that reads them.
+"""Views with ``store="none"``: computed from the tables by the query that reads them.
 
-The maps of such a view are filled by statements of their own; here each is a query over tables and the maps before
-it, and none of its rows is stored or brought here. So a view is one plan over the files of its tables, which Spark
-runs when somebody asks. Where the tables are little the driver fills the maps by itself.
+Each map of such a view is a query over tables and earlier maps, written from the statements that would fill it; its
+rows are neither stored nor sent to the driver. So the view is one plan over the files of its tables, which Spark
+runs when it is read. If the tables are small, the driver fills the maps itself.
 
-Law (9): it answers what it would if its maps were stored.
+Law (9): a reading gives the answer that it would give if the maps were stored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from nestling.program.steps import reads, trigger_statements
 
 
 class Unkept(Reading):
-    """A program whose triggers fill its maps, over the tables of a moment."""
+    """A program whose triggers fill its maps, over one state of the tables."""
 
     def __init__(self, program: Program, layouts: dict[str, Layout], tables: Moment) -> None:
         self.program, self.layouts = program, layouts
@@ -38,7 +38,7 @@ class Unkept(Reading):
             self._fill(name, statements)
 
     def _fill(self, name: str, statements: list[Statement]) -> None:
-        """What is little is filled by the driver; else a map is a query, and how many rows it has is not known."""
+        """Fill small maps on the driver; any other map is a query of unknown size."""
         here = self.driver.added(statements, self.now) if self._is_little(statements) else None
         if here is not None:
             for table in here.values():
@@ -53,14 +53,14 @@ class Unkept(Reading):
             self.now.stored[name] = Stored((register_frame(self.session.sql(rows), UNCOUNTED),))
 
     def _is_little(self, statements: list[Statement]) -> bool:
-        """Whether all that is gone through is no more than a small change."""
+        """Whether filling scans no more rows than a small change has."""
         sources = {source for statement in statements for source in reads(statement)}
         return sum(self.now.stored[source].rows for source in sources) <= ROWS
 
 
 @contextmanager
 def computed(program: Program, layouts: dict[str, Layout], tables: Moment) -> Iterator[Unkept]:
-    """What reads the views of ``program`` as the ``tables`` are; a DataFrame that it gives lasts as long as they do."""
+    """A reader of the views of ``program`` over ``tables``; its DataFrames are valid as long as these are."""
     reading = Unkept(program, layouts, tables)
     try:
         reading.fill()

@@ -1,7 +1,7 @@
-"""What is stored, compared by Spark with what follows from the tables.
+"""Verification on Spark: stored maps compared with maps recomputed from the tables.
 
-Every map is computed anew in bulk, each table as one change that comes to empty ones, and beside it stands what the
-batches made of it. Sums of floats that follow their rows round in other places than new ones.
+Every map is recomputed in bulk, as if each table were one change of an empty one, and compared with the stored map.
+Maintained sums of floats round in other places than recomputed ones.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TOLERANCE = "1e-6D"
 
 
 def wrong_maps(engine: SparkEngine, maps: Set[str]) -> list[str]:
-    """Those of ``maps`` that are not what their queries say."""
+    """Those of ``maps`` that differ from their queries."""
     if not maps:
         return []
     scratch = engine.computed(engine.now, maps)

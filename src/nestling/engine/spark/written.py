@@ -1,7 +1,7 @@
-"""Rows that executors write and the driver must see: counted where they are written, and where they are seen.
+"""Files that executors write and the driver must see: both count the rows.
 
-Executors on other machines write to folders of theirs. Where these are not the driver's, Spark reports success, and the
-driver finds less than was written, or nothing.
+Executors on other machines write to their own file systems. If these are not shared with the driver, Spark reports
+success, and the driver finds fewer rows than were written, or none.
 
 Law: ``written`` returns iff the files that this process sees have all rows that were written.
 """
@@ -29,7 +29,7 @@ _SHARED = (
 
 
 def fresh() -> str:
-    """A name that no folder had: epochs and engines come and go, and files that are read stay as they are."""
+    """A folder name that was never used: files that a reader may still use must not be overwritten."""
     return f"rows-{uuid4().hex}"
 
 
@@ -52,7 +52,7 @@ def written(lake: Lake, frame: Any, folder: Path) -> tuple[tuple[str, ...], int]
 
 
 def _counted(observed: Any) -> int:
-    """What was observed: Spark tells it a moment after the query, or never where it drops events under load."""
+    """The observed metric: Spark reports it shortly after the query, or never if it drops events under load."""
     end = monotonic() + PATIENCE
     while not observed._jo.future().isCompleted():
         if monotonic() > end:
@@ -77,9 +77,9 @@ def rows_of(path: Path) -> int:
 
 
 def probe(lake: Lake, session: Any, executors: int) -> None:
-    """Refuse a folder that this process and the executors do not share: one job, of so many tasks.
+    """Reject a folder that the driver and the executors do not share, by one job of so many tasks.
 
-    Each task reads a file that is written here, and writes one that is looked for here.
+    Each task reads a file that the driver wrote, and writes one that the driver looks for.
     """
     import pyarrow as pa
     from py4j.protocol import Py4JJavaError

@@ -187,16 +187,24 @@ def _is_irreflexive(test: Term) -> bool:
     return False
 
 
+def decided(test: Term) -> bool | None:
+    """What ``test`` is for every value of its variables, where that is known."""
+    if _is_irreflexive(test):
+        return False
+    if isinstance(test, Const):
+        return test.value is True
+    return True if _is_reflexive(test) else None
+
+
 def _without_trivial(monomial: Monomial) -> Monomial | None:
     factors: list[Factor] = []
     for factor in monomial.factors:
         if isinstance(factor, Test):
             factor = Test(simplify_term(factor.test))
-            if _is_irreflexive(factor.test) or (
-                isinstance(factor.test, Const) and factor.test.value is not True
-            ):
+            verdict = decided(factor.test)
+            if verdict is False:
                 return None
-            if isinstance(factor.test, Const) or _is_reflexive(factor.test) or factor in factors:
+            if verdict is True or factor in factors:
                 continue
         factors.append(factor)
     weights = tuple(simplify_term(weight) for weight in monomial.weights)

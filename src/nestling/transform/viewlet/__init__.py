@@ -5,6 +5,6 @@ Law (9): what a view answers does not depend on which maps are stored.
 """
 
 from nestling.transform.viewlet.fill import fill, unkept
-from nestling.transform.viewlet.reading import compile_views
+from nestling.transform.viewlet.reading import compile_batches, compile_views
 
-__all__ = ["compile_views", "fill", "unkept"]
+__all__ = ["compile_batches", "compile_views", "fill", "unkept"]

@@ -17,6 +17,7 @@ from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Term, Var
 from nestling.calculus.traverse import Names, walk
 from nestling.calculus.types import INT
+from nestling.program.batches import is_change
 from nestling.program.flat import (
     Atom,
     Bound,
@@ -59,12 +60,11 @@ from nestling.transform.lower.unify import unify
 from nestling.transform.plan import Unplannable, plan
 from nestling.transform.viewlet.components import Stored as Component
 from nestling.transform.viewlet.components import split
-from nestling.transform.viewlet.events import replaced, row_deltas, subsets
+from nestling.transform.viewlet.deltas import Delta, Nested, key_deltas, row_deltas
 from nestling.transform.viewlet.handles import Identity, Stored, Weights
 from nestling.transform.viewlet.naming import apart, renamed
 from nestling.transform.viewlet.references import without_implied
 from nestling.transform.viewlet.refusals import in_a_line, unbound
-from nestling.transform.viewlet.schedule import TIMES
 from nestling.transform.viewlet.storing import BY_KEYS, Storing
 from nestling.transform.viewlet.tested import tests_ranges, untested
 
@@ -106,6 +106,8 @@ class Compiler:
     names: Names = field(default_factory=Names)
     most: int = MOST_MAPS
     storing: Storing = BY_KEYS
+    #: Whether maps follow their tables; they may also be filled when they are read.
+    maintains: bool = True
 
     def kept(self) -> dict[str, Any]:
         """All that compiling a part of a view adds to, to go back to where the part has no program."""
@@ -171,97 +173,40 @@ class Compiler:
 
     def maintain(self, target: str, monomial: Monomial) -> None:
         """The statements by which ``monomial`` of ``target`` follows its tables and its nested maps."""
+        if not self.maintains:
+            return
         monomial = apart(monomial, (), self.names)
         for table in dict.fromkeys(f.name for f in monomial.factors if isinstance(f, Atom)):
-            for statement in self.row_statements(target, monomial, self.tables[table]):
-                if not adds_zero(statement):
+            for delta in row_deltas(monomial, self.tables[table], self.tables, self.names):
+                for statement in self.changes(target, delta, table):
                     self.rows.setdefault(table, []).append(statement)
-        nested = [f for f in monomial.factors if isinstance(f, Lift | Pointwise)]
-        by_map: dict[str, list[Lift | Pointwise]] = {}
-        for factor in nested:
-            by_map.setdefault(self.nested_map(factor).name, []).append(factor)
-        for name, factors in by_map.items():
-            self.follow(target, monomial, name, factors)
+        for name, read in self.nested(monomial).items():
+            if self.maps[name].ordered and len(read) > 1:
+                raise CannotCompile(
+                    "min or max of one bag twice in one condition or row", CannotCompile.TWICE
+                )
+            for event, delta in key_deltas(monomial, self.maps[name], read, self.names):
+                for statement in self.changes(target, delta, name):
+                    self.events.setdefault(name, []).append((event, statement))
 
-    def row_statements(self, target: str, monomial: Monomial, table: TableDecl) -> Iterator[Statement]:
-        """What a row of ``table`` adds to ``monomial`` of ``target``."""
-        for delta in row_deltas(monomial, table, TIMES, self.tables):
-            yield self.statement(target, delta, (*table.columns, TIMES), (), "aux")
+    def nested(self, monomial: Monomial) -> dict[str, list[Nested]]:
+        """The factors of ``monomial`` that read nested maps, by map."""
+        found: dict[str, list[Nested]] = {}
+        for factor in monomial.factors:
+            if isinstance(factor, Lift | Pointwise):
+                handle = self.nested_map(factor)
+                found.setdefault(handle.name, []).append((factor, handle))
+        return found
 
-    def follow(self, target: str, monomial: Monomial, name: str, factors: list[Lift | Pointwise]) -> None:
-        """What a change of map ``name`` adds to ``monomial``, which reads it in ``factors``."""
-        if self.maps[name].ordered and len(factors) > 1:
-            raise CannotCompile("min or max of one bag twice in one condition or row", CannotCompile.TWICE)
-        for chosen in subsets(factors):
-            event = self.event(name, chosen[0])
-            statement = self.passed_on(target, monomial, event, chosen)
-            if statement is not None and not adds_zero(statement):
-                self.events.setdefault(name, []).append((event, statement))
-
-    def passed_on(
-        self, target: str, monomial: Monomial, event: Event, chosen: Sequence[Lift | Pointwise]
-    ) -> Statement | None:
-        """What ``event`` adds to ``monomial`` where just the ``chosen`` factors change with it."""
-        times = [Var(self.fresh("flip" if isinstance(f, Pointwise) else "sign"), INT) for f in chosen]
-        matches = [(self.nested_map(f).arranged(f.args), event.keys[: len(f.args)]) for f in chosen]
-        tests = [
-            Test(call(bound.operator, event.keys[-1], bound.term))
-            for factor in chosen
-            if isinstance(factor, Lift)
-            for bound in factor.bounds
-        ]
-        computed = frozenset(factor.var.name for factor in chosen if isinstance(factor, Lift))
-        # What the factors are read by goes along with the keys, and is renamed as they are.
-        carried = (*monomial.keys, *(term for factor in chosen for term in read_by(factor)))
-        whole = Monomial(carried, monomial.weights, (*monomial.factors, *tests))
-        delta = replaced(whole, chosen, matches, times, computed)
-        if delta is None:
-            return None
-        terms = list(delta.keys[len(monomial.keys) :])
-        steps = [
-            step
-            for factor, var in zip(chosen, times, strict=True)
-            for step in self.flipped(factor, event, var, [terms.pop(0) for _ in read_by(factor)])
-        ]
-        given = (*event.keys, *event.old, *event.new)
-        return self.statement(target, delta, given, steps, "aux", len(monomial.keys))
-
-    def event(self, name: str, factor: Lift | Pointwise) -> Event:
-        decl = self.maps[name]
-        if decl.order == "values" and isinstance(factor, Lift):
-            keys = tuple(Var(f"·{name}_k{i}", k.type) for i, k in enumerate(decl.columns[:-1]))
-            # Several aggregates may read one map, each with its own before and after.
-            read = f"·{name}_{factor.aggregate}"
-            old, new = (Var(f"{read}_{when}", factor.var.type) for when in ("old", "new"))
-            return Event(keys, (old,), (new,), factor.aggregate)
-        keys = tuple(Var(f"·{name}_k{i}", k.type) for i, k in enumerate(decl.columns))
-        old_cells = tuple(Var(f"·{name}_old{i}", INT) for i in range(decl.width))
-        new_cells = tuple(Var(f"·{name}_new{i}", INT) for i in range(decl.width))
-        return Event(keys, old_cells, new_cells)
-
-    def flipped(
-        self, factor: Lift | Pointwise, event: Event, times: Var, read_by: Sequence[Term]
-    ) -> list[Step]:
-        """The steps that turn an event into a change of ``factor``, with ``times`` for what it multiplies by."""
-        found = self.nested_map(factor)
-        places = (0,) if event.aggregate else found.measures
-        new, old = (tuple[Term, ...](cells[i] for i in places) for cells in (event.new, event.old))
-        if isinstance(factor, Pointwise):
-            return [Combine(times, factor.operator, new, old)]
-        if not factor.bounds:
-            return [Both(factor.var, times, factor.aggregate, new, old)]
-        # One entry changes, and with it the sums over all ranges that it lies in.
-        totals, group = self.counts_of(found), read_by[: len(factor.args)]
-        bounds = tuple(
-            Bound(bound.operator, term)
-            for bound, term in zip(factor.bounds, read_by[len(group) :], strict=True)
-        )
-        before = tuple[Term, ...](totals[i] for i in places)
-        after = tuple[Term, ...](
-            call("+", total, call("-", n, o)) for total, n, o in zip(before, new, old, strict=True)
-        )
-        read = Range(found.name, found.arranged(tuple(group)), bounds, totals)
-        return [read, Both(factor.var, times, factor.aggregate, after, before)]
+    def changes(self, target: str, delta: Delta, source: str) -> Iterator[Statement]:
+        """The statement that adds ``delta`` to ``target`` when ``source`` changes, if it adds anything."""
+        found = self.loop_nest(delta.monomial, (), delta.first, "aux", is_read=False)
+        if all(amount == const(0) for amount in found.amounts):
+            return
+        columns = self.columns()
+        read = (step.source for step in delta.first if isinstance(step, Find | Range))
+        columns |= {name: columns[source] for name in read if is_change(name)}
+        yield renamed(replace(found, target=target, keys=found.keys[: delta.arity]), (), columns)
 
     def nested_map(self, factor: Lift | Pointwise) -> Stored:
         if isinstance(factor, Lift):
@@ -269,24 +214,13 @@ class Compiler:
             return self.stored(factor.query, "lift", f"{factor.aggregate} reads it", order)
         return self.stored(factor.query, "count", f"{factor.operator} reads it")
 
-    def statement(
-        self,
-        target: str,
-        monomial: Monomial,
-        given: tuple[Var, ...],
-        before: Sequence[Step],
-        role: str,
-        arity: int | None = None,
-    ) -> Statement:
-        """``monomial`` as a loop nest that starts from ``given`` and adds to ``target``.
-
-        The first ``arity`` of its keys are the target's; those behind are used by the steps ``before``.
-        """
-        found = self.loop_nest(monomial, given, before, role, not target)
-        return renamed(replace(found, target=target, keys=found.keys[:arity]), given, self.columns())
+    def statement(self, target: str, monomial: Monomial, given: tuple[Var, ...], role: str) -> Statement:
+        """``monomial`` as a loop nest that starts from ``given`` and adds to ``target``."""
+        found = self.loop_nest(monomial, given, (), role, is_read=not target)
+        return renamed(replace(found, target=target), given, self.columns())
 
     def loop_nest(
-        self, monomial: Monomial, given: Sequence[Var], before: Sequence[Step], role: str, is_read: bool
+        self, monomial: Monomial, given: Sequence[Var], before: Sequence[Step], role: str, *, is_read: bool
     ) -> Statement:
         """``monomial`` solved from ``given``, under the names it has."""
         monomial = without_implied(monomial, self.tables)
@@ -397,18 +331,6 @@ def is_counted_on_reading(factor: Pointwise) -> bool:
     query = factor.query
     simple = query.width == 1 and is_nonnegative(query)
     return simple and tests_ranges(query) and is_safe(untested(query))
-
-
-def read_by(factor: Lift | Pointwise) -> tuple[Term, ...]:
-    """What says which part of its query a bounded lift reads."""
-    if isinstance(factor, Lift) and factor.bounds:
-        return (*factor.args, *(bound.term for bound in factor.bounds))
-    return ()
-
-
-def adds_zero(statement: Statement) -> bool:
-    """Whether ``statement`` never adds anything."""
-    return all(amount == const(0) for amount in statement.amounts)
 
 
 def _times(left: Term, right: Term) -> Term:

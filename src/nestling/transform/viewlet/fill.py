@@ -26,10 +26,10 @@ from nestling.program.steps import reads
 from nestling.program.traverse import parts
 from nestling.transform.lower import FlatView
 from nestling.transform.viewlet.compile import NESTED, Compiler
-from nestling.transform.viewlet.events import replaced
+from nestling.transform.viewlet.deltas import replaced
 from nestling.transform.viewlet.handles import Identity, Stored
 from nestling.transform.viewlet.naming import apart
-from nestling.transform.viewlet.reading import compile_views
+from nestling.transform.viewlet.reading import compile_batches
 from nestling.transform.viewlet.schedule import TIMES
 
 
@@ -65,7 +65,7 @@ def fill(program: Program, wanted: Iterable[str]) -> Program:
 
 def unkept(tables: Mapping[str, TableDecl], views: Mapping[str, FlatView]) -> Program:
     """The program that reads ``views`` and maintains nothing: its triggers fill maps, in the order they stand in."""
-    program = compile_views(tables, views, kind=_Filling)
+    program = compile_batches(tables, views, maintains=False)
     filled = fill(program, program.maps)
     return replace(filled, tables=dict(tables), views=program.views)
 
@@ -75,18 +75,10 @@ def filling(name: str) -> str:
     return f"·fill {name}"
 
 
-class _Filling(Compiler):
-    """A compiler whose maps are filled, and not maintained."""
-
-    def maintain(self, target: str, monomial: Monomial) -> None:
-        pass
-
-
-def _filling(program: Program) -> _Filling:
+def _filling(program: Program) -> Compiler:
     columns = [column.name for table in program.tables.values() for column in table.columns]
-    compiler = _Filling(
-        dict(program.tables), names=Names(frozenset([*columns, *program.tables, *program.maps, "times"]))
-    )
+    names = Names(frozenset([*columns, *program.tables, *program.maps, "times"]))
+    compiler = Compiler(dict(program.tables), names=names, maintains=False)
     for name, decl in program.maps.items():
         if decl.role != "watch":
             compiler.maps[name] = decl
@@ -101,17 +93,17 @@ def _identity(decl: MapDecl) -> Identity:
     return parts(decl.query).body, decl.order, decl.role in NESTED, len(decl.query.keys)
 
 
-def _pass_over(compiler: _Filling, target: str, monomial: Monomial) -> Statement | None:
+def _pass_over(compiler: Compiler, target: str, monomial: Monomial) -> Statement | None:
     """What fills ``target`` with ``monomial``: a pass over its first table, or over what is nested in it."""
     monomial = apart(monomial, (), compiler.names)
     driver = next((factor for factor in monomial.factors if isinstance(factor, Atom)), None)
     if driver is None:
-        return compiler.statement(target, monomial, (), (), "aux")
+        return compiler.statement(target, monomial, (), "aux")
     table = compiler.tables[driver.name]
     times = () if table.key else (Var(compiler.fresh("n"), INT),)
     rest = replaced(monomial, [driver], [(driver.args, table.columns)], times)
     if rest is None:
         return None
-    statement = compiler.statement(target, rest, (*table.columns, *times), (), "aux")
+    statement = compiler.statement(target, rest, (*table.columns, *times), "aux")
     first = Find(table.name, table.columns, (), times)
     return Statement(target, statement.keys, statement.amounts, (first, *statement.steps))

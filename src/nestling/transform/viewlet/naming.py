@@ -45,11 +45,15 @@ def apart(monomial: Monomial, given: Sequence[Var], names: Names) -> Monomial:
     return substitute(monomial, fresh)
 
 
-def renamed(statement: Statement, given: Sequence[Var], columns: Columns) -> Statement:
-    """``statement`` with each variable called after the column, measure or aggregate it holds."""
+def renamed(
+    statement: Statement, given: Sequence[Var], columns: Columns, values: Mapping[str, Term] | None = None
+) -> Statement:
+    """``statement`` with each variable called after the column, measure or aggregate it holds.
+
+    Those that have ``values`` are these values; what is ``given`` keeps its name.
+    """
     names = Names(frozenset(var.name for var in given))
-    by: dict[str, Term] = {}
-    return _statement(statement, by, names, columns)
+    return _statement(statement, dict(values or {}), names, columns)
 
 
 def _statement(statement: Statement, by: dict[str, Term], names: Names, columns: Columns) -> Statement:

@@ -29,6 +29,7 @@ from nestling.transform.viewlet.naming import apart, renamed
 from nestling.transform.viewlet.refusals import unbound
 from nestling.transform.viewlet.schedule import triggers
 from nestling.transform.viewlet.slices import share_slices
+from nestling.transform.viewlet.specialise import specialise
 from nestling.transform.viewlet.storing import BY_KEYS, Store, Storing, storing
 
 T = TypeVar("T")
@@ -48,20 +49,31 @@ def compile_views(
     views: Mapping[str, FlatView],
     watched: Mapping[str, Query] | None = None,
     store: Mapping[str, Store | Storing] | None = None,
-    kind: type[Compiler] = Compiler,
+) -> Program:
+    """The program that maintains ``views`` row by row: that for batches, specialised."""
+    return specialise(compile_batches(tables, views, watched, store))
+
+
+def compile_batches(
+    tables: Mapping[str, TableDecl],
+    views: Mapping[str, FlatView],
+    watched: Mapping[str, Query] | None = None,
+    store: Mapping[str, Store | Storing] | None = None,
     taken: Iterable[str] = (),
+    maintains: bool = True,
 ) -> Program:
     """The program that maintains ``views`` over ``tables``, and logs what changes in the ``watched`` queries.
 
-    Equal maps are stored once. ``store`` has the materialisation knob of views that do not leave it at ``"auto"``.
-    ``kind`` is how deltas are derived: by rows, unless another is given. No map is called as one that is ``taken``.
+    Its triggers start from changes, ``ΔR``. Equal maps are stored once. ``store`` has the materialisation knob of
+    views that do not leave it at ``"auto"``. No map is called as one that is ``taken``. If it maintains nothing, its
+    maps are filled when they are read.
     """
     wanted: dict[Identity, tuple[Weights, ...]] = {}
     capped: dict[tuple[str, str, int], Note] = {}
     of_rows = frozenset(column.name for table in tables.values() for column in table.columns)
     others = of_rows.union(tables, taken, ["times"])
     for _ in range(ROUNDS):
-        compiler = kind(dict(tables), wanted, names=Names(others))
+        compiler = Compiler(dict(tables), wanted, names=Names(others), maintains=maintains)
         plans = {
             name: _Reading(compiler, storing((store or {}).get(name, "auto"), view), capped).view(name, view)
             for name, view in views.items()
@@ -152,7 +164,7 @@ class _Reading:
         if not is_safe(query, known):
             raise CannotCompile(unbound(query, known), CannotCompile.UNBOUND)
         monomials = [apart(monomial, params, self.compiler.names) for monomial in query.monomials]
-        statements = [self.compiler.statement("", monomial, params, (), "rows") for monomial in monomials]
+        statements = [self.compiler.statement("", monomial, params, "rows") for monomial in monomials]
         return Plan(params, share_slices(statements), skipped)
 
     # -- stored whole

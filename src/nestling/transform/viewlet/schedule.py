@@ -44,6 +44,8 @@ def triggers(tables: Mapping[str, TableDecl], rows: Rows, events: Events) -> dic
 
 def _actions(table: str, rows: Rows, events: Events) -> list[Action]:
     statements = rows.get(table, [])
+    if not statements:
+        return [Write(table)]
     later = [s for s in statements if s.target in events]
     now = [s for s in statements if s.target not in events]
     collected = [Add(statement, later=True) for statement in later]

@@ -1,0 +1,142 @@
+"""Declaring and dropping cost what is declared or dropped: all else that is stored stays where it is."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nestling as nl
+from nestling.engine.local.engine import LocalEngine
+from tests.engines.worlds import agrees_with_its_indexes
+
+
+def shop(**options: Any) -> nl.Database:
+    db = nl.Database(**options)
+    db.table("goods", {"id": int, "kind": str, "price": int}, key="id")
+    db.table("sales", {"good": int, "day": int, "n": int, "notes": list[str]})
+    db.insert("goods", [(i, f"k{i % 3}", i) for i in range(1, 20)])
+    db.insert("sales", [(1 + i % 19, i % 5, i, [f"n{i}"] * (i % 3)) for i in range(60)])
+    return db
+
+
+def by_kind(goods):
+    return [(k, sum(g.price for g in goods if g.kind == k)) for k in {g.kind for g in goods}]
+
+
+def by_day(goods, sales):
+    return [(s.day, g.kind, s.n, s.notes) for s in sales for g in goods if g.id == s.good]
+
+
+def ratio(goods):
+    return [(g.id, 100 // (g.price - 7)) for g in goods]
+
+
+def stored(engine: LocalEngine) -> dict[str, int]:
+    """Which object each dictionary is."""
+    return {word: id(engine.names[word]) for store in engine.stores.values() for word in store.dictionaries}
+
+
+def still_right(db: nl.Database) -> None:
+    """After more changes as well."""
+    agrees_with_its_indexes(db.state.engine)
+    db.insert("goods", [(100, "k9", 50)])
+    db.insert("sales", [(100, 1, 5, ["x", "y"]), (100, 1, 5, ["x", "y"])])
+    db.delete("sales", where=lambda s: s.good == 3)
+    agrees_with_its_indexes(db.state.engine)
+    db.verify(maps=True)
+
+
+def test_what_is_there_is_not_copied():
+    db = shop()
+    db.view(by_kind)
+    before = stored(db.state.engine)
+    db.view(by_day)
+    db.table("other", {"a": int})
+    after = stored(db.state.engine)
+    assert before.items() <= after.items()
+    assert len(after) > len(before)
+    still_right(db)
+
+
+def test_what_is_dropped_leaves_the_rest():
+    db = shop()
+    db.view(by_day)
+    db.view(by_kind)
+    tables = {word: at for word, at in stored(db.state.engine).items() if word in ("T_goods", "T_sales")}
+    db.drop("by_day")
+    assert tables.items() <= stored(db.state.engine).items()
+    still_right(db)
+
+
+def test_a_view_that_is_refused_leaves_all_as_it_was():
+    db = shop()
+    db.view(by_kind)
+    db.view(by_day)
+    engine, before = db.state.engine, stored(db.state.engine)
+    with pytest.raises(nl.QueryError, match="cannot be computed from the rows that are there"):
+        db.view(ratio)
+    assert db.state.engine is engine
+    assert stored(engine) == before
+    still_right(db)
+
+
+def test_a_definition_that_the_file_refuses_leaves_all_as_it_was(tmp_path, monkeypatch):
+    db = shop(path=tmp_path / "shop.nest")
+    db.view(by_kind)
+    engine = db.state.engine
+
+    def full(*_: Any) -> None:
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(db._file), "define", full)
+        with pytest.raises(OSError, match="no space"):
+            db.view(by_day)
+    assert db.state.engine is engine
+    still_right(db)
+    db.view(by_day)
+    db.close()
+    with nl.Database(tmp_path / "shop.nest") as again:
+        again.verify(maps=True)
+
+
+def per_day(sales):
+    return [(d, max(s.n for s in sales if s.day == d)) for d in {s.day for s in sales}]
+
+
+def dear(goods):
+    return [g.id for g in goods if g.price > sum(h.price for h in goods if h.kind == g.kind) // 9]
+
+
+def notes(sales):
+    return [(s.good, n) for s in sales for n in s.notes]
+
+
+POOL = {view.__name__: view for view in (by_kind, by_day, per_day, dear, notes)}
+
+
+@given(st.lists(st.sampled_from([*POOL]), min_size=1, max_size=8), st.sampled_from(["eager", "hybrid"]))
+def test_functions_that_are_kept_are_those_that_would_be_written(names, refresh):
+    """Views come and go; after each the source is that of the program, written at once."""
+    db = shop()
+    for name in names:
+        if name in db.views:
+            db.drop(name)
+        else:
+            db.view(name, POOL[name], refresh=refresh)
+        engine = db.state.engine
+        assert engine.source == LocalEngine(engine.program).source
+    still_right(db)
+
+
+def test_what_no_new_view_touches_is_not_written_again():
+    db = shop()
+    db.view(by_kind)
+    before = db.state.engine.functions.written
+    db.view(notes)
+    db.table("other", {"a": int})
+    after = db.state.engine.functions.written
+    kept = {name for name, function in before.items() if after[name] is function}
+    assert {"on_goods", "on_goods_batch", "rows_of_by_kind"} <= kept
+    assert after.keys() - before.keys() >= {"rows_of_notes", "on_other", "on_other_batch"}
