@@ -2,7 +2,14 @@
 
 from nestling.bulk import bulk
 from nestling.database import Database
-from nestling.errors import ChangeError, ConstraintError, NestlingError, QueryError, StoreError
+from nestling.errors import (
+    ChangeError,
+    ConstraintError,
+    EvaluatedOnRead,
+    NestlingError,
+    QueryError,
+    StoreError,
+)
 
 __version__ = "0.1.0"
 
@@ -10,6 +17,7 @@ __all__ = [
     "ChangeError",
     "ConstraintError",
     "Database",
+    "EvaluatedOnRead",
     "NestlingError",
     "QueryError",
     "StoreError",

@@ -19,6 +19,7 @@ from nestling.database.lazy import LazyView, Pending
 from nestling.database.logs import Logging
 from nestling.database.rows import Event, Row, nested
 from nestling.database.storing import Decision, decide
+from nestling.database.verdict import judge
 from nestling.database.view_state import Lazy, OnRead, Policy, Views, ViewState, maintained_by
 from nestling.database.watching import Levels
 from nestling.engine.local.engine import LocalEngine
@@ -94,9 +95,10 @@ class State:
             self.go_back_to(before)
             raise
 
-    def add_view(self, view: ViewDef, constraint: bool = False) -> None:
+    def add_view(self, view: ViewDef, constraint: bool = False, strict: bool | None = False) -> None:
         """Compile ``view`` and bring its maps up to date with the rows that are there."""
         self.define(view, constraint=constraint)
+        judge(self.views[view.name], strict)
         try:
             self._install()
             self.engine.check()

@@ -3,10 +3,41 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from nestling.calculus.show import brief, show
-from nestling.calculus.terms import CountWise, Expr, First, Fold, Group, SingBag
+from nestling.calculus.terms import (
+    BagVar,
+    Call,
+    Const,
+    CountWise,
+    DictEmpty,
+    DictInput,
+    DictLit,
+    DictUnion,
+    Empty,
+    Expr,
+    Field,
+    First,
+    Flatten,
+    Fold,
+    For,
+    Group,
+    Guard,
+    InL,
+    InputChange,
+    Let,
+    Lookup,
+    Negate,
+    Node,
+    Product,
+    Relation,
+    Sing,
+    SingBag,
+    Tuple,
+    Union,
+    Var,
+)
 from nestling.calculus.traverse import relations, walk
 from nestling.calculus.types import Bag, show_type
 from nestling.database.explain.code import functions
@@ -14,6 +45,7 @@ from nestling.database.explain.facts import Facts
 from nestling.database.explain.readings import paths, readings
 from nestling.database.explain.report import ConstructReport, PartReport, Report
 from nestling.database.explain.storage import otherwise, storage
+from nestling.database.verdict import verdict
 from nestling.transform.classify import THEOREM, Construct
 from nestling.transform.theory.cost import show_cost, tcost
 from nestling.transform.theory.degree import TOP, degree
@@ -39,7 +71,7 @@ def collect(state: State, name: str, code: bool = False) -> Report:
         reads=sorted(relations(view.query)),
         refresh=view.refresh,
         store=view.store,
-        verdict=derivation.classification.verdict.value,
+        verdict=verdict(state.views[name]).value,
         maintained=facts is not None,
         reason=on_read.reason if on_read else "",
         code_of_reason=on_read.code if on_read else "",
@@ -92,13 +124,24 @@ def _degree(number: float) -> str:
 
 def _not_polynomial(query: Expr) -> str:
     """The first construct of ``query`` that has no degree of its own."""
-    for node in walk(query):
-        match node:
-            case Fold(_, _, source, _) | Group(_, source, _, _, _, _) if degree(source):
-                return brief(node, 60)
-            case CountWise() | First() | SingBag() if degree(node):
-                return brief(node, 60)
-    return ""
+    return next((brief(node, 60) for node in walk(query) if _has_no_degree(node)), "")
+
+
+def _has_no_degree(node: Node) -> bool:
+    """Whether ``node`` is not polynomial in what it reads."""
+    match node:
+        case Fold(_, _, source, _) | Group(_, source, _, _, _, _):
+            return bool(degree(source))
+        case CountWise() | First() | SingBag():
+            return bool(degree(node))
+        case Relation() | InputChange() | BagVar() | Let() | Empty() | Sing() | Guard() | For() | Product():
+            return False
+        case Union() | Negate() | Flatten() | Lookup() | DictLit() | DictInput() | DictUnion() | DictEmpty():
+            return False
+        case Var() | Field() | Tuple() | Const() | Call() | InL():
+            return False
+        case _:
+            assert_never(node)
 
 
 def _responsible(derivation: Derivation) -> str:
