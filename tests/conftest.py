@@ -44,7 +44,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 @pytest.fixture
 def by_queries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spark does everything: the driver takes nothing, however little it is."""
-    monkeypatch.setattr("nestling.engine.spark.driver.run.CELLS", -1)
+    monkeypatch.setattr("nestling.engine.spark.limits.MAX_DRIVER_VALUES", -1)
 
 
 @pytest.fixture(scope="session")

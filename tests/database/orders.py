@@ -9,7 +9,6 @@ from typing import Any
 from hypothesis import strategies as st
 
 from nestling.database.database import Database
-from nestling.database.logs import Logging
 from nestling.database.subscribers import Watched
 from nestling.database.trail import Trail
 from nestling.database.transaction import Transaction
@@ -105,12 +104,11 @@ def shop() -> Database:
     made, db = _defined(), Database()
     db.state = copy(made.state)
     for name, part in vars(made.state).items():
-        if isinstance(part, dict):
+        if type(part) is dict:
             setattr(db.state, name, dict(part))
     db.state.engine = LocalEngine(made.state.engine.program)
-    db.state.logging = Logging(db.state)
     for name in HEARD:
-        db.subscribers._watched[name] = Watched(Trail(db, name, 0), 0)
+        db.subscribers._watched[name] = Watched(Trail(db._access, db._logging, name, 0), 0)
     return db
 
 

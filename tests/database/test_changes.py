@@ -531,7 +531,7 @@ def test_a_view_over_rows_it_cannot_follow():
     db.insert("t", [(1, 2), (2, 0), (3, 4)])
 
     refused(
-        db, "least cannot be computed from the rows that are there",
+        db, "least cannot be computed from the rows in its tables",
         lambda: db.view("least", lambda t: [min([12 // x.d for x in t], default=0)]), nl.QueryError,
     )  # fmt: skip
     assert list(db.views) == ["ids"]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import nestling as nl
-from nestling.database.storing import bytes_of, measured
+from nestling.database.memory import bytes_of
 from nestling.transform.viewlet.choose import MEMORY
 from nestling.transform.viewlet.storing import Storing
 
@@ -44,14 +44,14 @@ def test_a_view_that_outgrows_its_budget_stores_less():
     assert db.state.views.decisions["v"].storing == Storing(
         "every", True, frozenset(db.state.views.maintained["v"].definitions)
     )
-    before = measured(db.state, "v")
+    before = db.state.bytes_of("v")
     for first in range(40, 200, 40):
         grow(db, first, 40)
     decision = db.state.views.decisions["v"]
     assert decision.code == MEMORY
     assert decision.storing is not None
     assert not decision.storing.bags
-    assert measured(db.state, "v") < before
+    assert db.state.bytes_of("v") < before
     assert "400,000 bytes" in decision.why
     assert len(view[7][1]) == 49
     view.verify()
@@ -80,7 +80,7 @@ def test_a_view_made_over_rows_fits_from_the_start():
     grow(db, 0, 200)
     view = db.view("v", same, store="full")
     assert db.state.views.decisions["v"].code == MEMORY
-    assert measured(db.state, "v") <= 100_000
+    assert db.state.bytes_of("v") <= 100_000
     assert len(view[7][1]) == 49
 
 
@@ -89,12 +89,12 @@ def test_views_share_a_budget():
     db = groups(memory="2MB")
     grow(db, 0, 120)
     first = db.view("first", same, store="full")
-    left = 2_000_000 - measured(db.state, "first")
+    left = 2_000_000 - db.state.bytes_of("first")
     second = db.view("second", lambda T: [(t.g, [u.id for u in T if u.g == t.g]) for t in T], store="full")
     memory = db.state.views.decisions["second"].memory
     assert memory is not None
     assert memory.bytes == left
-    assert sum(measured(db.state, name) for name in ("first", "second")) <= 2_000_000
+    assert sum(db.state.bytes_of(name) for name in ("first", "second")) <= 2_000_000
     first.verify()
     second.verify()
 

@@ -108,8 +108,8 @@ def test_two_places_that_a_dot_makes_one():
     db = nl.Database()
     db.table("orders", {"id": int, "items": list[int]}, key="id")
 
-    with pytest.raises(nl.QueryError, match=r"would be kept where orders\.items is kept already"):
+    with pytest.raises(nl.QueryError, match=r"would be stored under the name of orders\.items"):
         db.table("orders.items", {"a": int})
-    with pytest.raises(nl.QueryError, match=r"t would be kept where t\.a\.b is kept already"):
+    with pytest.raises(nl.QueryError, match=r"t would be stored under the name of t\.a\.b"):
         db.table("t", {"a.b": list[int], "a": {"b": list[int]}})
     assert list(db.tables) == ["orders"]

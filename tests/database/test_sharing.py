@@ -74,7 +74,7 @@ def test_a_view_that_is_refused_leaves_all_as_it_was():
     db.view(by_kind)
     db.view(by_day)
     engine, before = db.state.engine, stored(db.state.engine)
-    with pytest.raises(nl.QueryError, match="cannot be computed from the rows that are there"):
+    with pytest.raises(nl.QueryError, match="cannot be computed from the rows in its tables"):
         db.view(ratio)
     assert db.state.engine is engine
     assert stored(engine) == before

@@ -89,7 +89,7 @@ def test_a_history_is_bounded(db):
         db.insert("T", [(a,)])
     assert versions(view.changes()) == [3, 4, 5]
     assert versions(view.changes(since=2)) == [3, 4, 5]
-    with pytest.raises(nl.NestlingError, match="kept from version 2 on, not from 1") as refused:
+    with pytest.raises(nl.NestlingError, match="starts at version 2, not at 1") as refused:
         view.changes(since=1)
     assert "read the view anew" in refused.value.hint
 
@@ -105,7 +105,7 @@ def test_a_change_that_does_not_reach_the_view_takes_no_place(db):
 
 def test_what_was_before_the_first_reader_is_not_there(db):
     db.insert("T", [(1,)])
-    with pytest.raises(nl.NestlingError, match="kept from version 1 on, not from 0"):
+    with pytest.raises(nl.NestlingError, match="starts at version 1, not at 0"):
         db.views["v"].changes(since=0)
     db.insert("T", [(2,)])
     assert versions(db.views["v"].changes(since=1)) == [2]

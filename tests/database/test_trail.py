@@ -11,7 +11,7 @@ import pytest
 
 import nestling as nl
 from nestling.database import trail
-from nestling.database.trail import Step
+from nestling.database.step import Step
 
 
 def made() -> tuple[nl.Database, Any]:
@@ -190,7 +190,7 @@ def test_a_view_that_comes_to_store_nothing_is_told_on():
     first = held[0].to_json_patch()
     decision = db.state.views.decisions["v"]
     with db.reading():
-        db.state.decided("v", replace(decision, storing=None, why="no memory", code="memory"))
+        db._logging.store_otherwise("v", replace(decision, storing=None, why="no memory", code="memory"))
     db.insert("orders", [(1, [3])])
     assert held[0].to_json_patch() == first
     assert held[1].inserted == [(1, [6])]

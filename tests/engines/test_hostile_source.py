@@ -49,7 +49,7 @@ def database(names: dict[str, str]) -> Database:
     query = translate(QUERY, Catalog({"orders": record(id=INT, cust=STR, items=Bag(element))}))
     db.state.add_table(TableDef(names["table"], own, ("id",)))
     db.state.add_view(ViewDef(names["view"], renamed(query, names)))
-    db.state.logging.start(names["view"])
+    db._logging.start(names["view"])
     for row in [(1, "x", [(1, 2)]), (2, "x", []), (3, names["value"], [])]:
         db.insert(names["table"], [row])
     return db

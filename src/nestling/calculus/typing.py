@@ -176,7 +176,7 @@ def check_node(node: Node) -> None:  # noqa: C901 - one arm per node
         case CountWise(operator, args):
             _countwise(operator, args)
         case First(limit) if limit < 0:
-            raise QueryError(f"the first {limit} elements", hint="take 0 or more")
+            raise QueryError(f"first(k, …) needs k ≥ 0, not {limit}", hint="take 0 or more elements")
         case Fold(var, aggregate, source, _):
             _agree(var, fold_type(aggregate, source))
         case Group(var, source, key, key_var, rows, _):

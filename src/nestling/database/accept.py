@@ -69,7 +69,7 @@ def _check_places(table: TableDef, tables: Mapping[str, TableDef]) -> None:
     for place in (table.name, *(dictionary_name(table.name, path) for path, _ in bag_levels(table.record))):
         if place in taken:
             raise QueryError(
-                f"{table.name} would be kept where {place} is kept already",
+                f"{table.name} would be stored under the name of {place}",
                 hint="a dot leads to an inner bag: rename the table or the column",
             )
         taken.add(place)
@@ -118,7 +118,7 @@ def other_table(stored: TableDef, given: TableDef) -> QueryError:
     return QueryError(
         f"table {given.name!r} is already defined, and otherwise:\n"
         f"  stored  {_shown(stored)}\n  given   {_shown(given)}",
-        hint=f"use it as it is: db.table({given.name!r}); or db.drop({given.name!r}) first, its rows go then",
+        hint=f"use it as it is: db.table({given.name!r}); or db.drop({given.name!r}) first, which deletes its rows",
     )
 
 

@@ -11,36 +11,32 @@ never in between: a change that was cut off is undone, or done again where the f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import RLock
-from time import perf_counter
-from typing import TYPE_CHECKING
 
-from nestling.database.commit import recover
 from nestling.database.journal import Journal
-from nestling.database.overlay import Overlay
-from nestling.database.state import State
-from nestling.database.storing import keep_within_memory
+from nestling.database.state import Holder, State
 from nestling.database.transaction import Transaction
-from nestling.errors import ChangeError, NestlingError, QueryError
-
-if TYPE_CHECKING:
-    from nestling.database.database import Database
+from nestling.errors import NestlingError, QueryError
 
 
 class Access:
-    """The way to the engine of a database."""
+    """The way to the engine of a database. ``recover`` puts an end to a commit that was cut off."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, holder: Holder, recover: Callable[[Journal], None]) -> None:
+        self._holder, self._recover = holder, recover
         self.writing, self.lock = RLock(), RLock()
         self.open: Transaction | None = None
         self.journal: Journal | None = None
 
     @property
     def state(self) -> State:
-        return self._database.state
+        return self._holder.state
+
+    @property
+    def version(self) -> int:
+        return self._holder.version
 
     # -- readers
 
@@ -60,8 +56,9 @@ class Access:
         change = self.own
         if change is None:
             return
-        # On Spark a view is not brought up to date before the commit; reading it there says so.
-        if change.events and isinstance(change.stored, Overlay):
+        if self.state.engine.is_remote:
+            self.state.uncommitted = change.events  # no view is brought up to date before the commit
+        elif change.events:
             self._try_on(change)
 
     def settle(self, is_nested: bool) -> bool:
@@ -81,7 +78,7 @@ class Access:
                 )
             return False
         elif journal.is_committing:
-            recover(self._database, journal)
+            self._recover(journal)
         elif journal.torn or not self._is_own(journal):
             self.take_off(journal)
         elif self.state.engine.is_torn:
@@ -119,7 +116,7 @@ class Access:
 
     def _now_applied(self, applied: int) -> None:
         change = self.open
-        if change is not None and isinstance(change.stored, Overlay):
+        if change is not None:
             change.stored.rebase(applied)
             change.is_applied = applied > 0
             self.state.uncommitted = change.events[:applied]
@@ -145,42 +142,14 @@ class Access:
                 self.open = None  # whose block was cut off before it could say that it is over
             yield
 
-    @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
-        """A transaction, when those before it have ended; over at the end of the block, whatever happens in it."""
-        began, database = perf_counter(), self._database
-        is_nested = self.writing._is_owned()  # type: ignore[attr-defined]
-        with self.writing:  # as in ``exclusive``, which would cost one row a tenth more
-            if not is_nested:
-                self.open = None
-            elif self.open is not None:
-                raise ChangeError("a transaction is already open", hint="use it, or commit it first")
-            change = database._transaction()
-            try:
-                self.open = change
-                yield change
-                change.refresh = database._commit(change, began)
-            finally:
-                change.is_over = True
-                self._close()
-        if not is_nested:
-            database.subscribers.deliver()
-            if database.state.memory is not None:
-                self._keep_within_memory()
-
-    def _keep_within_memory(self) -> None:
-        """Store less where views have outgrown the memory there is; those who hold a change have been told of it."""
-        database = self._database
-        with self.exclusive(), self.reading():
-            keep_within_memory(database.state, database._file)
-
     @property
     def own(self) -> Transaction | None:
         """The transaction that this thread has open."""
         change = self.open
         return change if change is not None and not change.is_over and self.is_writing else None
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """The open transaction is over."""
         self.open = None
         self.state.uncommitted = []
         if self.journal is not None:

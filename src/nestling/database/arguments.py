@@ -157,7 +157,7 @@ def changes_argument(changes: object, tables: Mapping[str, TableDef], frames: bo
                 f"changes come by table, not by {shown(name)}", hint="db.apply({table: changes})"
             )
     if not frames and any(map(is_frame, changes.values())):
-        raise ChangeError("a DataFrame of Spark is no change here", hint=_FRAME)
+        raise ChangeError("an embedded database takes no DataFrame of Spark", hint=_FRAME)
     return {
         name: rows if is_frame(rows) else z_bag(rows, column_types(tables, name))
         for name, rows in changes.items()
@@ -199,7 +199,7 @@ def set_argument(columns: object) -> Mapping[str, Any]:
 def one_way(rows: object, where: object, key: object) -> None:
     """What goes is said once: by rows, by a condition or by a key."""
     if (rows is not NOT_GIVEN) + (where is not None) + (key is not NOT_GIVEN) != 1:
-        raise ChangeError("rows, where and key are ways to say what goes", hint="give one of them")
+        raise ChangeError("delete takes exactly one of rows, where and key", hint="for example key=7")
 
 
 def condition(where: object) -> Callable[[Any], bool]:

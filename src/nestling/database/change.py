@@ -8,7 +8,7 @@ Law (10): rows and elements are consolidated: nothing is both added and removed,
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from nestling.calculus.types import Path, Type
 from nestling.errors import NestlingError
@@ -16,9 +16,6 @@ from nestling.frontend.schema import python_value
 from nestling.frontend.schema.read import order_key
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
-
-if TYPE_CHECKING:
-    from nestling.database.trail import Step, Trail
 
 Row = tuple[Any, ...]
 
@@ -76,6 +73,29 @@ class Inner:
         return f"Inner({self.key}, {'.'.join(self.path)}: {self.elements!r})"
 
 
+class Teller(Protocol):
+    """What knows the commit that a change is of, as long as the view is logged."""
+
+    def read(self, change: Change) -> tuple[ZBag, tuple[Inner, ...]]:
+        """The rows that came and went, and what changed in those that stayed."""
+
+    def read_locked(self, change: Change) -> tuple[ZBag, tuple[Inner, ...]]:
+        """The same; the state is locked, be it by a commit."""
+
+    def replaced(self) -> list[tuple[Any, Any, int]]:
+        """The rows that changed inside: as they were, as they are, and how many are equal."""
+
+    def row(self, flat: Row, after: bool) -> Any:
+        """A row that stayed, after the commit or before it."""
+
+    def patch(self) -> list[dict[str, Any]]:
+        """The JSON Patch of the change."""
+
+    @property
+    def known_patch(self) -> list[dict[str, Any]] | None:
+        """The same, if it was made already."""
+
+
 class Change:
     """The change of one view by one commit: rows that came and went, and what changed inside those that stayed."""
 
@@ -87,7 +107,7 @@ class Change:
         version: int,
         element: Type,
         rows: ZBag | None = None,
-        told: tuple[Trail, Step] | None = None,
+        told: Teller | None = None,
     ) -> None:
         self.view, self.version, self.element = view, version, element
         self._rows, self._told = rows, told
@@ -113,8 +133,7 @@ class Change:
     def _read(self) -> None:
         told = self._told
         if told is not None:  # else another thread has just read it
-            trail, step = told
-            self._rows, self._inner = trail.read(step, self)
+            self._rows, self._inner = told.read(self)
 
     def __bool__(self) -> bool:
         return bool(self.rows) or bool(self.inner)
@@ -137,8 +156,7 @@ class Change:
         """
         if not self.inner:
             return []
-        trail, step = self._told_by()
-        pairs = trail.replaced(step)
+        pairs = self._told_by().replaced()
         return [
             (python_value(self.element, was), python_value(self.element, row))
             for was, row, copies in pairs
@@ -159,8 +177,7 @@ class Change:
         """The change as whole rows: the answer after it, less the answer before."""
         if not self.inner:
             return self.rows
-        trail, step = self._told_by()
-        pairs = trail.replaced(step)
+        pairs = self._told_by().replaced()
         return self.rows + ZBag(
             pair for was, row, copies in pairs for pair in ((row, copies), (was, -copies))
         )
@@ -173,32 +190,29 @@ class Change:
         if self._patch is not None:
             patch: list[dict[str, Any]] = copied(self._patch)
             return patch
-        trail, step = self._told_by()
-        return trail.patch(step)
+        return self._told_by().patch()
 
     def _row(self, flat: Row, after: bool) -> Any:
-        trail, step = self._told_by()
-        return python_value(self.element, trail.row(step, flat, after))
+        return python_value(self.element, self._told_by().row(flat, after))
 
     def settle(self) -> None:
         """Read what is told, for good: the view will not be logged any more, or this is too long ago."""
         self.read_locked()
         if self._told is not None:
-            self._patch = self._told[1].patch
+            self._patch = self._told.known_patch
         self._told = None
 
     def read_locked(self) -> None:
         """Read what is told; the state is locked."""
         if self._inner is None and self._told is not None:
-            trail, step = self._told
-            self._rows, self._inner = trail.read_locked(step, self)
+            self._rows, self._inner = self._told.read_locked(self)
 
-    def _told_by(self) -> tuple[Trail, Step]:
+    def _told_by(self) -> Teller:
         told = self._told
         if told is None:
             raise NestlingError(
                 f"{self.view} has changed too often since version {self.version}, or nobody reads its changes any more",
-                hint="ask for whole rows and patches when the change is told, or while a history keeps it",
+                hint="read whole rows and patches when the change is delivered, or keep a history",
             )
         return told
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager
-from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -14,27 +12,22 @@ from nestling.calculus.terms import Expr
 from nestling.calculus.types import show_type
 from nestling.database import accept, arguments
 from nestling.database.accept import known
-from nestling.database.access import Access
 from nestling.database.arguments import NOT_GIVEN
 from nestling.database.closed import Closed
-from nestling.database.commit import commit
 from nestling.database.constraints import violation
+from nestling.database.core import Core
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import Durable
 from nestling.database.engines import on_spark
 from nestling.database.inspect import stats
 from nestling.database.languages import reader
+from nestling.database.memory import bytes_of, keep_within_memory
 from nestling.database.names import check_name, check_table_names, check_view_names
 from nestling.database.over import inline_views
-from nestling.database.references import References
 from nestling.database.refresh import Refresh
-from nestling.database.rows import Shredder
 from nestling.database.script import run_script
 from nestling.database.state import State, computing
-from nestling.database.storing import bytes_of, keep_within_memory
-from nestling.database.subscribers import Subscribers
 from nestling.database.table import Table
-from nestling.database.transaction import Transaction
 from nestling.database.view import View
 from nestling.errors import QueryError
 from nestling.frontend.catalog import Catalog
@@ -42,7 +35,7 @@ from nestling.frontend.schema import record_type, row_value
 from nestling.values.bag import ZBag
 
 
-class Database:
+class Database(Core):
     """Tables and the views over them, in this process.
 
     >>> db = Database()
@@ -65,15 +58,8 @@ class Database:
         """``path``: the file it is kept in; without one, or as ``":memory:"``, it lives and ends with the process.
 
         ``memory``: what views may take besides the tables, in bytes or as ``"512MB"``; they then store less."""
-        self.state = State()
+        super().__init__(State())
         self.state.memory = bytes_of(memory)
-        self.version = 0
-        self.last_refresh = Refresh(0, 0.0, 0, 0)
-        self._numbers = count()
-        self.subscribers = Subscribers(self)
-        self._file: Durable | None = None
-        self._access = Access(self)
-        self._references = References(self)
         if path is not None and path != ":memory:":
             self._load(Durable(arguments.path_argument(path)))
 
@@ -223,7 +209,7 @@ class Database:
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
         self._redefine(action, lambda file: file.define(kind, definition, self.state))
         self.state.looked_at = 0
-        keep_within_memory(self.state, self._file)
+        keep_within_memory(self._logging, self._file)
 
     def _forget(self, kind: str, name: str, action: Callable[[str], None]) -> None:
         self._redefine(lambda: action(name), lambda file: file.drop(kind, name, self.state))
@@ -301,47 +287,7 @@ class Database:
             change.apply({table: wanted - change.rows(table)})
         return change.refresh
 
-    def transaction(self) -> AbstractContextManager[Transaction]:
-        """All or nothing: what is done inside is committed at the end, or undone if anything is refused.
-
-        Other threads see the state before it until it is committed; those that write wait for its end.
-        """
-        return self._access.transaction()
-
-    def _transaction(self) -> Transaction:
-        return Transaction(self.state, self._shredder, self._access)
-
-    def _commit(self, change: Transaction, began: float) -> Refresh:
-        return commit(self, change, began)
-
-    def _shredder(self, table: str) -> Shredder:
-        return Shredder(self.state.tables[table], self._numbers)
-
-    # -- reading
-
-    def read(self, view: str) -> ZBag:
-        """The answer of a view."""
-        with self._access.reading():
-            return self.state.read(view)
-
-    def find(self, view: str, first: Any) -> ZBag:
-        """The rows of a view whose first column is ``first``."""
-        with self._access.reading():
-            return self.state.find(view, first)
-
-    def reading(self) -> AbstractContextManager[None]:
-        """A block in which the state stays as it is: what is committed, and the changes of this thread."""
-        return self._access.reading()
-
-    def defining(self, what: str) -> AbstractContextManager[None]:
-        """A block in which nobody else reads or writes; refused inside a transaction."""
-        return self._access.defining(what)
-
-    def table_df(self, table: str) -> Any:
-        """A table as a DataFrame, of a database on Spark."""
-        raise QueryError(
-            f"{table} is not on Spark", hint="spark.createDataFrame(table.rows()) makes a DataFrame of it"
-        )
+    # -- what is kept
 
     def stats(self) -> dict[str, dict[str, Any]]:
         """Per view: rows, entries and rough bytes of its maps, statements per row of each table it follows."""

@@ -82,7 +82,7 @@ def _element(table: TableDef, level: Path, row: Any) -> tuple[Any, Address, Any,
     elif isinstance(type_, Record):
         value = named
     else:
-        raise ChangeError("column 'element' is missing", hint="it holds what comes to or goes from the bag")
+        raise ChangeError("column 'element' is missing", hint="it holds the element to insert or delete")
     key = parts[0] if len(parts) == 1 else parts
     return key, tuple(address), tuple(place), element_value(type_, value)
 

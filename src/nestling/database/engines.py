@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 
 def on_spark(asked: type[Any]) -> type[Any]:
     """The database on Spark, where a database was ``asked`` for; it needs PySpark, which the core does not."""
-    from nestling.database.spark import SparkDatabase
-
-    return SparkDatabase if issubclass(SparkDatabase, asked) else asked
+    # By name: it is built on the database, which does not know it.
+    found: type[Any] = import_module("nestling.database.spark").SparkDatabase
+    return found if issubclass(found, asked) else asked

@@ -60,7 +60,7 @@ class History:
             return list(self._kept)
         if version < self.since:
             raise NestlingError(
-                f"the changes of {self._view} are kept from version {self.since} on, not from {version}",
+                f"the history of {self._view} starts at version {self.since}, not at {version}",
                 hint="read the view anew and go on from there: view.document() has a version; "
                 "changes(history=…) keeps more of them",
             )

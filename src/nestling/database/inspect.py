@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from nestling.database.alike import alike
-from nestling.database.explain.sizes import entries, rough_bytes
 from nestling.database.state import State, guard_of
+from nestling.engine.local.sizes import entries, rough_bytes
 from nestling.errors import NestlingError
 from nestling.program.meaning import meaning
 from nestling.program.steps import maps_of, trigger_statements

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from nestling.database.lazy import LazyView
 from nestling.database.rows import Row
+from nestling.database.state import Holder, State, policy
+from nestling.database.storing import Decision
+from nestling.database.view_state import Lazy, OnRead
 from nestling.database.watching import Levels, Logs, Source, Taken
 from nestling.engine.local.engine import LocalEngine
 from nestling.errors import UNDEFINED, NestlingError
@@ -20,9 +22,6 @@ from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.storing import BY_KEYS
 from nestling.transform.viewlet.watch import watches
 from nestling.values.label import Label
-
-if TYPE_CHECKING:
-    from nestling.database.state import State
 
 #: The flat rows of a view, and what finds those of its inner bags.
 FlatRows = tuple[Iterable[tuple[Row, int]], Callable[[Label], Iterable[tuple[Row, int]]]]
@@ -33,12 +32,18 @@ NOTHING = Taken({})
 class Logging:
     """The logs of a state."""
 
-    def __init__(self, state: State) -> None:
-        self._state = state
+    def __init__(self, holder: Holder) -> None:
+        self._holder = holder
+        #: Who hears that nothing can be logged of a watched view any more.
+        self.before_unlogged: Callable[[str], None] = lambda name: None
+
+    @property
+    def state(self) -> State:
+        return self._holder.state
 
     def levels(self, name: str) -> Levels:
         """The levels of a view that are logged, or would be; none where nothing can be."""
-        state = self._state
+        state = self.state
         view = state.views[name]
         if view.levels is not None:
             return view.levels
@@ -56,7 +61,7 @@ class Logging:
     def start(self, name: str) -> None:
         """Log a view from now on."""
         try:
-            with self._state.whole():
+            with self.state.whole():
                 self.keep(name, self.levels(name))
                 self.untaken(name)
         except UNDEFINED as error:
@@ -64,17 +69,17 @@ class Logging:
 
     def keep(self, name: str, levels: Levels) -> None:
         """Log these levels of a view."""
-        state = self._state
+        state = self.state
         state.views = state.views.changed(name, levels=levels, is_told=True)
         if state.is_apart(name):
             state.later(name).watch({level.name: level.query for level in levels})
         else:
-            state._install()
+            state.reinstall()
             state.engine.check()
 
     def stop(self, name: str) -> None:
         """Log a view no more."""
-        state = self._state
+        state = self.state
         with state.whole():
             levels = state.views[name].levels
             state.views = state.views.changed(name, levels=None, compared=None, is_told=False)
@@ -82,7 +87,22 @@ class Logging:
                 with suppress(*UNDEFINED):  # then it starts anew when it is read, and logs nothing
                     state.later(name).watch({})
             elif levels:
-                state._install()
+                state.reinstall()
+
+    def store_otherwise(self, name: str, decision: Decision) -> None:
+        """Store a view in another way from now on."""
+        state = self.state
+        with state.whole():
+            levels = state.views[name].levels
+            if levels is not None:
+                self.before_unlogged(name)  # what somebody holds is read while it can be
+            chosen = policy(state.definitions[name], decision)
+            state.views = state.views.changed(name, policy=chosen, decision=decision)
+            if levels is not None and isinstance(chosen, OnRead):
+                state.views = state.views.changed(name, levels=Levels(), compared=state.evaluate(name))
+            state.reinstall()
+            if levels is not None and isinstance(chosen, Lazy):
+                self.keep(name, levels)
 
     def taken(self, name: str) -> Taken:
         """What changed in a view since this was last asked; of one that has no value, nothing until it has one.
@@ -95,7 +115,7 @@ class Logging:
             return NOTHING
 
     def _taken(self, name: str) -> Taken:
-        state = self._state
+        state = self.state
         view = state.views[name]
         if view.may_lack_value and state.absent(name):
             return NOTHING
@@ -111,14 +131,14 @@ class Logging:
 
     def untaken(self, name: str) -> None:
         """What was taken last is undone, and the view as it was before."""
-        state = self._state
+        state = self.state
         if not state.views[name].levels:
             state.views = state.views.changed(name, compared=state.read(name))
 
     def source(self, name: str) -> tuple[Source, Logs]:
         """What answers for a view, and what it has logged since that was taken."""
         engine = self._engine(name)
-        stored, levels = engine.stored, self._state.views.watched[name]
+        stored, levels = engine.stored, self.state.views.watched[name]
         return engine, {level.name: engine.logged(level.name) for level in levels if stored[level.name]}
 
     def flat_rows(self, name: str) -> FlatRows:
@@ -128,7 +148,7 @@ class Logging:
 
     def _engine(self, name: str) -> LocalEngine:
         """The engine of a view; of one that is watched, as far as it has logged."""
-        state, view = self._state, self._state.views[name]
+        state, view = self.state, self.state.views[name]
         if view.levels is not None:
             return view.engine.engine if isinstance(view.engine, LazyView) else state.engine
         return state.engine_of(name)

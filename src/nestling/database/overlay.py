@@ -6,16 +6,16 @@ is left alone until the transaction is committed, so that nobody else sees them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from nestling.database.rows import Event, Row
+from nestling.database.state import State
 from nestling.values.label import Label
 
-if TYPE_CHECKING:
-    from nestling.database.state import State
-
 Counts = dict[Row, int]
+
+#: Events were being looked at when something was raised: they are looked at anew.
+TORN = -1
 
 
 class Overlay:
@@ -41,13 +41,11 @@ class Overlay:
             self.base = applied
             self._clear()
 
-    def note(self, events: Sequence[Event]) -> None:
-        """The transaction goes on with ``events``: they are looked at when somebody asks."""
-
     def forget(self, events: Sequence[Event]) -> None:
         """The transaction takes back its last ``events``."""
         if self._seen > len(self.events):
-            for table, row, times in reversed(events[: self._seen - len(self.events)]):
+            undone, self._seen = events[: self._seen - len(self.events)], TORN
+            for table, row, times in reversed(undone):
                 self._add(table, row, -times)
             self._seen = len(self.events)
 
@@ -81,10 +79,18 @@ class Overlay:
             _add(rows, row, times)
         return rows
 
+    def prefetch(self, table: str, places: tuple[int, ...], parts: Iterable[Row]) -> None:
+        """Find rows that will be looked up, by what stands at ``places``: see ``Engine``."""
+        self.state.engine.prefetch(table, places, parts)
+
     def _catch_up(self) -> None:
-        for table, row, times in self.events[self._seen :]:
-            self._add(table, row, times)
-        self._seen = len(self.events)
+        if self._seen == TORN:
+            self._clear()
+        if self._seen < len(self.events):
+            events, self._seen = self.events[self._seen :], TORN
+            for table, row, times in events:
+                self._add(table, row, times)
+            self._seen = len(self.events)
 
     def _add(self, table: str, row: Row, times: int) -> None:
         decl = self.state.engine.program.tables[table]

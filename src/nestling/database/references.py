@@ -8,14 +8,11 @@ parent and children may go together, in any order, and a parent may be replaced 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from nestling.database.rows import Event, Row
+from nestling.database.state import Holder, State
+from nestling.database.transaction import Transaction
 from nestling.errors import ChangeError
-
-if TYPE_CHECKING:
-    from nestling.database.database import Database
-    from nestling.database.state import State
 
 #: A table, and the columns of its flat rows that hold the key of another.
 Site = tuple[str, tuple[int, ...]]
@@ -24,22 +21,22 @@ Site = tuple[str, tuple[int, ...]]
 class References:
     """How many rows refer to each key, counted when a parent first goes and followed from then on."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, holder: Holder) -> None:
+        self._holder = holder
         self._counts: dict[Site, dict[Row, int]] = {}
         self._parents: frozenset[str] | None = None
 
     @property
     def state(self) -> State:
-        return self._database.state
+        return self._holder.state
 
-    def check(self, events: Sequence[Event]) -> None:
-        """Refuse a change, applied already, that takes a parent from rows which stay."""
-        for parent, keys in self._gone(events).items():
+    def check(self, change: Transaction) -> None:
+        """Refuse a change, not applied yet, that takes a parent from rows which stay."""
+        for parent, keys in self._gone(change).items():
             for site in self._sites(parent):
-                before, change = self._before(site, events), _referring(site, events)
+                before, after = self._before(site, keys, change), _referring(site, change.events)
                 for key in keys:
-                    if before.get(key, 0) + change.get(key, 0) > 0:
+                    if before.get(key, 0) + after.get(key, 0) > 0:
                         raise referred(parent, key, site[0])
 
     def follow(self, events: Sequence[Event]) -> None:
@@ -52,17 +49,17 @@ class References:
         """Count anew when somebody asks."""
         self._counts, self._parents = {}, None
 
-    def _gone(self, events: Iterable[Event]) -> dict[str, dict[Row, None]]:
+    def _gone(self, change: Transaction) -> dict[str, dict[Row, None]]:
         """By table that others refer to, the keys of rows that went and did not come back."""
         parents = self._parents
         if parents is None:
             tables = self.state.tables.values()
             parents = self._parents = frozenset(to for table in tables for _, to in table.references)
         found: dict[str, dict[Row, None]] = {}
-        for table, row, times in events if parents else ():
+        for table, row, times in change.events if parents else ():
             if times < 0 and table in parents:
                 key = tuple([row[i] for i in self.state.engine.program.tables[table].key])
-                if self.state.engine.by_key(table, key) is None:
+                if change.stored.by_key(table, key) is None:
                     found.setdefault(table, {})[key] = None
         return found
 
@@ -70,12 +67,17 @@ class References:
         tables = self.state.engine.program.tables.values()
         return [(decl.name, columns) for decl in tables for columns, to in decl.references if to == parent]
 
-    def _before(self, site: Site, events: Sequence[Event]) -> dict[Row, int]:
-        """How many rows referred to each key before ``events``, which the engine has already."""
+    def _before(self, site: Site, keys: Iterable[Row], change: Transaction) -> dict[Row, int]:
+        """How many rows referred to each of ``keys`` before ``change``, of which the engine may have some events."""
+        engine, (table, columns) = self.state.engine, site
+        if engine.is_remote:
+            # Nothing is counted and kept: the rows that refer to a few keys are found by one query.
+            engine.prefetch(table, columns, keys)
+            return {key: sum(engine.having(table, columns, key).values()) for key in keys}
         if site not in self._counts:
-            table = site[0]
-            rows = [Event(table, row, times) for row, times in self.state.engine.table(table).items()]
-            taken_back = [Event(table, row, -times) for table, row, times in events]
+            rows = [Event(table, row, times) for row, times in engine.table(table).items()]
+            applied = change.events[: change.stored.base]
+            taken_back = [Event(table, row, -times) for table, row, times in applied]
             self._counts[site] = _referring(site, [*rows, *taken_back])
         return self._counts[site]
 

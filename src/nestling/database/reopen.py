@@ -179,7 +179,7 @@ class Reopening:
         """Bring such a view to where it was; if it kept other maps, it starts from the tables when it is read."""
         (first, *changes), (kept, *times) = contents[WAITING + name]
         if first != () or type(kept) is not tuple or not all(type(each) is str for each in kept):
-            raise StoreError(f"what waits for {name} does not say of which maps")
+            raise StoreError(f"the pending changes of {name} do not say of which maps")
         if not self.state.is_apart(name):
             return  # another version of Nestling had a program for it
         later = self.state.started_later(name)
@@ -200,14 +200,14 @@ class Reopening:
         keys: dict[str, set[Row]] = {}
         for change, count in zip(changes, times, strict=True):
             if type(change) is not tuple or len(change) != 2 or change[0] not in reads:
-                raise StoreError(f"what waits for {name} is no row of a table that it reads")
+                raise StoreError(f"a pending change of {name} is no row of a table that it reads")
             table, row = self.tables[change[0]], change[1]
             table.check_one(row)
             if type(count) is not int or not count:
-                raise StoreError(f"what waits for {name} comes {count!r:.40} times")
+                raise StoreError(f"a pending change of {name} has the multiplicity {count!r:.40}")
             seen = self.state.engine.count(table.name, row) - count
             if seen < 0 or (table.key and seen > 1):
-                raise StoreError(f"what waits for {name} is not what came to {table.name}")
+                raise StoreError(f"the pending changes of {name} are not those of {table.name}")
             if table.key and seen and count < 0:
                 self._check_key(name, table, row, changes, keys.setdefault(table.name, set()))
 
@@ -216,7 +216,7 @@ class Reopening:
         key = table.key_of(row)
         now = self.state.engine.by_key(table.name, key)
         if key in keys or (now is not None and (table.name, now) not in changes):
-            raise StoreError(f"what waits for {name} gives {table.name} a key twice")
+            raise StoreError(f"the pending changes of {name} give {table.name} a key twice")
         keys.add(key)
 
 

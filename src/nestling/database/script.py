@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
 from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import Expr
@@ -13,17 +14,34 @@ from nestling.calculus.typing import element_type
 from nestling.database.definitions import TableDef
 from nestling.database.languages import sql
 from nestling.database.over import inline_views
-from nestling.database.state import computing
+from nestling.database.state import State, computing
+from nestling.database.table import Table
+from nestling.database.transaction import Transaction
+from nestling.database.view import View
 from nestling.errors import QueryError
+from nestling.frontend.catalog import Catalog
 from nestling.frontend.schema import copies, python_value
 from nestling.frontend.schema.read import order_key
 from nestling.values.bag import ZBag
 
-if TYPE_CHECKING:
-    from nestling.database.database import Database
+
+class Scripted(Protocol):
+    """What the statements of a script ask of a database."""
+
+    @property
+    def state(self) -> State: ...
+    @property
+    def views(self) -> Mapping[str, View]: ...
+    def catalog(self) -> Catalog: ...
+    def table(self, name: str) -> Table: ...
+    def declare(self, definition: TableDef) -> Table: ...
+    def view(self, name: str, query: Expr, *, refresh: str = ..., store: str = ...) -> View: ...
+    def drop(self, name: str) -> None: ...
+    def reading(self) -> AbstractContextManager[None]: ...
+    def transaction(self) -> AbstractContextManager[Transaction]: ...
 
 
-def run_script(db: Database, text: str) -> Any:
+def run_script(db: Scripted, text: str) -> Any:
     """What the last statement yields: the rows of a query, the ``Refresh`` of a change, a table or a view."""
     script = sql().script
     result: Any = None
@@ -47,7 +65,7 @@ def run_script(db: Database, text: str) -> Any:
     return result
 
 
-def _made(db: Database, statement: Any) -> Any:
+def _made(db: Scripted, statement: Any) -> Any:
     """A view; the one of this name stays where the new one is refused."""
     name, query = statement.name, statement.query(db.catalog())
     old = db.state.definitions.get(name)
@@ -63,7 +81,7 @@ def _made(db: Database, statement: Any) -> Any:
         raise
 
 
-def _merged(db: Database, merged: Any) -> Any:
+def _merged(db: Scripted, merged: Any) -> Any:
     _check_table(db, merged.table)
     with db.transaction() as change:
         pairs, gone, come = (_rows(db, expr) for expr in (merged.pairs, merged.gone, merged.come))
@@ -79,12 +97,12 @@ def _merged(db: Database, merged: Any) -> Any:
     return change.refresh
 
 
-def _check_table(db: Database, table: str) -> None:
+def _check_table(db: Scripted, table: str) -> None:
     if table not in db.state.tables:
         raise QueryError(f"{table} is a view: its rows follow from its tables", hint="change the tables")
 
 
-def _changed(db: Database, statement: Any) -> Any:
+def _changed(db: Scripted, statement: Any) -> Any:
     script = sql().script
     changes = statement.pairs if isinstance(statement, script.UpdateRows) else statement.rows
     table, expr = changes(db.catalog())
@@ -102,7 +120,7 @@ def _changed(db: Database, statement: Any) -> Any:
     return change.refresh
 
 
-def _rows(db: Database, expr: Expr) -> list[Any]:
+def _rows(db: Scripted, expr: Expr) -> list[Any]:
     """The rows of a query on the tables as they are."""
     with db.reading(), computing("the query"):
         bag: ZBag = evaluate(inline_views(expr, db.state.definitions), db.state.nested_tables())
@@ -110,7 +128,7 @@ def _rows(db: Database, expr: Expr) -> list[Any]:
 
 
 def _asked(
-    db: Database, expr: Expr, order: Sequence[tuple[str | int, bool, bool]], limit: int | None
+    db: Scripted, expr: Expr, order: Sequence[tuple[str | int, bool, bool]], limit: int | None
 ) -> list[Any]:
     type_ = element_type(expr)
     assert isinstance(type_, Record)

@@ -6,23 +6,22 @@ query does not have a value on every state is kept as a query that has, beside o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from nestling.calculus.evaluate import evaluate
 from nestling.database.bulk import computed, filled
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first import first_leaf, first_type, starts
 from nestling.database.lazy import LazyView, Pending
-from nestling.database.logs import Logging
 from nestling.database.rows import Event, Row, nested
 from nestling.database.storing import Decision, decide
 from nestling.database.verdict import judge
-from nestling.database.view_state import Lazy, OnRead, Policy, Views, ViewState, maintained_by
-from nestling.database.watching import Levels
+from nestling.database.view_state import OnRead, Policy, Views, ViewState, maintained_by
 from nestling.engine.local.engine import LocalEngine
+from nestling.engine.local.sizes import view_bytes
 from nestling.errors import UNDEFINED, ChangeError, NestlingError, QueryError, brief
 from nestling.frontend.schema import element_value
 from nestling.program.statements import Program, TableDecl
@@ -40,6 +39,18 @@ NOTHING_KEPT = 'store="none": nothing is kept of it'
 EXCLUDE = "exclude the value in the view (… if y != 0), or delete the row"
 
 
+class Holder(Protocol):
+    """Who has a state, and may have another one later."""
+
+    @property
+    def state(self) -> State:
+        """The state as it is now."""
+
+    @property
+    def version(self) -> int:
+        """How many changes were committed."""
+
+
 class State:
     """Tables, the views over them, and the engine that keeps both."""
 
@@ -49,9 +60,6 @@ class State:
         #: What all views may take, in bytes; and how many rows there were when that was last looked at.
         self.memory: int | None = None
         self.looked_at = 0
-        self.logging = Logging(self)
-        #: Who hears that nothing can be logged of a watched view any more.
-        self.before_unlogged: Callable[[str], None] = lambda name: None
         self._statements: dict[str, int] = {}
         self.uncommitted: list[Event] = []
         self.engine = LocalEngine(compile_views({}, {}))
@@ -70,7 +78,7 @@ class State:
 
     def add_table(self, table: TableDef) -> None:
         self.tables[table.name] = table
-        self._install()
+        self.reinstall()
 
     @property
     def definitions(self) -> dict[str, ViewDef]:
@@ -100,14 +108,14 @@ class State:
         self.define(view, constraint=constraint)
         judge(self.views[view.name], strict)
         try:
-            self._install()
+            self.reinstall()
             self.engine.check()
             absent = "" if view.refresh == "lazy" else self.absent(view.name)
         except UNDEFINED as error:
             absent = str(error)
         if absent:
             raise QueryError(
-                f"{view.name} cannot be computed from the rows that are there: {absent}", hint=EXCLUDE
+                f"{view.name} cannot be computed from the rows in its tables: {absent}", hint=EXCLUDE
             )
 
     def define(
@@ -120,7 +128,8 @@ class State:
         decided: list[Decision] = []
 
         def plan(flat: FlatView) -> Program | None:
-            decided.append(decide(self, view, flat, remembered))
+            left = None if self.memory is None else self.memory - self._taken(view.name)
+            decided.append(decide(view, flat, self.declarations(), self.engine, left, remembered))
             return decided[0].program
 
         def plan_guard(guard: FlatView) -> Program | None:
@@ -136,19 +145,14 @@ class State:
         found = ViewState(view, chosen, constraint, decision, undefined, compiled.guard)
         self.views = self.views.having(found)
 
-    def decided(self, name: str, decision: Decision) -> None:
-        """Store a view in another way from now on."""
-        with self.whole():
-            levels = self.views[name].levels
-            if levels is not None:
-                self.before_unlogged(name)  # what somebody holds is read while it can be
-            chosen = policy(self.definitions[name], decision)
-            self.views = self.views.changed(name, policy=chosen, decision=decision)
-            if levels is not None and isinstance(chosen, OnRead):
-                self.views = self.views.changed(name, levels=Levels(), compared=self.evaluate(name))
-            self._install()
-            if levels is not None and isinstance(chosen, Lazy):
-                self.logging.keep(name, levels)
+    def _taken(self, but: str) -> int:
+        """What the other views take, in bytes."""
+        return sum(self.bytes_of(name) for name in self.views.maintained if name != but)
+
+    def bytes_of(self, name: str) -> int:
+        """What a view takes."""
+        own = self.views[name].engine
+        return view_bytes(own.engine if isinstance(own, LazyView) else self.engine, name)
 
     def absent(self, name: str) -> str:
         """Where a view has no value now: one of the terms, or nothing."""
@@ -236,7 +240,7 @@ class State:
 
     def drop_view(self, name: str) -> None:
         self.views = self.views.without(name)
-        self._install()
+        self.reinstall()
 
     def statements_of(self, table: str) -> int:
         """How many maintenance statements one row of ``table`` sets off."""
@@ -267,9 +271,9 @@ class State:
 
     def drop_table(self, name: str) -> None:
         del self.tables[name]
-        self._install()
+        self.reinstall()
 
-    def _install(self) -> None:
+    def reinstall(self) -> None:
         """A new engine for what is defined now; maps that stay keep their contents."""
         # A row that cannot be computed leaves the old engine as it is.
         self.engine = filled(self._program(), self.engine)
@@ -321,18 +325,6 @@ class State:
         with self.computing(name):
             return self.engine_of(name).read(name)
 
-    def explain(self, name: str, format: str, code: bool) -> str:
-        """How a view is kept, and what that costs."""
-        from nestling.database.explain import explain
-
-        return explain(self, name, format, code)
-
-    def verify(self, name: str, maps: bool) -> None:
-        """Compute a view anew and compare."""
-        from nestling.database.inspect import verify
-
-        verify(self, name, maps)
-
     @contextmanager
     def computing(self, name: str) -> Iterator[None]:
         """What is read of a view that has no value is not its answer."""
@@ -355,6 +347,13 @@ class State:
         record = self.tables[name].record
         rows = self.engine.table(name).items()
         return ZBag((nested(iter(row), record, self), times) for row, times in rows)
+
+    def selected(self, name: str, where: Any, is_changed: bool) -> list[tuple[Row, int]] | None:
+        """The rows of a table for which ``where`` holds; None where they are found by going through all.
+
+        ``is_changed``: the transaction that asks has changed something.
+        """
+        return None
 
     def under(self, dictionary: str, label: Label) -> dict[Row, int]:
         """The rows of an inner bag of a table."""

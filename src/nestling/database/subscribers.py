@@ -15,19 +15,18 @@ from collections import deque
 from contextlib import AbstractContextManager
 from sys import maxsize
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nestling.database.accept import known
+from nestling.database.access import Access
 from nestling.database.change import Change
 from nestling.database.closed import Closed
 from nestling.database.document.follow import Document, model_of
 from nestling.database.history import History
+from nestling.database.logs import Logging
 from nestling.database.subscription import OnError, Subscription, Told
 from nestling.database.trail import Trail
 from nestling.errors import NestlingError, QueryError, shown
-
-if TYPE_CHECKING:
-    from nestling.database.database import Database
 
 #: How many changes ``changes`` keeps, if it is not told.
 KEPT = 1000
@@ -59,9 +58,9 @@ class Watched:
 class Subscribers:
     """The readers of the changes of a database's views."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        database.state.before_unlogged = self.settle
+    def __init__(self, access: Access, logging: Logging) -> None:
+        self._access, self._logging = access, logging
+        logging.before_unlogged = self.settle
         self._watched: dict[str, Watched] = {}
         self._queue: deque[tuple[Subscription, Change]] = deque()
         self._telling = Lock()
@@ -112,7 +111,7 @@ class Subscribers:
         if not self._queue:
             return False
         try:
-            return self._queue[0][1].version <= self._database.version
+            return self._queue[0][1].version <= self._access.version
         except IndexError:
             return False  # another thread has told it
 
@@ -131,8 +130,8 @@ class Subscribers:
         _check_callable("a subscriber", function)
         if on_error is not None:
             _check_callable("on_error", on_error)
-        subscription = Subscription(self, view, function, _count("history", history), on_error)
-        with self._database.defining("subscriptions"):
+        subscription = Subscription(self.cancel, view, function, _count("history", history), on_error)
+        with self._access.defining("subscriptions"):
             watched = self._watch(view)
             watched.subscriptions = (*watched.subscriptions, subscription)
             watched.resize()
@@ -141,9 +140,9 @@ class Subscribers:
     def cancel(self, subscription: Subscription) -> None:
         """Tell a subscriber no more."""
         subscription.active = False
-        if isinstance(self._database.state, Closed):
+        if isinstance(self._access.state, Closed):
             return
-        with self._database.reading():
+        with self._access.reading():
             watched = self._watched.get(subscription.view)
             if watched is not None and subscription in watched.subscriptions:
                 watched.subscriptions = tuple(s for s in watched.subscriptions if s is not subscription)
@@ -156,9 +155,9 @@ class Subscribers:
             _count("since", since)
         wanted = None if history is None else _count("history", history)
         with self._watching(view):
-            if since is not None and since > self._database.version:
+            if since is not None and since > self._access.version:
                 raise NestlingError(
-                    f"the database is at version {self._database.version}, not yet at {since}",
+                    f"the database is at version {self._access.version}, not yet at {since}",
                     hint="was it opened from another file? Read the view anew",
                 )
             if wanted == 0 and view not in self._watched:
@@ -178,15 +177,15 @@ class Subscribers:
 
     def document(self, view: str) -> Document:
         """A view as JSON has it, in the order that patches address."""
-        with self._database.reading():
+        with self._access.reading():
             self._check_view(view)
             self._check_committed()
-            watched, state = self._watched.get(view), self._database.state
+            watched, state = self._watched.get(view), self._access.state
             with state.computing(view):
                 found = watched.trail.document() if watched is not None else None
                 if found is None:
-                    found = model_of(state, view).document()
-            return Document(found, self._database.version)
+                    found = model_of(self._logging, view).document()
+            return Document(found, self._access.version)
 
     def settle(self, view: str) -> None:
         """A view will not be logged any more, or in another way: read the changes of it that somebody holds."""
@@ -205,14 +204,16 @@ class Subscribers:
         if watched is None:
             self._check_view(view)
             self._drop_left()
-            self._database.state.logging.start(view)
-            version = self._database.version
-            watched = self._watched[view] = Watched(Trail(self._database, view, version), version)
+            self._logging.start(view)
+            version = self._access.version
+            watched = self._watched[view] = Watched(
+                Trail(self._access, self._logging, view, version), version
+            )
         return watched
 
     def _check_view(self, view: str) -> None:
-        if view not in self._database.state.views:
-            raise QueryError(f"there is no view {view!r}", hint=known(self._database.state.views))
+        if view not in self._access.state.views:
+            raise QueryError(f"there is no view {view!r}", hint=known(self._access.state.views))
 
     def _drop_if_unread(self, view: str) -> None:
         if not self._watched[view].has_readers:
@@ -223,20 +224,20 @@ class Subscribers:
 
     def _drop_left(self) -> None:
         """Stop logging the views that nobody reads any more, unless a transaction is open."""
-        with self._database.reading():
+        with self._access.reading():
             while self._left and not self._in_transaction():
-                self._database.state.logging.stop(self._left.pop())
+                self._logging.stop(self._left.pop())
 
     def _watching(self, view: str) -> AbstractContextManager[None]:
         """A block in which a view may get its first reader, who then hears of whole commits only."""
-        return self._database.reading() if view in self._watched else self._database.defining("subscriptions")
+        return self._access.reading() if view in self._watched else self._access.defining("subscriptions")
 
     def _in_transaction(self) -> bool:
-        return self._database._access.open is not None
+        return self._access.open is not None
 
     def _check_committed(self) -> None:
         """A document is of a version: of what is committed."""
-        if self._database._access.own is not None:
+        if self._access.own is not None:
             raise QueryError("a document is read outside transactions", hint="before this one, or after it")
 
 

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from nestling.database.change import Change
-
-if TYPE_CHECKING:
-    from nestling.database.subscribers import Subscribers
 
 Told = Callable[[Change], object]
 OnError = Callable[[Exception, Change], object]
@@ -24,18 +20,23 @@ class Subscription:
     change. The change is committed all the same, and the others are told.
     """
 
-    __slots__ = ("_subscribers", "active", "function", "history", "on_error", "view")
+    __slots__ = ("_cancel", "active", "function", "history", "on_error", "view")
 
     def __init__(
-        self, subscribers: Subscribers, view: str, function: Told, history: int, on_error: OnError | None
+        self,
+        cancel: Callable[[Subscription], None],
+        view: str,
+        function: Told,
+        history: int,
+        on_error: OnError | None,
     ) -> None:
-        self._subscribers = subscribers
+        self._cancel = cancel
         self.view, self.function, self.history, self.on_error = view, function, history, on_error
         self.active = True
 
     def cancel(self) -> None:
         """Tell no more, from now on: also not of changes that are committed and not yet told."""
-        self._subscribers.cancel(self)
+        self._cancel(self)
 
     def tell(self, change: Change) -> None:
         """Hand over a change. What ends the program or is an interrupt passes; nothing else does."""

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nestling.calculus.types import Record, show_type
 from nestling.database.arguments import defined
+from nestling.database.core import Core
+from nestling.database.deep import Address
+from nestling.database.definitions import TableDef
+from nestling.database.refresh import Refresh
 from nestling.errors import ChangeError, shown
 from nestling.frontend.schema import copies, length, python_value
-
-if TYPE_CHECKING:
-    from nestling.database.database import Database
-    from nestling.database.deep import Address
-    from nestling.database.definitions import TableDef
-    from nestling.database.refresh import Refresh
 
 
 class Table:
     """A named bag of rows. Iterating gives rows as named tuples, inner bags as lists."""
 
-    def __init__(self, database: Database, name: str) -> None:
+    def __init__(self, database: Core, name: str) -> None:
         self._database, self.name = database, name
 
     @property
@@ -73,7 +71,7 @@ class At:
 
     __slots__ = ("_database", "_key", "_path", "_table")
 
-    def __init__(self, database: Database, table: str, key: Any, path: Address) -> None:
+    def __init__(self, database: Core, table: str, key: Any, path: Address) -> None:
         self._database, self._table, self._key, self._path = database, table, key, path
 
     def __getattr__(self, name: str) -> At:

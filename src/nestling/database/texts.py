@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nestling.calculus.parse import parse
 from nestling.calculus.show import show
@@ -22,11 +22,9 @@ from nestling.database.accept import check_options, check_table
 from nestling.database.decisions import check_decision
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.names import check_table_names, check_view_names
+from nestling.database.state import State
 from nestling.database.storing import as_data
 from nestling.errors import QueryError, StoreError
-
-if TYPE_CHECKING:
-    from nestling.database.state import State
 
 WIDTH = 1_000_000
 #: How deep records and bags may nest in a table: far more than anybody writes, far below the end of the stack.

@@ -11,58 +11,38 @@ Law: what a change says is the same whenever it is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager
+from typing import Any
 from weakref import ref
 
+from nestling.database.access import Access
 from nestling.database.change import Change, Inner
 from nestling.database.document.follow import Patches
 from nestling.database.document.model import Operation
+from nestling.database.logs import Logging
 from nestling.database.rows import Row
+from nestling.database.step import Step
 from nestling.database.watching import Logs, Reader, Taken, added, is_change
 from nestling.values.bag import ZBag
 
-if TYPE_CHECKING:
-    from nestling.database.database import Database
-
 #: Of how many steps, and of how many logged rows, changes may be waiting to be read.
 STEPS, LOGGED = 1000, 100_000
-
-
-class Step:
-    """What one commit did to a view, and the step after it."""
-
-    __slots__ = ("is_anew", "next", "patch", "taken", "version")
-
-    def __init__(self, version: int, taken: Taken) -> None:
-        self.version, self.taken = version, taken
-        self.next: Step | None = None
-        #: Whether documents have another order from here on.
-        self.is_anew = False
-        #: The JSON Patch, once a document has passed here.
-        self.patch: list[Operation] | None = None
-
-    def later(self) -> Iterator[Step]:
-        """The steps after this one."""
-        step = self.next
-        while step is not None:
-            yield step
-            step = step.next
 
 
 class Trail:
     """The steps of one view that is logged."""
 
     __slots__ = (
-        "_changes", "_database", "_is_anew", "_last", "_logged", "_patches", "_previous", "element", "history", "view",
+        "_access", "_changes", "_is_anew", "_last", "_logged", "_logging", "_patches", "_previous",
+        "element", "history", "view",
     )  # fmt: skip
 
-    def __init__(self, database: Database, view: str, version: int) -> None:
-        self._database, self.view = database, view
+    def __init__(self, access: Access, logging: Logging, view: str, version: int) -> None:
+        self._access, self._logging, self.view = access, logging, view
         self._last = self._previous = Step(version, Taken({}))
         self._changes: list[ref[Change]] = []
         self._logged, self._is_anew = 0, False
-        self.element = database.state.definitions[view].element
+        self.element = logging.state.definitions[view].element
         self._patches = Patches(self.element)
         #: How many changes a history keeps: these can be read as long as they are there.
         self.history = 0
@@ -71,7 +51,7 @@ class Trail:
 
     def note(self, version: int) -> Change | None:
         """Take what the last commit did to the view, if it did anything; the state is locked."""
-        taken = self._database.state.logging.taken(self.view)
+        taken = self._logging.taken(self.view)
         if not taken.logs and not taken.rows:
             return None
         step = Step(version, taken)
@@ -79,7 +59,7 @@ class Trail:
         self._previous = self._last
         self._last.next = self._last = step
         rows = taken.rows if not taken.logs else None
-        change = Change(self.view, version, self.element, rows, (self, step))
+        change = Change(self.view, version, self.element, rows, Noted(self, step))
         if rows is None and not self._is_change(taken, change):
             self._is_anew = (
                 True  # rows went and came back: nobody is told, and a document may have another order
@@ -97,10 +77,10 @@ class Trail:
             self._last = self._previous
             self._last.next = None
             self._patches.withdraw()
-        self._database.state.logging.untaken(self.view)
+        self._logging.untaken(self.view)
 
     def _is_change(self, taken: Taken, change: Change) -> bool:
-        found = is_change(self._database.state.views.watched[self.view], taken.logs)
+        found = is_change(self._logging.state.views.watched[self.view], taken.logs)
         if found is None:
             change.read_locked()
             return bool(change)
@@ -126,41 +106,58 @@ class Trail:
 
     # -- what a change asks
 
-    def read(self, step: Step, change: Change) -> tuple[ZBag, tuple[Inner, ...]]:
-        """The rows that came and went, and what changed in those that stayed."""
-        with self._database.reading():
-            return self.read_locked(step, change)
-
-    def read_locked(self, step: Step, change: Change) -> tuple[ZBag, tuple[Inner, ...]]:
-        """The same; the state is locked, be it by a commit."""
-        reader = self._reader(step)
-        return reader.rows(), tuple(reader.inner(change))
-
-    def replaced(self, step: Step) -> list[tuple[Any, Any, int]]:
-        """The rows that changed inside: as they were, as they are, and how many are equal."""
-        with self._database.reading():
-            return list(self._reader(step).replaced())
-
-    def row(self, step: Step, flat: Row, after: bool) -> Any:
-        """A row that stayed, after the step or before it."""
-        with self._database.reading():
-            return self._reader(step).row(flat, after)
-
-    def patch(self, step: Step) -> list[Operation]:
-        """The JSON Patch of a step."""
-        with self._database.reading():
-            return self._patches.patch(self._database.state, self.view, step, self._last)
-
     def document(self) -> list[Any] | None:
         """The document after the last step, if patches are taken of it."""
         return self._patches.document()
 
-    def _reader(self, step: Step) -> Reader:
-        levels, source = self._database.state.views.watched[self.view], step.taken.source
+    def reader(self, step: Step) -> Reader:
+        """What reads a step; the state is locked."""
+        levels, source = self._logging.state.views.watched[self.view], step.taken.source
         if source is not None:
             return Reader(source, self.view, levels, step.taken.logs)
-        source, logging = self._database.state.logging.source(self.view)
+        source, logging = self._logging.source(self.view)
         later: list[Logs] = [each.taken.logs for each in step.later()]
         if logging:
             later.append(logging)
         return Reader(source, self.view, levels, step.taken.logs, added(later) if later else None)
+
+    def patch(self, step: Step) -> list[Operation]:
+        """The JSON Patch of a step; the state is locked."""
+        return self._patches.patch(self._logging, self.view, step, self._last)
+
+    def reading(self) -> AbstractContextManager[None]:
+        """A block in which the state stays as it is."""
+        return self._access.reading()
+
+
+class Noted:
+    """One step of a trail, as its change asks for it."""
+
+    __slots__ = ("_step", "_trail")
+
+    def __init__(self, trail: Trail, step: Step) -> None:
+        self._trail, self._step = trail, step
+
+    def read(self, change: Change) -> tuple[ZBag, tuple[Inner, ...]]:
+        with self._trail.reading():
+            return self.read_locked(change)
+
+    def read_locked(self, change: Change) -> tuple[ZBag, tuple[Inner, ...]]:
+        reader = self._trail.reader(self._step)
+        return reader.rows(), tuple(reader.inner(change))
+
+    def replaced(self) -> list[tuple[Any, Any, int]]:
+        with self._trail.reading():
+            return list(self._trail.reader(self._step).replaced())
+
+    def row(self, flat: Row, after: bool) -> Any:
+        with self._trail.reading():
+            return self._trail.reader(self._step).row(flat, after)
+
+    def patch(self) -> list[Operation]:
+        with self._trail.reading():
+            return self._trail.patch(self._step)
+
+    @property
+    def known_patch(self) -> list[Operation] | None:
+        return self._step.patch

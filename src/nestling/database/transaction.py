@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol
+from typing import Any, Concatenate, ParamSpec, Protocol
 
 from nestling.calculus.types import Path, Type, bag_levels
 from nestling.database import arguments
@@ -21,6 +21,7 @@ from nestling.database.definitions import TableDef
 from nestling.database.elements import elements, inner_bag
 from nestling.database.feed import Pairs
 from nestling.database.overlay import Overlay
+from nestling.database.prefetch import prefetch_bags, prefetch_changes, prefetch_rows
 from nestling.database.refresh import Refresh
 from nestling.database.rows import Event, Row, Shredder, nested
 from nestling.database.state import State
@@ -29,9 +30,6 @@ from nestling.frontend.schema import element_value, multiplicity, python_value, 
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
 
-if TYPE_CHECKING:
-    from nestling.database.access import Access
-
 Shredders = Callable[[str], Shredder]
 P = ParamSpec("P")
 NOTHING = Refresh(0, 0.0, 0, 0)
@@ -39,15 +37,15 @@ _NO_LOCK: AbstractContextManager[Any] = nullcontext()
 Change = Callable[Concatenate["Transaction", P], None]
 
 
-class Rows(Protocol):
-    """The rows as a transaction sees them."""
+class Applying(Protocol):
+    """Who applies the events of a transaction, be it for a reading."""
 
-    def by_key(self, table: str, key: Row) -> Row | None: ...
-    def count(self, table: str, row: Row) -> int: ...
-    def under(self, dictionary: str, label: Label) -> dict[Row, int]: ...
-    def table(self, name: str) -> dict[Row, int]: ...
-    def note(self, events: Sequence[Event]) -> None: ...
-    def forget(self, events: Sequence[Event]) -> None: ...
+    @property
+    def lock(self) -> AbstractContextManager[Any]:
+        """Held while the engine is looked at."""
+
+    def retract(self, done: int) -> None:
+        """Have no more than ``done`` events in the engine."""
 
 
 def _all_or_nothing(change: Change[P]) -> Change[P]:
@@ -74,10 +72,10 @@ class Transaction:
     """All or nothing. Reads inside it see its changes; others see them, and subscribers hear of them, when it is
     committed. It belongs to the thread that began it, and ends with its block."""
 
-    def __init__(self, state: State, shredder: Shredders, access: Access) -> None:
+    def __init__(self, state: State, shredder: Shredders, access: Applying) -> None:
         self.state, self.shredder, self._access = state, shredder, access
         self.events: list[Event] = []
-        self._stored = self._rows()
+        self._stored: Overlay | None = None  # one row that comes looks nothing up
         self.thread = get_ident()
         #: What it did, once it is committed.
         self.refresh = NOTHING
@@ -85,11 +83,8 @@ class Transaction:
         #: Whether the engine has some of the events, because a view was read.
         self.is_applied = False
 
-    def _rows(self) -> Rows | None:
-        return None  # one row that comes looks nothing up
-
     @property
-    def stored(self) -> Rows:
+    def stored(self) -> Overlay:
         """The rows as this transaction sees them."""
         if self._stored is None:
             self._stored = Overlay(self.state, self.events)
@@ -114,7 +109,10 @@ class Transaction:
         """Add rows: dicts, tuples, dataclasses."""
         definition = self._table(table)
         rows = rows if type(rows) is list else arguments.rows_argument(rows, definition.record)
-        self._insert_all(definition, [(row_value(definition.record, row), 1) for row in rows])
+        values = [(row_value(definition.record, row), 1) for row in rows]
+        if self.state.engine.is_remote:
+            prefetch_rows(self.stored, self.state.tables, definition, [value for value, _ in values])
+        self._insert_all(definition, values)
 
     @_all_or_nothing
     def delete(
@@ -122,7 +120,7 @@ class Transaction:
         table: str,
         rows: Any = NOT_GIVEN,
         *,
-        where: Callable[[Any], bool] | None = None,
+        where: Any = None,
         key: Any = NOT_GIVEN,
     ) -> None:
         """Remove rows: those given, those for which ``where`` holds, or the one with this ``key``."""
@@ -133,17 +131,22 @@ class Transaction:
             given = rows if type(rows) is list else arguments.rows_argument(rows, definition.record)
             gone += [(row_value(definition.record, row), 1) for row in given]
         if where is not None:
-            holds = arguments.condition(where)
-            gone += [
-                (value, times)
-                for value, times in self.rows(table).items()
-                if holds(python_value(definition.record, value))
-            ]
+            gone += self._rows_where(definition, where)
+        if self.state.engine.is_remote:
+            prefetch_rows(self.stored, self.state.tables, definition, [value for value, _ in gone], deep=True)
         with self.using():  # rows and where are the user's, and may have read a view
             for value, times in gone:
                 self._delete(definition, value, times)
             if key is not NOT_GIVEN:
                 self._remove(definition, self._row_of(definition, key), 1)
+
+    def _rows_where(self, table: TableDef, where: Any) -> list[tuple[Row, int]]:
+        found = self.state.selected(table.name, where, bool(self.events))
+        if found is None:
+            holds = arguments.condition(where)
+            rows = self.rows(table.name).items()
+            found = [(value, times) for value, times in rows if holds(python_value(table.record, value))]
+        return found
 
     @_all_or_nothing
     def update(self, table: str, *, key: Any, set: Mapping[str, Any]) -> None:
@@ -169,7 +172,10 @@ class Transaction:
         What is deleted goes first, so that a key may be given again. Under the name of an inner bag, elements of it:
         see ``elements``.
         """
-        for table, change in arguments.changes_argument(changes, self.state.tables).items():
+        changes = arguments.changes_argument(changes, self.state.tables)
+        if self.state.engine.is_remote:
+            prefetch_changes(self.stored, self.state.tables, changes)
+        for table, change in changes.items():
             if (bag := inner_bag(self.state.tables, table)) is not None:
                 self._apply_elements(*bag, change)
                 continue
@@ -248,7 +254,11 @@ class Transaction:
 
     def rows(self, table: str) -> ZBag:
         """The rows of a table, nested, with the changes of this transaction."""
+        if not self.events:
+            return self.state.rows(self._table(table).name)
         record, rows = self._table(table).record, self.stored.table(table).items()
+        if self.state.engine.is_remote:
+            prefetch_bags(self.stored, (row for row, _ in rows))
         return ZBag((nested(iter(row), record, self.stored), times) for row, times in rows)
 
     def _table(self, name: str) -> TableDef:
@@ -351,14 +361,12 @@ class Transaction:
 
     def _run(self, events: Sequence[Event]) -> None:
         self.events += events
-        if self._stored is not None:
-            self._stored.note(events)
 
 
 def check_removable(table: TableDef) -> None:
     """Refuse to take rows from a table that only grows."""
     if table.append_only:
-        raise ChangeError(f"{table.name} is append-only", hint="its rows neither go nor change")
+        raise ChangeError(f"{table.name} is append-only", hint="its rows cannot be deleted or updated")
 
 
 def key_taken(table: TableDef, key: Row) -> ChangeError:

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nestling.calculus.types import Type, show_type
 from nestling.database import export
 from nestling.database.arguments import defined, flag_argument
 from nestling.database.change import Change
+from nestling.database.core import Core
+from nestling.database.definitions import ViewDef
 from nestling.database.document.follow import Document
 from nestling.database.subscription import OnError, Subscription, Told
 from nestling.errors import NestlingError, QueryError, brief
 from nestling.frontend.schema import copies, length, python_value
 from nestling.values.bag import ZBag
 
-if TYPE_CHECKING:
-    from nestling.database.database import Database
-    from nestling.database.definitions import ViewDef
-
 
 class View:
     """A named query that is always up to date. Iterating gives rows as named tuples, inner bags as lists."""
 
-    def __init__(self, database: Database, name: str) -> None:
+    def __init__(self, database: Core, name: str) -> None:
         self._database, self.name = database, name
 
     @property
@@ -111,16 +109,14 @@ class View:
 
         With ``maps``, so for every map that is stored for it, by the slow and obvious way.
         """
-        with self._database.reading():
-            self._database.state.verify(self._definition.name, flag_argument(maps, "maps"))
+        self._database._verify_view(self._definition.name, flag_argument(maps, "maps"))
 
     def explain(self, format: str = "text", code: bool = False) -> str:
         """How the view is kept, and what that costs: as ``"text"``, ``"json"`` or a page in ``"html"``.
 
         With ``code``, also the generated functions that serve it.
         """
-        with self._database.reading():
-            return self._database.state.explain(self._definition.name, format, flag_argument(code, "code"))
+        return self._database._explain_view(self._definition.name, format, flag_argument(code, "code"))
 
     def __repr__(self) -> str:
         return f"View({self.name}: {show_type(self.element)})"

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from nestling.calculus.terms import Expr
 from nestling.database.definitions import ViewDef
+from nestling.database.storing import Decision
 from nestling.database.watching import Levels
 from nestling.program.statements import Program
 from nestling.transform.lower import FlatView
 from nestling.values.bag import ZBag
-
-if TYPE_CHECKING:
-    from nestling.database.storing import Decision
 
 
 class OwnEngine(Protocol):

@@ -1,4 +1,4 @@
-"""Flat columns back to nested values: what a label names, and how its bag is asked for."""
+"""Flat columns back to nested values; labels are looked up."""
 
 from __future__ import annotations
 

@@ -53,6 +53,14 @@ def inner_first(program: Program) -> list[str]:
     return [name for names in owners.values() for name in reversed(names)]
 
 
+def batch_of(events: Iterable[tuple[str, Row, int]]) -> dict[str, list[tuple[Row, int]]]:
+    """Events as a batch: per table, in their order."""
+    batch: dict[str, list[tuple[Row, int]]] = {}
+    for table, row, times in events:
+        batch.setdefault(table, []).append((row, times))
+    return batch
+
+
 def consolidated(rows: Iterable[tuple[Row, int]]) -> dict[Row, int]:
     """A change as one count per row; what comes and goes is not there."""
     total: dict[Row, int] = {}

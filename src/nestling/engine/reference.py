@@ -1,4 +1,4 @@
-"""The reference engine: tables, and everything else computed anew whenever it is asked for.
+"""The reference engine: stores tables, and recomputes everything else on every read.
 
 Law (17): every other engine answers what this one does.
 """

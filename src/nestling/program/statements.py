@@ -1,4 +1,4 @@
-"""Trigger programs: maps, and what to do to them when a row of a table comes or goes.
+"""Trigger programs: maps, and the statements that update them when a row of a table is inserted or deleted.
 
 A program is a list of maps with their definitions, one trigger per table, and one plan per view for reading. A
 statement is a loop nest written as steps, ending in amounts to add to one entry of a map. Every step says which
@@ -144,7 +144,7 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """Bind ``var`` to ``aggregate`` of what ``statements`` add up to, computed then and there; they have no keys."""
+    """Bind ``var`` to ``aggregate`` of the sum of ``statements``, computed on the spot; they have no keys."""
 
     var: Var
     aggregate: str
@@ -171,10 +171,10 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """Once with ``var`` as it is now and ``sign`` 1, once as it was and ``sign`` −1; not where nothing changed.
+    """Run the rest for the new value with sign +1 and for the old one with −1; skip if they are equal.
 
-    What it is and was is ``aggregate`` read off the measures ``new`` and ``old``; of an ordered map these are the
-    values themselves.
+    ``var`` is bound to ``aggregate`` read off the measures ``new`` or ``old``; for an ordered map these are the values
+    themselves.
     """
 
     var: Var
@@ -283,8 +283,8 @@ class ViewPlan:
 class Program:
     """Tables, maps, triggers and views.
 
-    ``totals`` finds in a watched query the rows that a log speaks of, by their ``exact_columns``. The changes of the
-    ``deferred`` maps are not passed on by the triggers that collect them, but before the next reading.
+    ``totals`` finds in a watched query the rows that a log speaks of, by their ``exact_columns``. The triggers collect
+    changes of the ``deferred`` maps, and the next reading propagates them.
     """
 
     tables: Mapping[str, TableDecl]

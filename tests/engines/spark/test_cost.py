@@ -9,7 +9,7 @@ import pytest
 import nestling as nl
 from nestling.calculus.types import FLOAT, INT, STR
 from nestling.database.database import Database
-from nestling.engine.spark import durable, engine, stage
+from nestling.engine.spark import limits, stage
 from nestling.engine.spark.batch import together
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.state import Moment, near, rounded
@@ -138,7 +138,7 @@ def test_a_table_that_reads_what_another_writes_waits_for_it(shop):
 def test_many_rows_go_to_files_at_once(shop, monkeypatch, view):
     """a large change leaves nothing in the log, and nothing of it here"""
     shop.view("v", view, language="python", store="full")
-    monkeypatch.setattr(engine, "BULK", 30)
+    monkeypatch.setattr(limits, "MAX_COLLECTED_ROWS", 30)
     lake = shop.state.lake
     applied(shop, {"sales": sold(1000, 20)})
     assert lake.logged == 1
@@ -165,8 +165,8 @@ def test_an_effect_that_turns_out_large_goes_to_files(shop):
 def test_changes_become_part_of_the_base(shop, monkeypatch):
     """where enough have gathered they leave the log, and become one sorted base; Spark keeps no name of what is gone"""
     shop.view("by_region", BY_REGION, language="python")
-    monkeypatch.setattr(durable, "EPOCHS", 1)
-    monkeypatch.setattr(durable, "FILES", 1)
+    monkeypatch.setattr(limits, "MAX_LOG_EPOCHS", 1)
+    monkeypatch.setattr(limits, "MAX_CHANGE_FILES", 1)
     names = []
     for first in (1000, 1100, 1200, 1300):
         applied(shop, {"sales": sold(first, 5)})

@@ -134,7 +134,7 @@ def test_a_view_has_a_value_or_the_change_is_refused(opened):
             except ChangeError as error:
                 words.append(str(error))
         db.insert("R", [(5, 0, 3)])
-        with pytest.raises(QueryError, match="cannot be computed from the rows that are there") as refused:
+        with pytest.raises(QueryError, match="cannot be computed from the rows in its tables") as refused:
             db.view("late", "[7 // r.a for r in R]", language="python")
         told.append((words, answers(db), db.version, str(refused.value)))
         db.verify()

@@ -12,10 +12,8 @@ import pytest
 import nestling as nl
 from nestling.calculus.terms import Call, Const, Var
 from nestling.calculus.types import FLOAT, INT, STR, Scalar, nullable
-from nestling.engine.spark import durable
+from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.driver import files as kept
-from nestling.engine.spark.driver import run
 from nestling.engine.spark.driver.exact import is_exact
 from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.driver.lookup import Budget, TooMuchError, entries, merged
@@ -79,7 +77,7 @@ def test_more_than_may_be_gone_through(tmp_path, budget):
 
 
 def test_what_is_kept_has_an_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(kept, "KEPT", 100_000)
+    monkeypatch.setattr(limits, "MAX_CACHED_BYTES", 100_000)
     files = Files(tmp_path)
     for number in range(5):
         table = arrow_table(PAIRS.columns, [(n, "a", 1, 1) for n in range(1500)])
@@ -194,10 +192,10 @@ def test_a_small_change_is_no_job(spark, shop):
 
 
 @pytest.mark.xdist_group("spark")
-@pytest.mark.parametrize("limit", ["CELLS", "ROWS", "MOST"])
+@pytest.mark.parametrize("limit", ["MAX_DRIVER_VALUES", "MAX_DRIVER_ROWS", "MAX_LOOKUP_ENTRIES"])
 def test_what_is_not_little_is_sparks(spark, shop, monkeypatch, limit):
     before = shop.views["by_region"].explain()
-    monkeypatch.setattr(run, limit, 3)
+    monkeypatch.setattr(limits, limit, 3)
     counters = Counters(spark)
     shop.insert("sales", [(1000 + i, i, 5) for i in range(9)])
 
@@ -263,8 +261,8 @@ def test_what_spark_wrote_is_found(spark, tmp_path, position):
 @pytest.mark.soak
 def test_values_of_every_type_are_found_in_files(spark, tmp_path, monkeypatch):
     """changes leave the log and are summed all the time; the driver reads what Spark wrote, and Spark what it wrote"""
-    for name, value in (("EPOCHS", 4), ("FILES", 0)):
-        monkeypatch.setattr(durable, name, value)
+    for name, value in (("MAX_LOG_EPOCHS", 4), ("MAX_CHANGE_FILES", 0)):
+        monkeypatch.setattr(limits, name, value)
     random, there = Random(1), list[int]()
     both: list[Any] = [nl.Database(spark=spark, path=tmp_path / "lake"), nl.Database()]
     for db in both:

@@ -93,7 +93,7 @@ def test_what_is_maintained_embedded_is_on_spark():
     programs = maintained()
     for name, program in programs.items():
         if name in TOO_FINE:
-            with pytest.raises(QueryError, match="places behind the point"):
+            with pytest.raises(QueryError, match="places after the point"):
                 check_program(program, layouts(program))
         else:
             check_program(program, layouts(program))

@@ -9,7 +9,7 @@ import pytest
 import nestling as nl
 from nestling.database.change import Change
 from nestling.database.database import Database
-from nestling.database.spark import arriving
+from nestling.engine.spark import limits
 from nestling.errors import ChangeError, NestlingError
 from tests.engines.spark.test_watching import told
 
@@ -90,7 +90,7 @@ class Both:
 @pytest.fixture(params=["few", pytest.param("many", marks=pytest.mark.soak)])
 def both(request, spark, tmp_path, monkeypatch):
     if request.param == "many":
-        monkeypatch.setattr(arriving, "FEW", 0)
+        monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0)
     found = Both(spark, tmp_path / "lake")
     yield found
     found.ours.close()
@@ -98,7 +98,7 @@ def both(request, spark, tmp_path, monkeypatch):
 
 def test_many_rows_of_one_table(spark, tmp_path, monkeypatch):
     """an insertion, an update with both images, and a key that is taken, all found and done by Spark"""
-    monkeypatch.setattr(arriving, "FEW", 0)
+    monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0)
     ours: Any = nl.Database(spark=spark, path=tmp_path / "lake")
     tags = "name STRING, tags ARRAY<STRING>"
     table = ours.table("A", tags, key="name")
@@ -118,7 +118,7 @@ def test_many_rows_of_one_table(spark, tmp_path, monkeypatch):
 @pytest.mark.soak
 def test_many_rows_are_applied_as_few_are(spark, tmp_path, monkeypatch):
     """two tables at once, one nested two levels deep; an update with both images; a key that is taken; all is told"""
-    monkeypatch.setattr(arriving, "FEW", 0)
+    monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0)
     both = Both(spark, tmp_path / "lake")
     heard: list[list[Change]] = [[], []]
     for db, changes in zip((both.ours, both.theirs), heard, strict=True):
@@ -174,7 +174,7 @@ def test_frames_are_applied_as_rows_are(both):
     both.delete("notes", [("n", ["t", "u"]), ("n", ["t"])], NOTES)
     assert both.alike()
     both.insert("docs", [(2, "bob", [])], DOCS)
-    if arriving.FEW:
+    if limits.MAX_TRANSACTION_ROWS:
         return  # few rows are refused by the transaction itself
     both.insert("docs", [(5, "cy", [])], DOCS)
     both.delete("docs", [(2, "bob", [("a", [])])], DOCS)
@@ -201,7 +201,7 @@ def test_the_difference_to_a_snapshot_is_found(both):
     db.delete("notes", where=lambda n: n.text == "n")
     both.theirs.delete("notes", where=lambda n: n.text == "n")
     assert both.alike()
-    if arriving.FEW:
+    if limits.MAX_TRANSACTION_ROWS:
         return  # the difference is found by Spark in any case
     notes = [("m", []), ("n", ["t"]), ("m", [])]
     both.do(lambda db: db.sync("notes", both.frame(notes, NOTES)), lambda db: db.sync("notes", notes))

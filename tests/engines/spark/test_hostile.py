@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import nestling as nl
-from nestling.database.spark import arriving
+from nestling.engine.spark import limits
 from nestling.quoting import sql_name
 from tests.database.test_hostile import ACCEPTED, answers, fill, plain_answers, rows_for, wide
 from tests.hostile import BREAKING_OUT, nothing_gets_in
@@ -72,7 +72,7 @@ def test_rows_that_come_as_frames(opened, spark, monkeypatch):
         assert frame.count() == 3
         arrow = frame.toArrow()
         db.sync("t", [])
-        monkeypatch.setattr(arriving, "FEW", 0)
+        monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0)
         db.insert("t", spark.createDataFrame(arrow, frame.schema))
         monkeypatch.undo()
         db.delete("t", key=2)

@@ -9,7 +9,7 @@ import pytest
 import nestling as nl
 from nestling.database.database import Database
 from nestling.database.feed import z_bag
-from nestling.database.spark import arriving
+from nestling.engine.spark import limits
 from tests.engines.spark.test_feeding import Both
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -53,7 +53,7 @@ class Library(Both):
 
 @pytest.fixture
 def library(spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(arriving, "FEW", 0)
+    monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0)
     found = Library(spark, tmp_path / "lake")
     yield found
     found.ours.close()
@@ -63,7 +63,7 @@ def test_elements_that_have_bags_come_and_go(spark, tmp_path, monkeypatch):
     """by the columns that tell the elements on the way; elements go with what is in them"""
     library = Library(spark, tmp_path / "lake", views=())
     library.change("lib", (1, [(1, [("a", ["x", "y"])]), (2, [])], "insert"))
-    monkeypatch.setattr(arriving, "FEW", 0)
+    monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0)
     library.change("lib.shelves.books", (1, (1,), "a", ["y", "x"], "delete"), (1, (2,), "b", ["z"], "insert"))
     assert library.alike()
     assert library.change("lib.shelves.books.words", (1, (2,), ("c",), "x", "insert")) == (
@@ -136,7 +136,7 @@ def test_keys_that_labels_do_not_name(spark, tmp_path, monkeypatch, key):
         db.table("T", schema, key="k")
     rows: list[Any] = [0.1, 1e22, -0.0] if key == "DOUBLE" else list(map(Decimal, ("0.10", "100", "7")))
     for number, few in enumerate((0, 10, 0)):
-        monkeypatch.setattr(arriving, "FEW", few)
+        monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", few)
         both.apply("T", [(rows[number], ["t", "u"], "insert")], schema)
         both.apply(
             "T.tags",

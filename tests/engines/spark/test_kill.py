@@ -25,11 +25,11 @@ ROOT = Path(__file__).parents[3]
 APPLIES = """
 import sys
 import nestling as nl
-import nestling.engine.spark.durable as durable
+import nestling.engine.spark.limits as limits
 from tests.engines.spark.session import session
 
 # Every so many epochs changes leave the log, and so many files are summed: 1, 1 does nothing else for most of the time.
-durable.EPOCHS, durable.FILES = int(sys.argv[2]), int(sys.argv[3])
+limits.MAX_LOG_EPOCHS, limits.MAX_CHANGE_FILES = int(sys.argv[2]), int(sys.argv[3])
 db = nl.Database(spark=session(), path=sys.argv[1])
 db.table("M", {"name": str, "gen": str}, key="name")
 db.view("same", "[(m.name, n.name) for m in M for n in M if m.gen == n.gen]", language="python")
@@ -47,10 +47,10 @@ while True:
 STREAMS = """
 import sys, time
 import nestling as nl
-import nestling.engine.spark.durable as durable
+import nestling.engine.spark.limits as limits
 from tests.engines.spark.session import session
 
-durable.EPOCHS, durable.FILES = 3, 2
+limits.MAX_LOG_EPOCHS, limits.MAX_CHANGE_FILES = 3, 2
 spark = session()
 db = nl.Database(spark=spark, path=sys.argv[1])
 db.table("S", {"n": int, "gen": str})

@@ -10,8 +10,7 @@ import pytest
 
 import nestling as nl
 from nestling.database.database import Database
-from nestling.database.spark import arriving
-from nestling.engine.spark import durable, engine, stage
+from nestling.engine.spark import limits, stage
 from nestling.engine.spark.columns import postponed
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.state import Moment
@@ -147,18 +146,18 @@ def walked(spark: Any, path: Path, seed: int, steps: int, views: list[tuple[str,
 
 def test_policies_agree(spark, tmp_path, monkeypatch):
     """as embedded; every few epochs all that waits moves to files, and is summed there"""
-    monkeypatch.setattr(durable, "EPOCHS", 4)
-    monkeypatch.setattr(durable, "FILES", 1)
+    monkeypatch.setattr(limits, "MAX_LOG_EPOCHS", 4)
+    monkeypatch.setattr(limits, "MAX_CHANGE_FILES", 1)
     walked(spark, tmp_path / "lake", 1, 7, FEW)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(12))
 def test_policies_agree_for_long(spark, tmp_path, monkeypatch, seed):
-    monkeypatch.setattr(durable, "EPOCHS", 1 + seed % 5)
-    monkeypatch.setattr(durable, "FILES", 1)
+    monkeypatch.setattr(limits, "MAX_LOG_EPOCHS", 1 + seed % 5)
+    monkeypatch.setattr(limits, "MAX_CHANGE_FILES", 1)
     if seed % 3 == 2:
-        monkeypatch.setattr(engine, "BULK", 2)
+        monkeypatch.setattr(limits, "MAX_COLLECTED_ROWS", 2)
     walked(spark, tmp_path / "lake", seed, 25, ALL)
 
 
@@ -245,12 +244,12 @@ def test_much_that_waits_goes_to_files(spark, shop, opened, monkeypatch):
 
     A change that was in files has these in common with what waits; the table may be stored otherwise since then.
     """
-    monkeypatch.setattr(durable, "ROWS", 20)
-    monkeypatch.setattr(durable, "FILES", 1)
-    monkeypatch.setattr(engine, "BULK", 100)
+    monkeypatch.setattr(limits, "MAX_RECENT_ROWS", 20)
+    monkeypatch.setattr(limits, "MAX_CHANGE_FILES", 1)
+    monkeypatch.setattr(limits, "MAX_COLLECTED_ROWS", 100)
     rows = [(i, i % 20, 5) for i in range(1000, 1100)]
     with monkeypatch.context() as patched:
-        patched.setattr(arriving, "FEW", 60)
+        patched.setattr(limits, "MAX_TRANSACTION_ROWS", 60)
         shop.insert("sales", spark.createDataFrame(rows, "id BIGINT, cust BIGINT, qty BIGINT"))
     waiting = shop.state.running.now.stored["·sales waiting for by_region"]
     folder = shop.state.lake.folder("table sales").relative_to(shop.folder)
@@ -375,10 +374,10 @@ def test_maps_that_are_not_there_are_computed(opened, tmp_path):
 WAITS = """
 import sys
 import nestling as nl
-import nestling.engine.spark.durable as durable
+import nestling.engine.spark.limits as limits
 from tests.engines.spark.session import session
 
-durable.EPOCHS, durable.FILES = int(sys.argv[2]), 1
+limits.MAX_LOG_EPOCHS, limits.MAX_CHANGE_FILES = int(sys.argv[2]), 1
 db = nl.Database(spark=session(), path=sys.argv[1])
 db.table("T", {"k": int, "x": int})
 db.view("later", "[(k, sum(t.x for t in T if t.k == k)) for k in {t.k for t in T}]", language="python", refresh="lazy")

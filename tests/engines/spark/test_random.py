@@ -14,7 +14,6 @@ from nestling.engine.protocol import Batch
 from nestling.engine.reference import ReferenceEngine
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
-from nestling.engine.spark.postponed import settle
 from nestling.engine.spark.refuse import check_program
 from nestling.transform.lower.view import CannotLower, FlatView
 from nestling.transform.viewlet import compile_batches
@@ -122,7 +121,7 @@ def test_random_programs_whose_changes_wait(spark, world, wave, way, request):
     for changes in draws(batches(world, among, 2), wave + 1)[wave]:
         engine.apply_batch(changes)
         reference.apply_batch(changes)
-    settle(engine)
+    engine.settle()
     for name, decl in program.maps.items():
         assert engine.cells(name) == reference.cells(name), decl.why
     for name in views:

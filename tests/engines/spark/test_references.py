@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import nestling as nl
-from nestling.database.spark import arriving
+from nestling.engine.spark import limits
 from nestling.errors import ChangeError
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -88,7 +88,7 @@ FEED = ", _change_type STRING"
 
 
 def test_many_rows_obey_the_same_rule(db, spark, monkeypatch):
-    monkeypatch.setattr(arriving, "FEW", 0)
+    monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0)
     before = contents(db)
     refused(
         lambda: db.delete("authors", spark.createDataFrame([("Bo", 1900)], AUTHORS)), "Bo", "authors", "docs"
@@ -104,7 +104,7 @@ def test_many_rows_obey_the_same_rule(db, spark, monkeypatch):
 
 @pytest.mark.soak
 def test_many_rows_of_three_tables(db, spark, monkeypatch):
-    monkeypatch.setattr(arriving, "FEW", 0)
+    monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0)
     before = contents(db)
     authors = spark.createDataFrame([("Ada", 1815), ("Cy", 1950)], AUTHORS)
     refused(lambda: db.sync("authors", authors), "Bo", "authors", "docs")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import nestling as nl
-from nestling.database.spark import arriving
+from nestling.engine.spark import limits
 from nestling.errors import ChangeError
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -75,7 +75,7 @@ def test_a_bad_value_is_refused_at_every_size(db, spark, monkeypatch, what):
     rows, version = rows_with(BAD[what]), db.version
     words = refusal(lambda: db.insert("T", [rows[1]]))
     assert refusal(lambda: db.insert("T", rows)) == words
-    monkeypatch.setattr(arriving, "FEW", 0)
+    monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0)
     assert refusal(lambda: db.insert("T", spark.createDataFrame(rows, GIVEN))) == words
     assert db.version == version == db.state.note["version"]
 
@@ -90,8 +90,8 @@ def test_a_bad_value_is_refused_whichever_way_it_comes(db, spark, monkeypatch, w
     feed = frame.selectExpr("*", "'insert' AS _change_type")
     assert refusal(lambda: db.apply({"T": [row | {"_change_type": "insert"} for row in rows]})) == words
     assert refusal(lambda: db.sync("T", rows)) == words
-    for few in (arriving.FEW, 0):
-        monkeypatch.setattr(arriving, "FEW", few)
+    for few in (limits.MAX_TRANSACTION_ROWS, 0):
+        monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", few)
         assert refusal(lambda: db.insert("T", frame)) == words
         assert refusal(lambda: db.apply({"T": feed})) == words
         assert refusal(lambda: db.sync("T", frame)) == words
@@ -120,7 +120,7 @@ def test_what_just_fits_is_taken_by_the_thousand(db, spark):
 def test_a_bad_value_in_a_stream_is_refused(db, spark, tmp_path, monkeypatch, what):
     rows, version = rows_with(BAD[what]), db.version
     words = refusal(lambda: db.insert("T", [rows[1]]))
-    monkeypatch.setattr(arriving, "FEW", 0)
+    monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0)
     (tmp_path / "in").mkdir()
     spark.createDataFrame(rows, GIVEN).coalesce(1).write.json(str(tmp_path / "in" / "batch"))
     source = spark.readStream.schema(GIVEN).json(str(tmp_path / "in" / "*"))

@@ -8,8 +8,8 @@ import nestling as nl
 from nestling.database.change import Change
 from nestling.database.database import Database
 from nestling.engine.reference import ReferenceEngine
+from nestling.engine.spark import limits
 from nestling.engine.spark.columns import layouts
-from nestling.engine.spark.driver import run
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.unkept import computed
@@ -75,7 +75,7 @@ def test_nothing_is_kept_and_everything_is_answered(spark, tmp_path):
     assert db.view_df("by_customer", shredded=True).count() == len(answer)
     assert alike(db.find("spend", "ann"), other.find("spend", "ann"))
     db.verify(maps=True)
-    with pytest.raises(NestlingError, match="nothing is kept of spend"):
+    with pytest.raises(NestlingError, match='spend has store="none", and so no change feed'):
         db.keep_changes("spend")
     with pytest.raises(QueryError, match="already defined, and otherwise"):
         db.view("spend", NESTED.views["spend"], language="python")
@@ -145,8 +145,8 @@ def test_random_views(spark, world, monkeypatch):
     for changes in draws(batches(found, among, 2), 1)[0]:
         engine.apply_batch(changes)
         reference.apply_batch(changes)
-    for cells in (run.CELLS, -1):  # by the driver what it takes, and all by Spark
-        monkeypatch.setattr(run, "CELLS", cells)
+    for cells in (limits.MAX_DRIVER_VALUES, -1):  # by the driver what it takes, and all by Spark
+        monkeypatch.setattr(limits, "MAX_DRIVER_VALUES", cells)
         with computed(program, layouts(program), engine.now) as reading:
             for name in views:
                 assert reading.read(name) == reference.read(name)

@@ -8,7 +8,7 @@ import pytest
 import nestling as nl
 from nestling.database.change import Change
 from nestling.database.database import Database
-from nestling.database.spark import arriving
+from nestling.engine.spark import limits
 from nestling.errors import ConstraintError, NestlingError, QueryError
 from tests.engines.suite.cases import NESTED
 
@@ -77,13 +77,13 @@ def test_changes_are_told_and_kept(db, spark, tmp_path):
     db.close()
     again = opened(spark, tmp_path)
     assert again.view_df("by_customer", changes_since=1).count() == 1
-    with pytest.raises(NestlingError, match="not kept"):
+    with pytest.raises(NestlingError, match="has no change feed"):
         again.view_df("spend", changes_since=0)
     with pytest.raises(NestlingError, match="no inner bag 'x'"):
         again.view_df("by_customer", changes_since=1, path="x")
     again.keep_changes("by_customer", versions=1)
     again.state.trim(again.version)
-    with pytest.raises(NestlingError, match="kept since version 2, not 1"):
+    with pytest.raises(NestlingError, match="starts at version 2, not at 1"):
         again.view_df("by_customer", changes_since=1)
     assert {
         r._commit_version for r in again.view_df("by_customer", changes_since=2, path=path).collect()
@@ -132,7 +132,7 @@ def test_a_large_change_is_refused_by_a_constraint(db, monkeypatch):
         NESTED.moves[0](change)
     db.constraint("sold", "[i.pid for o in orders for i in o.items if i.pid not in [p.pid for p in parts]]",
                   language="python")  # fmt: skip
-    monkeypatch.setattr(arriving, "FEW", 0)
+    monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0)
     with pytest.raises(ConstraintError, match="sold would be broken by 1"):
         db.delete("parts", where="pid = 1")
     assert db.version == 1
@@ -160,7 +160,7 @@ def test_what_is_stored_is_checked(spark, tmp_path, monkeypatch):
     db.table("R", {"g": str, "x": float})
     db.insert("R", [("a", 0.5), ("a", 0.25), ("b", 1.0)])
     db.view("spend", "[(g, sum(r.x for r in R if r.g == g)) for g in {r.g for r in R}]", language="python")
-    monkeypatch.setattr(arriving, "FEW", 0)
+    monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0)
     files = set((tmp_path / "lake").rglob("*.parquet"))
     db.verify()
     assert set((tmp_path / "lake").rglob("*.parquet")) == files

@@ -8,17 +8,15 @@ Law: the patch of a step, applied to the document before it, gives the document 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nestling.calculus.types import Type
 from nestling.database.change import copied
 from nestling.database.document.model import Model, Operation
 from nestling.database.document.shape import ROWS, columns_of, shape_of
+from nestling.database.logs import Logging
+from nestling.database.step import Step
 from nestling.database.watching import Logs, Taken
-
-if TYPE_CHECKING:
-    from nestling.database.state import State
-    from nestling.database.trail import Step
 
 
 class Document(list[Any]):
@@ -29,13 +27,13 @@ class Document(list[Any]):
         self.version = version
 
 
-def model_of(state: State, view: str) -> Model:
+def model_of(logging: Logging, view: str) -> Model:
     """The document of a view as it is."""
-    element, levels = state.definitions[view].element, state.logging.levels(view)
+    element, levels = logging.state.definitions[view].element, logging.levels(view)
     shape = shape_of(element, levels)
     if levels:
-        return Model(shape, *state.logging.flat_rows(view))
-    rows = ((columns_of(element, value), times) for value, times in state.read(view).items())
+        return Model(shape, *logging.flat_rows(view))
+    rows = ((columns_of(element, value), times) for value, times in logging.state.read(view).items())
     return Model(shape, rows, lambda label: ())
 
 
@@ -50,11 +48,11 @@ class Patches:
         self._model: Model | None = None
         self._at: Step | None = None
 
-    def patch(self, state: State, view: str, step: Step, last: Step) -> list[Operation]:
+    def patch(self, logging: Logging, view: str, step: Step, last: Step) -> list[Operation]:
         """The patch of ``step``; the state is locked, and ``last`` the last that was noted."""
         self.catch_up()
         if step.patch is None:
-            model, self._model = self._model or self._started(state, view), None  # whole, or not there
+            model, self._model = self._model or self._started(logging, view), None  # whole, or not there
             steps = [step, *step.later()]
             for each in reversed(steps):
                 model.follow(self._logs(each.taken), -1)
@@ -89,11 +87,11 @@ class Patches:
         self.catch_up()
         return None if self._model is None else self._model.document()
 
-    def _started(self, state: State, view: str) -> Model:
-        model = model_of(state, view)
-        _, logging = state.logging.source(view) if state.logging.levels(view) else (None, {})
-        if logging:
-            model.follow(logging, -1)  # not noted yet
+    def _started(self, logging: Logging, view: str) -> Model:
+        model = model_of(logging, view)
+        _, logged = logging.source(view) if logging.levels(view) else (None, {})
+        if logged:
+            model.follow(logged, -1)  # not noted yet
         return model
 
     def _logs(self, taken: Taken) -> Logs:

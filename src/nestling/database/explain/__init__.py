@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from nestling.database.explain.collect import collect
 from nestling.database.explain.html import as_html
 from nestling.database.explain.report import Report
 from nestling.database.explain.text import as_text
+from nestling.database.state import State
 from nestling.errors import QueryError, brief
-
-if TYPE_CHECKING:
-    from nestling.database.state import State
 
 __all__ = ["Report", "collect", "explain"]
 

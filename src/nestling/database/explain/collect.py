@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 from nestling.calculus.show import brief, show
 from nestling.calculus.terms import (
@@ -45,14 +45,12 @@ from nestling.database.explain.facts import Facts
 from nestling.database.explain.readings import paths, readings
 from nestling.database.explain.report import ConstructReport, PartReport, Report
 from nestling.database.explain.storage import otherwise, storage
+from nestling.database.state import State
 from nestling.database.verdict import verdict
 from nestling.transform.classify import THEOREM, Construct
 from nestling.transform.theory.cost import show_cost, tcost
 from nestling.transform.theory.degree import TOP, degree
 from nestling.transform.theory.derive import Derivation, Part, derive
-
-if TYPE_CHECKING:
-    from nestling.database.state import State
 
 #: Texts stand indented, so that the whole is readable at a hundred columns.
 WIDTH = 92

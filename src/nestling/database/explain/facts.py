@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from nestling.database.explain.columns import columns_of, last, measures
 from nestling.database.explain.report import MapReport, TableReport, TriggerReport
-from nestling.database.explain.sizes import entries, rough_bytes
 from nestling.database.explain.work import Workbook
+from nestling.database.state import State
 from nestling.engine.local.engine import LocalEngine
+from nestling.engine.local.sizes import entries, rough_bytes
 from nestling.engine.local.storage import Positions
 from nestling.program.show import show_query
 from nestling.program.statements import Find, MapDecl, Statement, ViewPlan
 from nestling.program.steps import needed, plans, reads, trigger_statements
-
-if TYPE_CHECKING:
-    from nestling.database.state import State
 
 WIDTH = 92
 PURPOSES = {

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from nestling.database.explain.columns import last
 from nestling.database.explain.report import StorageReport, WayReport
 from nestling.database.explain.sizes import number_text, size_text
+from nestling.database.state import State
+from nestling.database.storing import Decision
 from nestling.program.flat import Shape
 from nestling.program.statements import Note
 from nestling.transform.cost.statistics import ROWS, Statistics
 from nestling.transform.viewlet.choose import Way
 from nestling.transform.viewlet.storing import Rule, Storing
-
-if TYPE_CHECKING:
-    from nestling.database.state import State
-    from nestling.database.storing import Decision
 
 #: Where an inner bag stands, by the shape of its labels.
 Paths = Mapping[Shape, str]

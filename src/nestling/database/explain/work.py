@@ -10,9 +10,9 @@ from typing import assert_never
 from nestling.calculus.terms import Var
 from nestling.database.explain.columns import columns_of, last
 from nestling.database.explain.report import BatchReport, StepReport, TriggerReport, WorkReport
-from nestling.database.explain.sizes import slice_size
 from nestling.engine.local.engine import LocalEngine
 from nestling.engine.local.ranges import Between, local_steps, ranged
+from nestling.engine.local.sizes import slice_size
 from nestling.engine.local.storage import Positions
 from nestling.program import statements as program
 from nestling.program.phrases import phrases, used_after

@@ -43,7 +43,7 @@ def elements_frame(session: Any, table: TableDef, level: Path, changes: Any) -> 
     told = [[step for step in address if not isinstance(step, str)] for _, address, _, _ in found]
     if any([*map(set, steps)] != [*map(set, told[0])] for steps in told):
         raise ChangeError(
-            f"what comes to {dictionary_name(table.name, level)} is told by other columns in other rows",
+            f"rows for {dictionary_name(table.name, level)} identify elements by different columns",
             hint="give a DataFrame of each",
         )
     outer = [level[:i] for i in range(1, len(level)) if level[:i] in table.levels]

@@ -12,19 +12,17 @@ from nestling.calculus.types import Record
 from nestling.database.export import to_arrow
 from nestling.database.feed import Pairs, z_bag
 from nestling.database.languages import is_frame
+from nestling.engine.spark import limits
 from nestling.errors import ChangeError
 from nestling.frontend.schema import arrow_rows, copies, multiplicity, python_value, row_value, without_zones
 from nestling.quoting import sql_name
-
-#: Up to this many rows are checked and shredded here, with Arrow; more are checked and shredded by Spark.
-FEW = 10_000
 
 
 def few_rows(frame: Any) -> list[dict[str, Any]] | None:
     """The rows of a DataFrame, if they are few."""
     check_batch(frame)
-    table = frame.limit(FEW + 1).toArrow()
-    return None if table.num_rows > FEW else without_zones(arrow_rows(table))
+    table = frame.limit(limits.MAX_TRANSACTION_ROWS + 1).toArrow()
+    return None if table.num_rows > limits.MAX_TRANSACTION_ROWS else without_zones(arrow_rows(table))
 
 
 def check_batch(frame: Any) -> None:

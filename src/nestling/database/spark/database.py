@@ -21,22 +21,25 @@ from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.elements import inner_bag
 from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
-from nestling.database.spark import arriving
 from nestling.database.spark.addressed import change_elements, elements_frame
 from nestling.database.spark.arriving import apart, as_frame, check_batch, few_apart, few_changes
+from nestling.database.spark.explain import explain
 from nestling.database.spark.frames import Frames
+from nestling.database.spark.inspect import stats, verify
 from nestling.database.spark.large import Large
-from nestling.database.spark.opened import check_shared, readable
-from nestling.database.spark.references import SparkReferences
+from nestling.database.spark.logs import Loaded, SparkLogging
+from nestling.database.spark.opened import check_shared, computable, readable
 from nestling.database.spark.state import SparkState
 from nestling.database.spark.stream import Stream, started
-from nestling.database.spark.transaction import SparkTransaction
 from nestling.database.spark.watching import feed_of
+from nestling.database.subscribers import Subscribers
 from nestling.database.texts import check_storable, table_text, view_text
 from nestling.database.transaction import Transaction
 from nestling.database.view_state import Feed
+from nestling.engine.protocol import batch_of
+from nestling.engine.spark import limits
 from nestling.engine.spark.accepted import check_session, is_local
-from nestling.errors import ChangeError, NoValue, QueryError
+from nestling.errors import ChangeError, QueryError
 from nestling.storage.lake import Lake
 
 
@@ -52,6 +55,8 @@ class SparkDatabase(Database):
         check_session(spark)
         self._spark, self._lake = spark, Lake(path)
         super().__init__()
+        self._logging: SparkLogging = SparkLogging(Loaded(lambda: self._state, lambda: self.version))
+        self.subscribers = Subscribers(self._access, self._logging)
         self.folder = self._lake.path
         self._streams: dict[str, Stream] = {}
         self._surrogates = 0
@@ -70,7 +75,7 @@ class SparkDatabase(Database):
         self._frames = Frames(state, self._spark, self.folder)
         self._arriving = self._batches
         self._surrogates = max(self._surrogates, int(state.note.get("numbers", 0)))
-        self._references = SparkReferences(self)
+        self._references.forget()
         self._access.writing = self._access.lock = state.lock
         self._numbers = count(self._surrogates)
         state.coming = (self.version, _now())
@@ -100,7 +105,7 @@ class SparkDatabase(Database):
         for name in told:  # where something is raised below, who is told is known when it is read once more
             self._state.views = self._state.views.changed(name, is_told=True)
         for name in told:
-            self._state.logging.resume(name)
+            self._logging.resume(name)
         self.subscribers.miss(self.version)
         self._frames.published = published
         self._lake.is_ahead = False
@@ -177,7 +182,7 @@ class SparkDatabase(Database):
         with self._large() as large:
             wanted = large.rows_of(definition, large.arrived(snapshot), 1)
             difference = large.differing(definition, wanted)
-            few = large.few(definition, difference, arriving.FEW)
+            few = large.few(definition, difference, limits.MAX_TRANSACTION_ROWS)
             if few is None:
                 large.change(definition, difference)
                 return self._loaded(large)
@@ -238,7 +243,7 @@ class SparkDatabase(Database):
 
     def _loaded(self, large: Large) -> Refresh:
         large.check_parents()
-        with _computable():
+        with computable():
             tables = self.state.running.load(large.frames(), self._note())
         began = self._began
         self._told(tables, lambda: perf_counter() - began)
@@ -300,17 +305,16 @@ class SparkDatabase(Database):
         if not is_nested:
             self.subscribers.deliver()
 
-    def _transaction(self) -> Transaction:
-        return SparkTransaction(self.state, self._shredder, self._access)
-
     def _commit(self, change: Transaction, began: float) -> Refresh:
         """Run the batch, and store what it comes to."""
         if change.state is not self.state:
-            raise ChangeError("the database was read anew since this change began", hint="do it again")
+            raise ChangeError(
+                "the database was reloaded since this change began", hint="apply the change again"
+            )
         if change.events:
-            self._references.check(change.events)
-            with self._lake.doubting(), _computable():
-                self.state.running.apply_batch(self.state.buffer.changes(), self._note())
+            self._references.check(change)
+            with self._lake.doubting(), computable():
+                self.state.running.apply_batch(batch_of(change.events), self._note())
         tables: dict[str, int] = {}
         for event in change.events:
             tables[event.table] = tables.get(event.table, 0) + 1
@@ -343,7 +347,7 @@ class SparkDatabase(Database):
         with self._lake.doubting():
             feed = self.state.views[view].feed
             since = self.version if feed is None else feed.since
-            self.state.keep_feed(view, Feed(since, versions))
+            self._logging.keep_feed(view, Feed(since, versions))
 
     def _known_view(self, view: str) -> None:
         if view not in self.state.views:
@@ -367,9 +371,8 @@ class SparkDatabase(Database):
         self._known_view(view)
         with self.state.lock:
             if changes_since is not None:
-                return feed_of(
-                    self.state, view, changes_since, (path,) if isinstance(path, str) else tuple(path)
-                )
+                at = (path,) if isinstance(path, str) else tuple(path)
+                return feed_of(self.state.running, self.state.views[view], changes_since, at)
             if not shredded:
                 return self._frames.frame(view)
             with self.state.reading(view) as found:
@@ -389,11 +392,20 @@ class SparkDatabase(Database):
 
     def stats(self) -> dict[str, dict[str, Any]]:
         """Per view: rows, stored rows of its maps, statements per batch of each table it follows."""
-        return {name: self.state.stats(name) for name in self.views}
+        return {name: stats(self.state, name) for name in self.views}
 
     def verify(self, maps: bool = False) -> None:
         """Verify every view, all at once."""
-        self.state.verify_all(list(self.views), maps)
+        with self.state.lock:
+            verify(self.state, list(self.views), maps)
+
+    def _verify_view(self, name: str, maps: bool) -> None:
+        with self._access.reading():
+            verify(self.state, [name], maps)
+
+    def _explain_view(self, name: str, format: str, code: bool) -> str:
+        with self._access.reading():
+            return explain(self.state, name, format, code)
 
     def close(self) -> None:
         """End the streams and the use of the folder."""
@@ -405,15 +417,3 @@ class SparkDatabase(Database):
 
 def _now() -> datetime:
     return datetime.now(UTC).replace(tzinfo=None)
-
-
-@contextmanager
-def _computable() -> Iterator[None]:
-    """What no view can be computed from is refused."""
-    try:
-        yield
-    except NoValue as error:
-        raise ChangeError(
-            f"a view cannot be computed: {error}",
-            hint="exclude the value in the view, or do not insert it",
-        ) from error

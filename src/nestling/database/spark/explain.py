@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from nestling.calculus.types import show_type
+from nestling.database.spark.state import SparkState
+from nestling.database.spark.unkept import Computed
 from nestling.engine.spark.columns import postponed
 from nestling.engine.spark.linear import is_linear
 from nestling.engine.spark.refuse import change_layouts
 from nestling.engine.spark.unkept import fillings
+from nestling.errors import QueryError
 from nestling.program.batches import is_change
 from nestling.program.show import show_query, show_statement
 from nestling.program.statements import Find, Measure, Propagate, Range, Statement, Total, Trigger, Where
 from nestling.program.steps import maps_of, needed, plans, reads, trigger_statements
 
-if TYPE_CHECKING:
-    from nestling.database.spark.state import SparkState
-    from nestling.database.spark.unkept import Computed
 
-
-def explain(state: SparkState, view: str) -> str:
+def explain(state: SparkState, view: str, format: str, code: bool) -> str:
     """A report in plain text."""
+    if format != "text" or code:
+        raise QueryError("on Spark, explain writes plain text", hint="leave format and code out")
     computed = state.computed(view)
     lines = _computed(state, computed) if computed is not None else _lines(state, view)
     return "\n".join(lines) + "\n"

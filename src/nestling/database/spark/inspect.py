@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nestling.calculus.traverse import relations
 from nestling.database.inspect import verify as verify_by_reference
 from nestling.database.inspect import wrong_answer
-from nestling.database.spark import arriving
+from nestling.database.spark.state import SparkState
 from nestling.database.state import computing
+from nestling.engine.spark import limits
 from nestling.engine.spark.verify import wrong_maps
 from nestling.errors import NestlingError
 from nestling.program.steps import maps_of, trigger_statements
-
-if TYPE_CHECKING:
-    from nestling.database.spark.state import SparkState
 
 
 def stats(state: SparkState, name: str) -> dict[str, Any]:
@@ -61,7 +59,7 @@ def verify(state: SparkState, names: Sequence[str], maps: bool) -> None:
     """
     suspects: dict[str, set[str]] = {}  # by the view whose program they are of; of most, the same
     for name in names:
-        small = _rows_behind(state, name) <= arriving.FEW
+        small = _rows_behind(state, name) <= limits.MAX_TRANSACTION_ROWS
         if small:
             verify_by_reference(state, name, maps=False)
         if maps or not small:

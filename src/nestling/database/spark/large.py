@@ -68,7 +68,7 @@ class Large:
             found = next(iter(z_bag([row]).items()))[0] if feed else row
             check(found)
             raise ChangeError(
-                f"a number in {found} does not fit Spark", hint="decimals have 18 digits behind the point"
+                f"a number in {found} does not fit Spark", hint="decimals have 18 digits after the point"
             )
         signs = " ".join(f"WHEN {sql_text(kind)} THEN {times}L" for kind, times in SIGNS.items())
         n = f"CASE _change_type {signs} END" if feed else f"{sign}L"

@@ -1,4 +1,4 @@
-"""Opening a lake: the database, or a ``StoreError``."""
+"""What fails while a lake is used, told as what it is: it cannot be opened, or a view cannot be computed."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from nestling.engine.spark import limits
 from nestling.engine.spark.session import first_line, own_session
 from nestling.engine.spark.written import probe
-from nestling.errors import NestlingError, StoreError
+from nestling.errors import ChangeError, NestlingError, NoValue, StoreError
 from nestling.storage.lake import Lake
-
-#: Tasks that look whether they share the folder: as many as there may be executors, within reason.
-LEAST, MOST = 2, 32
 
 
 @contextmanager
@@ -37,4 +35,16 @@ def readable(lake: Lake) -> Iterator[None]:
 def check_shared(lake: Lake, spark: Any) -> None:
     """Refuse a folder that the driver and the executors do not share."""
     parallel = int(spark.sparkContext.defaultParallelism)
-    probe(lake, own_session(spark), max(LEAST, min(MOST, parallel)))
+    probe(lake, own_session(spark), max(limits.MIN_PROBE_TASKS, min(limits.MAX_PROBE_TASKS, parallel)))
+
+
+@contextmanager
+def computable() -> Iterator[None]:
+    """Refuse what no view can be computed from."""
+    try:
+        yield
+    except NoValue as error:
+        raise ChangeError(
+            f"a view cannot be computed: {error}",
+            hint="exclude the value in the view, or do not insert it",
+        ) from error

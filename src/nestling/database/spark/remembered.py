@@ -8,21 +8,19 @@ from __future__ import annotations
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nestling.database.state import State
 from nestling.database.texts import read_table, read_view
 from nestling.database.view_state import Feed
 from nestling.database.watching import Levels
 from nestling.errors import NestlingError, StoreError
 from nestling.transform.viewlet.watch import watches
 
-if TYPE_CHECKING:
-    from nestling.database.spark.state import SparkState
-
 KINDS = ("table", "view", "constraint")
 
 
-def remember(state: SparkState, kind: str, name: str, text: str) -> None:
+def remember(state: State, kind: str, name: str, text: str) -> None:
     """Take up a definition that is stored."""
     with remembering(kind, name):
         if kind == "feed":

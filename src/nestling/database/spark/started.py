@@ -7,25 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 from nestling.database.definitions import ViewDef
 from nestling.database.maps import map_name
 from nestling.database.spark.watching import feed_layout, feed_name
-from nestling.database.state import guard_of
+from nestling.database.state import State, guard_of
 from nestling.engine.spark.columns import POSTPONED, postponed
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.later import Later, later_layouts, waiting_for
 from nestling.program.statements import Program
+from nestling.storage.lake import Lake
 from nestling.transform.viewlet import compile_batches
 from nestling.transform.viewlet.defer import deferred
 from nestling.transform.viewlet.storing import Store
 
-if TYPE_CHECKING:
-    from nestling.database.spark.state import SparkState
 
-
-def started(state: SparkState) -> tuple[SparkEngine, dict[str, Later]]:
+def started(state: State, spark: Any, lake: Lake) -> tuple[SparkEngine, dict[str, Later]]:
     """An engine over what is stored, for what is defined; and beside it, the lazy views."""
     program = program_of(state, state.views.shared)
     later: dict[str, Program] = {}
@@ -39,15 +37,15 @@ def started(state: SparkState) -> tuple[SparkEngine, dict[str, Later]]:
     }
     keys = {name: f"table {name}" for name in program.tables} | map_keys(program)
     keys |= {name: name.replace("·", "", 1) for name in kept}
-    there = state.lake.manifest.relations
+    there = lake.manifest.relations
     for name, own in later.items():
         kept |= later_layouts(name, own)
         keys |= {n: key for n, key in later_keys(name, own).items() if key in there}
-    engine = SparkEngine(program, state.spark, state.lake, keys, kept)
+    engine = SparkEngine(program, spark, lake, keys, kept)
     return engine, {name: Later(name, own, engine, later_keys(name, own)) for name, own in later.items()}
 
 
-def program_of(state: SparkState, views: Iterable[str], taken: Iterable[str] = ()) -> Program:
+def program_of(state: State, views: Iterable[str], taken: Iterable[str] = ()) -> Program:
     """The program of some views."""
     flat = {name: state.views.maintained[name] for name in views}
     store = {name: knob(state.definitions[name]) for name in flat}

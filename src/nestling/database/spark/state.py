@@ -7,7 +7,7 @@ Views of which nothing is kept have programs of their own, which are run when th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -19,12 +19,9 @@ from nestling.calculus.types import Record
 from nestling.database.constraints import violation
 from nestling.database.definitions import ViewDef
 from nestling.database.first import starts
-from nestling.database.spark.arriving import kept
-from nestling.database.spark.buffer import Buffer
+from nestling.database.rows import Row
+from nestling.database.spark.arriving import few_rows, kept
 from nestling.database.spark.defined import absent, plan_guard
-from nestling.database.spark.explain import explain
-from nestling.database.spark.inspect import stats, verify
-from nestling.database.spark.logs import SparkLogging
 from nestling.database.spark.remembered import check_note, check_tables, remember
 from nestling.database.spark.started import knob, started
 from nestling.database.spark.unkept import Computed, program_on_read
@@ -32,16 +29,16 @@ from nestling.database.spark.watching import feed_name, record
 from nestling.database.state import EXCLUDE, NOTHING_KEPT, State, computing
 from nestling.database.texts import table_text, view_text
 from nestling.database.verdict import judge
-from nestling.database.view_state import Feed, OnRead, Views, ViewState, maintained_by
+from nestling.database.view_state import OnRead, Views, ViewState, maintained_by
+from nestling.engine.spark import limits
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.later import Later
-from nestling.engine.spark.postponed import settle
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.state import Moment
 from nestling.errors import UNDEFINED, ChangeError, NestlingError, NoValue, QueryError
-from nestling.frontend.schema import element_value
+from nestling.frontend.schema import element_value, row_value
 from nestling.program.statements import Program
 from nestling.program.steps import plans, reads, trigger_statements
 from nestling.storage.lake import Lake
@@ -50,20 +47,16 @@ from nestling.transform.pipeline import SPARK, compile_view
 from nestling.transform.viewlet import compile_batches
 from nestling.transform.viewlet.choose import KNOB
 from nestling.values.bag import ZBag
-from nestling.values.label import Label
-
-#: How many of the rows that break a constraint are told.
-OFFENDING = 1000
 
 
 class SparkState(State):
     """Tables and views in a lake."""
 
-    logging: SparkLogging
+    engine: SparkEngine  # type: ignore[assignment]  # another engine than the embedded one
 
     def __init__(self, spark: Any, lake: Lake, lock: RLock | None = None) -> None:
         super().__init__()
-        self.spark, self.lake, self.logging = spark, lake, SparkLogging(self)
+        self.spark, self.lake = spark, lake
         #: Changes and readings are one at a time: streams bring changes from threads of their own.
         self.lock = lock or RLock()
         #: The version that is about to be stored, and when; and per level what changes with it in a view.
@@ -73,16 +66,19 @@ class SparkState(State):
         self.differing: dict[str, ZBag] = {}
         for kind, name, text in lake.manifest.definitions:
             remember(self, kind, name, text)
-        self.running, self.views = self._started()
+        self.engine, self.views = self._started()
         check_note(self.note)
         check_tables(self.declarations(), lake.manifest.relations)
         if self.running.built:
             self.running.tidied()
-        self.buffer = Buffer(self.running)
-        self.engine: Any = self.buffer  # all that a transaction asks of an engine
+
+    @property
+    def running(self) -> SparkEngine:
+        """The engine of all views that are not lazy."""
+        return self.engine
 
     def _started(self) -> tuple[SparkEngine, Views]:
-        engine, behind = started(self)
+        engine, behind = started(self, self.spark, self.lake)
         engine.accept = self.accept
         views = self.views
         for name, later in behind.items():
@@ -144,7 +140,7 @@ class SparkState(State):
         if isinstance(later, Later):
             return later.fresh()
         if view in self.views.hybrid:
-            settle(self.running)
+            self.running.settle()
         return self.running
 
     def follow(self) -> None:
@@ -166,7 +162,7 @@ class SparkState(State):
     def _check_empty(self, engine: SparkEngine, constraint: str) -> None:
         definition = self.definitions[constraint]
         with computing(constraint):
-            found = engine.some(constraint, OFFENDING)
+            found = engine.some(constraint, limits.MAX_OFFENDING_ROWS)
         rows = found if isinstance(definition.element, Record) else [row["value"] for row in found]
         if rows:
             raise violation(definition, ZBag((element_value(definition.element, row), 1) for row in rows))
@@ -191,7 +187,7 @@ class SparkState(State):
         if compiled.program is None or compiled.flat is None:
             raise QueryError(
                 f"{view.name} cannot be maintained: {compiled.reason}",
-                hint="on Spark a view is not evaluated when read",
+                hint="on Spark no view is evaluated on read",
             )
         policy = maintained_by(view.refresh, compiled.flat)
         self.views = self.views.having(ViewState(view, policy, constraint, guard=compiled.guard))
@@ -205,25 +201,23 @@ class SparkState(State):
         self.define(view, constraint=constraint)
         judge(self.views[view.name], strict)
         try:
-            self._install(view.name if constraint else "")
+            self.reinstall(view.name if constraint else "")
         except BaseException as error:
             self.views = self.views.without(view.name)
             if isinstance(error, UNDEFINED):
                 raise QueryError(
-                    f"{view.name} cannot be computed from the rows that are there: {error}",
+                    f"{view.name} cannot be computed from the rows in its tables: {error}",
                     hint=EXCLUDE,
                 ) from error
             raise
 
-    def _install(self, constraint: str = "") -> None:
+    def reinstall(self, constraint: str = "") -> None:
         """A new engine over what is stored; maps that stay keep their files, new ones are computed in bulk.
 
         A new ``constraint`` must be empty.
         """
-        if not hasattr(self, "running"):
-            return
         before = self.running
-        settle(before)
+        before.settle()
         before.tidied()
         engine, views = self._started()
         for name in views.guards:
@@ -233,9 +227,7 @@ class SparkState(State):
             self._check_empty(engine, constraint)
         with self.lake.moving():
             engine.tidied(self._definitions())
-            self.running, self.views, self._statements = engine, views, {}
-            self.buffer.stored = engine
-            self.buffer.clear()
+            self.engine, self.views, self._statements = engine, views, {}
 
     def _definitions(self) -> tuple[tuple[str, str, str], ...]:
         tables = [("table", name, table_text(table)) for name, table in self.tables.items()]
@@ -276,10 +268,8 @@ class SparkState(State):
         return ZBag((row, n) for row, n in self.read(name).items() if starts(row, first))
 
     def check_committed(self) -> None:
-        if self.buffer.events:
-            raise NestlingError(
-                "a view on Spark is brought up to date when its transaction ends", hint="read it after that"
-            )
+        if self.uncommitted:
+            raise uncommitted()
 
     def rows(self, name: str) -> ZBag:
         with self.lock:
@@ -291,8 +281,19 @@ class SparkState(State):
         record = self.table(name).record
         return kept(self.running.table_frame(name, record), record, where)
 
-    def under(self, dictionary: str, label: Label) -> dict[Any, int]:
-        return self.buffer.under(dictionary, label)
+    def selected(self, name: str, where: Any, is_changed: bool) -> list[tuple[Row, int]] | None:
+        """Found by Spark: ``where`` is a function of a row, or a condition of Spark."""
+        if is_changed:
+            raise uncommitted()
+        table = self.table(name)
+        rows = few_rows(self.rows_where(name, where))
+        if rows is None:
+            raise ChangeError(
+                f"more than {limits.MAX_TRANSACTION_ROWS:,} rows of {name} match,"
+                " and a transaction on Spark deletes no more by where",
+                hint="delete them outside it",
+            )
+        return [(row_value(table.record, row), 1) for row in rows]
 
     def statements_of(self, table: str) -> int:
         return 0  # statements are counted per batch
@@ -302,35 +303,7 @@ class SparkState(State):
         triggers = self.running.program.triggers
         return sum(len(list(trigger_statements(triggers[table]))) for table in tables)
 
-    def stats(self, name: str) -> dict[str, Any]:
-        return stats(self, name)
-
-    def explain(self, name: str, format: str, code: bool) -> str:
-        if format != "text" or code:
-            raise QueryError("on Spark, explain writes plain text", hint="leave format and code out")
-        return explain(self, name)
-
-    def verify(self, name: str, maps: bool) -> None:
-        self.verify_all([name], maps)
-
-    def verify_all(self, names: Sequence[str], maps: bool) -> None:
-        """Compute views anew and compare, all at once."""
-        with self.lock:
-            verify(self, names, maps)
-
     # -- watching
-
-    def keep_feed(self, name: str, feed: Feed) -> None:
-        """Keep what changes in a view, in files."""
-        if self.views[name].on_read:
-            raise NestlingError(
-                f"nothing is kept of {name}, nor are its changes",
-                hint="subscribe to it, or define it without store",
-            )
-        with self.lock:
-            self.logging.log(name)
-            self.views = self.views.changed(name, feed=feed)
-            self._install()
 
     def trim(self, version: int) -> None:
         """Forget the oldest changes of feeds that are kept for some versions, where files are written anyway."""
@@ -353,3 +326,10 @@ class SparkState(State):
 
     def committed(self, events: Any) -> None:
         """What waits is stored with the change."""
+
+
+def uncommitted() -> NestlingError:
+    """The refusal to read what a transaction has changed, before it ends."""
+    return NestlingError(
+        "on Spark a view cannot be read inside a transaction", hint="read it after the commit"
+    )

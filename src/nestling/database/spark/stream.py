@@ -14,24 +14,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from nestling.database.accept import known
 from nestling.database.elements import inner_bag
 from nestling.database.names import check_path_name
 from nestling.database.spark.arriving import is_feed
+from nestling.database.state import State
 from nestling.errors import NestlingError, QueryError, StoreError
 from nestling.storage.lake.folder import scheme_of
 from nestling.storage.lock import Lock
-
-if TYPE_CHECKING:
-    from nestling.database.spark.database import SparkDatabase
 
 #: Where Spark says, to the thread that runs a micro-batch, which query it is of; a checkpoint remembers it.
 QUERY_ID = "sql.streaming.queryId"
 
 #: A micro-batch: the query it is of, its number, and its rows.
 Apply = Callable[[str, int, Any], None]
+
+
+class Fed(Protocol):
+    """What a stream asks of the database that it feeds."""
+
+    @property
+    def folder(self) -> Path: ...
+    @property
+    def state(self) -> State: ...
+    def apply_once(self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool]) -> None: ...
 
 
 class Stream:
@@ -107,7 +115,7 @@ class Stream:
 
 
 def started(
-    database: SparkDatabase,
+    database: Fed,
     sources: Mapping[str, Any],
     name: str,
     checkpoint: str | Path | None,
@@ -130,7 +138,7 @@ def started(
     return stream
 
 
-def checked(database: SparkDatabase, sources: Mapping[str, Any]) -> Mapping[str, Any]:
+def checked(database: Fed, sources: Mapping[str, Any]) -> Mapping[str, Any]:
     """Sources that can be streamed from, of tables that there are."""
     if not sources:
         raise QueryError("a stream needs a source", hint="db.stream({table: spark.readStream...})")

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nestling.calculus.types import INT, Record, Scalar, Type
 from nestling.database.rows import Row
+from nestling.database.view_state import ViewState
 from nestling.database.watching import Levels
 from nestling.engine.nesting import nested, shape
 from nestling.engine.spark.columns import Layout
@@ -28,9 +29,6 @@ from nestling.quoting import sql_name, sql_text
 from nestling.transform.viewlet.watch import Watch
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
-
-if TYPE_CHECKING:
-    from nestling.database.spark.state import SparkState
 
 
 def feed_name(level: Watch) -> str:
@@ -139,20 +137,19 @@ def flat_rows(
 # -- the feed as a DataFrame
 
 
-def feed_of(state: SparkState, name: str, since: int, path: tuple[str, ...]) -> Any:
+def feed_of(engine: SparkEngine, view: ViewState, since: int, path: tuple[str, ...]) -> Any:
     """What changed in a view since a version, at a level, as a DataFrame."""
-    feed = state.views[name].feed
-    if feed is None:
-        raise NestlingError(f"the changes of {name} are not kept", hint=f"db.keep_changes({name!r})")
+    feed, levels, name = view.feed, view.levels, view.definition.name
+    if feed is None or levels is None:
+        raise NestlingError(f"{name} has no change feed", hint=f"db.keep_changes({name!r})")
     if since < feed.since:
         raise NestlingError(
-            f"the changes of {name} are kept since version {feed.since}, not {since}",
+            f"the change feed of {name} starts at version {feed.since}, not at {since}",
             hint="read the view, and ask for what comes after its version",
         )
-    levels = state.views.watched[name]
     for level in levels:
         if level.path == path:
-            return feed_frame(state.running, levels, level, since)
+            return feed_frame(engine, levels, level, since)
     known = ", ".join(".".join(level.path) for level in levels[1:]) or "none"
     raise NestlingError(f"{name} has no inner bag {'.'.join(path)!r}", hint=f"inner bags: {known}")
 

@@ -156,7 +156,7 @@ class _Writer:
                 self.propagate(action, scope)
 
     def batch(self, function: str, trigger: Trigger) -> None:
-        """Row by row; what is to be passed on is passed on once, at the end."""
+        """Row by row; changes of nested maps are propagated once, at the end."""
         scope = self.scope()
         self.out.line()
         self.out.line()
@@ -175,7 +175,7 @@ class _Writer:
                 self.propagate(action, scope)
 
     def on_row(self, trigger: Trigger, scope: Scope, start: bool = True) -> None:
-        """What a trigger does before it passes changes on."""
+        """The part of a trigger before it propagates changes."""
         columns = [scope.name(column) for column in trigger.columns]
         scope.keep(trigger.times, "times")
         self.unpack(trigger, columns)
@@ -212,7 +212,7 @@ class _Writer:
         return [a for a in trigger.actions if isinstance(a, Propagate) and a.map not in waits]
 
     def settle(self) -> None:
-        """Pass on what waits, inner maps before those that read them."""
+        """Propagate deferred changes, inner maps before those that read them."""
         self.single = frozenset()
         self.out.line()
         self.out.line()

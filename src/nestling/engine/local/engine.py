@@ -1,4 +1,4 @@
-"""A running program: the dictionaries, and the functions generated over them."""
+"""The embedded engine: dictionaries, and the generated functions that read and update them."""
 
 from __future__ import annotations
 
@@ -36,6 +36,9 @@ class LocalEngine:
 
     Law (8): after any rows, every map equals the meaning of its query on the tables.
     """
+
+    #: Rows are here, and each is looked up by itself.
+    is_remote = False
 
     def __init__(self, program: Program, keep_tables: bool = True, before: LocalEngine | None = None) -> None:
         """``before``: an engine whose generated functions serve here too, where they come to the same."""
@@ -110,7 +113,7 @@ class LocalEngine:
         self._total_of = {name: (exact, exact_rows(find)) for name, (exact, find) in self._total_of.items()}
 
     def _load_constants(self) -> None:
-        """Maps start at their meaning on empty tables: what depends on no row is there from the start."""
+        """Fill maps with their meaning on empty tables: an entry that depends on no row exists from the start."""
         nothing: defaultdict[str, dict[Row, int]] = defaultdict(dict)
         for name, decl in self.program.maps.items():
             if decl.role == "watch":
@@ -123,7 +126,7 @@ class LocalEngine:
         self.triggers[table](row, times)
 
     def settle(self) -> None:
-        """Pass on what waits until somebody reads; where that has no value, compute the maps anew."""
+        """Propagate deferred changes; if one is undefined, recompute the maps."""
         if not self.is_torn and any(self._waiting):
             self.is_torn = True
             try:
@@ -135,14 +138,14 @@ class LocalEngine:
             self.recompute()
 
     def check(self) -> None:
-        """Raise where a map is known to have no value."""
+        """Raise an error if a map is known to be undefined."""
         if self.is_torn:
             self.settle()
 
     def recompute(self) -> None:
-        """Compute every map from the tables. One that has no value is left empty until it is asked for again.
+        """Compute every map from the tables. An undefined one stays empty until it is computed again.
 
-        So are those that wait: a trigger that looked one up would fail as well, and no row could be deleted.
+        So do deferred ones: a trigger that looked one up would fail as well, and no row could be deleted.
         """
         self.is_torn, failed = True, None
         tables = {name: self.table(name) for name in self.program.tables}
@@ -270,6 +273,14 @@ class LocalEngine:
         index = self.names[self.stores[dictionary].index((0,))]
         return {row[1:]: times for row, times in index.get(label, {}).items()}
 
+    def prefetch(self, table: str, places: tuple[int, ...], parts: Iterable[Row]) -> None:
+        """Nothing is far away."""
+
+    def having(self, table: str, places: tuple[int, ...], part: Row) -> dict[Row, int]:
+        """The rows that have ``part`` at ``places``: all are gone through."""
+        rows = self.table(table).items()
+        return {row: times for row, times in rows if tuple([row[i] for i in places]) == part}
+
     def by_key(self, table: str, key: Row) -> Row | None:
         """The row of a keyed table."""
         row: Row | None = self.stored[table].get(key[0] if len(key) == 1 else key)
@@ -299,16 +310,16 @@ class LocalEngine:
                 del dictionary[part]
 
     def load_table(self, name: str, rows: Mapping[Row, int]) -> None:
-        """Put rows where they belong, without running triggers."""
+        """Load the rows of a table, without running triggers."""
         load_rows(self.stores[name], rows, self.names)
 
     @exactly
     def load_map(self, name: str, cells: Mapping[Row, tuple[Any, ...]]) -> None:
-        """Put the entries of a map where they belong, in place of what it starts with."""
+        """Load the entries of a map, in place of its initial ones."""
         load_cells(self.stores[name], cells, self.names)
 
     def take(self, name: str, other: LocalEngine, called: str = "") -> None:
-        """Share a table or map with an engine that is used no more, where it may be ``called`` otherwise."""
+        """Take over a table or map of an engine that is replaced, where its name may be ``called`` otherwise."""
         there = called or name
         mine, theirs = self.stores[name], other.stores[there]
         if not mine.is_table:

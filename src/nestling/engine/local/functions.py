@@ -1,7 +1,7 @@
-"""The generated functions of a program, and how those that stay are kept from one program to the next.
+"""The generated functions of a program, and which of them the next program can reuse.
 
-Law: a function that is kept does what would be written in its place. It is kept where it comes from the same trigger
-or plan and touches only stores that are kept in the same dictionaries.
+Law: a reused function equals the one that would be generated. A function is reused if it comes from the same trigger
+or plan and touches only stores with unchanged dictionaries.
 """
 
 from __future__ import annotations

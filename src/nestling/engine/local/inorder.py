@@ -1,4 +1,4 @@
-"""Indexes that know the order of their keys, and what lies beyond every key."""
+"""Ordered indexes, and sentinels beyond every key."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class InOrder(dict[Any, Any]):
 
 
 class Edge:
-    """Below every number, or above: where a bound stands that is no number, and that nothing is within."""
+    """Sentinels below and above every number; they stand for a NaN bound, which selects nothing."""
 
     def __init__(self, is_above: bool) -> None:
         self._is_above = is_above

@@ -1,6 +1,6 @@
-"""Dictionaries filled whole: a source's own, and from it its indexes. No trigger runs.
+"""Loading a table or map in bulk: its dictionary, and from that its indexes. No trigger runs.
 
-Law: what is loaded is what triggers would have left of the same rows and cells.
+Law: the loaded dictionaries equal those that triggers would have left for the same rows and cells.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def load_cells(store: Store, cells: Mapping[Row, tuple[Any, ...]], names: Names)
 
 
 def take_over(store: Store, names: Names, other: Store, kept: Names) -> None:
-    """Go on with what another engine keeps of a table or map: the same dictionaries, and new indexes beside them.
+    """Share the dictionaries of a table or map with another engine, and build new indexes beside them.
 
-    The other engine stays whole: until a row comes, both say the same.
+    The other engine stays intact: until a row is applied, both have the same contents.
     """
     names[store.python] = stored = kept[other.python]
     if store.is_cell:

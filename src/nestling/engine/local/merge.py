@@ -1,4 +1,4 @@
-"""What statements of one trigger can share: loops, and the change of a nested map.
+"""Loops that statements of one trigger share, and nested maps that a row changes at one key only.
 
 Law (9): a trigger means the same whether its statements are run one after the other or share their steps.
 """

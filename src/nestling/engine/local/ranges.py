@@ -1,12 +1,12 @@
-"""When an aggregate changes, only what a condition on it decides otherwise changes.
+"""When an aggregate changes, only entries for which a condition on it changes its truth value are affected.
 
-A statement that runs twice, once for what an aggregate is and once for what it was, and each time goes on only where
-a condition holds of it, does nothing where the condition held of both or of neither.
+A statement that runs twice, once for the new value of an aggregate and once for the old one, and continues only if a
+condition on it holds, adds nothing if the condition holds for both values or for neither.
 
-A statement that goes through a slice twice, once for what an aggregate is and once for what it was, and each time
-keeps the entries below some bound computed from it, differs only on the entries between the two bounds. With the
-slice's keys in order these are found by bisection. What such a statement has summed below the bound differs by the sum
-between the two. A table that has no part to go by is gone through by the values of the bounded column, in order.
+A statement that scans a slice twice, for the new and for the old value, and keeps the entries below a bound computed
+from it, differs only on the entries between the two bounds. If the slice's keys are ordered, bisection finds these. A
+sum below the bound differs by the sum between the two bounds. A whole table is scanned through an ordered index of the
+bounded column.
 
 Law (9): a trigger adds the same with and without.
 """
@@ -40,7 +40,7 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """Where the bound was and is, and with what sign entries between the two change sides."""
+    """The old and the new bound, and the sign with which entries between the two change sides."""
 
     both: Both
     bound: Term

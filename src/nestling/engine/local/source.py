@@ -1,4 +1,4 @@
-"""Writing Python source, line by line: a line is one line, whatever stands in it."""
+"""Writing Python source line by line; no text can break out of its line."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How each map and table is kept: which dictionaries, and what stands in them.
+"""How each map and table is stored: its dictionaries, their keys and their values.
 
-The steps of a program tell which positions are known where a source is read; each such pattern that is not the
-whole key needs a dictionary of its own. Nothing else is kept.
+The steps of a program say which positions are known where a source is read; each such pattern that is not the whole
+key needs an index. Nothing else is stored.
 
 ====================  =============================================================================
 table                 ``{row: times}``

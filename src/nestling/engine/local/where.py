@@ -1,7 +1,8 @@
-"""Sums over the keys that a test of other sums leaves: a volume-weighted price over the best quarter of a book.
+"""Sums over the keys that pass a test on a prefix or suffix sum: the volume-weighted price of the best quarter of a
+book.
 
-As one goes through the keys in order, a sum over what lies beyond each only grows or only shrinks; a test that is
-monotone in it turns once, and the keys where it holds are those on one side of that place.
+The sum over all keys beyond a key is monotone in that key. A test that is monotone in the sum therefore holds on one
+side of some key.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def summed_where(
 def _one_by_one(
     outer: OrderedMap[Any], inner: OrderedMap[Any], operator: str, measure: int, holds: Callable[[Any], bool]
 ) -> Measures:
-    """Sums may turn back: every key is asked."""
+    """Sums are not monotone, because a measure is negative: test every key."""
     beyond = inner.suffix if operator.startswith(">") else inner.prefix
     total = [0] * len(outer.total())
     for key, measures in outer.items():

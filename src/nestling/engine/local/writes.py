@@ -1,4 +1,4 @@
-"""Adding to what is stored, and to every index of it."""
+"""Code that adds to a table or map and to its indexes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _forget(out: Source, store: Store, known: Positions, bound: str, key: str) -
 def add_to(
     out: Source, store: Store, key: Sequence[str], amounts: Sequence[str], new: Sequence[str] = ()
 ) -> None:
-    """``store[key] += amounts``; an entry that comes to nothing is gone. ``new`` names the sums, where known."""
+    """``store[key] += amounts``; an entry that becomes zero is removed. ``new`` names the sums, where known."""
     parts = list(key)
     if store.is_cell:
         _add_in_place(out, store, amounts)
@@ -215,7 +215,7 @@ def _split(store: Store, known: Positions, parts: list[str]) -> tuple[str, str]:
 
 
 def collect(out: Source, store: Store, key: Sequence[str], amounts: Sequence[str]) -> None:
-    """Keep ``amounts`` for later: what one row adds may reach a key more than once, and must be one change."""
+    """Collect ``amounts``: one row may add to a key more than once, and must cause one change."""
     name = f"change_{store.python}"
     parts = [key_of(key[:-1]), key[-1]] if store.is_ordered else list(key)
     whole = parts[0] if len(parts) == 1 else "key"

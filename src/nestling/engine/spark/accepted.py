@@ -7,7 +7,7 @@ from typing import Any
 from nestling.errors import QueryError
 
 #: The first version of Spark that we are tested with.
-LEAST = (4, 2)
+MIN_SPARK_VERSION = (4, 2)
 
 _HINT = "SparkSession.builder.getOrCreate()"
 
@@ -27,9 +27,9 @@ def check_session(spark: Any) -> None:
     if context is None or context._jsc is None or context._jsc.sc().isStopped():
         raise QueryError("the Spark session has been stopped", hint=_HINT)
     version = str(spark.version)
-    if _numbers(version) < LEAST:
+    if _numbers(version) < MIN_SPARK_VERSION:
         raise QueryError(
-            f"this is Spark {version}, and Nestling needs Spark {'.'.join(map(str, LEAST))} or later",
+            f"this is Spark {version}, and Nestling needs Spark {'.'.join(map(str, MIN_SPARK_VERSION))} or later",
             hint="pip install --upgrade pyspark",
         )
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.relations import summed
 from nestling.engine.spark.session import python_errors
@@ -22,10 +23,6 @@ from nestling.storage.lake import Lake, RelationFiles
 
 Definitions = tuple[tuple[str, str, str], ...]
 
-#: When changes leave the log: this many epochs, or this many rows of one source.
-EPOCHS, ROWS = 64, 20_000
-#: When the files of changes become part of the base.
-FILES, LEAST = 16, 100_000
 
 _COPY = "restore it from a copy"
 
@@ -129,7 +126,9 @@ class Durable:
 
     def is_due(self, moment: Moment) -> bool:
         """Whether the log should be flushed to files."""
-        return self.lake.logged >= EPOCHS or any(s.recent_rows > ROWS for s in moment.stored.values())
+        return self.lake.logged >= limits.MAX_LOG_EPOCHS or any(
+            s.recent_rows > limits.MAX_RECENT_ROWS for s in moment.stored.values()
+        )
 
     def tidy(
         self, moment: Moment, definitions: Definitions | None = None, note: Mapping[str, Any] | None = None
@@ -166,7 +165,7 @@ class Durable:
             changes = (*changes, self.lake.write_changes(key, stored.recent))
         change_rows = sum(rows_of(self.lake.path / file) for file in changes)
         relation = RelationFiles(base, changes, rows, change_rows)
-        if len(changes) > FILES or change_rows > max(LEAST, rows // 10):
+        if len(changes) > limits.MAX_CHANGE_FILES or change_rows > max(limits.MIN_COMPACTED_ROWS, rows // 10):
             return self.merged(name, moment)
         return relation
 

@@ -7,11 +7,13 @@ from copy import copy
 from typing import Any
 
 from nestling.engine.protocol import Batch, Row, consolidated, inner_first
+from nestling.engine.spark import limits
 from nestling.engine.spark.batch import restricted, run_batch, size
 from nestling.engine.spark.columns import POSTPONED, Layout, layouts, postponed
 from nestling.engine.spark.driver import Driver
 from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.durable import Definitions, Durable
+from nestling.engine.spark.fetched import Fetched, Places
 from nestling.engine.spark.postponed import pass_on
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.refuse import check_program
@@ -26,9 +28,7 @@ from nestling.program.meaning import meaning
 from nestling.program.statements import Program
 from nestling.program.steps import needed
 from nestling.storage.lake import Lake
-
-#: A change of more rows than this stays in files, and so does an effect of which one task finds more than ``MOST``.
-BULK, MOST = 100_000, 500_000
+from nestling.values.label import Label
 
 
 class SparkEngine(Reading):
@@ -36,6 +36,11 @@ class SparkEngine(Reading):
 
     Law (17): after the same batches it has the tables, maps and answers of the reference engine.
     """
+
+    driver: Driver
+    #: Rows are fetched, and many at once cost what one does.
+    is_remote = True
+    is_torn = False
 
     def __init__(
         self,
@@ -53,6 +58,7 @@ class SparkEngine(Reading):
         self.accept: Callable[[Moment, Moment], None] = lambda moment, before: None
         self.check()
         self.durable = Durable(lake, self.session, self.layouts, keys or {}) if lake is not None else None
+        self._fetched = Fetched(self)
         self.driver = Driver(Files(None if lake is None else lake.path))
         stored = {} if self.durable is None else self.durable.load()
         self.now = self._empty()
@@ -78,7 +84,7 @@ class SparkEngine(Reading):
 
     def _empty(self) -> Moment:
         """The maps of empty tables: an entry that depends on no row exists from the start."""
-        most = None if self.durable is None else MOST
+        most = None if self.durable is None else limits.MAX_ROWS_PER_TASK
         stored = {name: Stored() for name in self.layouts}
         moment = Moment(self.session, self.layouts, stored, self.driver, most=most)
         nothing: dict[str, dict[Row, int]] = {name: {} for name in self.program.tables}
@@ -118,6 +124,31 @@ class SparkEngine(Reading):
     def _table(self, name: str, rows: Iterable[Row]) -> Any:
         return arrow_table(self.layouts[name].columns, rows)
 
+    # -- rows that a change looks up
+
+    def prefetch(self, table: str, places: Places, parts: Iterable[Row]) -> None:
+        """Find rows that will be looked up, by what stands at ``places``, in one query."""
+        self._fetched.fetch(table, places, parts)
+
+    def having(self, table: str, places: Places, part: Row) -> dict[Row, int]:
+        """The rows that have ``part`` at ``places``."""
+        return self._fetched.having(table, places, part)
+
+    def by_key(self, table: str, key: Row) -> Row | None:
+        """The row of a keyed table."""
+        return next(iter(self.having(table, self.program.tables[table].key, key)), None)
+
+    def count(self, table: str, row: Row) -> int:
+        """How often ``row`` is in ``table``."""
+        places = self.program.tables[table].key or tuple(range(len(row)))
+        if "." in table and self._fetched.has(table, (0,), row[:1]):
+            places = (0,)  # the whole bag is here already
+        return self.having(table, places, tuple([row[i] for i in places])).get(row, 0)
+
+    def under(self, dictionary: str, label: Label) -> dict[Row, int]:
+        """The rows of an inner bag of a table, without their label."""
+        return {row[1:]: n for row, n in self.having(dictionary, (0,), (label,)).items()}
+
     # -- changes
 
     def apply_batch(self, changes: Batch, note: Mapping[str, Any] | None = None) -> None:
@@ -143,7 +174,9 @@ class SparkEngine(Reading):
 
         ``late``: deferred changes of maps, to be propagated.
         """
-        large = large or sum(map(size, (*changes.values(), *(late or {}).values()))) > BULK
+        large = (
+            large or sum(map(size, (*changes.values(), *(late or {}).values()))) > limits.MAX_COLLECTED_ROWS
+        )
         sink = self.durable.write if large and self.durable is not None else None
         try:
             return self._run(changes, sink, late), large
@@ -152,6 +185,14 @@ class SparkEngine(Reading):
             return self._recomputed(changes, sink), large
         except TooManyError:
             return self.after(changes, True, late)
+
+    def settle(self) -> None:
+        """Pass on what waits in hybrid views, and store what follows."""
+        names = {name: postponed(name) for name in sorted(self.program.deferred)}
+        late = {name: self.gathered(own) for name, own in names.items() if self.now.stored[own].rows}
+        if late:
+            moment, large = self.after({}, late=late)
+            self.store(moment, {} if self.durable is None else self.durable.note, large)
 
     def store(self, moment: Moment, note: Mapping[str, Any], large: bool) -> None:
         """Commit ``moment``; ``large``: its additions are in files already."""
@@ -173,6 +214,7 @@ class SparkEngine(Reading):
         """An engine for another program over the same relations, for reading and to try out a change."""
         engine = copy(self)
         engine.program, engine.now = program, now or self.now
+        engine._fetched = Fetched(engine)
         return engine
 
     def _move(self, after: Moment, *others: Moment) -> None:
@@ -206,13 +248,13 @@ class SparkEngine(Reading):
     def gathered(self, name: str) -> Any:
         """The additions to a relation, summed by key: an Arrow table, or files if they are large."""
         stored, layout = self.now.stored[name], self.layouts[name]
-        if not stored.files and stored.rows <= BULK and sums_here(layout):
+        if not stored.files and stored.rows <= limits.MAX_COLLECTED_ROWS and sums_here(layout):
             return totals(stored.recent, layout)
         text = difference(self.now.raw(name), layout)
-        if self.durable is None or stored.rows <= BULK:
+        if self.durable is None or stored.rows <= limits.MAX_COLLECTED_ROWS:
             return self.arrow(text)
         part = self.durable.write("passing", text)
-        return part if part.rows > BULK else self.here(part)
+        return part if part.rows > limits.MAX_COLLECTED_ROWS else self.here(part)
 
     def _run(
         self, changes: Mapping[str, Any], sink: Sink | None = None, late: Mapping[str, Any] | None = None

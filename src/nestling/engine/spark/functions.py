@@ -89,7 +89,7 @@ def _written(
     found = standard_sql(Use(name, args, types, terms))
     if found is None:
         raise QueryError(
-            f"{name} is not done on Spark", hint="compute it in a column, or keep the view embedded"
+            f"{name} is not supported on Spark", hint="compute it in a column, or keep the view embedded"
         )
     return found
 

@@ -10,7 +10,7 @@ Law (9): a reading gives the same answer whether changes were propagated at once
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nestling.engine.spark.batch import propagate
 from nestling.engine.spark.columns import postponed
@@ -18,23 +18,6 @@ from nestling.engine.spark.stage import Sink
 from nestling.engine.spark.state import Moment
 from nestling.program.statements import Program
 from nestling.program.steps import waiting
-
-if TYPE_CHECKING:
-    from nestling.engine.spark.engine import SparkEngine
-
-
-def rows_waiting(engine: SparkEngine) -> int:
-    """How many deferred rows there are, including those that cancel."""
-    return sum(engine.now.stored[postponed(name)].rows for name in engine.program.deferred)
-
-
-def settle(engine: SparkEngine) -> None:
-    """Propagate deferred changes and store the consequences."""
-    names = {name: postponed(name) for name in sorted(engine.program.deferred)}
-    late = {name: engine.gathered(own) for name, own in names.items() if engine.now.stored[own].rows}
-    if late:
-        moment, large = engine.after({}, late=late)
-        engine.store(moment, {} if engine.durable is None else engine.durable.note, large)
 
 
 def pass_on(moment: Moment, program: Program, late: Mapping[str, Any], sink: Sink | None) -> None:

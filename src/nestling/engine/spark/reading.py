@@ -9,12 +9,11 @@ from nestling.calculus.types import Type
 from nestling.engine.nesting import leaves, nested, shape
 from nestling.engine.protocol import Row
 from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.driver import Driver
 from nestling.engine.spark.frames import counted_frame, frame, table_frame
 from nestling.engine.spark.plans import plan_layout, plan_sql
 from nestling.engine.spark.relations import joins_text, nothing, pruned, summed
 from nestling.engine.spark.session import python_errors
-from nestling.engine.spark.state import Moment, Part, near, register
+from nestling.engine.spark.state import Doer, Moment, Part, near, register
 from nestling.engine.spark.statements import Given
 from nestling.engine.spark.types import arrow_table, values
 from nestling.program.statements import Plan, Program
@@ -28,7 +27,7 @@ class Reading:
     program: Program
     session: Any
     layouts: dict[str, Layout]
-    driver: Driver
+    driver: Doer
     now: Moment
 
     def arrow(self, text: str) -> Any:
@@ -148,7 +147,7 @@ class Reading:
 
     def elements(self, view: str, kind: Any, labels: Sequence[Label]) -> list[tuple[Label, Row, int]]:
         """The flat elements of inner bags: of a table's, by its dictionary, or of a view's, by the labels' shape."""
-        return self.under(kind, labels) if isinstance(kind, str) else self._defined(view, kind, labels)
+        return self.rows_of_bags(kind, labels) if isinstance(kind, str) else self._defined(view, kind, labels)
 
     def _defined(self, view: str, kind: Any, labels: Sequence[Label]) -> list[tuple[Label, Row, int]]:
         plan = self.program.views[view].definitions[kind]
@@ -159,7 +158,7 @@ class Reading:
         found = self.rows(plan, list(by_params))
         return [(by_params[row[:width]], row[width:], n) for row, n in found]
 
-    def under(self, dictionary: str, labels: Sequence[Label]) -> list[tuple[Label, Row, int]]:
+    def rows_of_bags(self, dictionary: str, labels: Sequence[Label]) -> list[tuple[Label, Row, int]]:
         """The rows of inner bags of a table, each behind its label."""
         return [
             (row[0], row[1:-1], row[-1]) for row in self.matching(dictionary, (0,), [(v,) for v in labels])

@@ -62,7 +62,7 @@ def check_places(type_: Type) -> None:
     """Reject decimals that would be rounded: those to which Spark's rules give more places than a column has."""
     if isinstance(type_, Scalar) and type_.name == "decimal" and type_.size and type_.size[1] > PLACES:
         raise QueryError(
-            f"a decimal with {type_.size[1]} places behind the point, where {PLACES} are kept on Spark",
+            f"a decimal with {type_.size[1]} places after the point, where {PLACES} are kept on Spark",
             hint=f"CAST it to a DECIMAL of at most {PLACES} places, or to a DOUBLE",
         )
 

@@ -55,7 +55,7 @@ class Use:
             case Const(value) if value is not None:
                 return value
         raise QueryError(
-            f"{what} of {self.name} is computed, and on Spark it is written out",
+            f"on Spark, {what} of {self.name} must be a constant",
             hint="write a constant there, or keep the view embedded",
         )
 
@@ -103,7 +103,7 @@ def _round(use: Use) -> str:
     if kind == "int" and places >= 0:
         return use.args[0]
     if not -38 <= places <= 38:
-        raise QueryError(f"round to {places} places is not done on Spark", hint="use fewer places")
+        raise QueryError(f"round to {places} places is not supported on Spark", hint="use fewer places")
     return f"CAST(round({use.args[0]}, {places}) AS {SQL[kind]})"
 
 

@@ -5,21 +5,20 @@ A batch builds a new state from the old one, and the engine switches to it when 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from nestling.calculus.types import Scalar
 from nestling.engine.protocol import Row
+from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.relations import nothing
 from nestling.engine.spark.terms import literal
 from nestling.engine.spark.types import arrow_schema, arrow_table, ddl, values
-
-if TYPE_CHECKING:
-    from nestling.engine.spark.driver import Driver
+from nestling.program.statements import Plan, Statement
 
 _NUMBERS = count()
 
@@ -115,8 +114,26 @@ class Change:
             self._part = None
 
 
-#: Up to this many keys are looked up by their values; beyond, a join finds them faster.
-FEW = 100
+class Doer(Protocol):
+    """What does by itself, in this process, what is little; ``None`` where that is for Spark."""
+
+    def added(self, statements: Sequence[Statement], moment: Moment) -> dict[str, Any] | None:
+        """What ``statements`` add, by target, summed by key."""
+
+    def answer(
+        self, plan: Plan, layout: Layout, moment: Moment, given: Sequence[Row] | None
+    ) -> list[Row] | None:
+        """The rows of a plan, for the parameters ``given``, each with how often."""
+
+    def matching(
+        self, moment: Moment, name: str, positions: Sequence[int], keys: set[Row]
+    ) -> list[Row] | None:
+        """The entries of a source that have one of ``keys`` at ``positions``."""
+
+    def events(
+        self, moment: Moment, name: str, aggregates: Sequence[str], added: Sequence[Change]
+    ) -> dict[str, list[Row]] | None:
+        """What changes in a map that is passed on, by aggregate."""
 
 
 #: Types of which a range is looked for: Spark compares them as Arrow does, and its code stays the same.
@@ -136,8 +153,8 @@ def near(table: Any, layout: Layout, column: int) -> str | None:
     if not table.num_rows or table.column(column).null_count:
         return None
     type_, values = layout.keys[column], table.column(column)
-    distinct = pc.unique(values) if table.num_rows <= 10 * FEW else values
-    if len(distinct) <= FEW:
+    distinct = pc.unique(values) if table.num_rows <= 10 * limits.MAX_IN_VALUES else values
+    if len(distinct) <= limits.MAX_IN_VALUES:
         one = [None] * (len(distinct) == 1)  # Spark would make it an equation
         return f"IN ({', '.join(literal(value, type_) for value in (*distinct.to_pylist(), *one))})"
     if not isinstance(type_, Scalar) or type_.name not in RANGED:
@@ -164,7 +181,7 @@ class Moment:
     session: Any
     layouts: Mapping[str, Layout]
     stored: dict[str, Stored]
-    driver: Driver
+    driver: Doer
     changes: dict[str, Change] = field(default_factory=dict)
     added: dict[str, list[Any]] = field(default_factory=dict)
     emptied: set[str] = field(default_factory=set)

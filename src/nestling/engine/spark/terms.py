@@ -109,7 +109,7 @@ def _call(name: str, args: list[Sql], terms: tuple[Term, ...]) -> Sql:
     result = FUNCTIONS[name].result(types)
     if result is None:
         shown = ", ".join(type_.name for type_ in types)
-        raise QueryError(f"{name} of {shown} is not done on Spark", hint="keep the view embedded")
+        raise QueryError(f"{name} of {shown} is not supported on Spark", hint="keep the view embedded")
     lazy = name in ("and", "or") and is_partial(terms[1])
     return Sql(call_sql(name, [arg.text for arg in args], types, result, terms, lazy), result)
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from nestling.calculus.types import FLOAT, INT, Record, nullable
+from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.errors import NoValue
 from nestling.program.batches import is_change
@@ -19,7 +20,6 @@ from nestling.program.statements import Assign, Both, Check, Combine, Find, Meas
 
 #: Sums of absolute values below this are exact in 64 bits, however they are added up.
 SAFE = 2.0**62
-LEAST, GREATEST = -(2**63), 2**63 - 1
 
 
 def is_small(statement: Statement, layouts: Mapping[str, Layout]) -> bool:
@@ -88,7 +88,11 @@ def _exactly(rows: Any, layout: Layout) -> Any:
         cell = found.setdefault(row[:width], [0] * len(layout.measures))
         for i, amount in enumerate(row[width:]):
             cell[i] += amount
-    if any(isinstance(v, int) and not LEAST <= v <= GREATEST for cell in found.values() for v in cell):
+    if any(
+        isinstance(v, int) and not limits.MIN_INT64 <= v <= limits.MAX_INT64
+        for cell in found.values()
+        for v in cell
+    ):
         raise NoValue("a sum has more than 64 bits")
     kept = [(*key, *cell) for key, cell in found.items() if any(cell)]
     columns = list(zip(*kept, strict=True)) or [()] * len(rows.schema)

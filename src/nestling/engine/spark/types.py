@@ -135,7 +135,7 @@ def arrow_table(columns: Sequence[tuple[str, Type]], rows: Iterable[Sequence[Any
         except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeError) as error:
             raise ChangeError(
                 f"a value of {name} does not fit Spark's {sql_type(type_)}: {error}",
-                hint="ints have 64 bits there, decimals 19 digits before the point and 18 behind it",
+                hint="ints have 64 bits there, decimals 19 digits before the point and 18 after it",
             ) from error
     schema = arrow_schema([(name, sql_type(type_)) for name, type_ in columns])
     return pa.Table.from_arrays(arrays, schema=schema)

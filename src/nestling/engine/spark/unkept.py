@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
+from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.driver.run import ROWS
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.relations import difference
 from nestling.engine.spark.state import UNCOUNTED, Moment, Stored, register_frame
@@ -55,7 +55,7 @@ class Unkept(Reading):
     def _is_little(self, statements: list[Statement]) -> bool:
         """Whether filling scans no more rows than a small change has."""
         sources = {source for statement in statements for source in reads(statement)}
-        return sum(self.now.stored[source].rows for source in sources) <= ROWS
+        return sum(self.now.stored[source].rows for source in sources) <= limits.MAX_DRIVER_ROWS
 
 
 @contextmanager

@@ -13,15 +13,10 @@ from time import monotonic, sleep
 from typing import Any
 from uuid import uuid4
 
+from nestling.engine.spark import limits
 from nestling.engine.spark.session import first_line
 from nestling.errors import StoreError
 from nestling.storage.lake import Lake
-
-#: Bytes of a group of rows: what a look-up by key reads at least.
-GROUP = 2_000_000
-
-#: Seconds to wait for what Spark counted.
-PATIENCE = 60
 
 _SHARED = (
     "the folder must be the same one for the driver and all executors, such as a mount of network storage"
@@ -40,7 +35,7 @@ def written(lake: Lake, frame: Any, folder: Path) -> tuple[tuple[str, ...], int]
 
     observed = Observation()
     rows = frame.observe(observed, count(lit(1)).alias("rows"))
-    rows.write.mode("overwrite").option("parquet.block.size", GROUP).parquet(str(folder))
+    rows.write.mode("overwrite").option("parquet.block.size", limits.ROW_GROUP_BYTES).parquet(str(folder))
     wrote, files = _counted(observed), lake.adopt(folder)
     seen = sum(rows_of(lake.path / file) for file in files)
     if seen != wrote:
@@ -53,7 +48,7 @@ def written(lake: Lake, frame: Any, folder: Path) -> tuple[tuple[str, ...], int]
 
 def _counted(observed: Any) -> int:
     """The observed metric: Spark reports it shortly after the query, or never if it drops events under load."""
-    end = monotonic() + PATIENCE
+    end = monotonic() + limits.METRIC_SECONDS
     while not observed._jo.future().isCompleted():
         if monotonic() > end:
             raise StoreError(

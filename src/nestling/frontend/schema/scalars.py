@@ -209,7 +209,7 @@ def _decimal_hint(value: Decimal | float) -> str:
         return "a float is not exact: pass Decimal(str(value))"
     if isinstance(value, Decimal) and not value.is_finite():
         return "a decimal is a number: declare the column as float, or as one that may be None"
-    return f"a decimal has at most {FARTHEST} digits before its point and {FARTHEST} behind it"
+    return f"a decimal has at most {FARTHEST} digits before its point and {FARTHEST} after it"
 
 
 def _is_finer(value: object) -> bool:

@@ -1,10 +1,10 @@
-"""What to store for the rest of a monomial: its components, and which of them are worth a map.
+"""Which components of a monomial to store as maps.
 
 Given the variables that are known, atoms that share an unknown variable belong together; components that share none
-are independent, so a product over them is a product of look-ups. A component is read straight from its tables
-where that finds no more than it must: one atom that is used as it stands, or a chain of look-ups by declared keys.
-Otherwise it becomes a map, keyed by what the rest of the statement uses of it, with conditions and weights that
-concern it alone summed inside.
+are independent, so a product over them is a product of look-ups. A component is read directly from its tables if that
+finds no superfluous rows: one atom whose columns are all used, or a chain of look-ups by declared keys. Otherwise it
+becomes a map, keyed by the variables that the rest of the statement uses, with its own conditions and weights summed
+inside.
 
 Law (9): whether a component is stored or read from its tables does not change what the statement adds.
 """
@@ -111,7 +111,7 @@ def _ranged(
     group: list[Atom], tests: Sequence[Factor], outside: Sequence[Factor], around: Names,
     weights: list[list[Term]], known: Names, moving: Names,
 ) -> tuple[Stored, list[list[Term]], list[Factor]] | None:  # fmt: skip
-    """``group`` summed below or above a bound, where a comparison is all that is wanted of some column."""
+    """``group`` summed below or above a bound, where nothing but one comparison uses some column."""
     own = factor_vars(*group)
     by_column: dict[Term, list[tuple[Factor, Bound]]] = {}
     for factor in outside:
@@ -138,7 +138,7 @@ def _divided(
     group: list[Atom], tests: Sequence[Factor], outside: Sequence[Factor], around: Names,
     weights: list[list[Term]], known: Names,
 ) -> tuple[Stored, list[list[Term]], list[Factor]] | None:  # fmt: skip
-    """``group`` summed where a test holds of a sum beyond some column, and that is all that is wanted of the column."""
+    """``group`` summed over the keys whose suffix (or prefix) sum passes a test; nothing else uses the key (VWAP)."""
     own = factor_vars(*group)
     for lift in outside:
         if not isinstance(lift, Lift) or not _is_beyond(lift, own - known, known):
@@ -165,7 +165,7 @@ def _is_beyond(lift: Lift, free: Names, known: Names) -> bool:
 
 
 def _turns_once(test: Test, lift: Lift, free: Names) -> bool:
-    """Whether ``test``, of what ``lift`` binds and of nothing ``free``, is monotone in it."""
+    """Whether ``test`` is monotone in the variable that ``lift`` binds, and uses no ``free`` variable."""
     found = bound_of(test.test, frozenset({lift.var.name}))
     return found is not None and factor_vars(test).isdisjoint(free) and _grows(found[0])
 
@@ -185,7 +185,7 @@ def _grows(term: Term) -> bool:
 
 
 def _finds_anyhow(storing: Storing, group: list[Atom], known: Names, tables: Tables) -> bool:
-    """Whether the rows of ``group`` are looked up in their tables, however few of them are wanted."""
+    """Whether the statement looks the rows of ``group`` up in their tables in any case."""
     few = storing.rule == "slices" and _finds_few(group, known, tables, storing.statistics)
     return storing.rule == "none" or few or _chained(group, known, tables)
 
@@ -214,9 +214,9 @@ def _reads_tables(
 
 
 def _finds_few(group: list[Atom], known: Names, tables: Tables, statistics: Statistics) -> bool:
-    """Whether the rows of ``group`` that go with what is known are few: no more than a foreign key leads to.
+    """Whether few rows of ``group`` match the known variables: no more than a foreign key selects.
 
-    Where they are, a map saves little on this event, and costs its upkeep on every other.
+    If so, a map saves little on this event, and must be maintained on every other.
     """
     pending, bound, found = list(group), known, 1.0
     while pending:

@@ -1,10 +1,11 @@
-"""Which changes of nested maps may wait until somebody reads.
+"""Which changes of nested maps a hybrid view defers to the next reading.
 
-Between a trigger's statements on a row and the changes of nested maps that it passes on, every map equals its
-definition with those nested maps as they were. So the second half may wait, for many rows, and is then done once for
-each key that changed. Who is told of every change cannot wait, nor can what might fail: a bad row is refused at once.
+Between a trigger's statements on a row and the propagation of changes of nested maps, every map equals its definition
+over the old nested maps. So the second half can be deferred, for many rows, and then runs once for each changed key. A
+map that a watched view needs is not deferred, nor one whose statements may be undefined: a bad row is rejected at
+once.
 
-Law (9): when a view is read, it answers the same whether changes were passed on at once or have waited.
+Law (9): a reading gives the same answer whether changes were propagated at once or deferred.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from nestling.program.steps import plans, reads, uses
 
 
 def deferred(program: Program, patient: Collection[str]) -> frozenset[str]:
-    """The nested maps that only ``patient`` views need, and whose changes cannot fail when they are passed on."""
+    """The nested maps that only ``patient`` views need, and whose propagation cannot fail."""
     impatient = [
         *(name for name, decl in program.maps.items() if decl.role == "watch"),
         *(s for total in program.totals.values() for statement in total.statements for s in reads(statement)),
@@ -43,7 +44,7 @@ def _passed_on(program: Program) -> set[str]:
 
 
 def _events(program: Program) -> Iterator[tuple[str, Add]]:
-    """Every addition, and the nested map whose change sets it off; no name where a row does."""
+    """Every addition with the nested map whose change triggers it; no name where a row does."""
     for trigger in program.triggers.values():
         for action in trigger.actions:
             match action:
@@ -60,7 +61,7 @@ def _collected(program: Program) -> set[tuple[str, str]]:
 
 
 def _needed(program: Program, names: list[str]) -> set[str]:
-    """``names``, and all that keeping these up to date reads or follows."""
+    """``names``, and all maps that their maintenance reads or depends on."""
     sources: dict[str, set[str]] = {}
     for name, add in _events(program):
         sources.setdefault(add.statement.target, set()).update(reads(add.statement), {name} - {""})
@@ -73,7 +74,7 @@ def _needed(program: Program, names: list[str]) -> set[str]:
 
 
 def _partial(program: Program) -> set[str]:
-    """The nested maps in whose statements something may have no value."""
+    """The nested maps whose statements may be undefined."""
     return {
         source
         for name, add in _events(program)

@@ -5,9 +5,9 @@
     Dom(x̄)    = exists(Sum over the rows that hold a label ⟨ι, x̄⟩)
     D(x̄, c̄)   = Dom(x̄) · definition(x̄, c̄)
 
-There is no other code for labels that come and go: the change of ``Dom`` times the definition as it is fills a new
-bag and empties a dead one, ``Dom`` times the change of the definition reaches the bags that are there. The price is
-that a row costs the labels it affects, where parts that are put together on reading cost the row alone.
+No other code deals with new and unused labels: the change of ``Dom`` times the definition fills a new bag and empties
+an unused one, ``Dom`` times the change of the definition updates the existing bags. The price is that a row costs as
+many steps as it affects labels, whereas parts that a reading assembles cost the row alone.
 
 ``Dom`` counts rows, not multiplicities: with ⊖ in a query those of two rows can cancel while both hold the label.
 

@@ -1,12 +1,12 @@
-"""Maps computed from the tables at once, where replaying every row through every trigger would take longer.
+"""Maps filled from the tables in bulk, which is faster than running every trigger on every row.
 
 A map is a sum over the rows of one of its tables of what a trigger adds for such a row, read on the state as it is
 rather than as it was: the other factors are components, and each of these is a map again, over fewer tables. So one
-pass over a table per map and monomial fills them all, smaller maps first, and no table is ever gone through inside
-another. A component that the program does not keep is kept until all is filled.
+pass over a table per map and monomial fills them all, smaller maps first, and no table is ever scanned inside a scan
+of another. A component that the program does not store is stored until all maps are filled.
 
-A view of which nothing is kept is read by such passes alone: its program has maps that are filled when it is read, and
-no statement that maintains them.
+A view with ``store="none"`` is read by such passes alone: each reading fills its maps, and no statement maintains
+them.
 
 Law (8): what is filled is the meaning of the map's query.
 """

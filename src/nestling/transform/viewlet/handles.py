@@ -1,4 +1,4 @@
-"""Maps as a compiler handles them: by what tells one from another, and where in one stands what was asked for.
+"""Handles to maps: what identifies a map, and which of its keys and measures a query reads.
 
 Law (9): maps of one identity are one map; each query reads its measures and its keys where its handle says.
 """
@@ -20,7 +20,7 @@ Weights: TypeAlias = tuple[Term, ...]
 
 @dataclass(frozen=True)
 class Stored:
-    """A map and where in it stands what was asked for: ``measures`` among its ``weights``, keys in this ``order``."""
+    """A map as one query reads it: its ``measures`` among the map's ``weights``, and its keys in this ``order``."""
 
     name: str
     weights: tuple[Weights, ...]

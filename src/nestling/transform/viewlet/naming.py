@@ -1,7 +1,7 @@
 """Names for the variables of a statement: by what they were read from.
 
-Law: renaming keeps what a statement adds. Two statements that take the same steps then say so with the same words,
-and an engine can take them once for both.
+Law: renaming keeps what a statement adds. Two statements with the same steps then have the same text, and an engine
+can run the steps once for both.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Columns = Mapping[str, Sequence[Var]]
 def apart(monomial: Monomial, given: Sequence[Var], names: Names) -> Monomial:
     """``monomial`` with every variable but those ``given`` under a name that nothing else has.
 
-    A row, an event and the counts of a statement bring variables of their own, which must not be caught.
+    A row, an event and the counts of a statement have variables of their own, which must not be captured.
     """
     inner = (term for factor in monomial.factors for term in factor_terms(factor))
     found = {var.name: var for term in (*inner, *monomial.keys, *monomial.weights) for var in _vars(term)}

@@ -1,8 +1,8 @@
-"""What declared references save.
+"""Statements and atoms that declared references make superfluous.
 
-A row of a child table is only inserted when the parent row it refers to is there, and a parent that is append-only
-stays as it is. So a child has exactly one parent, which need not be looked for where nothing of it is used; and a
-parent that arrives has no children yet, so that it adds nothing to a join with them.
+A row of a child table is only inserted if the parent row that it refers to exists, and a row of an append-only parent
+table never changes. So a child has exactly one parent, which need not be looked up if none of its columns is used; and
+a new parent has no children yet, so that it adds nothing to a join with them.
 
 Law (8): under these declarations the statements left out would have added nothing.
 """
@@ -30,13 +30,13 @@ def refers(child: Atom, parent: Atom, tables: Tables) -> bool:
 
 
 def adds_nothing(monomial: Monomial, chosen: Sequence[Atom], tables: Tables) -> bool:
-    """Whether a row for ``chosen`` meets no rows: some other atom refers to it, and cannot be there yet."""
+    """Whether a row for ``chosen`` joins with no rows: another atom refers to it, and cannot have rows for it yet."""
     others = [f for f in monomial.factors if isinstance(f, Atom) and not any(f is c for c in chosen)]
     return any(refers(child, parent, tables) for parent in chosen for child in others)
 
 
 def without_implied(monomial: Monomial, tables: Tables) -> Monomial:
-    """``monomial`` without the parents of which nothing but their being there is used."""
+    """``monomial`` without parent atoms that are joined only for existence: the foreign key guarantees it."""
     for atom in monomial.factors:
         if isinstance(atom, Atom) and _is_implied(atom, monomial, tables):
             rest = tuple(f for f in monomial.factors if f is not atom)

@@ -1,9 +1,9 @@
 """The order of a trigger's actions.
 
-Statements on a row read everything as it was, so a map is read before it is added to: readers first, the table
-itself last. Then the changes collected for nested maps are passed on, inner maps before those that read them;
-their statements read everything else as it is. Together this telescopes: each input of a product changes once,
-those before it already new, those after it still old.
+Statements on a row read the old state, so a map is read before it is updated: readers first, the table itself last.
+Then the changes collected for nested maps are propagated, inner maps before those that read them; their statements
+read the current state of all other maps. Together this telescopes: each input of a product changes once, those before
+it already new, those after it still old.
 
 Law (8): the sum of all that is added is the difference of the map's meanings.
 """

@@ -1,8 +1,8 @@
 """Indexes that a plan can do without.
 
-Where one statement of a plan goes through the rows with a given director, another that wants those with a given
-director and genre can go through the same rows and test the genre: the plan takes at most twice as long, and every
-change of the table is spared an index. Inclusion and exclusion always ends like this.
+If one statement of a plan iterates over the rows with a given director, another that needs those with a given director
+and genre can iterate over the same rows and test the genre: the plan takes at most twice as long, and no change of the
+table has to update the second index. Inclusion and exclusion always leads to such pairs.
 
 Law (9): a plan answers the same with and without.
 """
@@ -34,7 +34,7 @@ def _coarser(step: Step, finds: Sequence[Find]) -> list[Step]:
 
 
 def _covers(find: Find, step: Find) -> bool:
-    """Whether ``find`` goes through fewer known columns of the same rows."""
+    """Whether ``find`` reads the same rows by fewer known columns."""
     return (
         find.source == step.source
         and set(find.known) < set(step.known)

@@ -1,7 +1,7 @@
 """Queries that test sums over ranges.
 
-One row moves many such sums, so a map of the query would change in many places; but it is added up quickly when it is
-read (``Where``). A query that makes no such tests has all its keys.
+One row changes many such sums, so a map of the query would change at many keys; a reading computes it in logarithmic
+time (``Where``). The keys of such a query are among those of the query without its tests.
 
 Law: every key of a query without negative counts is a key of ``untested`` of it.
 """

@@ -1,4 +1,4 @@
-"""What to log of a view so that its change can be told element by element.
+"""The queries to log so that subscribers receive the change of a view element by element.
 
 For every level of a view one query: the rows, and for an inner bag the rows together with its elements, as a
 join. Its delta holds the elements that came and went, each beside the row it belongs to.

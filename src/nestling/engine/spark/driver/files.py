@@ -14,13 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from nestling.calculus.types import INT
+from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.types import arrow_schema
-
-#: Bytes of all groups that are kept, and files whose ends are.
-KEPT, KNOWN = 256_000_000, 1000
-#: Below so many rows for each key that is looked up, going through the column is as fast.
-SPARSE = 16
 
 
 @dataclass(frozen=True)
@@ -33,7 +29,7 @@ class Rows:
     def is_halved(self, asked: Any) -> bool:
         """Whether what is asked for is found without going through a column."""
         some = asked is not None and asked.column_names[0] == "k0" and self.sorted is not None
-        return some and asked.num_rows * SPARSE < len(self.sorted)
+        return some and asked.num_rows * limits.MIN_ROWS_PER_BISECTED_KEY < len(self.sorted)
 
     def near(self, asked: Any) -> Any:
         """The rows that have at every column of ``asked`` some value that is in it; ``None``: all."""
@@ -97,7 +93,7 @@ class Files:
                 Group(path, number, metadata.row_group(number).num_rows, _ends(metadata, number, first))
                 for number in range(metadata.num_row_groups)
             ]
-            if len(self._known) > KNOWN:
+            if len(self._known) > limits.MAX_CACHED_FOOTERS:
                 self._known.popitem(last=False)
         return self._known[path]
 
@@ -113,7 +109,7 @@ class Files:
             rows = Rows(table.cast(arrow_schema(layout.sql)), _in_order(table, layout))
             self._kept[place] = rows
             self._bytes += rows.table.nbytes
-            while len(self._kept) > 1 and self._bytes > KEPT:
+            while len(self._kept) > 1 and self._bytes > limits.MAX_CACHED_BYTES:
                 self._bytes -= self._kept.popitem(last=False)[1].table.nbytes
         self._kept.move_to_end(place)
         return rows

@@ -6,10 +6,11 @@ Law: what is found is what a semi-join of the source with the keys finds, summed
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from nestling.engine.protocol import Row
+from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.driver.files import Files, Group, Rows
 from nestling.engine.spark.state import Stored
@@ -27,8 +28,8 @@ class TooMuchError(Exception):
 class Budget:
     """Values that may still be gone through, and entries that one look-up may find."""
 
-    values: int
-    entries: int
+    values: int = field(default_factory=lambda: limits.MAX_DRIVER_VALUES)
+    entries: int = field(default_factory=lambda: limits.MAX_LOOKUP_ENTRIES)
 
     def spend(self, values: int) -> None:
         self.values -= values

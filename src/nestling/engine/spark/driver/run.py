@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from nestling.calculus.terms import Var
 from nestling.engine.protocol import Row
+from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.driver.events import event_rows
 from nestling.engine.spark.driver.exact import is_exact, is_key
@@ -32,10 +33,6 @@ from nestling.values.exact import EXACT
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-#: The driver goes through at most so many values of what is stored, starts from so many changed rows, and finds so many
-#: entries of a source. At ten million values it takes as long as the least of Spark's jobs.
-CELLS, ROWS, MOST = 8_000_000, 20_000, 200_000
 
 
 def _exactly(method: Callable[P, T]) -> Callable[P, T]:
@@ -94,11 +91,11 @@ class Driver:
         """The keys and amounts of each statement."""
         sources = {source for statement in statements for source in reads(statement)}
         changes = [moment.changes[name] for name in sources if is_change(name)]
-        if any(change.size > ROWS or change.table is None for change in changes):
+        if any(change.size > limits.MAX_DRIVER_ROWS or change.table is None for change in changes):
             return None
         runs = [self._of(statement, moment, targets[statement.target], params) for statement in statements]
         some = [run for run in runs if run is not None]
-        if len(some) < len(runs) or gone_through(some, moment) > CELLS:
+        if len(some) < len(runs) or gone_through(some, moment) > limits.MAX_DRIVER_VALUES:
             return None
         looking = _Looking(self, moment)
         try:
@@ -122,8 +119,9 @@ class Driver:
         if not is_exact(statement, layouts, layouts[statement.target]):
             return "by Spark: a step, or a number, that is Spark's alone"
         values = gone_through([written(statement, layouts)], moment)
-        if values > CELLS:
-            return f"by Spark: {values:,} values would be gone through, by the driver at most {CELLS:,}"
+        if values > limits.MAX_DRIVER_VALUES:
+            most = limits.MAX_DRIVER_VALUES
+            return f"by Spark: {values:,} values would be gone through, by the driver at most {most:,}"
         return (
             f"by the driver, without a job: {values:,} values are gone through beside what a first key finds"
         )
@@ -134,10 +132,10 @@ class Driver:
     ) -> list[Row] | None:
         """The entries that have one of ``keys`` at ``positions``; ``None`` where that is for Spark."""
         stored, layout = moment.stored[name], moment.layouts[name]
-        if len(keys) > ROWS or not all(is_key(layout.keys[p]) for p in positions):
+        if len(keys) > limits.MAX_DRIVER_ROWS or not all(is_key(layout.keys[p]) for p in positions):
             return None
         try:
-            found = entries(self.files, stored, layout, positions, keys, Budget(CELLS, MOST))
+            found = entries(self.files, stored, layout, positions, keys, Budget())
         except TooMuchError:
             return None
         return [entry for group in found.values() for entry in group]
@@ -152,7 +150,10 @@ class Driver:
         layout = moment.layouts[name]
         if not all(map(is_key, layout.keys)) or any(a not in ("", GROUPS, *ORDERED) for a in aggregates):
             return None
-        if any(change.table is None for change in added) or sum(change.size for change in added) > ROWS:
+        if (
+            any(change.table is None for change in added)
+            or sum(change.size for change in added) > limits.MAX_DRIVER_ROWS
+        ):
             return None
         change = [row for one in added for row in one.rows or ()]
         looking = _Looking(self, moment)
@@ -168,7 +169,7 @@ class _Looking:
 
     driver: Driver
     moment: Moment
-    budget: Budget = field(default_factory=lambda: Budget(CELLS, MOST))
+    budget: Budget = field(default_factory=Budget)
     known: dict[LookUp, tuple[set[Row], Found]] = field(default_factory=dict)
 
     def for_run(self, run: Written, number: int, keys: set[Row]) -> Found:

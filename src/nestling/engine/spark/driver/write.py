@@ -21,6 +21,7 @@ from nestling.calculus.countwise import OPERATORS
 from nestling.calculus.terms import Term, Var
 from nestling.engine.protocol import Row
 from nestling.engine.python.terms import Scope, namespace, python, run_source, truth, tuple_of
+from nestling.engine.spark import limits
 from nestling.engine.spark.driver.exact import Types, arithmetic
 from nestling.engine.spark.driver.lookup import Found
 from nestling.errors import NoValue
@@ -181,13 +182,10 @@ class _Writer:
         self.clauses.append(f"for {self.scope.name(step.var)} in ({value},)")
 
 
-LEAST, GREATEST = -(2**63), 2**63 - 1
-
-
 def in_64_bits(*numbers: Any) -> bool:
     """True, or no answer."""
     for number in numbers:
-        if isinstance(number, int) and not LEAST <= number <= GREATEST:
+        if isinstance(number, int) and not limits.MIN_INT64 <= number <= limits.MAX_INT64:
             raise NoValue("a number has more than 64 bits")
     return True
 

@@ -1,0 +1,78 @@
+"""What views may take, in bytes: those that have outgrown it store less."""
+
+from __future__ import annotations
+
+import re
+
+from nestling.database.durable import Durable
+from nestling.database.logs import Logging
+from nestling.database.state import State
+from nestling.database.storing import Decision, chosen_from, counted
+from nestling.engine.local.sizes import entries
+from nestling.errors import QueryError
+from nestling.transform.viewlet.choose import Memory, cost_of, tables_of
+
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30}
+#: Where a budget is kept: looked at again when the tables have grown by so much.
+GROWN = 1.25
+
+
+def bytes_of(memory: int | str | None) -> int | None:
+    """A budget in bytes.
+
+    >>> bytes_of("512MB"), bytes_of("1.5 GiB"), bytes_of(4096), bytes_of(None)
+    (512000000, 1610612736, 4096, None)
+    """
+    if memory is None or (type(memory) is int and memory >= 0):
+        return memory
+    text = memory.lower() if isinstance(memory, str) else ""
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) *([kmgt]?i?)b?", text)
+    if found is None or found[2] not in UNITS:
+        raise QueryError(
+            f"memory={memory!r} is not a size", hint='bytes, or a text such as "512MB" or "2 GiB"'
+        )
+    return int(float(found[1]) * UNITS[found[2]])
+
+
+def keep_within_memory(logging: Logging, file: Durable | None) -> None:
+    """Store less of the views that have outgrown the memory there is, and remember it."""
+    state = logging.state
+    for name in outgrown(logging):
+        if file is not None:
+            view = state.views[name]
+            file.define("constraint" if view.is_constraint else "view", view.definition, state)
+
+
+def outgrown(logging: Logging) -> list[str]:
+    """The views that are stored in another way from now on, because together they take more than there is."""
+    state = logging.state
+    if state.memory is None or _total(state) < max(1, GROWN * state.looked_at):
+        return []
+    state.looked_at = _total(state)
+    changed = []
+    sizes = {name: state.bytes_of(name) for name in state.views.maintained}
+    for name in sorted(sizes, key=lambda name: -sizes[name]):
+        if sum(sizes.values()) <= state.memory:
+            break
+        left = state.memory - (sum(sizes.values()) - sizes[name])
+        before = state.views.decisions[name]
+        decision = _smaller(state, before, left, sizes[name])
+        if decision.storing != before.storing:
+            logging.store_otherwise(name, decision)
+            changed.append(name)
+            sizes[name] = state.bytes_of(name) if name in state.views.maintained else 0
+    return changed
+
+
+def _total(state: State) -> int:
+    return sum(entries(state.engine, name) for name in state.engine.program.tables)
+
+
+def _smaller(state: State, old: Decision, left: int, size: int) -> Decision:
+    """What to store of a view that takes ``size`` bytes and may take what is ``left``."""
+    statistics = counted(state.engine, tables_of(old.view))
+    assert old.storing is not None
+    estimated = cost_of(old.view, state.declarations(), statistics, old.storing).bytes
+    # By how much an estimate is wrong, it is wrong for the other ways too.
+    memory = Memory(max(0, left), size / max(estimated, 1))
+    return chosen_from(old.view, state.declarations(), statistics, old.knob, memory)

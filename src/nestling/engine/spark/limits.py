@@ -1,0 +1,56 @@
+"""All limits of the engine and the database on Spark, with their units.
+
+Callers read them as ``limits.NAME`` when they need one, so that a test can set a small one.
+"""
+
+# What the driver does without a Spark job. Scanning ten million values takes as long as the shortest job.
+
+#: Stored values that the statements of one stage may scan on the driver.
+MAX_DRIVER_VALUES = 8_000_000
+#: Changed rows that a stage on the driver may start from; keys that it may look up.
+MAX_DRIVER_ROWS = 20_000
+#: Entries that one look-up on the driver may find; beyond, Spark runs the stage.
+MAX_LOOKUP_ENTRIES = 200_000
+#: Bytes of row groups that the driver caches.
+MAX_CACHED_BYTES = 256_000_000
+#: Files of which the driver caches the footers.
+MAX_CACHED_FOOTERS = 1000
+#: Rows per key that is looked up from which on bisection is faster than a scan of the column.
+MIN_ROWS_PER_BISECTED_KEY = 16
+
+# What comes to the driver.
+
+#: Rows of a change up to which the driver checks and shreds it, as one transaction; Spark does so with a larger one.
+MAX_TRANSACTION_ROWS = 10_000
+#: Rows of a batch up to which its results come to the driver; those of a larger one stay in files.
+MAX_COLLECTED_ROWS = 100_000
+#: Rows of a result that one task may find for the driver; beyond, the batch runs again, to files.
+MAX_ROWS_PER_TASK = 500_000
+#: Rows that break a constraint, as many as an error message has.
+MAX_OFFENDING_ROWS = 1000
+#: Keys of one table that a transaction may have looked up; beyond, it forgets them and looks up anew.
+MAX_REMEMBERED_KEYS = 200_000
+#: Distinct values of a change that a query is given as ``IN``; beyond, as a range.
+MAX_IN_VALUES = 100
+
+# Files.
+
+#: Epochs in the log from which on it is flushed to files.
+MAX_LOG_EPOCHS = 64
+#: Recent rows of one source from which on the log is flushed to files.
+MAX_RECENT_ROWS = 20_000
+#: Files of changes of one source from which on it is compacted.
+MAX_CHANGE_FILES = 16
+#: Rows in files of changes that never make a compaction worth while.
+MIN_COMPACTED_ROWS = 100_000
+#: Bytes of a row group: the least that a look-up by key reads.
+ROW_GROUP_BYTES = 2_000_000
+#: Seconds to wait for the number of written rows, which Spark reports after a query.
+METRIC_SECONDS = 60
+#: Tasks that probe whether driver and executors share a folder: the number of executors, within these.
+MIN_PROBE_TASKS, MAX_PROBE_TASKS = 2, 32
+
+# Numbers.
+
+#: The range of Spark's BIGINT.
+MIN_INT64, MAX_INT64 = -(2**63), 2**63 - 1
