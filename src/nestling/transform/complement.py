@@ -77,7 +77,7 @@ def _folded(aggregate: str, var: Var, parts: Parts, body: Expr, names: Names) ->
 def _split(expr: Expr, bound: frozenset[str]) -> Parts:
     """``expr`` as a sum of parts, the first of them positive."""
     match expr:
-        case For(var, Guard(test), body):
+        case For(Var("_") as var, Guard(test), body):
             return [
                 (s * t, For(var, Guard(conjunction(tests)), part) if tests else part)
                 for t, part in _split(body, bound)

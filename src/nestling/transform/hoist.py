@@ -79,7 +79,7 @@ def _passing(body: Expr, name: str) -> tuple[list[Term], Expr]:
 def _parted(body: Expr) -> tuple[list[Term], Expr]:
     """The conditions at the head of ``body``, and what they guard."""
     tests: list[Term] = []
-    while isinstance(body, For) and isinstance(body.source, Guard):
+    while isinstance(body, For) and isinstance(body.source, Guard) and body.var.name == "_":
         tests += conjuncts(inward(body.source.test))
         body = body.body
     return tests, body
