@@ -22,8 +22,9 @@ from benchmarks.workloads import related, tpch
 from benchmarks.workloads.harness import collector, show
 from benchmarks.workloads.workload import Event, feed, relevant
 from nestling import Database
-from nestling.database.explain.sizes import number_text, rough_bytes, size_text
+from nestling.database.explain.sizes import number_text, size_text
 from nestling.engine.local.engine import LocalEngine
+from nestling.engine.local.sizes import rough_bytes
 from nestling.transform.viewlet.choose import cost_of
 
 SETTINGS = {"auto, no rows": "auto", "auto": "auto", "full": "full", "counts": "counts"}

@@ -181,10 +181,10 @@ def test_a_key_may_be_none():
 # -- queries that are too much
 
 DEEP = {
-    "parentheses": "SELECT " + "(" * 300 + "a" + ")" * 300 + " AS x FROM spare",
-    "sums": "SELECT " + "(a + " * 100 + "a" + ")" * 100 + " AS x FROM spare",
-    "negations": "SELECT a FROM spare WHERE " + "NOT (" * 100 + "a = 1" + ")" * 100,
-    "queries": "SELECT a FROM " + "(SELECT a FROM " * 200 + "spare" + ")" * 200,
+    "parentheses": "SELECT " + "(" * 1_000 + "a" + ")" * 1_000 + " AS x FROM spare",
+    "sums": "SELECT " + "(a + " * 1_000 + "a" + ")" * 1_000 + " AS x FROM spare",
+    "negations": "SELECT a FROM spare WHERE " + "NOT (" * 1_000 + "a = 1" + ")" * 1_000,
+    "queries": "SELECT a FROM " + "(SELECT a FROM " * 1_000 + "spare" + ")" * 1_000,
     "a long sum": "SELECT " + "a + " * 3_000 + "a AS x FROM spare",
     "a long condition": "SELECT a FROM spare WHERE " + "a = 1 OR " * 3_000 + "a = 2",
 }

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import nestling as nl
 from benchmarks.workloads import orderbook
-from nestling.engine.local.where import summed_where
+from nestling.engine.python.where import summed_where
 from nestling.program.statements import Find
 from nestling.program.steps import every_step, plans, trigger_statements
 from nestling.storage.ordered import OrderedMap

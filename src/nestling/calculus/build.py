@@ -229,6 +229,14 @@ def conjunction(tests: Sequence[Term]) -> Term:
     return result
 
 
+def balanced(function: str, terms: Sequence[Term]) -> Term:
+    """``terms``, one or more, joined by an associative function: a long list must not become a deep term."""
+    if len(terms) == 1:
+        return terms[0]
+    half = len(terms) // 2
+    return call(function, balanced(function, terms[:half]), balanced(function, terms[half:]))
+
+
 def call(function: str, *args: Term) -> Call:
     """``function(args)``."""
     return Call(function, args)

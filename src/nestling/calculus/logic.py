@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nestling.calculus.membership import joined
 from nestling.calculus.terms import Call, Term
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
@@ -11,25 +12,34 @@ _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 def conjuncts(test: Term) -> list[Term]:
     """What ``and`` joins in ``test``, from left to right."""
-    match test:
-        case Call("and", (left, right)):
-            return [*conjuncts(left), *conjuncts(right)]
-    return [test]
+    return joined(test, "and")
 
 
 def inward(test: Term) -> Term:
-    """``test`` with ``not`` pushed inward where two-valued logic allows it: a null is neither way round."""
+    """``test`` with ``not`` pushed inward where a comparison or its opposite holds."""
     match test:
         case Call("not", (Call("not", (inner,)),)):
             return inward(inner)
         case Call("not", (Call("and" | "or" as name, (left, right)),)):
             other = "or" if name == "and" else "and"
             return Call(other, (inward(Call("not", (left,))), inward(Call("not", (right,)))))
-        case Call("not", (Call(name, args),)) if name in _OPPOSITE and is_two_valued(Call(name, args)):
+        case Call("not", (Call(name, args) as inner,)) if name in _OPPOSITE and _is_one_or_other(inner):
             return Call(_OPPOSITE[name], args)
         case Call("and" | "or" as name, (left, right)):
             return Call(name, (inward(left), inward(right)))
     return test
+
+
+def _is_one_or_other(test: Call) -> bool:
+    """Whether a comparison or its opposite holds: of a null neither does, nor of NaN, which stands in no order."""
+    if not is_two_valued(test):
+        return False
+    return test.function in ("==", "!=") or not any(map(_is_float, test.args))
+
+
+def _is_float(term: Term) -> bool:
+    type_ = term_type(term)
+    return isinstance(type_, Scalar) and type_.name == "float"
 
 
 def is_two_valued(test: Term) -> bool:

@@ -21,6 +21,7 @@ from nestling.calculus.countwise import OPERATORS
 from nestling.calculus.functions import FUNCTIONS, INFIX
 from nestling.calculus.lex import LITERALS, Tokens, read_literal
 from nestling.calculus.typing import check_node, dictionary_element, element_type, fold_type, term_type
+from nestling.depth import room
 from nestling.errors import QueryError
 
 Catalog: TypeAlias = Mapping[str, ty.Bag]
@@ -64,7 +65,8 @@ def parse_type(text: str) -> ty.Type:
 def _parse(text: str, rule: Callable[[_Parser], T], catalog: Catalog, scope: Scope | None) -> T:
     parser = _Parser(text, catalog, scope or {})
     try:
-        result = rule(parser)
+        with room():
+            result = rule(parser)
     except RecursionError:
         hint = "name the inner parts as views of their own"
         raise QueryError("nested too deeply", at=parser.span(parser.place), hint=hint) from None

@@ -7,6 +7,7 @@ from typing import Any
 
 from nestling.calculus.build import call, const
 from nestling.calculus.functions import ABSENT, FUNCTIONS
+from nestling.calculus.once import once
 from nestling.calculus.terms import Call, Const, Term
 from nestling.calculus.traverse import children
 from nestling.calculus.types import Scalar
@@ -14,6 +15,7 @@ from nestling.calculus.typing import term_type
 from nestling.errors import NoValue
 
 
+@once
 def undefined_where(term: Call) -> Term | None:  # noqa: C901 - one arm per kind of function
     """The condition, total itself, under which ``term`` has no value though its arguments have one.
 
@@ -28,6 +30,8 @@ def undefined_where(term: Call) -> Term | None:  # noqa: C901 - one arm per kind
             return _any([*_by_zero(name, args), *_too_large(name, args)])
         case Call("ratio", (left, right, Const() as digits, Const(value) as places)) if _is_few(value):
             return _and_not_null(call("==", right, const(0)), left, digits, places)
+        case Call("remainder", (left, Const(int(right)))) if right and _scalar(left).name == "int":
+            return None
         case Call("matches", (_, Const())):
             return None
         case Call("like", (_, Const(), Const())) if _has_value(Call("like", (const(""), *term.args[1:]))):
@@ -93,6 +97,7 @@ def _has_value(term: Call) -> bool:
     return True
 
 
+@once
 def is_total(term: Term) -> bool:
     """Whether ``term`` has a value whatever its variables are.
 

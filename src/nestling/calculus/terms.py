@@ -78,12 +78,37 @@ class Const:
         return hash((self.type, self.value))
 
 
+class _Noted:
+    """Room for what ``once`` has found out about a node. It is no part of the term."""
+
+    __slots__ = ("facts",)
+    facts: dict[Any, Any]
+
+
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(_Noted):
     """``fn(t, …)`` — a scalar function of ``functions.FUNCTIONS``."""
 
     function: str
     args: tuple[Term, ...]
+
+    def __hash__(self) -> int:
+        # Calls are the nodes that grow deep: each is hashed once.
+        facts = facts_of(self)
+        if hash not in facts:
+            facts[hash] = hash((self.function, self.args))
+        found: int = facts[hash]
+        return found
+
+
+def facts_of(call: Call) -> dict[Any, Any]:
+    """What was found out about ``call``, by the function that did."""
+    try:
+        return call.facts
+    except AttributeError:
+        facts: dict[Any, Any] = {}
+        object.__setattr__(call, "facts", facts)
+        return facts
 
 
 @dataclass(frozen=True, slots=True)

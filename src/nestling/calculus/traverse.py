@@ -6,11 +6,11 @@ did not change is the same object.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any, TypeAlias, assert_never
 
+from nestling.calculus.once import once
 from nestling.calculus.terms import (
     BagVar,
     Call,
@@ -42,6 +42,7 @@ from nestling.calculus.terms import (
     Tuple,
     Union,
     Var,
+    facts_of,
 )
 
 Rule: TypeAlias = Callable[[Any], Any]
@@ -50,14 +51,16 @@ Rule: TypeAlias = Callable[[Any], Any]
 def map_children(node: Node, f: Callable[[Any], Any]) -> Any:  # noqa: C901 - one arm per node
     """``node`` with ``f`` applied to its direct children; binders are not children."""
     match node:
-        case Var() | Const() | Relation() | InputChange() | BagVar() | Empty() | DictInput() | DictEmpty():
+        case Var() | Const():
             return node
+        case Call(function, args):
+            return _same(node, Call(function, tuple(map(f, args))))
         case Field(record, name):
             return _same(node, Field(f(record), name))
         case Tuple(items):
             return _same(node, Tuple(tuple((name, f(term)) for name, term in items)))
-        case Call(function, args):
-            return _same(node, Call(function, tuple(map(f, args))))
+        case Relation() | InputChange() | BagVar() | Empty() | DictInput() | DictEmpty():
+            return node
         case InL(site, args):
             return _same(node, InL(site, tuple(map(f, args))))
         case Let(var, bound, body):
@@ -98,21 +101,26 @@ def map_children(node: Node, f: Callable[[Any], Any]) -> Any:  # noqa: C901 - on
 
 def _same(old: Any, new: Any) -> Any:
     """``old`` when nothing changed; identity of the children decides, so this costs O(children)."""
-    for field in fields(old):
-        a, b = getattr(old, field.name), getattr(new, field.name)
+    for name in old.__match_args__:
+        a, b = getattr(old, name), getattr(new, name)
         if a is not b and not (isinstance(a, tuple) and _all_same(a, b)):
             return new
     return old
 
 
 def _all_same(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
-    return len(left) == len(right) and all(
-        a is b or (isinstance(a, tuple) and _all_same(a, b)) for a, b in zip(left, right, strict=True)
-    )
+    if len(left) != len(right):
+        return False
+    for a, b in zip(left, right, strict=True):
+        if a is not b and not (isinstance(a, tuple) and _all_same(a, b)):
+            return False
+    return True
 
 
 def children(node: Node) -> list[Any]:
     """The direct children of ``node``."""
+    if isinstance(node, Call):
+        return list(node.args)
     found: list[Any] = []
 
     def visit(child: Any) -> Any:
@@ -139,6 +147,19 @@ def walk(node: Any) -> Iterator[Any]:
 
 def rewrite(node: Any, rules: Sequence[Rule]) -> Any:
     """``node`` with ``rules`` applied from the leaves up until none fires."""
+    if not isinstance(node, Call):
+        return _rewritten(node, rules)
+    facts = facts_of(node)
+    if rules not in facts:
+        new = _rewritten(node, rules)
+        # What a call is itself is not held by it: that would be a cycle.
+        facts[rules] = None if new is node else new
+        if new is not node and isinstance(new, Call):
+            facts_of(new)[rules] = None
+    return node if facts[rules] is None else facts[rules]
+
+
+def _rewritten(node: Any, rules: Sequence[Rule]) -> Any:
     node = map_children(node, lambda child: rewrite(child, rules))
     for rule in rules:
         if (new := rule(node)) is not None:
@@ -217,7 +238,8 @@ def _unbound(node: Node) -> list[tuple[Any, frozenset[str]]]:
     return [(child, frozenset()) for child in children(node)]
 
 
-def free_vars(node: Any) -> dict[str, Var | BagVar]:
+@once
+def free_vars(node: Any) -> Mapping[str, Var | BagVar]:
     """The variables that occur in ``node`` and are bound outside it, in order of appearance."""
     if isinstance(node, Var | BagVar):
         return {node.name: node}
@@ -246,6 +268,8 @@ def substitute(node: Any, replacements: dict[str, Any]) -> Any:
     """
     if isinstance(node, Var | BagVar):
         return replacements.get(node.name, node)
+    if isinstance(node, Call) and replacements.keys().isdisjoint(free_vars(node)):
+        return node
     return map_children(node, lambda child: substitute(child, replacements))
 
 
@@ -292,6 +316,13 @@ def number_sites(expr: Expr) -> Expr:
 def size(node: Any) -> int:
     """The number of nodes."""
     return sum(1 for _ in walk(node))
+
+
+@once
+def height(term: Any) -> int:
+    """How many calls stand inside one another in a term."""
+    inner = [height(child) for child in children(term)]
+    return isinstance(term, Call) + max(inner, default=0)
 
 
 def is_input_dependent(expr: Expr) -> bool:

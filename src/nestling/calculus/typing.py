@@ -16,6 +16,7 @@ from typing import Any, assert_never
 from nestling.calculus.aggregates import AGGREGATES
 from nestling.calculus.countwise import OPERATORS
 from nestling.calculus.functions import FUNCTIONS
+from nestling.calculus.once import once
 from nestling.calculus.show import brief
 from nestling.calculus.sizes import call_size, of_total, widest
 from nestling.calculus.terms import (
@@ -52,7 +53,7 @@ from nestling.calculus.terms import (
     Union,
     Var,
 )
-from nestling.calculus.traverse import binders, scopes
+from nestling.calculus.traverse import binders, height, scopes
 from nestling.calculus.types import (
     LABEL,
     UNIT,
@@ -63,9 +64,11 @@ from nestling.calculus.types import (
     is_base,
     show_type,
 )
+from nestling.depth import MOST_LEVELS
 from nestling.errors import QueryError
 
 
+@once
 def term_type(term: Term) -> Type:
     """The type of a well-formed term."""
     match term:
@@ -159,8 +162,13 @@ def check(node: Any, scope: Mapping[str, Var | BagVar] | None = None) -> None:
 def check_node(node: Node) -> None:  # noqa: C901 - one arm per node
     """The rule of one node, its children taken as well formed."""
     match node:
-        case Field() | Call() | Flatten():
-            _ = term_type(node) if not isinstance(node, Flatten) else element_type(node)
+        case Call():
+            _ = term_type(node)
+            _bounded(node)
+        case Field():
+            _ = term_type(node)
+        case Flatten():
+            _ = element_type(node)
         case Tuple(items) | Product(items):
             _distinct_names([name for name, _ in items], node)
         case Const():
@@ -192,6 +200,14 @@ def check_node(node: Node) -> None:  # noqa: C901 - one arm per node
             pass
         case _:
             assert_never(node)
+
+
+def _bounded(term: Call) -> None:
+    if height(term) > MOST_LEVELS:
+        raise QueryError(
+            f"nested too deeply: more than {MOST_LEVELS:,} levels",
+            hint="split it into views that read each other",
+        )
 
 
 def fold_type(aggregate: str, source: Expr) -> Scalar:

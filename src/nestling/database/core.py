@@ -14,7 +14,7 @@ from typing import Any
 
 from nestling.database.access import Access
 from nestling.database.constraints import check_state
-from nestling.database.durable import Durable
+from nestling.database.durable import DatabaseFile
 from nestling.database.explain import explain
 from nestling.database.inspect import verify
 from nestling.database.journal import Journal
@@ -22,6 +22,7 @@ from nestling.database.logs import Logging
 from nestling.database.memory import keep_within_memory
 from nestling.database.references import References
 from nestling.database.refresh import Refresh
+from nestling.database.replan import follow_data
 from nestling.database.rows import Shredder
 from nestling.database.state import State
 from nestling.database.subscribers import Subscribers
@@ -40,7 +41,7 @@ class Core:
         self.version = 0
         self.last_refresh = Refresh(0, 0.0, 0, 0)
         self._numbers = count()
-        self._file: Durable | None = None
+        self._file: DatabaseFile | None = None
         self._access = Access(self, self._recover)
         self._references = References(self)
         self._logging = Logging(self)
@@ -107,8 +108,8 @@ class Core:
                 access.close()
         if not is_nested:
             self.subscribers.deliver()
-            if self.state.memory is not None:
-                self._keep_within_memory()
+            if self.state.patience <= 0 or self.state.memory is not None:
+                self._look_again(change.refresh.events)
 
     def _transaction(self) -> Transaction:
         return Transaction(self.state, self._shredder, self._access)
@@ -116,9 +117,16 @@ class Core:
     def _shredder(self, table: str) -> Shredder:
         return Shredder(self.state.tables[table], self._numbers)
 
-    def _keep_within_memory(self) -> None:
-        """Store less where views have outgrown the memory there is; those who hold a change have been told of it."""
+    def _look_again(self, rows: int) -> None:
+        """Store views as their data wants it, and within the memory there is; who holds a change was told of it."""
+        state = self.state
+        if not state.views.decisions:
+            state.patience = float("inf")  # until there is a view to decide for
+            return
         with self._access.exclusive(), self._access.reading():
+            state.version = self.version
+            if state.patience <= 0:
+                follow_data(self._logging, self._file, rows)
             keep_within_memory(self._logging, self._file)
 
     # -- the end of a transaction
@@ -168,5 +176,6 @@ class Core:
         changes = self.subscribers.note(version)
         statements = sum([self.state.statements_of(table) * n for table, n in tables.items()])
         refresh = Refresh(version, perf_counter() - began, len(events), statements, tables, changes)
+        self.state.patience -= len(events)
         self.version, self.last_refresh, self._access.journal = version, refresh, None
         return refresh

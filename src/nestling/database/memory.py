@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from nestling.database.durable import Durable
+from nestling.database.durable import DatabaseFile
 from nestling.database.logs import Logging
 from nestling.database.state import State
 from nestling.database.storing import Decision, chosen_from, counted
@@ -34,13 +34,11 @@ def bytes_of(memory: int | str | None) -> int | None:
     return int(float(found[1]) * UNITS[found[2]])
 
 
-def keep_within_memory(logging: Logging, file: Durable | None) -> None:
+def keep_within_memory(logging: Logging, file: DatabaseFile | None) -> None:
     """Store less of the views that have outgrown the memory there is, and remember it."""
-    state = logging.state
-    for name in outgrown(logging):
-        if file is not None:
-            view = state.views[name]
-            file.define("constraint" if view.is_constraint else "view", view.definition, state)
+    changed = outgrown(logging)
+    if file is not None and changed:
+        file.define_again(changed, logging.state)
 
 
 def outgrown(logging: Logging) -> list[str]:
@@ -70,7 +68,7 @@ def _total(state: State) -> int:
 
 def _smaller(state: State, old: Decision, left: int, size: int) -> Decision:
     """What to store of a view that takes ``size`` bytes and may take what is ``left``."""
-    statistics = counted(state.engine, tables_of(old.view))
+    statistics = counted(state.engine, tables_of(old.view), state.version)
     assert old.storing is not None
     estimated = cost_of(old.view, state.declarations(), statistics, old.storing).bytes
     # By how much an estimate is wrong, it is wrong for the other ways too.

@@ -1,7 +1,7 @@
-"""The running state: one program for all views that are kept eagerly.
+"""The running state: one program for all eager and hybrid views.
 
-Views that no program can maintain are evaluated by the reference when they are read; ``explain`` says so. A view whose
-query does not have a value on every state is kept as a query that has, beside one that says where the first has none.
+Views without a program are evaluated by the reference on every read; ``explain`` says so. For a view that may be
+undefined, a total query and a guard query are maintained; the guard is empty exactly while the view is defined.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nestling.database.bulk import computed, filled
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first import first_leaf, first_type, starts
 from nestling.database.lazy import LazyView, Pending
-from nestling.database.rows import Event, Row, nested
+from nestling.database.rows import Row, RowEvent, nested
 from nestling.database.storing import Decision, decide
 from nestling.database.verdict import judge
 from nestling.database.view_state import OnRead, Policy, Views, ViewState, maintained_by
@@ -52,7 +52,7 @@ class Holder(Protocol):
 
 
 class State:
-    """Tables, the views over them, and the engine that keeps both."""
+    """Tables, the views over them, and the engine that stores both."""
 
     def __init__(self) -> None:
         self.tables: dict[str, TableDef] = {}
@@ -60,8 +60,11 @@ class State:
         #: What all views may take, in bytes; and how many rows there were when that was last looked at.
         self.memory: int | None = None
         self.looked_at = 0
+        #: How many rows come and go before plans are looked at again; and the version at which they are.
+        self.patience = 0.0
+        self.version = 0
         self._statements: dict[str, int] = {}
-        self.uncommitted: list[Event] = []
+        self.uncommitted: list[RowEvent] = []
         self.engine = LocalEngine(compile_views({}, {}))
 
     def declarations(self) -> dict[str, TableDecl]:
@@ -128,8 +131,9 @@ class State:
         decided: list[Decision] = []
 
         def plan(flat: FlatView) -> Program | None:
-            left = None if self.memory is None else self.memory - self._taken(view.name)
-            decided.append(decide(view, flat, self.declarations(), self.engine, left, remembered))
+            left = self.left_for(view.name)
+            found = decide(view, flat, self.declarations(), self.engine, left, remembered, self.version)
+            decided.append(found)
             return decided[0].program
 
         def plan_guard(guard: FlatView) -> Program | None:
@@ -145,9 +149,11 @@ class State:
         found = ViewState(view, chosen, constraint, decision, undefined, compiled.guard)
         self.views = self.views.having(found)
 
-    def _taken(self, but: str) -> int:
-        """What the other views take, in bytes."""
-        return sum(self.bytes_of(name) for name in self.views.maintained if name != but)
+    def left_for(self, name: str) -> int | None:
+        """What the other views leave of the memory there is, in bytes."""
+        if self.memory is None:
+            return None
+        return self.memory - sum(self.bytes_of(other) for other in self.views.maintained if other != name)
 
     def bytes_of(self, name: str) -> int:
         """What a view takes."""
@@ -206,7 +212,7 @@ class State:
             made = self.started_later(name)
             made.load(self._rows_of(made.reads))
             # It is told of the changes of an open transaction when that is committed.
-            made.note(Event(table, row, -times) for table, row, times in self.uncommitted)
+            made.note(RowEvent(table, row, -times) for table, row, times in self.uncommitted)
             if (levels := self.views[name].levels) is not None:
                 made.watch({level.name: level.query for level in levels})
             self.views = self.views.running(name, made)
@@ -227,7 +233,7 @@ class State:
         made.restore(self._rows_of(made.reads), maps, pending)
         self.views = self.views.running(name, made)
 
-    def committed(self, events: Sequence[Event]) -> None:
+    def committed(self, events: Sequence[RowEvent]) -> None:
         """Tell the views that are refreshed later."""
         for view in self.views.engines:
             assert isinstance(view, LazyView)
@@ -283,11 +289,11 @@ class State:
         """The flat tables, a row's inner bags before the row."""
         return [name for table in self.tables.values() for name in reversed(table.declarations)]
 
-    def events(self) -> Iterable[Event]:
+    def events(self) -> Iterable[RowEvent]:
         """All stored rows, as the events that would bring them here."""
         for name in self._inner_first():
             for row, times in self.engine.table(name).items():
-                yield Event(name, row, times)
+                yield RowEvent(name, row, times)
 
     def rebuild(self) -> None:
         """Compute every map anew from the tables."""

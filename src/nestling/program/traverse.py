@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any, assert_never
 
 from nestling.calculus.build import leaves
-from nestling.calculus.terms import Field, Term, Tuple, Var
-from nestling.calculus.traverse import map_children, walk
+from nestling.calculus.terms import Call, Field, Term, Tuple, Var
+from nestling.calculus.traverse import free_vars, map_children, walk
 from nestling.calculus.types import UNIT, Scalar
 from nestling.program.flat import Atom, Bound, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
 
@@ -18,7 +18,7 @@ Substitution = Mapping[str, Term]
 
 def term_vars(*terms: Term) -> frozenset[str]:
     """The variables of some terms."""
-    return frozenset(node.name for term in terms for node in walk(term) if isinstance(node, Var))
+    return frozenset().union(*(free_vars(term) for term in terms))
 
 
 def factor_vars(*factors: Factor) -> frozenset[str]:
@@ -54,6 +54,8 @@ def substitute_term(term: Term, by: Substitution) -> Any:
         case Field(record, name):
             inner = substitute_term(record, by)
             return dict(inner.fields)[name] if isinstance(inner, Tuple) else Field(inner, name)
+        case Call() if by.keys().isdisjoint(free_vars(term)):
+            return term
     return map_children(term, lambda child: substitute_term(child, by))
 
 

@@ -30,29 +30,33 @@ def hoist(expr: Expr) -> Expr:
     >>> print(show(hoist(parse("for x in R union for y in S where x > 1 and y > x union sng(y)", catalog))))
     for x in R where x > 1 union for y in S where y > x union sng(y)
     """
-    moved: Expr = _hoist(expr)
-    return moved
+    found: Expr = _hoist(expr)
+    return found
 
 
 def _hoist(node: Any) -> Any:
-    node = map_children(node, _hoist)
+    return _moved(map_children(node, _hoist))
+
+
+def _moved(node: Any) -> Any:
+    """``node``, whose parts are as they should be, with the guards at their heads moved out."""
     match node:
         case For(Var("_"), Guard(), _):
             return _guarded(*_parted(node))
         case For(var, For(Var("_"), Guard(), _) as source, body):
             tests, inner = _parted(source)
-            return _guarded(tests, _hoist(For(var, inner, body)))
+            return _guarded(tests, _moved(For(var, inner, body)))
         case For(var, source, body):
             passing, kept = _passing(body, var.name)
             return _guarded(passing, For(var, source, kept)) if passing else node
         case Fold(_, "count" | "sum", For(Var("_"), Guard(test), source), _) if _is_total(test, source):
-            return _hoist(_of_all(node, test, source))
+            return _moved(_of_all(node, test, source))
         case Fold(var, aggregate, source, body):
             passing, kept = _passing(body, var.name)
             return _guarded(passing, Fold(var, aggregate, source, kept)) if passing else node
         case CountWise("exists", (For(Var("_"), Guard(), _) as source,)):
             tests, inner = _parted(source)
-            return _guarded(tests, _hoist(CountWise("exists", (inner,))))
+            return _guarded(tests, _moved(CountWise("exists", (inner,))))
     return node
 
 

@@ -57,7 +57,7 @@ def define(db: Any, frames: dict[str, Any]) -> None:
     """All views at once: each would otherwise be computed with jobs of its own."""
     for name, frame in frames.items():
         db.state.define(db._view_def(name, frame, "sql", "eager", "auto"))
-    db.state._install()
+    db.state.reinstall()
 
 
 def rows(frame: Any) -> Counter[Any]:
@@ -127,7 +127,7 @@ def test_every_program_that_spark_keeps(opened, session):
         except QueryError:
             continue
         kept.append(name)
-    db.state._install()
+    db.state.reinstall()
     assert len(kept) > len(PROGRAMS) // 2
     check(db, session, kept)
     for _ in range(2):

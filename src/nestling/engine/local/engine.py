@@ -14,9 +14,9 @@ from nestling.engine.local.inorder import ABOVE, BELOW, InOrder
 from nestling.engine.local.loading import load_cells, load_rows, take_over, take_slices
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.storage import Store, stores
-from nestling.engine.local.where import summed_where
 from nestling.engine.nesting import leaves, shape
 from nestling.engine.python.terms import namespace
+from nestling.engine.python.where import summed_where
 from nestling.errors import UNDEFINED
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program

@@ -16,8 +16,10 @@ from typing import Any, assert_never
 from nestling.calculus.aggregates import EVERY
 from nestling.calculus.arithmetic import mean
 from nestling.calculus.functions import FUNCTIONS, apply_function
+from nestling.calculus.membership import Membership, membership
 from nestling.calculus.partial import undefined_where
 from nestling.calculus.terms import Call, Const, Field, InL, Term, Tuple, Var
+from nestling.calculus.traverse import free_vars, height
 from nestling.calculus.types import Record, Scalar
 from nestling.calculus.typing import term_type
 from nestling.quoting import Words, literal, remark
@@ -30,6 +32,10 @@ _INFIX = {
     "==": "==", "!=": "!=", "=": "==", "<": "<", "<=": "<=", ">": ">", ">=": ">=",
     "+": "+", "-": "-", "*": "*", "/": "/", "//": "//", "%": "%",
 }  # fmt: skip
+
+
+#: So many calls inside one another are written as one expression.
+LEVELS = 40
 
 
 def namespace() -> dict[str, Any]:
@@ -91,6 +97,17 @@ class Scope:
         text = literal(value)
         if self._constants is None or not isinstance(value, Decimal | date | timedelta):
             return text
+        return self._named(text)
+
+    def part(self, term: Term, text: str) -> str:
+        """A call of a function that computes ``term``, which is ``text``; or that text, where none can be defined."""
+        if self._constants is None:
+            return text
+        names = ", ".join(sorted(map(self.name, free_vars(term))))
+        return f"{self._named(f'lambda {names}: {text}')}({names})"
+
+    def _named(self, text: str) -> str:
+        assert self._constants is not None
         # No variable has such a name: theirs are ASCII.
         return self._constants.setdefault(text, f"const·{len(self._constants)}")
 
@@ -141,7 +158,9 @@ def _python(term: Term, scope: Scope, level: int) -> str:
         case InL(site, args):
             return f"Label({site}, {tuple_of([_python(arg, scope, 0) for arg in args])})"
         case Call():
-            return _call(term, scope, level)
+            # Python reads at most 200 parentheses inside one another.
+            deep = height(term) % LEVELS == 0
+            return scope.part(term, _call(term, scope, 0)) if deep else _call(term, scope, level)
         case _:
             assert_never(term)
 
@@ -152,6 +171,9 @@ def tuple_of(parts: Sequence[str]) -> str:
 
 
 def _call(term: Call, scope: Scope, level: int) -> str:
+    found = membership(term)
+    if found is not None:
+        return _among(found, scope, level)
     name, args = term.function, term.args
     match name, args:
         case "and" | "or", (left, right) if not is_nullable(left) and not is_nullable(right):
@@ -179,31 +201,32 @@ def _call(term: Call, scope: Scope, level: int) -> str:
             # Short-circuit, as the reference does: the right side may be defined only where the left is undecided.
             thunk = f"lambda: {_python(right, scope, 0)}"
             return f"lazy_{name}({_python(left, scope, 0)}, {thunk})"
-    return _strict_call(name, args, scope, level)
+    return _strict_call(term, scope, level)
 
 
-def _strict_call(name: str, args: tuple[Term, ...], scope: Scope, level: int) -> str:
+def _strict_call(term: Call, scope: Scope, level: int) -> str:
+    name, args = term.function, term.args
     # Each argument is written once: twice at every level would be 2ⁿ times.
-    function = FUNCTIONS[name]
-    texts = [_python(arg, scope, 0) for arg in args]
-    if function.strict and any(map(is_nullable, args)):
-        return f"{_strict_name(name)}({', '.join(texts)})"
-    if name in _INFIX and undefined_where(Call(name, args)) is None and not _is_called(name, args):
-        return _infix(Call(name, args), scope, level)
+    if FUNCTIONS[name].strict and any(map(is_nullable, args)):
+        return _named_call(_strict_name(name), args, scope)
+    if name in _INFIX and undefined_where(term) is None and not _is_called(name, args):
+        return _infix(term, scope, level)
     if name == "no_to_float" and all(_kind(arg) == "int" and not is_nullable(arg) for arg in args):
         return f"(not -FLOAT_END < {_python(args[0], scope, 5)} < FLOAT_END)"
-    if name in _SPELLED and undefined_where(Call(name, args)) is None:
+    if name in _SPELLED and undefined_where(term) is None:
         return _SPELLED[name].format(*(_python(arg, scope, 9) for arg in args))
-    if not name.isidentifier():
-        return f"{_strict_name(name)}({', '.join(texts)})"
-    return f"fn_{name}({', '.join(texts)})"
+    return _named_call(f"fn_{name}" if name.isidentifier() else _strict_name(name), args, scope)
+
+
+def _named_call(name: str, args: Iterable[Term], scope: Scope) -> str:
+    return f"{name}({', '.join(_python(arg, scope, 0) for arg in args)})"
 
 
 def _infix(term: Call, scope: Scope, level: int) -> str:
     """An operator of values that are not null, as Python's."""
     name, args = term.function, term.args
     if any(map(is_nullable, args)) or _is_called(name, args):
-        return f"{_strict_name(name)}({', '.join(_python(arg, scope, 0) for arg in args)})"
+        return _named_call(_strict_name(name), args, scope)
     own = FUNCTIONS[name].precedence
     # Comparisons chain in Python, so both their sides bind tighter than they do.
     left = own + 1 if own == 4 else own
@@ -229,6 +252,16 @@ _SPELLED = {
     "strip": "{}.strip()", "length": "len({})", "abs": "abs({})", "neg": "(-{})",
     "starts_with": "{}.startswith({})", "ends_with": "{}.endswith({})", "nullable": "{}",
 }  # fmt: skip
+
+
+def _among(found: Membership, scope: Scope, level: int) -> str:
+    """``x in {1, 2, …}``: Python makes the set when it reads the source."""
+    values = ", ".join(map(literal, found.values))
+    operator = "in" if found.inside else "not in"
+    text = f"{_python(found.term, scope, 5)} {operator} {{{values}}}"
+    if found.strict:
+        return f"(None if {_python(found.term, scope, 5)} is None else {text})"
+    return f"({text})" if level > 3 else text
 
 
 def lazy_and(left: Any, right: Any) -> Any:

@@ -16,6 +16,7 @@ from nestling.calculus.terms import Expr
 from nestling.calculus.traverse import number_sites
 from nestling.calculus.types import Type
 from nestling.calculus.typing import check
+from nestling.depth import room
 from nestling.errors import QueryError
 from nestling.frontend.catalog import unknown
 from nestling.frontend.comprehension.bags import of_comprehension, of_list, of_set_comprehension
@@ -73,9 +74,10 @@ def translate(source: Callable[..., Any] | str, catalog: Mapping[str, Type]) -> 
     for o in orders where o.qty > 1 union sng⟨customer: o.customer, _1: o.qty * 2⟩
     """
     try:
-        definition = read(source)
-        expr = _translated(definition, catalog)
-        check(expr)
+        with room():
+            definition = read(source)
+            expr = _translated(definition, catalog)
+            check(expr)
     except RecursionError:
         raise QueryError(
             "the view is nested too deeply", hint="split it into views that read each other"

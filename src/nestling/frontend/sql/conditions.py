@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from sqlglot import exp
 
-from nestling.calculus.build import call, conjunction, const, countwise, for_
+from nestling.calculus.build import balanced, call, conjunction, const, countwise, for_
 from nestling.calculus.terms import Const, Expr, Field, Sing, Term, Tuple, Var
 from nestling.calculus.types import UNIT, Record, Scalar
 from nestling.calculus.typing import element_type
@@ -64,7 +64,7 @@ def _guarded_by_cases(shared: list[Any], cases: list[list[Any]], env: SqlEnv, re
         return rest(env)
 
     def test() -> Term:
-        return _any_of([conjunction([condition(part, env) for part in case]) for case in cases])
+        return balanced("or", [conjunction([condition(part, env) for part in case]) for case in cases])
 
     return env.run.enclosed(lambda: where(test(), _inner(env, rest)))
 
@@ -131,7 +131,9 @@ def of_in(node: Any, env: SqlEnv) -> Value:
         return One(_Matches(node, env).found())
     only(node, env, "this", "expressions")
     value = env.value(node.this)
-    return One(_any_of([compared("=", value, env.value(part), part, env) for part in node.expressions]))
+    return One(
+        balanced("or", [compared("=", value, env.value(part), part, env) for part in node.expressions])
+    )
 
 
 def of_not(node: Any, env: SqlEnv) -> Value:
@@ -146,14 +148,6 @@ def of_not(node: Any, env: SqlEnv) -> Value:
         case exp.Not():
             return One(condition(inner.this, env))
     return negated(node, env)
-
-
-def _any_of(tests: list[Term]) -> Term:
-    """A balanced ``or``: a long list must not become a deep term."""
-    if len(tests) == 1:
-        return tests[0]
-    half = len(tests) // 2
-    return call("or", _any_of(tests[:half]), _any_of(tests[half:]))
 
 
 def of_comparison(node: Any, env: SqlEnv) -> Value:
@@ -228,7 +222,7 @@ class _Matches:
         if not unknown:
             return true
         null = Scalar("bool", True)
-        otherwise = call("if", _any_of(unknown), NULL_BOOL, Const(False, null))
+        otherwise = call("if", balanced("or", unknown), NULL_BOOL, Const(False, null))
         return call("if", true, Const(True, null), otherwise)
 
     def never(self) -> Term:

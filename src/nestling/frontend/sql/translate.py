@@ -17,6 +17,7 @@ from nestling.calculus.terms import Expr, Field, Sing, Tuple
 from nestling.calculus.traverse import number_sites
 from nestling.calculus.types import Record, Type
 from nestling.calculus.typing import check, element_type
+from nestling.depth import room
 from nestling.errors import QueryError
 from nestling.frontend.sql import conditions, nested, scalars
 from nestling.frontend.sql.aggregates import is_aggregate
@@ -123,7 +124,8 @@ def translate(text: str, catalog: Mapping[str, Type]) -> Expr:
       sng⟨customer: orders1.customer, twice: orders1.qty * 2⟩
     """
     source = Text(text)
-    trees = source.statements()
+    with room():
+        trees = source.statements()
     if len(trees) != 1:
         raise QueryError(
             f"a view is one query, not {len(trees)}", hint="write SELECT … without a semicolon in it"
@@ -136,15 +138,16 @@ def of_tree(tree: Any, source: Text, catalog: Mapping[str, Type]) -> Expr:
     run = SqlTranslation(catalog, source, expression, of_query)
     env = SqlEnv(run)
     try:
-        if not isinstance(tree, exp.Query | exp.Values):
-            raise env.error(tree, f"{tree.key.upper()} is no query", "write SELECT …")
-        expr = _named(of_query(tree, env), tree, env)
-        check(expr)
+        with room():
+            if not isinstance(tree, exp.Query | exp.Values):
+                raise env.error(tree, f"{tree.key.upper()} is no query", "write SELECT …")
+            expr = _named(of_query(tree, env), tree, env)
+            check(expr)
+            return number_sites(expr)
     except RecursionError:
         raise QueryError(
             "the query is nested too deeply", hint="split it into views that read each other"
         ) from None
-    return number_sites(expr)
 
 
 def _named(rows: QueryRows, tree: Any, env: SqlEnv) -> Expr:

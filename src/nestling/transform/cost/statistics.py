@@ -24,12 +24,13 @@ class Statistics:
     """Rows per flat table, and how many different values stand in some of its columns.
 
     ``count`` counts the latter when first asked for; what it said is kept in ``values``, and all that is needed to
-    come to the same estimates again.
+    come to the same estimates again. ``versions`` says of a table after which commit it was counted.
     """
 
     rows: Mapping[str, int] = field(default_factory=dict)
     values: dict[tuple[str, Positions], int] = field(default_factory=dict)
     count: Callable[[str, Positions], int] | None = None
+    versions: Mapping[str, int] = field(default_factory=dict)
 
     def is_counted(self, table: str) -> bool:
         """Whether there were rows to count."""
@@ -47,11 +48,11 @@ class Statistics:
         if len(columns) == len(table.columns) or (table.key and set(table.key) <= set(columns)):
             return rows
         if not self.is_counted(table.name):
-            return min(rows, max(_assumed(table, columns), float(VALUES) ** len(columns)))
+            return min(rows, max(_assumed(table, columns), _combined(columns)))
         place = (table.name, columns)
         if place not in self.values and self.count is not None:
             self.values[place] = self.count(*place)
-        return float(self.values.get(place, min(rows, float(VALUES) ** len(columns))))
+        return float(self.values.get(place, min(rows, _combined(columns))))
 
     def slice(self, table: TableDecl, columns: Positions) -> float:
         """How many rows agree with a row in ``columns``."""
@@ -67,3 +68,9 @@ def _assumed(table: TableDecl, columns: Positions) -> float:
     is_label = table.columns[0].type == LABEL and 0 in columns
     refers = any(set(places) <= set(columns) for places, _ in table.references)
     return ROWS / FEW if is_label or refers or set(table.key) & set(columns) else 1.0
+
+
+def _combined(columns: Positions) -> int:
+    """The values of columns together. An int: a float has no room for those of 400 columns."""
+    values: int = VALUES ** len(columns)
+    return values

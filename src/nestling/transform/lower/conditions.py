@@ -8,7 +8,11 @@ stands before it says where it is asked.
 
 from __future__ import annotations
 
+from typing import Any
+
+from nestling.calculus.build import balanced
 from nestling.calculus.logic import inward
+from nestling.calculus.membership import compared, joined
 from nestling.calculus.partial import is_total
 from nestling.calculus.terms import Call, Term, Var
 from nestling.calculus.traverse import walk
@@ -26,7 +30,38 @@ def summands(test: Term) -> list[Signed]:
     """
     pushed = inward(test)
     # Counted before they are made: of n disjuncts there are 2ⁿ − 1.
-    return [(1, tuple(_conjuncts(test)))] if _count(pushed) > MOST else _expand(pushed)
+    found = [(1, tuple(_conjuncts(pushed)))] if _count(pushed) > MOST else _expand(pushed)
+    return [(sign, tuple(map(gathered, tests))) for sign, tests in found]
+
+
+def gathered(test: Term) -> Term:
+    """``test`` with what a long ``and`` or ``or`` joins in a balanced tree, comparisons of one term side by side.
+
+    Law: ``test`` where it has a value. Only what is total changes its place.
+    """
+    match test:
+        case Call("and" | "or" as name, _):
+            parts = joined(test, name)
+            if len(parts) <= MOST:
+                return test
+            found = [gathered(part) for part in parts]
+            if all(map(is_total, found)):
+                found = _beside(found, name)
+            return balanced(name, found)
+        case Call("not", (inner,)):
+            new = gathered(inner)
+            return test if new is inner else Call("not", (new,))
+    return test
+
+
+def _beside(parts: list[Term], name: str) -> list[Term]:
+    """``parts`` with comparisons of one term with constants joined."""
+    groups: dict[Any, list[Term]] = {}
+    for part in parts:
+        one = compared(part, name == "or")
+        groups.setdefault(part if one is None else (one.term, one.strict), []).append(part)
+    # What stands there twice says it twice.
+    return [balanced(name, list(dict.fromkeys(group))) for group in groups.values()]
 
 
 def _count(test: Term) -> int:

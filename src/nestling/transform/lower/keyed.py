@@ -88,7 +88,7 @@ def place_pattern(columns: tuple[Var, ...], names: Names) -> Tuple:
     return Tuple(tuple(found))
 
 
-def compared(test: Term, outer: frozenset[str]) -> tuple[str, Term, Term] | None:
+def equated(test: Term, outer: frozenset[str]) -> tuple[str, Term, Term] | None:
     """The equality that ``test`` is, its side of inner variables, and that of ``outer`` ones, which is no variable."""
     match test:
         case Call("==" | "=" as name, (left, right)):

@@ -172,18 +172,11 @@ def _is_reflexive(test: Term) -> bool:
     return False
 
 
-def _is_float(term: Term) -> bool:
-    type_ = term_type(term)
-    return isinstance(type_, Scalar) and type_.name == "float"
-
-
 def _is_irreflexive(test: Term) -> bool:
-    """``t < t`` holds of nothing; ``t != t`` neither, but of a float that is no number."""
+    """``t < t`` holds of nothing; ``t != t`` neither: NaN is NaN."""
     match test:
-        case Call("<" | ">", (left, right)):
+        case Call("<" | ">" | "!=", (left, right)):
             return left == right
-        case Call("!=", (left, right)):
-            return left == right and not _is_float(left)
     return False
 
 
@@ -198,14 +191,16 @@ def decided(test: Term) -> bool | None:
 
 def _without_trivial(monomial: Monomial) -> Monomial | None:
     factors: list[Factor] = []
+    tests: set[Factor] = set()
     for factor in monomial.factors:
         if isinstance(factor, Test):
             factor = Test(simplify_term(factor.test))
             verdict = decided(factor.test)
             if verdict is False:
                 return None
-            if verdict is True or factor in factors:
+            if verdict is True or factor in tests:
                 continue
+            tests.add(factor)
         factors.append(factor)
     weights = tuple(simplify_term(weight) for weight in monomial.weights)
     return Monomial(monomial.keys, weights, tuple(factors))

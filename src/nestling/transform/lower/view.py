@@ -66,7 +66,8 @@ from nestling.program.flat import (
 )
 from nestling.program.traverse import factor_vars, is_safe, substitute_term, term_vars
 from nestling.transform.lower.conditions import summands
-from nestling.transform.lower.keyed import compared, measured, place_of, place_pattern, powers_of, within
+from nestling.transform.lower.filters import filtered
+from nestling.transform.lower.keyed import equated, measured, place_of, place_pattern, powers_of, within
 from nestling.transform.lower.nulls import without_nulls, without_unused
 from nestling.transform.lower.polynomial import expanded
 from nestling.transform.lower.unify import unify
@@ -338,7 +339,7 @@ class _Lowering:
         """``monomial`` with a variable for every term of ``outer`` variables that something inside equals."""
         factors: list[Factor] = []
         for factor in monomial.factors:
-            if isinstance(factor, Test) and (sides := compared(factor.test, outer)) is not None:
+            if isinstance(factor, Test) and (sides := equated(factor.test, outer)) is not None:
                 name, inside, outside = sides
                 if outside not in computed:
                     computed[outside] = Var(self.names.fresh("key"), term_type(outside))
@@ -406,4 +407,4 @@ def _vars(terms: list[Term]) -> tuple[Var, ...]:
 def _unified(monomials: list[Monomial], fixed: frozenset[str]) -> tuple[Monomial, ...]:
     solved = (unify(monomial, fixed) for monomial in monomials)
     plain = (without_unused(without_nulls(monomial)) for monomial in solved if monomial is not None)
-    return tuple(part for monomial in plain for part in expanded(monomial))
+    return tuple(part for monomial in plain for part in expanded(filtered(monomial)))

@@ -1,0 +1,39 @@
+"""Functions of terms that are asked again and again: each call of the calculus is looked at once.
+
+A long condition or sum is a deep term. What asks for its type at every level would take its square, and what rebuilds
+it for every statement its size each time; a call therefore remembers the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TypeVar
+
+from nestling.calculus.terms import Call, facts_of
+
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
+
+
+def once(function: Callable[[Asked], Answer]) -> Callable[[Asked], Answer]:
+    """``function``, a pure one, whose answer for a call is remembered as long as that node lives.
+
+    >>> asked = []
+    >>> name = once(lambda term: asked.append(term) or term.function)
+    >>> zero = Call("zero", ())
+    >>> name(zero), name(zero), len(asked)
+    ('zero', 'zero', 1)
+    """
+
+    @wraps(function)
+    def found(node: Asked) -> Answer:
+        if not isinstance(node, Call):
+            return function(node)
+        facts = facts_of(node)
+        if function not in facts:
+            facts[function] = function(node)
+        answer: Answer = facts[function]
+        return answer
+
+    return found
