@@ -7,6 +7,7 @@ from nestling.errors import (
     ConstraintError,
     EvaluatedOnRead,
     NestlingError,
+    OverBudget,
     QueryError,
     StoreError,
 )
@@ -19,6 +20,7 @@ __all__ = [
     "Database",
     "EvaluatedOnRead",
     "NestlingError",
+    "OverBudget",
     "QueryError",
     "StoreError",
     "__version__",

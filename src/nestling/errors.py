@@ -119,3 +119,7 @@ UNDEFINED = (NoValue, OverflowError)
 
 class EvaluatedOnRead(UserWarning):
     """A view that is not maintained: every read evaluates its query over whole tables. ``strict=False`` accepts it."""
+
+
+class OverBudget(UserWarning):
+    """Views that took more than ``memory=`` allows: what is stored of them no longer fits in any way."""

@@ -62,7 +62,11 @@ def test_a_view_that_outgrows_its_budget_stores_less():
 def test_where_nothing_fits_it_is_evaluated_and_says_so():
     db = groups(memory="1kB")
     view = db.view("v", same, store="full")
-    grow(db, 0, 120)
+    with pytest.warns(
+        nl.OverBudget, match="v is evaluated on every read from now on: the least that can be"
+    ) as told:
+        grow(db, 0, 120)
+    assert "memory=1000 is too little" in str(told[0].message)
     assert not db.state.views.maintained
     assert len(view[7][1]) == 29
     report = json.loads(view.explain("json"))
@@ -135,7 +139,8 @@ def test_what_does_not_fit_is_still_not_stored_after_reopening(tmp_path):
     path = tmp_path / "t.nest"
     with groups(path, memory=1000) as db:
         db.view("v", same)
-        grow(db, 0, 120)
+        with pytest.warns(nl.OverBudget):
+            grow(db, 0, 120)
         assert not db.state.views.maintained
     with nl.Database(path, memory=1000) as db:
         assert not db.state.views.maintained

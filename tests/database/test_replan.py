@@ -171,7 +171,8 @@ def test_what_was_decided_again_survives_reopening(tmp_path):
 def test_a_view_that_fits_again_is_stored_again():
     db = films(memory="20kB")
     view = db.view(related)
-    load(db, 600)
+    with pytest.warns(nl.OverBudget):
+        load(db, 600)
     assert db.state.views.decisions["related"].code == MEMORY
     assert db.state.views["related"].on_read is not None
     db.delete("M", where=lambda m: m.dir != "d0")

@@ -140,3 +140,26 @@ def test_what_no_new_view_touches_is_not_written_again():
     kept = {name for name, function in before.items() if after[name] is function}
     assert {"on_goods", "on_goods_batch", "rows_of_by_kind"} <= kept
     assert after.keys() - before.keys() >= {"rows_of_notes", "on_other", "on_other_batch"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM base WHERE kind = 'k{i}'",
+        "SELECT * FROM base WHERE total > {i}",
+        "SELECT day, max(total) + {i} AS most FROM base GROUP BY day",
+        "SELECT * FROM base ORDER BY total DESC LIMIT {i}",
+    ],
+)
+def test_views_over_one_view_cost_it_once(text):
+    """What the first over it adds is shared by the others: maps, and statements per change."""
+    db = shop()
+    db.view("base", "SELECT s.day, g.kind, sum(s.n) AS total FROM sales s JOIN goods g ON g.id = s.good "
+                    "GROUP BY s.day, g.kind")  # fmt: skip
+    for i in range(1, 9):
+        db.view(f"over{i}", text.format(i=i))
+        maps, statements = len(db.state.engine.program.maps), db.state.statements_of("sales")
+        if i == 1:
+            first = maps, statements
+        assert (maps, statements) == first
+    db.verify(maps=True)
