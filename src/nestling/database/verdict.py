@@ -51,13 +51,12 @@ def _refuse(view: ViewState) -> None:
         return
     found, name, on_read = _obstacle(view), view.definition.name, view.on_read
     text = found.text if found else "the query as a whole"
+    hints = [f"{found.class_.code}: {found.class_.reason}, {found.class_.cost}"] if found else []
     if on_read is not None:
-        hint = f"{on_read.code}: it would be evaluated on every read, because {on_read.reason}; {_instead(on_read)}"
-    else:
-        assert found is not None
-        hint = f"{found.class_.code}: {found.class_.reason}, {found.class_.cost}"
+        hints.append(f"{on_read.code}: it would be evaluated on every read, because {on_read.reason}")
+        hints.append(_instead(on_read))
     at = found.at if found else None
-    raise QueryError(f"{name} is not efficiently incrementalizable: {text}", at=at, hint=hint)
+    raise QueryError(f"{name} is not efficiently incrementalizable: {text}", at=at, hint="; ".join(hints))
 
 
 def _warn(view: ViewState) -> None:
