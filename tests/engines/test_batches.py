@@ -253,9 +253,9 @@ def test_every_map_of_the_book_equals_its_query_after_a_batch(store):
         db.table(table, schema, key="id")
     for name, definition in BOOK.items():
         db.view("v", definition)
-        view = flat_view(db.state.definitions["v"].query)
+        view = flat_view(db._state.definitions["v"].query)
         db.drop("v")
-        program = compile_batches(db.state.declarations(), {"v": view}, store={"v": store})
+        program = compile_batches(db._state.declarations(), {"v": view}, store={"v": store})
         check_program(program)
         found += summed_changes(program)
         engine = Interpreted(program)
@@ -284,8 +284,8 @@ def test_groups_by_an_aggregate_move_when_it_does(name):
     db.table("r", {"g": int, "v": int})
     db.table("s", {"g": int})
     view = db.view("v", HISTOGRAMS[name])
-    assert not db.state.views.on_read
-    program = compile_batches(db.state.declarations(), {"v": db.state.views.maintained["v"]})
+    assert not db._state.views.on_read
+    program = compile_batches(db._state.declarations(), {"v": db._state.views.maintained["v"]})
     engine, tables = Interpreted(program), dict[str, Counter[Any]](r=Counter(), s=Counter())
     for _ in range(15):
         changes: dict[str, Counter[Any]] = {"r": Counter(), "s": Counter()}

@@ -63,13 +63,13 @@ MUTANTS = [
     ),
     Mutant(
         "a key at the turn belongs to the other side",
-        "engine/local/where", "summed_where",
+        "engine/python/where", "summed_where",
         'after = operator in (">", "<=")', 'after = operator in (">", "<")',
         WHERE, quick=True,
     ),
     Mutant(
         "sums that fell have only grown",
-        "engine/local/where", "summed_where",
+        "engine/python/where", "summed_where",
         "if inner.was_negative:", "if False:",
         WHERE, quick=True,
     ),
@@ -100,7 +100,7 @@ MUTANTS = [
     Mutant(
         "an aggregate binds what is bound",
         "transform/plan", "_resolved",
-        "case Measure(var) | Total(var) | Both(var) if var.name in bound:",
+        "case Measure(var) | Total(var) | NewAndOld(var) if var.name in bound:",
         "case Measure(var) if var.name in bound:",
         queries("aggregates_beside_equal_keys"), quick=True,
     ),
