@@ -8,7 +8,15 @@ from nestling.database.subscription import Subscription
 from nestling.database.table import Table
 from nestling.database.transaction import Transaction
 from nestling.database.view import View
-from nestling.errors import ChangeError, ConstraintError, NestlingError, OverBudget, QueryError, StoreError
+from nestling.errors import (
+    ChangeError,
+    ConstraintError,
+    EvaluatedOnRead,
+    NestlingError,
+    OverBudget,
+    QueryError,
+    StoreError,
+)
 
 __version__ = "0.1.0"
 
@@ -17,6 +25,7 @@ __all__ = [
     "ChangeError",
     "ConstraintError",
     "Database",
+    "EvaluatedOnRead",
     "InnerChange",
     "NestlingError",
     "OverBudget",
