@@ -15,7 +15,7 @@ from nestling.calculus.build import call, const
 from nestling.calculus.terms import Var
 from nestling.calculus.traverse import relations
 from nestling.calculus.types import INT, Record
-from nestling.database.rows import Event
+from nestling.database.rows import RowEvent
 from nestling.engine.local.engine import LocalEngine
 from nestling.engine.reference import ReferenceEngine
 from nestling.program.batches import GROUPS, change_of, is_change
@@ -48,7 +48,7 @@ def batch(data: Any, stored: Stored, most: int = 4) -> dict[str, list[tuple[Any,
     """What several steps come to, by table."""
     changes: dict[str, list[tuple[Any, int]]] = {}
     for _ in range(data.draw(st.integers(1, most))):
-        events: list[Event] = data.draw(steps(stored))
+        events: list[RowEvent] = data.draw(steps(stored))
         stored.apply(events)
         for table, row, times in events:
             changes.setdefault(table, []).append((row, times))

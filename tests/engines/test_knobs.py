@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import nestling as nl
 from nestling.calculus.evaluate import evaluate
 from nestling.database.lazy import LazyView
-from nestling.database.rows import Event
+from nestling.database.rows import RowEvent
 from nestling.engine.local.engine import LocalEngine
 from nestling.program.check import check_program
 from nestling.program.meaning import meaning
@@ -143,7 +143,7 @@ def test_a_batch_is_the_sum_of_its_events(world, data):
     assume(program is not None)
     assert program is not None
     engine, stored = LocalEngine(program), Stored(world)
-    run: list[Event] = []
+    run: list[RowEvent] = []
     for _ in range(2 * STEPS):
         for event in data.draw(steps(stored)):
             stored.apply([event])

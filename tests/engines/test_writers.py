@@ -33,13 +33,13 @@ from nestling.program.meaning import Cells, meaning
 from nestling.program.solve import added
 from nestling.program.statements import (
     Assign,
-    Both,
     Check,
     Combine,
     Each,
     Find,
     MapDecl,
     Measure,
+    NewAndOld,
     Order,
     Plan,
     Program,
@@ -211,10 +211,10 @@ STATEMENTS = {
         Total(v, "sum", (Statement("", (), (m, w), (Range("B", (a,), (Bound("<", b),), (m, w)),)),)), keys=(v,)
     ),
     "combine": gives(Find("M", (a, m), (0,), (v,)), Combine(w, "distinct", (n,), (v,)), keys=(m,), amounts=(w,)),
-    "both": Statement("T", (a, v), (sign,), (Find("ΔN", (a,), (), (n, m)), Both(v, sign, "sum", (n,), (m,)))),
+    "both": Statement("T", (a, v), (sign,), (Find("ΔN", (a,), (), (n, m)), NewAndOld(v, sign, "sum", (n,), (m,)))),
     "both bags": Statement("T", (a, m), (call("*", sign, copies),), (
         Find("ΔV", (a,), (), (bag, Var("old", Bag(INT, True)))),
-        Both(Var("now", Bag(INT, True)), sign, "first_2", (bag,), (Var("old", Bag(INT, True)),)),
+        NewAndOld(Var("now", Bag(INT, True)), sign, "first_2", (bag,), (Var("old", Bag(INT, True)),)),
         Each(Var("now", Bag(INT, True)), m, copies),
     )),
 }  # fmt: skip

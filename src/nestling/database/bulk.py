@@ -1,4 +1,4 @@
-"""Maps brought up to date with the rows that are there, set at a time.
+"""Filling maps from the existing rows in bulk.
 
 Law (8): afterwards they are what the triggers would have made of the same rows, in whatever order these came.
 """

@@ -14,7 +14,7 @@ from typing import Any
 
 from nestling.database.access import Access
 from nestling.database.constraints import check_state
-from nestling.database.durable import Durable
+from nestling.database.durable import DatabaseFile
 from nestling.database.explain import explain
 from nestling.database.inspect import verify
 from nestling.database.journal import Journal
@@ -41,7 +41,7 @@ class Core:
         self.version = 0
         self.last_refresh = Refresh(0, 0.0, 0, 0)
         self._numbers = count()
-        self._file: Durable | None = None
+        self._file: DatabaseFile | None = None
         self._access = Access(self, self._recover)
         self._references = References(self)
         self._logging = Logging(self)

@@ -1,4 +1,4 @@
-"""The database: define tables and views, change rows, read what follows."""
+"""The database: define tables and views, change rows, read views."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nestling.database.closed import Closed
 from nestling.database.constraints import violation
 from nestling.database.core import Core
 from nestling.database.definitions import TableDef, ViewDef
-from nestling.database.durable import Durable
+from nestling.database.durable import DatabaseFile
 from nestling.database.engines import on_spark
 from nestling.database.inspect import stats
 from nestling.database.languages import reader
@@ -61,9 +61,9 @@ class Database(Core):
         super().__init__(State())
         self.state.memory = bytes_of(memory)
         if path is not None and path != ":memory:":
-            self._load(Durable(arguments.path_argument(path)))
+            self._load(DatabaseFile(arguments.path_argument(path)))
 
-    def _load(self, file: Durable) -> None:
+    def _load(self, file: DatabaseFile) -> None:
         try:
             file.load(self.state)
         except BaseException:
@@ -214,7 +214,7 @@ class Database(Core):
     def _forget(self, kind: str, name: str, action: Callable[[str], None]) -> None:
         self._redefine(lambda: action(name), lambda file: file.drop(kind, name, self.state))
 
-    def _redefine(self, action: Callable[[], None], store: Callable[[Durable], None]) -> None:
+    def _redefine(self, action: Callable[[], None], store: Callable[[DatabaseFile], None]) -> None:
         """Change what is defined, here and in the file, or in neither, whatever is raised."""
         file = self._file
         self._references.forget()

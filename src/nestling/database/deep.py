@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from nestling.calculus.types import Path, Record, Type, bag_levels, dictionary_name
 from nestling.database.definitions import TableDef, leaf_positions
-from nestling.database.rows import Row, Stored
+from nestling.database.rows import InnerBags, Row
 from nestling.errors import ChangeError
 from nestling.frontend.schema import element_value
 from nestling.values.label import Label
@@ -19,7 +19,7 @@ from nestling.values.label import Label
 Address: TypeAlias = "tuple[str | Mapping[str, Any], ...]"
 
 
-def bag_at(stored: Stored, table: TableDef, row: Row, address: Address) -> tuple[Path, Label]:
+def bag_at(stored: InnerBags, table: TableDef, row: Row, address: Address) -> tuple[Path, Label]:
     """The level and the label of the inner bag of ``row`` that ``address`` leads to."""
     level: Path = ()
     columns = table.labels
@@ -53,7 +53,9 @@ def inner_labels(table: TableDef, level: Path) -> dict[Path, int]:
     return {path: places[name] for path, name in inner if name in places}
 
 
-def element_of(stored: Stored, table: TableDef, level: Path, label: Label, wanted: Mapping[str, Any]) -> Row:
+def element_of(
+    stored: InnerBags, table: TableDef, level: Path, label: Label, wanted: Mapping[str, Any]
+) -> Row:
     """The one element of a bag whose columns are as ``wanted``."""
     name = dictionary_name(table.name, level)
     tests = address_columns(name, table.levels[level].element, wanted)

@@ -1,4 +1,4 @@
-"""What a database holds by name: tables with their flat form, and views with their query."""
+"""Definitions: tables with their flat form, and views with their query."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from nestling.program.statements import TableDecl
 
 @dataclass(frozen=True)
 class TableDef:
-    """A table: its rows' type, its key (by name), and the flat tables it is kept in."""
+    """A table: the type of its rows, its key (by name), and the flat tables that store it."""
 
     name: str
     record: Record
@@ -81,7 +81,7 @@ class TableDef:
 
 @dataclass(frozen=True)
 class ViewDef:
-    """A view: its query over tables, and how it is kept."""
+    """A view: its query over tables, and how it is stored and refreshed."""
 
     name: str
     query: Expr

@@ -1,9 +1,9 @@
 """Views that are refreshed when they are read.
 
-A lazy view has an engine of its own, and the changes it has not seen yet. They are summed before they are run, so that
-what came and went between two reads costs nothing. They are also run when somebody who listens is to be told.
+A lazy view has its own engine and pending changes. These are summed before they are applied, so that a row inserted
+and deleted between two reads costs nothing. A commit applies them too if the view has subscribers.
 
-Law (9): when it is read, a lazy view answers what an eager one would.
+Law (9): a reading of a lazy view gives the answer of an eager one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from nestling.database.bulk import fill_maps, filled
-from nestling.database.rows import Event, Row
+from nestling.database.rows import Row, RowEvent
 from nestling.engine.local.engine import LocalEngine
 from nestling.program.flat import Query
 from nestling.program.statements import Program, TableDecl
@@ -75,7 +75,7 @@ class LazyView:
         """Log what changes in these queries from now on."""
         self.engine = filled(self._program(logs), self.fresh())
 
-    def note(self, events: Iterable[Event]) -> None:
+    def note(self, events: Iterable[RowEvent]) -> None:
         """Remember changes for the next read."""
         self.torn, torn = True, self.torn
         for table, row, times in events:

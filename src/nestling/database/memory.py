@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from nestling.database.durable import Durable
+from nestling.database.durable import DatabaseFile
 from nestling.database.logs import Logging
 from nestling.database.state import State
 from nestling.database.storing import Decision, chosen_from, counted
@@ -34,7 +34,7 @@ def bytes_of(memory: int | str | None) -> int | None:
     return int(float(found[1]) * UNITS[found[2]])
 
 
-def keep_within_memory(logging: Logging, file: Durable | None) -> None:
+def keep_within_memory(logging: Logging, file: DatabaseFile | None) -> None:
     """Store less of the views that have outgrown the memory there is, and remember it."""
     changed = outgrown(logging)
     if file is not None and changed:

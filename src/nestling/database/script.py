@@ -1,4 +1,4 @@
-"""SQL scripts: each statement does what the method of the database does that it stands for."""
+"""SQL scripts: each statement calls the method of the database that it stands for."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The running state: one program for all views that are kept eagerly.
+"""The running state: one program for all eager and hybrid views.
 
-Views that no program can maintain are evaluated by the reference when they are read; ``explain`` says so. A view whose
-query does not have a value on every state is kept as a query that has, beside one that says where the first has none.
+Views without a program are evaluated by the reference on every read; ``explain`` says so. For a view that may be
+undefined, a total query and a guard query are maintained; the guard is empty exactly while the view is defined.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from nestling.database.bulk import computed, filled
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first import first_leaf, first_type, starts
 from nestling.database.lazy import LazyView, Pending
-from nestling.database.rows import Event, Row, nested
+from nestling.database.rows import Row, RowEvent, nested
 from nestling.database.storing import Decision, decide
 from nestling.database.view_state import OnRead, Policy, Views, ViewState, maintained_by
 from nestling.engine.local.engine import LocalEngine
@@ -51,7 +51,7 @@ class Holder(Protocol):
 
 
 class State:
-    """Tables, the views over them, and the engine that keeps both."""
+    """Tables, the views over them, and the engine that stores both."""
 
     def __init__(self) -> None:
         self.tables: dict[str, TableDef] = {}
@@ -63,7 +63,7 @@ class State:
         self.patience = 0.0
         self.version = 0
         self._statements: dict[str, int] = {}
-        self.uncommitted: list[Event] = []
+        self.uncommitted: list[RowEvent] = []
         self.engine = LocalEngine(compile_views({}, {}))
 
     def declarations(self) -> dict[str, TableDecl]:
@@ -210,7 +210,7 @@ class State:
             made = self.started_later(name)
             made.load(self._rows_of(made.reads))
             # It is told of the changes of an open transaction when that is committed.
-            made.note(Event(table, row, -times) for table, row, times in self.uncommitted)
+            made.note(RowEvent(table, row, -times) for table, row, times in self.uncommitted)
             if (levels := self.views[name].levels) is not None:
                 made.watch({level.name: level.query for level in levels})
             self.views = self.views.running(name, made)
@@ -231,7 +231,7 @@ class State:
         made.restore(self._rows_of(made.reads), maps, pending)
         self.views = self.views.running(name, made)
 
-    def committed(self, events: Sequence[Event]) -> None:
+    def committed(self, events: Sequence[RowEvent]) -> None:
         """Tell the views that are refreshed later."""
         for view in self.views.engines:
             assert isinstance(view, LazyView)
@@ -287,11 +287,11 @@ class State:
         """The flat tables, a row's inner bags before the row."""
         return [name for table in self.tables.values() for name in reversed(table.declarations)]
 
-    def events(self) -> Iterable[Event]:
+    def events(self) -> Iterable[RowEvent]:
         """All stored rows, as the events that would bring them here."""
         for name in self._inner_first():
             for row, times in self.engine.table(name).items():
-                yield Event(name, row, times)
+                yield RowEvent(name, row, times)
 
     def rebuild(self) -> None:
         """Compute every map anew from the tables."""

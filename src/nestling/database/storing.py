@@ -1,4 +1,4 @@
-"""What is stored of each view, decided when it is made: by what is in the tables then, and by the memory there is."""
+"""Deciding what to store for each view, from the statistics of its tables and the available memory."""
 
 from __future__ import annotations
 

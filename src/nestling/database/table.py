@@ -1,4 +1,4 @@
-"""A table, as its user sees it."""
+"""``Table``: the handle of a table that users have."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Table:
 
 
 class At:
-    """A place inside one row: attributes lead to fields, ``at`` to an element of an inner bag.
+    """A place inside one row: attributes select fields, ``at`` an element of an inner bag.
 
     ``insert`` and ``delete`` change the elements of a bag, ``update`` the columns of an element or of the row.
     """

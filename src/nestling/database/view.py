@@ -1,4 +1,4 @@
-"""A view, as its user sees it."""
+"""``View``: the handle of a view that users have."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from nestling.database.database import Database
 from nestling.engine.spark import limits, stage
 from nestling.engine.spark.batch import together
 from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.state import Moment, near, rounded
+from nestling.engine.spark.state import LakeState, near, rounded
 from nestling.engine.spark.totals import totals
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.usefixtures("by_queries")]
@@ -113,7 +113,7 @@ def test_tables_that_do_not_read_each_other_change_in_one_query(shop, monkeypatc
     queries: list[str] = []
     arrow = stage.arrow
 
-    def counted(moment: Moment, text: str) -> Any:
+    def counted(moment: LakeState, text: str) -> Any:
         queries.append(text)
         return arrow(moment, text)
 

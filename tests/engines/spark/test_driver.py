@@ -17,7 +17,7 @@ from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.driver.exact import is_exact
 from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.driver.lookup import Budget, TooMuchError, entries, merged
-from nestling.engine.spark.state import Part, Stored
+from nestling.engine.spark.state import SourceRows, TempView
 from nestling.engine.spark.types import arrow_table, ddl
 from nestling.program.statements import Assign, Find, Statement
 from tests.engines.spark.test_cost import Counters
@@ -30,7 +30,7 @@ SALES = (
 )
 
 
-def stored(folder: Path, rows: list[tuple[Any, ...]]) -> Stored:
+def stored(folder: Path, rows: list[tuple[Any, ...]]) -> SourceRows:
     """Two files sorted by key, one that is not, and what was added since."""
     parts = [
         sorted(rows[0::4], key=lambda row: row[0]),
@@ -39,8 +39,8 @@ def stored(folder: Path, rows: list[tuple[Any, ...]]) -> Stored:
     ]
     for number, part in enumerate(parts):
         pq.write_table(arrow_table(PAIRS.columns, part), folder / f"{number}.parquet")
-    files = Part("", sum(map(len, parts)), tuple(f"{number}.parquet" for number in range(3)))
-    return Stored((files,), arrow_table(PAIRS.columns, rows[3::4]))
+    files = TempView("", sum(map(len, parts)), tuple(f"{number}.parquet" for number in range(3)))
+    return SourceRows((files,), arrow_table(PAIRS.columns, rows[3::4]))
 
 
 @pytest.mark.parametrize("positions", [(), (0,), (1,), (0, 1)])
@@ -89,7 +89,7 @@ def test_a_group_is_read_where_it_may_hold_a_key(tmp_path):
     """what lies between no two ends costs nothing"""
     table = arrow_table(PAIRS.columns, [(n, "a", 1, 1) for n in range(1000)])
     pq.write_table(table, tmp_path / "0", row_group_size=100)
-    where, files = Stored((Part("", 1000, ("0",)),)), Files(tmp_path)
+    where, files = SourceRows((TempView("", 1000, ("0",)),)), Files(tmp_path)
     for keys, values in (({250, 260}, 100 * 4), ({5000, -1}, 0), ({99, 100}, 200 * 4), ({99, 100}, 0)):
         budget = Budget(10**6, 10**6)
         found = entries(files, where, PAIRS, (0,), {(key,) for key in keys}, budget)
@@ -233,7 +233,7 @@ def test_what_spark_wrote_is_found(spark, tmp_path, position):
     frame.write.option("parquet.block.size", 2000).parquet(str(tmp_path / "rows"))
     paths = tuple(f"rows/{path.name}" for path in (tmp_path / "rows").glob("*.parquet"))
     wanted = {(row[position],) for row in rows[:3]}
-    there = Stored((Part("", len(rows), paths),))
+    there = SourceRows((TempView("", len(rows), paths),))
     found = entries(Files(tmp_path), there, layout, (position,), wanted, Budget(10**6, 10**6))
 
     expected = [row for row in merged(rows, layout) if (row[position],) in wanted]

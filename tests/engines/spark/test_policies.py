@@ -13,7 +13,7 @@ from nestling.database.database import Database
 from nestling.engine.spark import limits, stage
 from nestling.engine.spark.columns import postponed
 from nestling.engine.spark.engine import SparkEngine
-from nestling.engine.spark.state import Moment
+from nestling.engine.spark.state import LakeState
 from tests.engines.spark.test_cost import BY_REGION, Counters, applied, sold
 from tests.engines.spark.test_kill import killed
 from tests.engines.test_knobs import CONDITIONS
@@ -223,7 +223,7 @@ def test_what_waits_costs_no_job_and_is_run_as_one_batch(spark, shop, monkeypatc
 
     arrow = stage.arrow
 
-    def counted(moment: Moment, text: str) -> Any:
+    def counted(moment: LakeState, text: str) -> Any:
         queries.append(text)
         return arrow(moment, text)
 

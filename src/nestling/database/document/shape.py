@@ -16,7 +16,7 @@ from typing import Any
 from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.database.export import plain
 from nestling.database.rows import Row
-from nestling.database.watching import Levels
+from nestling.database.watching import WatchedLevels
 from nestling.frontend.schema import python_value
 from nestling.transform.viewlet.watch import Watch
 from nestling.values.bag import ZBag
@@ -133,14 +133,14 @@ def _value(
     return value
 
 
-def shape_of(element: Type, levels: Levels) -> Shape:
+def shape_of(element: Type, levels: WatchedLevels) -> Shape:
     """The shape of a view's document; without levels, inner bags are values."""
     if levels:
         return _shape(levels, levels[0])
     return Shape(ROWS, element, _by_scalars(element))
 
 
-def _shape(levels: Levels, level: Watch) -> Shape:
+def _shape(levels: WatchedLevels, level: Watch) -> Shape:
     pointers = ["".join(f"/{_escaped(name)}" for name in path) for path, _ in _leaves(level.element, ())]
     inside = tuple(
         Inside(inner.position, pointers[inner.position], _shape(levels, inner))

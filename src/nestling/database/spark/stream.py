@@ -4,8 +4,8 @@ One streaming query reads all tables of a stream: their rows are structs side by
 and what came together is applied together; a query per table would pay for a batch each, and commit a row before the
 row it refers to.
 
-Spark runs a micro-batch again if it did not hear that it was done, with the same number and the same rows. The number
-is stored with the change, so what is there already is skipped.
+Spark repeats a micro-batch that it does not know to be done, with the same number and the same rows. The number is
+stored with the change, so that a repeated batch is skipped.
 
 Law (9, across restarts): after any number of stops and crashes every batch of the stream was applied exactly once.
 """
@@ -43,7 +43,7 @@ class Fed(Protocol):
 
 
 class Stream:
-    """A running stream. Names are those of Spark's ``StreamingQuery``; what was refused is raised as it was."""
+    """A running stream. Names are those of Spark's ``StreamingQuery``; a rejected batch raises its error."""
 
     def __init__(self, name: str, lock: Lock | None) -> None:
         self.name = name

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from nestling.calculus.terms import Term, Var
-from nestling.engine.local.ranges import Between, Flip, Passed, Shift, Span
+from nestling.engine.local.ranges import BetweenStep, FlipStep, PassedStep, ShiftStep, SpanStep
 from nestling.engine.local.storage import Store
 from nestling.engine.python.reading import read_cell
-from nestling.engine.python.source import Source
+from nestling.engine.python.source import SourceWriter
 from nestling.engine.python.steps import Steps
 from nestling.engine.python.terms import Scope, is_float, truth, tuple_of
 from nestling.program.flat import first_of
@@ -17,7 +17,7 @@ from nestling.program.statements import Find, Measure, Step, Total
 from nestling.program.steps import uses
 from nestling.program.traverse import term_vars
 
-OwnStep: TypeAlias = Shift | Flip | Between | Passed | Span
+OwnStep: TypeAlias = ShiftStep | FlipStep | BetweenStep | PassedStep | SpanStep
 
 
 def key_of(parts: Sequence[str]) -> str:
@@ -28,7 +28,7 @@ def key_of(parts: Sequence[str]) -> str:
 class Loops(Steps):
     """One loop nest being written."""
 
-    def __init__(self, out: Source, scope: Scope, stores: dict[str, Store]) -> None:
+    def __init__(self, out: SourceWriter, scope: Scope, stores: dict[str, Store]) -> None:
         super().__init__(out, scope)
         self.stores = stores
 
@@ -37,15 +37,15 @@ class Loops(Steps):
 
     def step(self, step: Step | OwnStep, later: frozenset[str]) -> None:
         match step:
-            case Shift():
+            case ShiftStep():
                 self.shift(step)
-            case Flip():
+            case FlipStep():
                 self.flip(step)
-            case Between():
+            case BetweenStep():
                 self.between(step)
-            case Passed():
+            case PassedStep():
                 self.passed(step)
-            case Span(source, position, column, included):
+            case SpanStep(source, position, column, included):
                 index = self.stores[source].index((position,))
                 self.out.open(f"for {self.text(column)} in {index}.between(low, high, {included}):")
             case _:
@@ -168,7 +168,7 @@ class Loops(Steps):
             self.out.close_to(depth)
         self.out.line(f"{name} = {read_cell(step.aggregate, sums)}")
 
-    def flip(self, step: Flip) -> None:
+    def flip(self, step: FlipStep) -> None:
         both = step.both
         var, sign = self.scope.name(both.var), self.scope.name(both.sign)
         for cells, name in ((both.new, "is_true"), (both.old, "was_true")):
@@ -177,7 +177,7 @@ class Loops(Steps):
         self.out.open("if is_true != was_true:")
         self.out.line(f"{sign} = 1 if is_true else -1")
 
-    def shift(self, step: Shift) -> None:
+    def shift(self, step: ShiftStep) -> None:
         both = step.both
         var, sign = self.scope.name(both.var), self.scope.name(both.sign)
         for cells, name in ((both.new, "bound_new"), (both.old, "bound_old")):
@@ -193,7 +193,7 @@ class Loops(Steps):
         with self.out.block("else:"):
             self.out.line(f"{sign}, low, high = {down}, bound_new, bound_old")
 
-    def passed(self, step: Passed) -> None:
+    def passed(self, step: PassedStep) -> None:
         store, names = self.stores[step.range.source], [self.scope.name(count) for count in step.range.counts]
         self.out.line(f"ordered = {store.python}.get({self.key(step.range.args)})")
         self.out.open("if ordered is not None:")
@@ -201,7 +201,7 @@ class Loops(Steps):
         self.out.line(f"{', '.join(names)}, = ordered.between(low, high, {not upper}, {upper})")
         self.out.open(f"if {' or '.join(names)}:")
 
-    def between(self, step: Between) -> None:
+    def between(self, step: BetweenStep) -> None:
         find, store = step.find, self.stores[step.find.source]
         known = self.key([find.args[i] for i in find.known])
         bisect = "bisect_right" if step.upper_included else "bisect_left"
@@ -223,15 +223,15 @@ def _row(names: list[str]) -> str:
 def needs(step: Step | OwnStep) -> tuple[Term, ...]:
     """The terms whose variables are bound before ``step``."""
     match step:
-        case Flip(both, test):
+        case FlipStep(both, test):
             return (*both.new, *both.old, test)
-        case Shift(both, bound):
+        case ShiftStep(both, bound):
             return (*both.new, *both.old, bound)
-        case Between(find):
+        case BetweenStep(find):
             return uses(find)
-        case Passed(range_):
+        case PassedStep(range_):
             return range_.args
-        case Span():
+        case SpanStep():
             return ()
         case _:
             return uses(step)

@@ -17,17 +17,17 @@ from nestling.calculus.terms import Call, Term, Tuple, Var
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
 from nestling.engine.python.reading import combined, read_cell
-from nestling.engine.python.source import Source
+from nestling.engine.python.source import SourceWriter
 from nestling.engine.python.terms import Scope, is_nullable, python, python_key, truth, tuple_of
 from nestling.program.flat import Bound
 from nestling.program.statements import (
     Assign,
-    Both,
     Check,
     Combine,
     Each,
     Find,
     Measure,
+    NewAndOld,
     Range,
     Step,
     Total,
@@ -40,7 +40,7 @@ from nestling.program.traverse import term_vars
 class Steps(ABC):
     """Steps being written; ``ordered``, ``cell`` and ``NOTHING`` are names of its own."""
 
-    def __init__(self, out: Source, scope: Scope) -> None:
+    def __init__(self, out: SourceWriter, scope: Scope) -> None:
         self.out, self.scope = out, scope
 
     # -- how a source is read
@@ -100,7 +100,7 @@ class Steps(ABC):
                 self.total(step)
             case Combine():
                 self.combine(step)
-            case Both():
+            case NewAndOld():
                 self.both(step)
             case _:
                 assert_never(step)
@@ -181,7 +181,7 @@ class Steps(ABC):
         self.out.line(f"{name} = {value}")
         self.out.open(f"if {name}:")
 
-    def both(self, step: Both) -> None:
+    def both(self, step: NewAndOld) -> None:
         var, sign = self.scope.name(step.var), self.scope.name(step.sign)
         new = read_cell(step.aggregate, [self.text(term) for term in step.new])
         old = read_cell(step.aggregate, [self.text(term) for term in step.old])

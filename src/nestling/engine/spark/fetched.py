@@ -11,7 +11,7 @@ from typing import Protocol
 
 from nestling.engine.protocol import Row
 from nestling.engine.spark import limits
-from nestling.engine.spark.state import Moment
+from nestling.engine.spark.state import LakeState
 from nestling.program.statements import Program
 
 Counts = dict[Row, int]
@@ -24,7 +24,7 @@ class Searched(Protocol):
     @property
     def program(self) -> Program: ...
     @property
-    def now(self) -> Moment: ...
+    def now(self) -> LakeState: ...
     def matching(self, name: str, positions: Sequence[int], keys: Sequence[Row]) -> list[Row]: ...
 
 

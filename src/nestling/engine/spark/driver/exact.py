@@ -19,12 +19,12 @@ from nestling.engine.spark.terms import Sql, sql
 from nestling.program.flat import Bound, first_of, is_ordered
 from nestling.program.statements import (
     Assign,
-    Both,
     Check,
     Combine,
     Each,
     Find,
     Measure,
+    NewAndOld,
     Range,
     Statement,
     Step,
@@ -57,7 +57,7 @@ def _amounts(statement: Statement, layouts: Types, scope: Mapping[str, Sql]) -> 
     scope = dict(scope)
     for step in statement.steps:
         # What is added up inside a step is looked at as a statement of its own, an aggregate has a bag for its value.
-        terms = () if isinstance(step, Total | Each | Both) else uses(step)
+        terms = () if isinstance(step, Total | Each | NewAndOld) else uses(step)
         if not all(_is_plain(term, scope) for term in terms):
             return None
         found = _bound(step, layouts, scope)
@@ -138,7 +138,7 @@ def _bound(step: Step, layouts: Types, scope: Mapping[str, Sql]) -> dict[str, Ty
             return {var.name: sql(term, scope).type}
         case Combine(var):
             return {var.name: INT}
-        case Both(var, sign, aggregate, new, old):
+        case NewAndOld(var, sign, aggregate, new, old):
             return _both(var, sign, aggregate, (*new, *old), scope)
         case _:
             assert_never(step)

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from nestling.calculus.terms import Call, Term, Var
 from nestling.engine.protocol import Row
 from nestling.engine.python.reading import read_cell
-from nestling.engine.python.source import Source
+from nestling.engine.python.source import SourceWriter
 from nestling.engine.python.steps import Steps
 from nestling.engine.python.terms import Scope, namespace, run_source, tuple_of
 from nestling.engine.python.where import summed_where
@@ -80,7 +80,7 @@ class _Text:
     functions: list[str] = field(default_factory=list)
 
     def function(self, name: str, statement: Statement, params: Sequence[Var]) -> None:
-        out = Source()
+        out = SourceWriter()
         with out.block(f"def {name}(look, rows):"):
             writer = _Gathered(out, self, [param.name for param in params])
             writer.open(statement.steps, term_vars(*statement.keys, *statement.amounts))
@@ -91,7 +91,7 @@ class _Text:
 class _Gathered(Steps):
     """Steps over rows: blocks until something is looked up, then rows of the variables that are still needed."""
 
-    def __init__(self, out: Source, text: _Text, live: list[str]) -> None:
+    def __init__(self, out: SourceWriter, text: _Text, live: list[str]) -> None:
         super().__init__(out, text.scope)
         self.whole, self.live, self.base = text, live, out.depth
         self.bound: list[str] = []
