@@ -41,8 +41,8 @@ def compiled(views: dict[str, Any], patient: set[str]) -> tuple[nl.Database, Pro
         db.table(table, {"k": int, "x": int})
     for name, view in views.items():
         db.view(name, view, language="python")
-    flat = {name: flat_view(db.state.views[name].definition.query, exact=False) for name in views}
-    program = compile_views(db.state.declarations(), flat)
+    flat = {name: flat_view(db._state.views[name].definition.query, exact=False) for name in views}
+    program = compile_views(db._state.declarations(), flat)
     return db, replace(program, deferred=deferred(program, patient))
 
 
@@ -98,7 +98,7 @@ def test_what_an_eager_view_needs_does_not_wait():
             engine.apply(table, row, times)
             tables[table][row] += times
             wanted = evaluate(
-                db.state.views["eager"].definition.query,
+                db._state.views["eager"].definition.query,
                 {n: ZBag(rows.items()) for n, rows in tables.items()},
             )
             assert engine.read("eager") == wanted, name

@@ -106,8 +106,8 @@ def waiting(name: str) -> nl.Database:
     for table in ("T", "U"):
         db.table(table, {"k": int, "x": int})
     db.view("v", CONDITIONS[name], refresh="hybrid")
-    check_program(db.state.engine.program)
-    assert db.state.engine.program.deferred
+    check_program(db._state.engine.program)
+    assert db._state.engine.program.deferred
     return db
 
 
@@ -117,7 +117,7 @@ def test_what_waits_is_passed_on_before_it_is_read(name, data):
     """A view whose nested maps wait, read at random = [[query]]; every map is its query then"""
     db = waiting(name)
     view = db.views["v"]
-    engine = db.state.engine = LocalEngine(db.state.engine.program)
+    engine = db._state.engine = LocalEngine(db._state.engine.program)
     for _ in range(2 * STEPS):
         table = data.draw(st.sampled_from("TU"))
         rows = list(engine.table(table))
@@ -232,10 +232,10 @@ def test_a_hybrid_view_that_is_watched_does_not_wait():
     db.table("T", {"k": int, "x": int})
     view = db.view("v", CONDITIONS["sum"], refresh="hybrid")
     db.insert("T", [(1, 2), (1, 1)])
-    assert db.state.engine.program.deferred
+    assert db._state.engine.program.deferred
     heard: list[Any] = []
     view.subscribe(heard.append)
-    assert not db.state.engine.program.deferred
+    assert not db._state.engine.program.deferred
     db.insert("T", [(1, 9)])
     assert (heard[0].deleted, heard[0].inserted) == ([1], [3])
     view.verify()
@@ -255,9 +255,9 @@ def test_what_comes_and_goes_between_two_reads_is_not_run():
     db.insert("orders", [(1, "ann", [2, 3])])
     db.delete("orders", key=1)
 
-    assert db.state.later("v").waiting == 0
+    assert db._state.later("v").waiting == 0
     db.insert("orders", [(2, "bob", [4])])
-    assert db.state.later("v").waiting > 0
+    assert db._state.later("v").waiting > 0
     assert view.rows() == [("bob", 4)]
 
 

@@ -23,12 +23,12 @@ def test_sizes_follow_the_rows():
 
 def test_a_watched_view_shows_its_log():
     db = shop()
-    assert not any(m["role"] == "watch" for m in collect(db.state, "related").data()["maps"])
+    assert not any(m["role"] == "watch" for m in collect(db._state, "related").data()["maps"])
     db.views["related"].subscribe(lambda change: None)
-    logs = [m for m in collect(db.state, "related").maps if m.role == "watch"]
+    logs = [m for m in collect(db._state, "related").maps if m.role == "watch"]
     assert len(logs) == 2
     assert {m.entries for m in logs} == {0}
-    assert "what changed, for those who asked to be told" in explain(db.state, "related")
+    assert "what changed, for those who asked to be told" in explain(db._state, "related")
 
 
 def test_a_lazy_view_has_maps_of_its_own():

@@ -32,7 +32,7 @@ class Access:
 
     @property
     def state(self) -> State:
-        return self._holder.state
+        return self._holder._state
 
     @property
     def version(self) -> int:

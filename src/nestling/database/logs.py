@@ -39,7 +39,7 @@ class Logging:
 
     @property
     def state(self) -> State:
-        return self._holder.state
+        return self._holder._state
 
     def levels(self, name: str) -> WatchedLevels:
         """The levels of a view that are logged, or would be; none where nothing can be."""

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import warnings
+from collections.abc import Iterable
 
 from nestling.database.durable import DatabaseFile
 from nestling.database.logs import Logging
 from nestling.database.state import State
 from nestling.database.storing import Decision, chosen_from, counted
 from nestling.engine.local.sizes import entries
-from nestling.errors import QueryError
+from nestling.errors import OverBudget, QueryError
 from nestling.transform.viewlet.choose import Memory, cost_of, tables_of
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30}
@@ -35,10 +37,21 @@ def bytes_of(memory: int | str | None) -> int | None:
 
 
 def keep_within_memory(logging: Logging, file: DatabaseFile | None) -> None:
-    """Store less of the views that have outgrown the memory there is, and remember it."""
+    """Store less of the views that have outgrown the memory there is, remember it, and say which do not fit at all."""
     changed = outgrown(logging)
     if file is not None and changed:
         file.define_again(changed, logging.state)
+    tell_of_unkept(logging.state, changed)
+
+
+def tell_of_unkept(state: State, changed: Iterable[str]) -> None:
+    """Warn of views that were stored so far, and do not fit into the memory there is in any way."""
+    for name in changed:
+        on_read = state.views[name].on_read
+        if on_read is not None:
+            what = f"{name} is evaluated on every read from now on: {on_read.reason}"
+            hint = f"memory={state.memory} is too little: give more, drop a view, or leave the budget out"
+            warnings.warn(OverBudget(f"{what}\nhint: {hint}"), stacklevel=2)
 
 
 def outgrown(logging: Logging) -> list[str]:

@@ -29,7 +29,7 @@ class References:
 
     @property
     def state(self) -> State:
-        return self._holder.state
+        return self._holder._state
 
     def check(self, change: Transaction) -> None:
         """Refuse a change, not applied yet, that takes a parent from rows which stay."""

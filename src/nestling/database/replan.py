@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from nestling.database.durable import DatabaseFile
 from nestling.database.logs import Logging
+from nestling.database.memory import tell_of_unkept
 from nestling.database.state import State
 from nestling.database.storing import Decision, chosen_from, counted, memory_for
 from nestling.engine.local.sizes import entries
@@ -47,6 +48,7 @@ def follow_data(logging: Logging, file: DatabaseFile | None, rows: int) -> None:
         state.patience = _until_moved(state)
     if file is not None and changed:
         file.define_again(changed, state)
+    tell_of_unkept(state, changed)
 
 
 def _has_moved(state: State, name: str) -> bool:

@@ -42,7 +42,7 @@ class Holder(Protocol):
     """Who has a state, and may have another one later."""
 
     @property
-    def state(self) -> State:
+    def _state(self) -> State:
         """The state as it is now."""
 
     @property

@@ -105,7 +105,7 @@ def _rank(step: Step, bound: Set[str], keys: Keys) -> float:
     match step:
         case Find(source, args, _, _):
             if is_change(source):
-                return 1.5  # the small side
+                return 1.5 if bound else -1  # the small side; nothing is done where nothing changed
             known = known_positions(args, bound)
             if len(known) == len(args):
                 return 2

@@ -43,8 +43,8 @@ def maintains(name: str, by_queries: bool = True) -> None:
     for table in ("R", "S"):
         db.table(table, {"n": int, "k": int})
     view = db.view("v", VIEWS[name], language="python")
-    flat = flat_view(db.state.views[view.name].definition.query, exact=False)
-    program = compile_batches(db.state.declarations(), {"v": flat})
+    flat = flat_view(db._state.views[view.name].definition.query, exact=False)
+    program = compile_batches(db._state.declarations(), {"v": flat})
     with pytest.MonkeyPatch.context() as patch:
         if by_queries:
             patch.setattr(limits, "MAX_DRIVER_VALUES", -1)

@@ -266,7 +266,7 @@ def test_values_of_every_type_are_found_in_files(spark, tmp_path, monkeypatch):
         if key % 4 == 1:
             assert {v: both[0].views[v].bag() for v in VIEWS} == {v: both[1].views[v].bag() for v in VIEWS}
     both[0].verify(maps=True)
-    assert both[0].state.running.driver.files._kept
+    assert both[0]._state.running.driver.files._kept
     both[0].close()
 
 
@@ -279,7 +279,7 @@ def test_sums_of_decimals_have_all_digits(opened):
     fine = Decimal("1000000000000000000.000000000000000001")
     for key in range(3):
         db.insert("T", [(key, 0, fine), (10 + key, 0, fine)])
-    found = db.state.running.cells(next(iter(db.state.running.program.maps)))
+    found = db._state.running.cells(next(iter(db._state.running.program.maps)))
     assert Decimal("6000000000000000000.000000000000000006") in found[(0,)]
     assert next(iter(db.table("T"))).p == fine
 

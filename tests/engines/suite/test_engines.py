@@ -50,10 +50,10 @@ def test_every_engine_answers_what_the_reference_does(kind, case, request):
     if kind == "queries":
         request.getfixturevalue("by_queries")
     db = opened(case)
-    assert not db.state.views.on_read
+    assert not db._state.views.on_read
     exact = kind not in ("queries", "spark")
-    views = {name: flat_view(view.query, exact) for name, view in db.state.definitions.items()}
-    engine = engine_of(kind, db.state.tables, views)
+    views = {name: flat_view(view.query, exact) for name, view in db._state.definitions.items()}
+    engine = engine_of(kind, db._state.tables, views)
     for number, move in enumerate(case.moves):
         with db.transaction() as change:
             move(change)
@@ -63,10 +63,10 @@ def test_every_engine_answers_what_the_reference_does(kind, case, request):
         engine.apply_batch(batch)
         if number % 2 == 0 and number + 1 < len(case.moves):
             continue  # a job on Spark takes its time: every second state is looked at
-        tables = {name: db.state.engine.table(name) for name in db.state.declarations()}
+        tables = {name: db._state.engine.table(name) for name in db._state.declarations()}
         assert {name: engine.table(name) for name in tables} == tables
-        nested = db.state.nested_tables()
-        for name, view in db.state.definitions.items():
+        nested = db._state.nested_tables()
+        for name, view in db._state.definitions.items():
             assert alike(engine.read(name), evaluate(view.query, nested)), name
     for name, decl in engine.program.maps.items():
         assert cells_alike(engine.cells(name), meaning(decl.query, tables)), decl.why

@@ -89,7 +89,7 @@ def _trigger(console: Console) -> None:
     console.print(
         "\nThis is the code that Nestling generated for one movie that comes or goes. It has no loop:"
     )
-    console.print(code(function_text(_database().state.engine.source, "on_M")))
+    console.print(code(function_text(_database()._state.engine.source, "on_M")))
     console.print(
         "So its cost does not depend on how many movies there are. The inner lists are put together from "
         "these indexes when they are read; with a subscriber, the trigger also visits the lists that change."

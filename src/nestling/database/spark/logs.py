@@ -21,15 +21,15 @@ class Loaded:
     """The state that is in memory, also while it is being read anew."""
 
     def __init__(self, state: Callable[[], State], version: Callable[[], int]) -> None:
-        self._state, self._version = state, version
+        self._state_now, self._version_now = state, version
 
     @property
-    def state(self) -> State:
-        return self._state()
+    def _state(self) -> State:
+        return self._state_now()
 
     @property
     def version(self) -> int:
-        return self._version()
+        return self._version_now()
 
 
 class SparkLogging(Logging):

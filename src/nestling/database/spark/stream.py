@@ -38,8 +38,8 @@ class Fed(Protocol):
     @property
     def folder(self) -> Path: ...
     @property
-    def state(self) -> State: ...
-    def apply_once(self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool]) -> None: ...
+    def _state(self) -> State: ...
+    def _apply_once(self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool]) -> None: ...
 
 
 class Stream:
@@ -128,7 +128,7 @@ def started(
     stream = Stream(name, lock_of(where))
 
     def apply(query: str, number: int, rows: Any) -> None:
-        database.apply_once((name, query, number), rows, tables)
+        database._apply_once((name, query, number), rows, tables)
 
     try:
         stream.start(side_by_side(sources), apply, where, trigger)
@@ -143,8 +143,8 @@ def checked(database: Fed, sources: Mapping[str, Any]) -> Mapping[str, Any]:
     if not sources:
         raise QueryError("a stream needs a source", hint="db.stream({table: spark.readStream...})")
     for table, frame in sources.items():
-        if table not in database.state.tables and inner_bag(database.state.tables, table) is None:
-            raise QueryError(f"there is no table {table!r}", hint=known(database.state.tables))
+        if table not in database._state.tables and inner_bag(database._state.tables, table) is None:
+            raise QueryError(f"there is no table {table!r}", hint=known(database._state.tables))
         if not getattr(frame, "isStreaming", False):
             raise QueryError(
                 f"the source of {table} is no streaming DataFrame",
