@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import nestling as nl
 from nestling.engine.local.engine import LocalEngine
-from tests.engines.worlds import agrees_with_its_indexes
+from tests.engines.worlds import agrees_with_its_indexes, embedded
 
 
 def shop(**options: Any) -> nl.Database:
@@ -34,7 +34,11 @@ def ratio(goods):
 
 def stored(engine: LocalEngine) -> dict[str, int]:
     """Which object each dictionary is."""
-    return {word: id(engine.names[word]) for store in engine.stores.values() for word in store.dictionaries}
+    return {
+        word: id(engine.names[word])
+        for store in embedded(engine).stores.values()
+        for word in store.dictionaries
+    }
 
 
 def still_right(db: nl.Database) -> None:
@@ -50,10 +54,10 @@ def still_right(db: nl.Database) -> None:
 def test_what_is_there_is_not_copied():
     db = shop()
     db.view(by_kind)
-    before = stored(db._state.engine)
+    before = stored(embedded(db._state.engine))
     db.view(by_day)
     db.table("other", {"a": int})
-    after = stored(db._state.engine)
+    after = stored(embedded(db._state.engine))
     assert before.items() <= after.items()
     assert len(after) > len(before)
     still_right(db)
@@ -63,9 +67,11 @@ def test_what_is_dropped_leaves_the_rest():
     db = shop()
     db.view(by_day)
     db.view(by_kind)
-    tables = {word: at for word, at in stored(db._state.engine).items() if word in ("T_goods", "T_sales")}
+    tables = {
+        word: at for word, at in stored(embedded(db._state.engine)).items() if word in ("T_goods", "T_sales")
+    }
     db.drop("by_day")
-    assert tables.items() <= stored(db._state.engine).items()
+    assert tables.items() <= stored(embedded(db._state.engine)).items()
     still_right(db)
 
 
@@ -73,11 +79,11 @@ def test_a_view_that_is_refused_leaves_all_as_it_was():
     db = shop()
     db.view(by_kind)
     db.view(by_day)
-    engine, before = db._state.engine, stored(db._state.engine)
+    engine, before = db._state.engine, stored(embedded(db._state.engine))
     with pytest.raises(nl.QueryError, match="cannot be computed from the rows in its tables"):
         db.view(ratio)
     assert db._state.engine is engine
-    assert stored(engine) == before
+    assert stored(embedded(engine)) == before
     still_right(db)
 
 
@@ -126,17 +132,17 @@ def test_functions_that_are_kept_are_those_that_would_be_written(names, refresh)
         else:
             db.view(name, POOL[name], refresh=refresh)
         engine = db._state.engine
-        assert engine.source == LocalEngine(engine.program).source
+        assert embedded(engine).source == LocalEngine(engine.program).source
     still_right(db)
 
 
 def test_what_no_new_view_touches_is_not_written_again():
     db = shop()
     db.view(by_kind)
-    before = db._state.engine.functions.written
+    before = embedded(db._state.engine).functions.written
     db.view(notes)
     db.table("other", {"a": int})
-    after = db._state.engine.functions.written
+    after = embedded(db._state.engine).functions.written
     kept = {name for name, function in before.items() if after[name] is function}
     assert {"on_goods", "on_goods_batch", "rows_of_by_kind"} <= kept
     assert after.keys() - before.keys() >= {"rows_of_notes", "on_other", "on_other_batch"}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import nestling as nl
 from nestling.calculus.evaluate import evaluate
+from nestling.database.bulk import EMBEDDED
 from nestling.database.lazy import LazyView
 from nestling.database.rows import RowEvent
 from nestling.engine.local.engine import LocalEngine
@@ -63,7 +64,7 @@ def test_a_lazy_view_answers_as_an_eager_one(world, data):
     """A view refreshed at random reads = [[query]] at each of them; what cancels in between is not run."""
     query = data.draw(queries("full", schema=world.schema))
     try:
-        later = LazyView("v", flat_view(query), world.tables, "auto")
+        later = LazyView(EMBEDDED, "v", flat_view(query), world.tables, "auto")
     except (CannotLower, CannotCompile):
         assume(False)
     stored = Stored(world)
@@ -73,7 +74,7 @@ def test_a_lazy_view_answers_as_an_eager_one(world, data):
         later.note(events)
         if data.draw(st.booleans()):
             # As from a file: the maps, and what they have not seen.
-            again = LazyView("v", flat_view(query), world.tables, "auto")
+            again = LazyView(EMBEDDED, "v", flat_view(query), world.tables, "auto")
             maps = {name: later.engine.cells(name) for name in later.engine.program.maps}
             again.restore(stored.tables, maps, later.pending)
             assert contents(again.engine) == contents(later.engine)

@@ -18,6 +18,7 @@ from nestling.database.definitions import TableDef, flat_columns
 from nestling.database.rows import Row, RowEvent, Shredder
 from nestling.engine.local import storage
 from nestling.engine.local.engine import LocalEngine
+from nestling.engine.protocol import Engine
 from nestling.program.statements import Program, TableDecl
 from nestling.storage.ordered import OrderedMap
 from nestling.transform.lower.view import CannotLower, FlatView
@@ -303,9 +304,15 @@ def program_of(world: World, query: Expr, store: Store = "auto") -> Program | No
         return None
 
 
-def contents(engine: LocalEngine) -> dict[str, Any]:
+def embedded(engine: Engine) -> LocalEngine:
+    """The engine of a database in this process, with all that is its own."""
+    assert isinstance(engine, LocalEngine)
+    return engine
+
+
+def contents(engine: Engine) -> dict[str, Any]:
     """Every dictionary of an engine, indexes included, as plain values."""
-    found = {}
+    found, engine = {}, embedded(engine)
     for store in engine.stores.values():
         for name in store.dictionaries:
             found[name] = plain(engine.names[name])
@@ -323,8 +330,9 @@ def plain(value: Any) -> Any:
     return value
 
 
-def agrees_with_its_indexes(engine: LocalEngine) -> None:
+def agrees_with_its_indexes(engine: Engine) -> None:
     """Every index, put together again, is the dictionary it indexes."""
+    engine = embedded(engine)
     for store in engine.stores.values():
         for known in store.patterns:
             index = engine.names[store.index(known)]

@@ -11,6 +11,7 @@ import nestling as nl
 from nestling.database.explain import collect
 from nestling.database.explain.text import as_text
 from nestling.errors import QueryError
+from tests.engines.worlds import embedded
 from tests.explain.pages import Page
 from tests.explain.shop import shop
 
@@ -80,7 +81,7 @@ def test_every_construct_and_map_is_in_the_text(name):
 @every_view
 def test_code_that_is_shown_compiles_and_is_what_runs(name):
     report = collect(database()._state, name, code=True)
-    source = database()._state.engine.source
+    source = embedded(database()._state.engine).source
     for function in report.code:
         compile(function.source, function.name, "exec")
         assert function.source.startswith(f"def {function.name}(")

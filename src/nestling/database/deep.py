@@ -14,6 +14,7 @@ from nestling.database.definitions import TableDef, leaf_positions
 from nestling.database.rows import InnerBags, Row
 from nestling.errors import ChangeError
 from nestling.frontend.schema import element_value
+from nestling.values.columns import columns
 from nestling.values.label import Label
 
 Address: TypeAlias = "tuple[str | Mapping[str, Any], ...]"
@@ -96,7 +97,7 @@ def address_columns(name: str, element: Type, values: Mapping[str, Any]) -> list
     plain = {column: _plain(name, element, column, value) for column, value in values.items()}
     places = leaf_positions(element)
     return [
-        pair for column, value in plain.items() for pair in zip(places[column], _leaves(value), strict=True)
+        pair for column, value in plain.items() for pair in zip(places[column], columns(value), strict=True)
     ]
 
 
@@ -125,11 +126,3 @@ def _no_bag(table: TableDef, outer: Path, level: Path) -> ChangeError:
         f"{'.'.join(level)} lies inside the elements of {'.'.join(around)}",
         hint=f"say in which: .{around[-1]}.at({{column: value}}).{name}",
     )
-
-
-def _leaves(value: Any) -> Iterable[Any]:
-    if type(value) is tuple:
-        for part in value:
-            yield from _leaves(part)
-    else:
-        yield value

@@ -22,7 +22,7 @@ from nestling.database.reopen import Reopening
 from nestling.database.rows import RowEvent
 from nestling.database.state import State
 from nestling.database.texts import check_storable, read_table, read_view, table_text, view_text
-from nestling.engine.local.engine import LocalEngine
+from nestling.engine.protocol import Engine
 from nestling.errors import StoreError
 from nestling.storage.codec import encode
 from nestling.storage.file import FileStore
@@ -172,5 +172,5 @@ def _later(name: str, view: LazyView) -> Parts:
         yield f"{LATER}{name} {stored}", _cells(view.engine, own)
 
 
-def _cells(engine: LocalEngine, name: str) -> Iterator[tuple[str, str]]:
+def _cells(engine: Engine, name: str) -> Iterator[tuple[str, str]]:
     return ((encode(key), encode(cell)) for key, cell in engine.cells(name).items())

@@ -66,12 +66,13 @@ class Journal:
 
     def _note(self, table: str, group: Pairs) -> None:
         """Remember how often rows are there; of a row with a key, its first event tells."""
-        stored = self.state.engine.stored[table]
         before = self.before.setdefault(table, {})
         if self.state.engine.program.tables[table].key:
             for row, times in group:
                 before.setdefault(row, 0 if times > 0 else 1)
-        elif before:
+            return
+        stored = self.state.engine.counts(table)
+        if before:
             for row, _ in group:
                 before.setdefault(row, stored.get(row, 0))
         else:

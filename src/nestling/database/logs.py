@@ -15,7 +15,7 @@ from nestling.database.state import Holder, State, policy
 from nestling.database.storing import Decision
 from nestling.database.view_state import Lazy, OnRead
 from nestling.database.watching import CurrentView, Logs, Taken, WatchedLevels
-from nestling.engine.local.engine import LocalEngine
+from nestling.engine.protocol import RowEngine
 from nestling.errors import UNDEFINED, NestlingError
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.compile import CannotCompile
@@ -121,9 +121,12 @@ class Logging:
             return NOTHING
         if levels := view.levels:
             engine = state.engine_of(name)
-            stored, drain = engine.stored, engine.drain
-            logged = [level.name for level in levels if stored[level.name]]  # most commits reach few levels
-            return Taken({level: log for level in logged if (log := drain(level))}) if logged else NOTHING
+            logged = [
+                level.name for level in levels if engine.has_logged(level.name)
+            ]  # most reach few levels
+            return (
+                Taken({level: log for level in logged if (log := engine.drain(level))}) if logged else NOTHING
+            )
         assert view.compared is not None
         now = state.read(name)
         state.views = state.views.changed(name, compared=now)
@@ -138,15 +141,15 @@ class Logging:
     def source(self, name: str) -> tuple[CurrentView, Logs]:
         """What answers for a view, and what it has logged since that was taken."""
         engine = self._engine(name)
-        stored, levels = engine.stored, self.state.views.watched[name]
-        return engine, {level.name: engine.logged(level.name) for level in levels if stored[level.name]}
+        names = [level.name for level in self.state.views.watched[name]]
+        return engine, {level: engine.logged(level) for level in names if engine.has_logged(level)}
 
     def flat_rows(self, name: str) -> FlatRows:
         """The flat rows of a view that has levels."""
         engine = self._engine(name)
         return engine.flat_rows(name), lambda label: engine.rows_under(name, label)
 
-    def _engine(self, name: str) -> LocalEngine:
+    def _engine(self, name: str) -> RowEngine:
         """The engine of a view; of one that is watched, as far as it has logged."""
         state, view = self.state, self.state.views[name]
         if view.levels is not None:

@@ -10,7 +10,6 @@ from nestling.database.durable import DatabaseFile
 from nestling.database.logs import Logging
 from nestling.database.state import State
 from nestling.database.storing import Decision, chosen_from, counted
-from nestling.engine.local.sizes import entries
 from nestling.errors import OverBudget, QueryError
 from nestling.transform.viewlet.choose import Memory, cost_of, tables_of
 
@@ -76,7 +75,7 @@ def outgrown(logging: Logging) -> list[str]:
 
 
 def _total(state: State) -> int:
-    return sum(entries(state.engine, name) for name in state.engine.program.tables)
+    return sum(state.engine.entries(name) for name in state.engine.program.tables)
 
 
 def _smaller(state: State, old: Decision, left: int, size: int) -> Decision:

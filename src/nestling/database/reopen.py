@@ -22,8 +22,8 @@ from nestling.database.maps import LATER, MADE, MAP, NEXT, TABLE, WAITING, map_n
 from nestling.database.rows import Row, RowEvent
 from nestling.database.state import State
 from nestling.database.stored_tables import StoredTable, stored_tables
-from nestling.engine.local.engine import LocalEngine
 from nestling.engine.nesting import leaves, shape
+from nestling.engine.protocol import RowEngine
 from nestling.errors import StoreError
 from nestling.storage.codec import decode, decode_all
 from nestling.values.label import Label
@@ -103,7 +103,7 @@ class Reopening:
         if table.is_inner and not self.held[name].issuperset(map(itemgetter(0), rows)):
             raise StoreError(f"{name} has elements of a bag that no row has")
         self.state.engine.load_table(name, _once(name, entries))
-        if table.key and len(self.state.engine.stored[name]) != len(rows):
+        if table.key and self.state.engine.entries(name) != len(rows):
             raise StoreError(f"{name} has a key twice")
 
     def _hold(self, table: StoredTable, rows: Sequence[Row]) -> None:
@@ -220,7 +220,7 @@ class Reopening:
         keys.add(key)
 
 
-def _load_map(engine: LocalEngine, name: str, entries: Entries) -> None:
+def _load_map(engine: RowEngine, name: str, entries: Entries) -> None:
     """Put the entries of a map where they belong, if they are such as its query can have."""
     _check_map(engine, name, entries)
     cells = _once("a map", entries)
@@ -228,7 +228,7 @@ def _load_map(engine: LocalEngine, name: str, entries: Entries) -> None:
         engine.load_map(name, cells)
 
 
-def _check_map(engine: LocalEngine, name: str, entries: Entries) -> None:
+def _check_map(engine: RowEngine, name: str, entries: Entries) -> None:
     keys, cells = entries
     decl = engine.program.maps[name]
     checks = key_checks([column.type for column in decl.columns])
@@ -256,7 +256,7 @@ def _going_together() -> Iterator[None]:
         raise StoreError(f"the entries of a map do not go together: {error}") from error
 
 
-def _check_labels(engine: LocalEngine, labels: Iterable[Label]) -> None:
+def _check_labels(engine: RowEngine, labels: Iterable[Label]) -> None:
     """A label of a table has its dictionary, and one of a query its definition, which its environment fits."""
     known = {
         each: len(plan.params)

@@ -21,7 +21,6 @@ from nestling.database.logs import Logging
 from nestling.database.memory import tell_of_unkept
 from nestling.database.state import State
 from nestling.database.storing import Decision, chosen_from, counted, memory_for
-from nestling.engine.local.sizes import entries
 from nestling.errors import UNDEFINED
 from nestling.transform.cost.statistics import ENOUGH, Statistics
 from nestling.transform.viewlet import compile_views
@@ -81,7 +80,7 @@ def _until_moved(state: State) -> float:
         if decision.knob != "auto" and decision.code != MEMORY:
             continue
         for table, then in decision.statistics.rows.items():
-            now = entries(state.engine, table)
+            now = state.engine.entries(table)
             left = min(left, MOVED * then - now, now - then / MOVED)
     return max(left, float(ENOUGH))
 

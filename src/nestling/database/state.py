@@ -12,21 +12,21 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from nestling.calculus.evaluate import evaluate
-from nestling.database.bulk import computed, filled
+from nestling.database.bulk import EMBEDDED
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first import first_leaf, first_type, starts
 from nestling.database.lazy import LazyView, Pending
 from nestling.database.rows import Row, RowEvent, nested
 from nestling.database.storing import Decision, decide
 from nestling.database.view_state import OnRead, Policy, Views, ViewState, maintained_by
-from nestling.engine.local.engine import LocalEngine
-from nestling.engine.local.sizes import view_bytes
+from nestling.engine.protocol import Engines, RowEngine
 from nestling.errors import UNDEFINED, ChangeError, NestlingError, QueryError, brief
 from nestling.frontend.schema import element_value
 from nestling.program.statements import Program, TableDecl
 from nestling.program.steps import trigger_statements
+from nestling.transform import pipeline
 from nestling.transform.lower import FlatView
-from nestling.transform.pipeline import EMBEDDED, by_rows, compile_view
+from nestling.transform.pipeline import by_rows, compile_view
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.choose import KNOB
 from nestling.transform.viewlet.defer import deferred
@@ -53,7 +53,10 @@ class Holder(Protocol):
 class State:
     """Tables, the views over them, and the engine that stores both."""
 
-    def __init__(self) -> None:
+    engine: RowEngine
+
+    def __init__(self, engines: Engines = EMBEDDED) -> None:
+        self.engines = engines
         self.tables: dict[str, TableDef] = {}
         self.views = Views()
         #: What all views may take, in bytes; and how many rows there were when that was last looked at.
@@ -64,7 +67,7 @@ class State:
         self.version = 0
         self._statements: dict[str, int] = {}
         self.uncommitted: list[RowEvent] = []
-        self.engine = LocalEngine(compile_views({}, {}))
+        self.engine = engines.empty(compile_views({}, {}))
 
     def declarations(self) -> dict[str, TableDecl]:
         """The flat tables of all tables."""
@@ -137,7 +140,9 @@ class State:
         def plan_guard(guard: FlatView) -> Program | None:
             return by_rows(self.declarations(), guarded_by(decided[0] if decided else None))(guard)
 
-        compiled = compile_view(view.query, EMBEDDED, plan if view.store != "none" else None, plan_guard)
+        compiled = compile_view(
+            view.query, pipeline.EMBEDDED, plan if view.store != "none" else None, plan_guard
+        )
         undefined = compiled.undefined if compiled.may_have_no_value else None
         decision = replace(decided[0], program=None) if decided else None
         if compiled.reason:
@@ -156,7 +161,7 @@ class State:
     def bytes_of(self, name: str) -> int:
         """What a view takes."""
         own = self.views[name].engine
-        return view_bytes(own.engine if isinstance(own, LazyView) else self.engine, name)
+        return (own.engine if isinstance(own, LazyView) else self.engine).view_bytes(name)
 
     def absent(self, name: str) -> str:
         """Where a view has no value now: one of the terms, or nothing."""
@@ -197,7 +202,7 @@ class State:
         guards = {guard_of(name): guarded_by(self.views[name].decision) for name in self.views.guards}
         return {name: storing for name, storing in found.items() if storing is not None} | guards
 
-    def engine_of(self, name: str) -> LocalEngine:
+    def engine_of(self, name: str) -> RowEngine:
         """The engine that answers for a view, up to date."""
         if not self.is_apart(name):
             return self.engine
@@ -220,7 +225,7 @@ class State:
         """Such a view, with nothing in it."""
         guards = {guard_of(name): self.views.guards[name]} if name in self.views.guards else {}
         flat = self.views.maintained[name]
-        return LazyView(name, flat, self.declarations(), self._stored()[name], guards)
+        return LazyView(self.engines, name, flat, self.declarations(), self._stored()[name], guards)
 
     def _rows_of(self, tables: Iterable[str]) -> dict[str, dict[Row, int]]:
         return {name: self.engine.table(name) for name in tables}
@@ -239,7 +244,7 @@ class State:
 
     def install(self) -> None:
         """An engine for what is defined, with nothing in it."""
-        self.engine = LocalEngine(self._program())
+        self.engine = self.engines.empty(self._program())
         self._statements = {}
 
     def drop_view(self, name: str) -> None:
@@ -280,7 +285,7 @@ class State:
     def reinstall(self) -> None:
         """A new engine for what is defined now; maps that stay keep their contents."""
         # A row that cannot be computed leaves the old engine as it is.
-        self.engine = filled(self._program(), self.engine)
+        self.engine = self.engines.filled(self._program(), self.engine)
         self._statements = {}
 
     def _inner_first(self) -> list[str]:
@@ -311,7 +316,7 @@ class State:
                     stored[row] = times
                 else:
                     stored.pop(row, None)
-        self.engine = computed(self.engine.program, tables)
+        self.engine = self.engines.computed(self.engine.program, tables)
         # A lazy view that was told of some events starts anew; what somebody listens to, from here.
         self.uncommitted = []
         for name in self.views.lazy:

@@ -8,8 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from nestling.database.definitions import ViewDef
-from nestling.engine.local.engine import LocalEngine
-from nestling.engine.local.sizes import entries, rows_of
+from nestling.engine.protocol import RowEngine
 from nestling.program.flat import Shape
 from nestling.program.statements import Program, TableDecl
 from nestling.transform.cost.statistics import Positions, Statistics
@@ -48,7 +47,7 @@ def decide(
     view: ViewDef,
     flat: FlatView,
     tables: Mapping[str, TableDecl],
-    engine: LocalEngine,
+    engine: RowEngine,
     left: int | None,
     remembered: dict[str, Any] | None = None,
     version: int = 0,
@@ -89,14 +88,14 @@ def chosen_from(
     return Decision(knob, view, kept, chosen, memory, choice.why, choice.code, program)
 
 
-def counted(engine: LocalEngine, tables: Iterable[str], version: int) -> Statistics:
+def counted(engine: RowEngine, tables: Iterable[str], version: int) -> Statistics:
     """The rows of ``tables`` at a ``version`` of the database, and on demand the values in their columns."""
 
     def count(table: str, columns: Positions) -> int:
-        return len(set(map(itemgetter(*columns), rows_of(engine, table))))
+        return len(set(map(itemgetter(*columns), engine.rows(table))))
 
     present = [name for name in tables if name in engine.program.tables]
-    rows = {name: entries(engine, name) for name in present}
+    rows = {name: engine.entries(name) for name in present}
     return Statistics(rows, {}, count, dict.fromkeys(present, version))
 
 

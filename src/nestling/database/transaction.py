@@ -27,6 +27,7 @@ from nestling.database.state import State
 from nestling.errors import ChangeError, brief
 from nestling.frontend.schema import element_value, multiplicity, python_value, row_value
 from nestling.values.bag import ZBag
+from nestling.values.columns import columns
 from nestling.values.label import Label
 
 Shredders = Callable[[str], Shredder]
@@ -239,7 +240,7 @@ class Transaction:
 
     def _element(self, name: str, label: Label, wanted: Any, element: Any) -> Row | None:
         if not any(bag_levels(element)):
-            plain = tuple(_leaves((wanted,)))
+            plain = tuple(columns((wanted,)))
             return plain if self.stored.count(name, (label, *plain)) > 0 else None
         rows = self.stored.under(name, label)
         return next((row for row in rows if nested(iter(row), element, self.stored) == wanted), None)
@@ -294,7 +295,7 @@ class Transaction:
 
     def _by_key(self, table: TableDef, key: Row) -> Row | None:
         """The flat row with this key, whose columns may be records."""
-        flat = tuple(_leaves(key)) if tuple in map(type, key) else key
+        flat = tuple(columns(key)) if tuple in map(type, key) else key
         return self.stored.by_key(table.name, flat)
 
     def _check_references(self, table: TableDef, value: Row, keys: set[Row]) -> None:
@@ -322,7 +323,7 @@ class Transaction:
         elif table.levels:
             candidates = self.stored.table(table.name)
         else:
-            flat = tuple(_leaves(value))
+            flat = tuple(columns(value))
             times = self.stored.count(table.name, flat)
             return [(flat, times)] if times else []
         return [
@@ -408,11 +409,3 @@ def _parts(table: TableDef, key: Any) -> Row:
 
 def _shown(key: tuple[Any, ...]) -> str:
     return brief(key[0] if len(key) == 1 else key)
-
-
-def _leaves(value: Any) -> Iterable[Any]:
-    if type(value) is tuple:
-        for part in value:
-            yield from _leaves(part)
-    else:
-        yield value

@@ -13,6 +13,7 @@ from nestling.calculus.terms import Expr
 from nestling.database.definitions import ViewDef
 from nestling.database.storing import Decision
 from nestling.database.watching import WatchedLevels
+from nestling.engine.protocol import Engine
 from nestling.program.statements import Program
 from nestling.transform.lower import FlatView
 from nestling.values.bag import ZBag
@@ -25,7 +26,7 @@ class OwnEngine(Protocol):
     def waiting(self) -> int:
         """How many changes have not been run yet."""
 
-    def fresh(self) -> Any:
+    def fresh(self) -> Engine:
         """The engine, with all changes seen."""
 
 

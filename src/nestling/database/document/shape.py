@@ -13,7 +13,7 @@ from decimal import Decimal
 from math import nan
 from typing import Any
 
-from nestling.calculus.types import Bag, Record, Scalar, Type
+from nestling.calculus.types import Bag, Record, Scalar, Type, leaf_types
 from nestling.database.export import plain
 from nestling.database.rows import Row
 from nestling.database.watching import WatchedLevels
@@ -141,7 +141,7 @@ def shape_of(element: Type, levels: WatchedLevels) -> Shape:
 
 
 def _shape(levels: WatchedLevels, level: Watch) -> Shape:
-    pointers = ["".join(f"/{_escaped(name)}" for name in path) for path, _ in _leaves(level.element, ())]
+    pointers = ["".join(f"/{_escaped(name)}" for name in path) for path, _ in leaf_types(level.element)]
     inside = tuple(
         Inside(inner.position, pointers[inner.position], _shape(levels, inner))
         for inner in levels.below[level.name]
@@ -151,16 +151,8 @@ def _shape(levels: WatchedLevels, level: Watch) -> Shape:
 
 def _by_scalars(element: Type) -> tuple[int, ...]:
     """The columns, scalars first."""
-    leaves = [type_ for _, type_ in _leaves(element, ())]
+    leaves = [type_ for _, type_ in leaf_types(element)]
     return tuple(sorted(range(len(leaves)), key=lambda i: isinstance(leaves[i], Bag)))
-
-
-def _leaves(type_: Type, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Type]]:
-    if isinstance(type_, Record):
-        for name, field in type_.fields:
-            yield from _leaves(field, (*path, name))
-    else:
-        yield path, type_
 
 
 def columns_of(type_: Type, value: Any) -> Row:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from nestling.calculus.types import INT, Record, Scalar, Type
+from nestling.calculus.types import INT, Scalar, Type, leaf_types
 from nestling.database.rows import Row
 from nestling.database.view_state import ViewState
 from nestling.database.watching import WatchedLevels
@@ -197,17 +197,9 @@ def _columns(levels: WatchedLevels, level: Watch) -> Iterable[tuple[str, str]]:
 
 def _own(level: Watch) -> list[tuple[str, str]]:
     """The scalars of an element, by name."""
-    leaves = list(_leaves(level.element, ()))
+    leaves = list(leaf_types(level.element))
     return [
         (".".join(path) or "value", f"k{2 + level.before + i}")
         for i, (path, type_) in enumerate(leaves)
         if isinstance(type_, Scalar)
     ]
-
-
-def _leaves(type_: Type, path: tuple[str, ...]) -> Iterable[tuple[tuple[str, ...], Type]]:
-    if isinstance(type_, Record):
-        for name, field in type_.fields:
-            yield from _leaves(field, (*path, name))
-    else:
-        yield path, type_

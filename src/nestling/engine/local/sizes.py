@@ -11,10 +11,9 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
 from sys import getrefcount, getsizeof
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from nestling.calculus.types import LABEL
-from nestling.engine.local.engine import LocalEngine
 from nestling.engine.local.ranges import BetweenStep, every_local_step, ranged
 from nestling.engine.local.storage import Positions, Store
 from nestling.program.statements import Find, Program
@@ -26,21 +25,23 @@ T = TypeVar("T")
 SAMPLE = 512
 
 
-def entries(engine: LocalEngine, name: str) -> int:
+def entries(store: Store, stored: Any) -> int:
     """How many entries a map has, or rows a table (equal rows once)."""
-    store, stored = engine.stores[name], engine.stored[name]
     if store.is_cell:
         return 1
     return sum(map(len, stored.values())) if store.is_ordered or store.slices else len(stored)
 
 
-def rows_of(engine: LocalEngine, table: str) -> Iterable[tuple[Any, ...]]:
-    """The rows of a table, equal ones once."""
-    stored: dict[Any, Any] = engine.stored[table]
-    return stored.values() if engine.stores[table].key else stored
+class Sized(Protocol):
+    """What an engine stores, and where."""
+
+    program: Program
+    stores: dict[str, Store]
+    stored: dict[str, Any]
+    names: dict[str, Any]
 
 
-def rough_bytes(engine: LocalEngine, name: str, indexes: Iterable[Positions]) -> int:
+def rough_bytes(engine: Sized, name: str, indexes: Iterable[Positions]) -> int:
     """The bytes of a table or map and of some of its indexes."""
     store, stored = engine.stores[name], engine.stored[name]
     own = 0
@@ -53,7 +54,7 @@ def rough_bytes(engine: LocalEngine, name: str, indexes: Iterable[Positions]) ->
     return own + sum(_index(engine, store, known) for known in indexes if known in store.patterns)
 
 
-def view_bytes(engine: LocalEngine, view: str) -> int:
+def view_bytes(engine: Sized, view: str) -> int:
     """The bytes that a view adds: of its maps, and of the indexes that it asks of tables."""
     program = engine.program
     if view not in program.views:
@@ -90,10 +91,10 @@ def _patterns(program: Program, view: str, sources: set[str]) -> dict[str, set[P
     return found
 
 
-def slice_size(engine: LocalEngine, name: str, known: Positions) -> float:
+def slice_size(engine: Sized, name: str, known: Positions) -> float:
     """How many entries agree with given values at ``known``, on average over the values there are."""
     store = engine.stores[name]
-    total = entries(engine, name)
+    total = entries(store, engine.stored[name])
     if len(known) == store.arity or (store.key and set(store.key) <= set(known)):
         return float(min(total, 1))
     groups = len(engine.names[store.index(known)]) if known in store.patterns else 1
@@ -145,7 +146,7 @@ def _ordered(stored: dict[Any, Any]) -> int:
     return getsizeof(stored) + _scaled([size], len(groups), len(stored))
 
 
-def _index(engine: LocalEngine, store: Store, known: Positions) -> int:
+def _index(engine: Sized, store: Store, known: Positions) -> int:
     index, holders = engine.names[store.index(known)], _holders(store)
     groups, size = _spread(index.items(), len(index)), 0
     for group in groups:

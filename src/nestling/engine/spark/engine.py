@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from copy import copy
 from typing import Any
 
-from nestling.engine.protocol import Batch, Row, consolidated, inner_first
+from nestling.engine.protocol import Batch, Places, Row, consolidated, inner_first
 from nestling.engine.spark import limits
 from nestling.engine.spark.batch import restricted, run_batch, size
 from nestling.engine.spark.columns import POSTPONED, Layout, layouts, postponed
 from nestling.engine.spark.driver import Driver
 from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.durable import Definitions, EngineLake
-from nestling.engine.spark.fetched import Fetched, Places
+from nestling.engine.spark.fetched import Fetched
 from nestling.engine.spark.postponed import pass_on
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.refuse import check_program
