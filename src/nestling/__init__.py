@@ -2,7 +2,15 @@
 
 from nestling.bulk import bulk
 from nestling.database import Database
-from nestling.errors import ChangeError, ConstraintError, NestlingError, OverBudget, QueryError, StoreError
+from nestling.errors import (
+    ChangeError,
+    ConstraintError,
+    EvaluatedOnRead,
+    NestlingError,
+    OverBudget,
+    QueryError,
+    StoreError,
+)
 
 __version__ = "0.1.0"
 
@@ -10,6 +18,7 @@ __all__ = [
     "ChangeError",
     "ConstraintError",
     "Database",
+    "EvaluatedOnRead",
     "NestlingError",
     "OverBudget",
     "QueryError",

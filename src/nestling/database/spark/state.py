@@ -28,6 +28,7 @@ from nestling.database.spark.unkept import Computed, program_on_read
 from nestling.database.spark.watching import feed_name, record
 from nestling.database.state import EXCLUDE, NOTHING_KEPT, State, computing
 from nestling.database.texts import table_text, view_text
+from nestling.database.verdict import judge
 from nestling.database.view_state import OnRead, Views, ViewState, maintained_by
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import layouts
@@ -196,8 +197,9 @@ class SparkState(State):
         check_program(program, layouts(program))
         return program
 
-    def add_view(self, view: ViewDef, constraint: bool = False) -> None:
+    def add_view(self, view: ViewDef, constraint: bool = False, strict: bool | None = False) -> None:
         self.define(view, constraint=constraint)
+        judge(self.views[view.name], strict)
         try:
             self.reinstall(view.name if constraint else "")
         except BaseException as error:
