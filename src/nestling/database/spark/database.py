@@ -23,13 +23,7 @@ from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
 from nestling.database.spark.element_changes import change_elements, elements_frame
 from nestling.database.spark.explain import explain
-from nestling.database.spark.frame_changes import (
-    as_frame,
-    check_batch,
-    few_changes,
-    few_split_by_table,
-    split_by_table,
-)
+from nestling.database.spark.frame_changes import as_frame, check_batch, few_changes, few_split, split
 from nestling.database.spark.frames import Frames
 from nestling.database.spark.inspect import stats, verify
 from nestling.database.spark.large import Large
@@ -293,9 +287,9 @@ class SparkDatabase(Database):
                 return
             self._arriving = {**self._batches, name: (query, number)}
             try:
-                few = few_split_by_table(rows, tables)
+                few = few_split(rows, tables)
                 if few is None:
-                    self._apply_large(split_by_table(rows, tables))
+                    self._apply_large(split(rows, tables))
                 else:
                     with self.transaction() as change:
                         change.apply(self._in_order(few))
