@@ -47,6 +47,7 @@ def _columns(n: int) -> str:
     return ", ".join(f"x{i}" for i in range(n))
 
 
+_AGGREGATES = ("sum", "min", "max", "count")
 CONSTRUCTS: dict[str, Construct] = {
     "IN (constants)": Construct(
         1_000, _where(lambda n: f"a IN ({_values(n)})"), _if(lambda n: f"t.c in ({_values(n)})")
@@ -133,4 +134,3 @@ CONSTRUCTS: dict[str, Construct] = {
         ),
     ),
 }  # fmt: skip
-_AGGREGATES = ("sum", "min", "max", "count")

@@ -12,7 +12,7 @@ from benchmarks.workloads.long_texts import CONSTRUCTS, SCHEMA, wide
 
 #: More parts than stand in one expression of generated code, and than are taken apart.
 PARTS = 90
-TYPES = {int: "BIGINT", int | None: "BIGINT", str: "VARCHAR", str | None: "VARCHAR"}
+TYPES = {str(int): "BIGINT", str(int | None): "BIGINT", str(str): "VARCHAR", str(str | None): "VARCHAR"}
 
 
 def rows_of(schema, count, random):
@@ -44,7 +44,7 @@ def test_a_long_text_answers_as_duckdb_does(name):
     view, rows = changed(construct, construct.sql(parts), "sql", parts)
     schema = SCHEMA if construct.table == "T" else wide(parts)
     other = duckdb.connect()
-    columns = ", ".join(f"{name} {TYPES[type_]}" for name, type_ in schema.items())
+    columns = ", ".join(f"{name} {TYPES[str(type_)]}" for name, type_ in schema.items())
     other.execute(f"CREATE TABLE {construct.table} ({columns})")
     other.executemany(f"INSERT INTO {construct.table} VALUES ({', '.join('?' * len(schema))})", rows)
 
@@ -57,6 +57,7 @@ def test_a_long_text_answers_as_duckdb_does(name):
 def test_a_long_comprehension_answers_as_python_does(name):
     construct = CONSTRUCTS[name]
     parts = min(PARTS, construct.goal)
+    assert construct.python is not None
     text = construct.python(parts)
     view, rows = changed(construct, text, "python", parts)
 

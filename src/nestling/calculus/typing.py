@@ -257,7 +257,7 @@ def _call(name: str, args: tuple[Term, ...]) -> Type:
         raise QueryError(
             f"there is no function {name!r}", hint=f"did you mean {close[0]!r}?" if close else ""
         )
-    if len(args) != function.arity:
+    if len(args) < function.arity or (len(args) > function.arity and not function.many):
         raise QueryError(f"{name} takes {_count(function.arity, 'argument')}, not {len(args)}")
     types = [_scalar(name, arg) for arg in args]
     result = function.result(types)
