@@ -19,6 +19,7 @@ from nestling.database.lazy import LazyView, Pending
 from nestling.database.rows import Event, Row, nested
 from nestling.database.storing import Decision, decide
 from nestling.database.view_state import OnRead, Policy, Views, ViewState, maintained_by
+from nestling.depth import room
 from nestling.engine.local.engine import LocalEngine
 from nestling.engine.local.sizes import view_bytes
 from nestling.errors import UNDEFINED, ChangeError, NestlingError, QueryError, brief
@@ -197,6 +198,7 @@ class State:
             return self.engine
         return self.later(name).fresh()
 
+    @room()
     def later(self, name: str) -> LazyView:
         """A view that has an engine of its own."""
         made = self.views[name].engine
@@ -231,6 +233,7 @@ class State:
             assert isinstance(view, LazyView)
             view.note(events)
 
+    @room()
     def install(self) -> None:
         """An engine for what is defined, with nothing in it."""
         self.engine = LocalEngine(self._program())
@@ -271,6 +274,7 @@ class State:
         del self.tables[name]
         self.reinstall()
 
+    @room()
     def reinstall(self) -> None:
         """A new engine for what is defined now; maps that stay keep their contents."""
         # A row that cannot be computed leaves the old engine as it is.
@@ -331,6 +335,7 @@ class State:
                 raise NestlingError(f"{name} cannot be computed: {absent}", hint=EXCLUDE)
             yield
 
+    @room()
     def evaluate(self, name: str) -> ZBag:
         """The reference meaning of a view on the tables as they are."""
         with computing(name):
