@@ -95,7 +95,7 @@ class Loaded:
 
     @property
     def engine(self) -> Any:
-        return self.db.state.running  # type: ignore[attr-defined]
+        return self.db._state.running  # type: ignore[attr-defined]
 
     def change(self, size: int) -> Callable[[], None]:
         """A batch to be applied."""

@@ -22,8 +22,9 @@ from benchmarks.workloads import related, tpch
 from benchmarks.workloads.harness import collector, show
 from benchmarks.workloads.workload import Event, feed, relevant
 from nestling import Database
-from nestling.database.explain.sizes import number_text, rough_bytes, size_text
+from nestling.database.explain.sizes import number_text, size_text
 from nestling.engine.local.engine import LocalEngine
+from nestling.engine.local.sizes import rough_bytes
 from nestling.transform.viewlet.choose import cost_of
 
 SETTINGS = {"auto, no rows": "auto", "auto": "auto", "full": "full", "counts": "counts"}
@@ -56,7 +57,7 @@ def database(module: Any, view: Callable[..., Any], setting: str, load: list[Eve
 
 def figures(db: Database, load: list[Event], events: list[Event]) -> list[str]:
     """What the program of a database costs on a stream."""
-    engine = LocalEngine(db.state.engine.program)
+    engine = LocalEngine(db._state.engine.program)
     feed(engine.triggers, load)
     with collector(enabled=False):
         start = process_time()
@@ -69,9 +70,9 @@ def figures(db: Database, load: list[Event], events: list[Event]) -> list[str]:
         read = (process_time() - start) / max(rows, 1)
     maps = engine.program.maps
     size = sum(rough_bytes(engine, name, engine.stores[name].patterns) for name in maps)
-    decision = db.state.views.decisions["v"]
+    decision = db._state.views.decisions["v"]
     assert decision.storing is not None
-    cost = cost_of(decision.view, db.state.declarations(), decision.statistics, decision.storing)
+    cost = cost_of(decision.view, db._state.declarations(), decision.statistics, decision.storing)
     return [
         f"{len(maps)}", f"{change * 1e6:.2f}", f"{read * 1e6:.1f}", size_text(size),
         number_text(cost.change), number_text(cost.read), decision.storing.rule,

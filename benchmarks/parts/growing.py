@@ -64,7 +64,7 @@ def _makers(n: int) -> dict[str, Change]:
             db.delete("M", key=row[0])
 
     triggers: dict[str, Change] = {
-        "trigger": LocalEngine(db.state.engine.program).triggers["M"],
+        "trigger": LocalEngine(db._state.engine.program).triggers["M"],
         "by hand": related.HandWritten("related").on["M"],
     }
     for change in triggers.values():

@@ -63,7 +63,7 @@ def relevant(query: Query) -> tuple[list[Event], list[Event]]:
 
 def by_triggers(query: Query, seconds: float, reading: bool) -> float:
     """Events a second by the generated triggers, one at a time; ``reading``: the answer is read after each."""
-    program = query.database().state.engine.program
+    program = query.database()._state.engine.program
     engine = LocalEngine(program)
     load, events = relevant(query)
     for table, row, times in load:
@@ -84,7 +84,7 @@ def by_triggers(query: Query, seconds: float, reading: bool) -> float:
 
 def adds_up_on_reading(query: Query) -> bool:
     """Whether reading the view adds up what its triggers left apart: an event has its price only with a reading."""
-    view = query.database().state.engine.program.views["v"]
+    view = query.database()._state.engine.program.views["v"]
     steps = (step for plan in plans(view) for statement in plan.statements for step in every_step(statement))
     return any(isinstance(step, Where | Total) for step in steps)
 
@@ -99,7 +99,7 @@ def by_calls(query: Query, db: Database, seconds: float, reading: bool) -> float
         table, row, times = event
         (db.insert if times > 0 else db.delete)(table, [row])
         if reading:
-            db.read("v")
+            db._read("v")
 
     return rate(one, events, seconds)
 
@@ -116,7 +116,7 @@ def by_batches(query: Query, db: Database, seconds: float, reading: bool) -> tup
     for chunk, batch in batches:
         db.apply(batch)
         if reading:
-            db.read("v")
+            db._read("v")
         count += len(chunk)
         done += chunk
         if process_time() - start > seconds:

@@ -45,7 +45,7 @@ def database(module: Any, view: str) -> Database:
 
 def trigger_jobs(module: Any, view: str, size: Any) -> dict[str, Job]:
     """Feeding a stream to the generated triggers, with and without tables, and to the hand-written ones."""
-    program = database(module, view).state.engine.program
+    program = database(module, view)._state.engine.program
     hybrid = replace(program, deferred=deferred(program, {view}))
     engines: dict[str, Callable[[], LocalEngine]] = {
         "generated": lambda: LocalEngine(program, keep_tables=False),

@@ -2,7 +2,7 @@
 
 from nestling.bulk import bulk
 from nestling.database import Database
-from nestling.errors import ChangeError, ConstraintError, NestlingError, QueryError, StoreError
+from nestling.errors import ChangeError, ConstraintError, NestlingError, OverBudget, QueryError, StoreError
 
 __version__ = "0.1.0"
 
@@ -11,6 +11,7 @@ __all__ = [
     "ConstraintError",
     "Database",
     "NestlingError",
+    "OverBudget",
     "QueryError",
     "StoreError",
     "__version__",

@@ -113,3 +113,7 @@ class NoValue(ArithmeticError):
 #: What is raised where a term has no value. A sum of ints is taken to have 64 bits, whatever it sums: that it is too
 #: large for a float is not foreseen, and Python says so.
 UNDEFINED = (NoValue, OverflowError)
+
+
+class OverBudget(UserWarning):
+    """Views that took more than ``memory=`` allows: what is stored of them no longer fits in any way."""

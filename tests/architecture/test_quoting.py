@@ -17,7 +17,7 @@ from tests.architecture.test_shape import FILES, name_of, tree_of
 #: Where Python and SQL are written.
 WRITERS = ("engine/", "database/spark/", "frontend/dataframe/")
 #: Where what others wrote becomes part of it.
-HOMES = ("quoting.py", "engine/local/source.py")
+HOMES = ("quoting.py", "engine/python/source.py")
 QUOTES = "'\"`"
 
 
@@ -127,9 +127,9 @@ def test_others_are_not(line: str):
 
 
 def test_a_writer_of_the_local_engine_knows_no_other_way_to_a_comment():
-    """``Source`` refuses a line that is more than one."""
-    from nestling.engine.local.source import Source
+    """``SourceWriter`` refuses a line that is more than one."""
+    from nestling.engine.python.source import SourceWriter
 
     for sign in "\n\r\x0b\x0c\x1c\x85\u2028\u2029\0":
         with pytest.raises(ValueError, match="not a line"):
-            Source().line(f"x = 1{sign}y = 2")
+            SourceWriter().line(f"x = 1{sign}y = 2")

@@ -59,22 +59,13 @@ def test_exceptions_are_for_files_that_exist():
     assert set(LONGER) <= {name_of(path) for path in FILES}
 
 
-#: Class names that still mean two things. A name leaves this list and none joins it.
-TWICE = {
-    "Change", "Durable", "Event", "Group", "Levels", "Part", "Source", "Span", "Stored", "Where",
-    "Writer",
-}  # fmt: skip
-
-
 def test_a_class_name_means_one_thing():
     places: dict[str, list[str]] = {}
     for path in FILES:
         for node in tree_of(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places.setdefault(node.name, []).append(name_of(path))
-    twice = {name: found for name, found in places.items() if len(found) > 1}
-    assert {name: found for name, found in twice.items() if name not in TWICE} == {}
-    assert set(twice) == TWICE, "take the name off the list"
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
 def passes() -> dict[str, list[Path]]:

@@ -118,7 +118,7 @@ def test_generated_code_grows_with_the_text(name):
     for n in (parts, 2 * parts):
         db = benchmark.database(construct, n)
         db.view("v", construct.sql(n))
-        lengths.append(len(db.state.engine.source))
+        lengths.append(len(db._state.engine.source))
     assert lengths[1] < 3 * lengths[0]
 
 

@@ -24,7 +24,7 @@ def agree(family, level, count, points, seed):
     db = tpch_nested.database(family, level)
     of_sql = db.view("of_sql", tpch_nested.sql(family, level))
     of_python = db.view("of_python", tpch_nested.python(family, level), language="python")
-    assert not db.state.views.on_read, "both are maintained"
+    assert not db._state.views.on_read, "both are maintained"
     changes = list(tpch_nested.changes(family, level, count, seed))
     at = {len(changes) * (point + 1) // points for point in range(points)}
     seen = False

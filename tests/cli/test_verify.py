@@ -10,7 +10,7 @@ db.table("T", {"k": int, "v": int}, key="k")
 db.view("total", lambda T: [sum(t.v for t in T)])
 db.view("keys", lambda T: [t.k for t in T])
 db.insert("T", [(1, 10), (2, 20)])
-db.state.engine.put("T", (2, 20), 0)  # behind the back of the triggers
+db._state.engine.put("T", (2, 20), 0)  # behind the back of the triggers
 """
 
 

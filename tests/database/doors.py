@@ -203,6 +203,6 @@ def contents(db: nl.Database) -> Any:
         {name: sorted(table, key=str) for name, table in db.tables.items()},
         {name: view.bag() for name, view in db.views.items()},
         {name: (table.record, table.key) for name, table in db.tables.items()},
-        set(db.constraints),
+        set(db._constraints),
         db.version,
     )

@@ -21,8 +21,8 @@ def move(draw: Draw, database: Database, change: Transaction) -> None:
 
 
 def pick(draw: Draw, database: Database, wanted: Callable[[TableDef], Any] = lambda table: True) -> TableDef:
-    tables = sorted(n for n, table in database.state.tables.items() if wanted(table))
-    return database.state.tables[draw(st.sampled_from(tables))]
+    tables = sorted(n for n, table in database._state.tables.items() if wanted(table))
+    return database._state.tables[draw(st.sampled_from(tables))]
 
 
 def some_row(draw: Draw, change: Transaction, table: TableDef) -> Any:

@@ -102,13 +102,13 @@ HEARD = ("history", "spent")
 def shop() -> Database:
     """The tables, the views, one more that is lazy, and a constraint; nothing in it."""
     made, db = _defined(), Database()
-    db.state = copy(made.state)
-    for name, part in vars(made.state).items():
+    db._state = copy(made._state)
+    for name, part in vars(made._state).items():
         if type(part) is dict:
-            setattr(db.state, name, dict(part))
-    db.state.engine = LocalEngine(made.state.engine.program)
+            setattr(db._state, name, dict(part))
+    db._state.engine = LocalEngine(made._state.engine.program)
     for name in HEARD:
-        db.subscribers._watched[name] = Watched(Trail(db._access, db._logging, name, 0), 0)
+        db._subscribers._watched[name] = Watched(Trail(db._access, db._logging, name, 0), 0)
     return db
 
 

@@ -64,5 +64,5 @@ def test_a_map_that_only_triggers_can_follow_is_filled_by_its_meaning():
     )
     assert sorted(view, key=repr) == [(0.5, -1.0), (None, None)]
     db.insert("t", [("z", 0.5, 0, 3)])
-    db.state.rebuild()
+    db._state.rebuild()
     db.verify(maps=True)

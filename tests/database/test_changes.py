@@ -25,7 +25,7 @@ def db():
 
 
 def everything(db):
-    return contents(db.state.engine), db.version
+    return contents(db._state.engine), db.version
 
 
 def refused(db, message, change, error=nl.ChangeError):
@@ -114,7 +114,7 @@ def test_the_last_of_equal_elements_takes_its_bags_along():
     assert t.rows() == [(1, [(2, [5])])]
     t.at(1).rows.delete([(2, [5])])
     assert t.rows() == [(1, [])]
-    assert not db.state.engine.table("t.rows.items")
+    assert not db._state.engine.table("t.rows.items")
 
 
 def test_a_bag_inside_a_record_has_an_address():

@@ -252,7 +252,7 @@ def opened(path: Path) -> str:
         assert str(path) in error.what, error
         return "refused"
     with db:
-        held = {name: db.state.rows(name) for name in db.tables}
+        held = {name: db._state.rows(name) for name in db.tables}
         sane = True
         for view in db.views.values():
             try:
@@ -261,7 +261,7 @@ def opened(path: Path) -> str:
             except nl.NestlingError:
                 sane = False  # a map that its query does not say: found by who asks
     with nl.Database(path) as again:
-        assert {name: again.state.rows(name) for name in again.tables} == held
+        assert {name: again._state.rows(name) for name in again.tables} == held
     return "sane" if sane else "opened"
 
 

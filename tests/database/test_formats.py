@@ -29,7 +29,7 @@ def held(db: nl.Database) -> dict[str, Any]:
         "tables": {name: plain(table.rows()) for name, table in db.tables.items()},
         "views": {name: plain(view.rows()) for name, view in db.views.items()},
         "version": db.version,
-        "constraints": sorted(db.constraints),
+        "constraints": sorted(db._constraints),
     }
 
 

@@ -72,7 +72,7 @@ def test_a_name_is_refused_wherever_it_stands(number):
         for define in definitions:
             with pytest.raises(nl.QueryError):
                 define()
-    assert [*db.tables, *db.views, *db.constraints] == ["t"]
+    assert [*db.tables, *db.views, *db._constraints] == ["t"]
 
 
 @pytest.mark.parametrize("name", ["Δt", "Δ"])

@@ -133,7 +133,7 @@ class Shop(RuleBasedStateMachine):
     @rule()
     def read_later(self) -> None:
         """A lazy view is as late as its last reading, and never when it is read."""
-        assert self.db.read("later") == self.db.state.evaluate("later")
+        assert self.db._read("later") == self.db._state.evaluate("later")
 
     # -- what should come of it
 
@@ -156,7 +156,7 @@ class Shop(RuleBasedStateMachine):
             assert self.db.version == version
             return
         assert expected is None, several
-        assert self.db.version == version + bool(self.db.last_refresh.events)
+        assert self.db.version == version + bool(self.db._last_refresh.events)
         self.model = model
 
     def outcome(self, several: list[Step]) -> tuple[Model, type[ChangeError] | None]:
@@ -173,36 +173,36 @@ class Shop(RuleBasedStateMachine):
 
     def everything(self) -> Any:
         """Every dictionary of the engine; a lazy view is looked at when it is read."""
-        return contents(self.db.state.engine)
+        return contents(self.db._state.engine)
 
     # -- what always holds
 
     @invariant()
     def tables_hold_what_came_and_did_not_go(self) -> None:
-        assert self.db.state.nested_tables() == self.model
+        assert self.db._state.nested_tables() == self.model
 
     @invariant()
     def views_say_what_their_queries_say(self) -> None:
         for name in (*(view.__name__ for view in VIEWS), "modest"):
-            assert self.db.read(name) == self.db.state.evaluate(name), name
+            assert self.db._read(name) == self.db._state.evaluate(name), name
 
     @invariant()
     def changes_lead_from_answer_to_answer(self) -> None:
         for name, changes in self.told.items():
             if name not in self.known:
                 continue
-            now = self.db.read(name)
+            now = self.db._read(name)
             assert (changes.pop().before(now) if changes else now) == self.known[name]
             assert not changes
             self.known[name] = now
 
     @invariant()
     def indexes_hold_what_they_index(self) -> None:
-        agrees_with_its_indexes(self.db.state.engine)
+        agrees_with_its_indexes(self.db._state.engine)
 
     @invariant()
     def no_inner_row_is_left_behind(self) -> None:
-        engine = self.db.state.engine
+        engine = self.db._state.engine
         used = {
             value
             for name in engine.program.tables

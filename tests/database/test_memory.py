@@ -41,17 +41,17 @@ def test_a_view_that_outgrows_its_budget_stores_less():
     db = groups(memory="400kB")
     view = db.view("v", same, store="full")
     grow(db, 0, 40)
-    assert db.state.views.decisions["v"].storing == Storing(
-        "every", True, frozenset(db.state.views.maintained["v"].definitions)
+    assert db._state.views.decisions["v"].storing == Storing(
+        "every", True, frozenset(db._state.views.maintained["v"].definitions)
     )
-    before = db.state.bytes_of("v")
+    before = db._state.bytes_of("v")
     for first in range(40, 200, 40):
         grow(db, first, 40)
-    decision = db.state.views.decisions["v"]
+    decision = db._state.views.decisions["v"]
     assert decision.code == MEMORY
     assert decision.storing is not None
     assert not decision.storing.bags
-    assert db.state.bytes_of("v") < before
+    assert db._state.bytes_of("v") < before
     assert "400,000 bytes" in decision.why
     assert len(view[7][1]) == 49
     view.verify()
@@ -62,8 +62,12 @@ def test_a_view_that_outgrows_its_budget_stores_less():
 def test_where_nothing_fits_it_is_evaluated_and_says_so():
     db = groups(memory="1kB")
     view = db.view("v", same, store="full")
-    grow(db, 0, 120)
-    assert not db.state.views.maintained
+    with pytest.warns(
+        nl.OverBudget, match="v is evaluated on every read from now on: the least that can be"
+    ) as told:
+        grow(db, 0, 120)
+    assert "memory=1000 is too little" in str(told[0].message)
+    assert not db._state.views.maintained
     assert len(view[7][1]) == 29
     report = json.loads(view.explain("json"))
     assert not report["maintained"]
@@ -79,8 +83,8 @@ def test_a_view_made_over_rows_fits_from_the_start():
     db = groups(memory="100kB")
     grow(db, 0, 200)
     view = db.view("v", same, store="full")
-    assert db.state.views.decisions["v"].code == MEMORY
-    assert db.state.bytes_of("v") <= 100_000
+    assert db._state.views.decisions["v"].code == MEMORY
+    assert db._state.bytes_of("v") <= 100_000
     assert len(view[7][1]) == 49
 
 
@@ -89,12 +93,12 @@ def test_views_share_a_budget():
     db = groups(memory="2MB")
     grow(db, 0, 120)
     first = db.view("first", same, store="full")
-    left = 2_000_000 - db.state.bytes_of("first")
+    left = 2_000_000 - db._state.bytes_of("first")
     second = db.view("second", lambda T: [(t.g, [u.id for u in T if u.g == t.g]) for t in T], store="full")
-    memory = db.state.views.decisions["second"].memory
+    memory = db._state.views.decisions["second"].memory
     assert memory is not None
     assert memory.bytes == left
-    assert sum(db.state.bytes_of(name) for name in ("first", "second")) <= 2_000_000
+    assert sum(db._state.bytes_of(name) for name in ("first", "second")) <= 2_000_000
     first.verify()
     second.verify()
 
@@ -106,7 +110,7 @@ def test_a_watched_view_goes_on_telling():
     view = db.view("v", same, store="full")
     view.subscribe(heard.append)
     grow(db, 0, 120)
-    assert not db.state.views.maintained or not db.state.views.decisions["v"].storing.bags  # type: ignore[union-attr]
+    assert not db._state.views.maintained or not db._state.views.decisions["v"].storing.bags  # type: ignore[union-attr]
     before = view.bag()
     db.insert("T", [(1000, 1)])
     assert heard[-1].before(view.bag()) == before
@@ -120,11 +124,11 @@ def test_what_was_decided_survives_reopening(tmp_path, refresh):
         grow(db, 0, 200)
         db.view("v", same, store="full", refresh=refresh)
         db.view("w", same)
-        decisions = dict(db.state.views.decisions)
+        decisions = dict(db._state.views.decisions)
         assert decisions["v"].code == MEMORY
     with nl.Database(path) as db:
         for name, decision in decisions.items():
-            kept = db.state.views.decisions[name]
+            kept = db._state.views.decisions[name]
             assert (kept.storing, kept.code, kept.why) == (decision.storing, decision.code, decision.why)
             assert kept.statistics.rows == decision.statistics.rows
             assert kept.statistics.values == decision.statistics.values
@@ -135,10 +139,11 @@ def test_what_does_not_fit_is_still_not_stored_after_reopening(tmp_path):
     path = tmp_path / "t.nest"
     with groups(path, memory=1000) as db:
         db.view("v", same)
-        grow(db, 0, 120)
-        assert not db.state.views.maintained
+        with pytest.warns(nl.OverBudget):
+            grow(db, 0, 120)
+        assert not db._state.views.maintained
     with nl.Database(path, memory=1000) as db:
-        assert not db.state.views.maintained
+        assert not db._state.views.maintained
         assert len(db.views["v"][7][1]) == 29
 
 
@@ -146,5 +151,5 @@ def test_without_a_budget_nothing_is_looked_at():
     db = groups()
     db.view("v", same, store="full")
     grow(db, 0, 120)
-    assert db.state.looked_at == 0
-    assert db.state.views.decisions["v"].memory is None
+    assert db._state.looked_at == 0
+    assert db._state.views.decisions["v"].memory is None

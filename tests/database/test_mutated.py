@@ -36,7 +36,7 @@ def images():
 
 def held_by(db: nl.Database) -> Any:
     tables = {name: plain(table) for name, table in db.tables.items()}
-    return tables, {name: plain(view) for name, view in db.views.items()}, db.version, set(db.constraints)
+    return tables, {name: plain(view) for name, view in db.views.items()}, db.version, set(db._constraints)
 
 
 def damaged(files: Files, draw: random.Random) -> Files:

@@ -107,8 +107,8 @@ def numbers(db: nl.Database) -> set[int]:
     keyed = {"named.bags", "named.items", "pairs.bags"}
     return {
         int(value.environment[0][1:])
-        for name in db.state.engine.program.tables
-        for row in db.state.engine.table(name)
+        for name in db._state.engine.program.tables
+        for row in db._state.engine.table(name)
         for value in row
         if isinstance(value, Label) and value.site not in keyed
     }
@@ -126,7 +126,7 @@ def refused_or_done(db: nl.Database) -> Iterator[None]:
 
 def held_by(db: nl.Database) -> Any:
     """All that can be read; as text, which a NaN equals and a sign of zero shows in."""
-    tables = {name: shown(db.state.rows(name)) for name in db.tables}
+    tables = {name: shown(db._state.rows(name)) for name in db.tables}
     views = {name: shown(view.bag()) for name, view in db.views.items()}
     return tables, views, db.version
 
@@ -144,7 +144,7 @@ def short(value: Any) -> str:
 def change(draw: Any, db: nl.Database) -> None:
     """One change, accepted or not."""
     name = draw(st.sampled_from(sorted(ROWS)))
-    rows = list(db.state.rows(name))
+    rows = list(db._state.rows(name))
     old = draw(st.sampled_from(sorted(rows, key=lambda row: repr(shown(row))))) if rows else None
     kind = draw(
         st.sampled_from(["insert", "insert", "delete", "apply", "deep", "update", "transaction", "view"])
@@ -259,9 +259,9 @@ def test_a_definition_is_refused_or_opens(tmp_path, name):
         for table in db.tables:
             row = (1,) if table == "T" else (1, [] if table == "C" else [2])
             db.insert(table, [row])
-        held, defined = held_by(db), (set(db.tables), set(db.views), set(db.constraints))
+        held, defined = held_by(db), (set(db.tables), set(db.views), set(db._constraints))
     with nl.Database(path) as db:
-        assert (set(db.tables), set(db.views), set(db.constraints)) == defined
+        assert (set(db.tables), set(db.views), set(db._constraints)) == defined
         assert held_by(db) == held
         db.verify()
 

@@ -278,3 +278,17 @@ def test_rows_that_went_and_came_back_move_no_other():
     t.at(3).deep.at({"g": 1}).xs.insert([2])
     assert told == [db.version] == [3]
     assert held[0] == list(view.document())
+
+
+def test_rows_that_go_together_are_removed_from_the_end():
+    """a position that is removed moves those behind it"""
+    db = nl.Database()
+    db.table("t", {"id": int}, key="id")
+    view = db.view("v", lambda t: [r.id for r in t])
+    db.insert("t", [(n,) for n in range(5)])
+    told: list[Any] = []
+    view.subscribe(told.append)
+    before = view.document()
+    db.delete("t", where=lambda r: r.id in (0, 1, 3))
+
+    assert jsonpatch.apply_patch(list(before), told[0].to_json_patch()) == [2, 4]

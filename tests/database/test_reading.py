@@ -199,11 +199,11 @@ def test_explain_says_how_a_view_is_kept(related):
 def test_verify_finds_a_difference(db, related):
     related.verify()
     db.verify()
-    engine = db.state.engine
+    engine = db._state.engine
     engine.put("M", ("Up", "Drama", "Docter"), 1)
     related.verify()  # the table changed with it
     genres = db.view("n", lambda M: [(g, len([m for m in M if m.gen == g])) for g in {m.gen for m in M}])
-    db.state.engine.put("M", ("Jaws", "Drama", "Spielberg"), 1)
+    db._state.engine.put("M", ("Jaws", "Drama", "Spielberg"), 1)
 
     with pytest.raises(nl.NestlingError, match="n is not what its query says") as caught:
         genres.verify()
@@ -218,7 +218,7 @@ def test_a_sum_of_floats_is_that_of_the_rows_that_are_left():
     db.insert("t", [(1, 0.1), (1, 0.2), (1, 0.3)])
     db.delete("t", [(1, 0.1)])
 
-    assert view.bag() == db.state.evaluate("v")
+    assert view.bag() == db._state.evaluate("v")
     assert view.rows() == [(1, 0.5)]
     view.verify()
 

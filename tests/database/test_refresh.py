@@ -53,12 +53,12 @@ class Use:
         self.heard: dict[str, list[Any]] = {}
 
     def change(self) -> None:
-        before = {name: self.db.read(name) for name in self.heard}
+        before = {name: self.db._read(name) for name in self.heard}
         with self.db.transaction() as change:
             for _ in range(self.draw(st.integers(1, 2))):
                 move(self.draw, self.db, change)
         for name, changes in self.heard.items():
-            now = self.db.read(name)
+            now = self.db._read(name)
             assert (changes.pop().before(now) if changes else now) == before[name]
             assert not changes
 
@@ -67,7 +67,7 @@ class Use:
 
     def read(self) -> None:
         name = self.some_view().name
-        assert self.db.read(name) == self.db.state.evaluate(name)
+        assert self.db._read(name) == self.db._state.evaluate(name)
 
     def listen(self) -> None:
         view = self.some_view()
@@ -79,7 +79,7 @@ class Use:
         if self.draw(st.booleans()):
             snapshot(self.db)
         # Logs for those who listen are not kept.
-        lazy = self.db.state.views.lazy.items()
+        lazy = self.db._state.views.lazy.items()
         quiet = [name for name, policy in lazy if policy.engine is not None and name not in self.heard]
         held = {name: state_of(self.db, name) for name in quiet}
         assert self.db._file is not None
@@ -108,12 +108,12 @@ def test_policies_agree(defined, data):
 
 def state_of(db: nl.Database, name: str) -> Any:
     """What a view that is refreshed later keeps."""
-    return contents(db.state.later(name).engine), db.state.later(name).pending
+    return contents(db._state.later(name).engine), db._state.later(name).pending
 
 
 def snapshot(db: nl.Database) -> None:
     assert db._file is not None
-    db._file._snapshot(db.state)
+    db._file._snapshot(db._state)
 
 
 def shop(refresh: str, path: Any = None) -> nl.Database:
@@ -146,7 +146,7 @@ def test_what_waits_is_told():
         lambda orders: [len([1 for o in orders if len([1 for p in orders if p.who == o.who]) > 1])],
         refresh="hybrid",
     )
-    assert db.stats()["dear"]["postponed"] == sorted(db.state.engine.program.deferred) != []
+    assert db.stats()["dear"]["postponed"] == sorted(db._state.engine.program.deferred) != []
     db.insert("orders", [(8, "ann", 1), (9, "bob", 1)])
     assert dear.rows() == [2]
     with db.transaction() as change:
@@ -179,7 +179,7 @@ def test_reopening_computes_nothing(tmp_path, monkeypatch):
         db.insert("parts", [(2, 7)])
         db.view("other", lambda parts: [p.pid for p in parts])  # with it, a snapshot
         db.insert("parts", [(3, 8)])
-        held, waiting = contents(db.state.later("cost").engine), db.state.later("cost").pending
+        held, waiting = contents(db._state.later("cost").engine), db._state.later("cost").pending
     assert len(waiting) == 2
 
     def computed(*_: Any) -> Any:
@@ -187,8 +187,8 @@ def test_reopening_computes_nothing(tmp_path, monkeypatch):
 
     monkeypatch.setattr(lazy, "fill_maps", computed)
     with nl.Database(path) as again:
-        assert again.state.later("cost").pending == waiting
-        assert contents(again.state.later("cost").engine) == held
+        assert again._state.later("cost").pending == waiting
+        assert contents(again._state.later("cost").engine) == held
         assert len(again.views["cost"]) == 9
         again.verify()
 
@@ -201,8 +201,8 @@ def test_a_file_without_what_waits_still_opens(tmp_path, refresh):
         db.insert("parts", [(1, 5)])
         db.insert("orders", [(1, "ann", 1)])
         db.views["cost"].rows()
-        for name in db.state.views.lazy:
-            db.state.views = db.state.views.running(name, None)
+        for name in db._state.views.lazy:
+            db._state.views = db._state.views.running(name, None)
         snapshot(db)
     with nl.Database(path) as again:
         assert again.views["cost"].rows() == [(1, "ann", 5)]

@@ -44,15 +44,15 @@ def test_reopening_finds_everything(defined, data):
         shutil.copy(defined, path)
         with nl.Database(path) as db:
             some_changes(data, db)
-            held, version, answers = contents(db.state.engine), db.version, answers_of(db)
+            held, version, answers = contents(db._state.engine), db.version, answers_of(db)
         with nl.Database(path) as again:
-            assert contents(again.state.engine) == held
+            assert contents(again._state.engine) == held
             assert answers_of(again) == answers
             assert again.version == version
             some_changes(data, again)
             again.verify()
-            held = contents(again.state.engine)
-            assert contents(declare(again).state.engine) == held
+            held = contents(again._state.engine)
+            assert contents(declare(again)._state.engine) == held
 
 
 def some_changes(data: Any, db: nl.Database) -> None:
@@ -101,7 +101,7 @@ def test_a_refused_change_is_not_found_again(tmp_path):
             raise AssertionError("it was accepted")
     with nl.Database(path) as db:
         assert db.table("D").rows() == [(1, [(1, [1])])]
-        assert list(db.constraints) == ["few"]
+        assert list(db._constraints) == ["few"]
 
 
 class Full(Exception):
@@ -116,7 +116,7 @@ def test_a_definition_that_cannot_be_written_is_not_there(tmp_path, monkeypatch,
         db.insert("E", [(1, [2]), (3, [])])
         heard: list[Any] = []
         db.views["flat"].subscribe(heard.append)
-        held, defined = contents(db.state.engine), (set(db.tables), set(db.views), set(db.constraints))
+        held, defined = contents(db._state.engine), (set(db.tables), set(db.views), set(db._constraints))
         define = {
             "table": lambda: db.table("new", {"a": int}),
             "view": lambda: db.view("new", lambda E: [sum(i for e in E for i in e.items)]),
@@ -131,12 +131,12 @@ def test_a_definition_that_cannot_be_written_is_not_there(tmp_path, monkeypatch,
             patch.setattr(FileStore, "write_snapshot", full)
             with pytest.raises(Full):
                 define()
-        assert (set(db.tables), set(db.views), set(db.constraints)) == defined
-        assert contents(db.state.engine) == held
+        assert (set(db.tables), set(db.views), set(db._constraints)) == defined
+        assert contents(db._state.engine) == held
         db.insert("D", [(1, [])])
         assert len(heard) == 1
         db.verify(maps=True)
     with nl.Database(path) as again:
-        assert (set(again.tables), set(again.views), set(again.constraints)) == defined
+        assert (set(again.tables), set(again.views), set(again._constraints)) == defined
         again.verify(maps=True)
         again.drop("flat") if kind == "drop" else again.table("new", {"a": int})

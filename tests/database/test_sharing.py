@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import nestling as nl
 from nestling.engine.local.engine import LocalEngine
-from tests.engines.worlds import agrees_with_its_indexes
+from tests.engines.worlds import agrees_with_its_indexes, embedded
 
 
 def shop(**options: Any) -> nl.Database:
@@ -34,26 +34,30 @@ def ratio(goods):
 
 def stored(engine: LocalEngine) -> dict[str, int]:
     """Which object each dictionary is."""
-    return {word: id(engine.names[word]) for store in engine.stores.values() for word in store.dictionaries}
+    return {
+        word: id(engine.names[word])
+        for store in embedded(engine).stores.values()
+        for word in store.dictionaries
+    }
 
 
 def still_right(db: nl.Database) -> None:
     """After more changes as well."""
-    agrees_with_its_indexes(db.state.engine)
+    agrees_with_its_indexes(db._state.engine)
     db.insert("goods", [(100, "k9", 50)])
     db.insert("sales", [(100, 1, 5, ["x", "y"]), (100, 1, 5, ["x", "y"])])
     db.delete("sales", where=lambda s: s.good == 3)
-    agrees_with_its_indexes(db.state.engine)
+    agrees_with_its_indexes(db._state.engine)
     db.verify(maps=True)
 
 
 def test_what_is_there_is_not_copied():
     db = shop()
     db.view(by_kind)
-    before = stored(db.state.engine)
+    before = stored(embedded(db._state.engine))
     db.view(by_day)
     db.table("other", {"a": int})
-    after = stored(db.state.engine)
+    after = stored(embedded(db._state.engine))
     assert before.items() <= after.items()
     assert len(after) > len(before)
     still_right(db)
@@ -63,9 +67,11 @@ def test_what_is_dropped_leaves_the_rest():
     db = shop()
     db.view(by_day)
     db.view(by_kind)
-    tables = {word: at for word, at in stored(db.state.engine).items() if word in ("T_goods", "T_sales")}
+    tables = {
+        word: at for word, at in stored(embedded(db._state.engine)).items() if word in ("T_goods", "T_sales")
+    }
     db.drop("by_day")
-    assert tables.items() <= stored(db.state.engine).items()
+    assert tables.items() <= stored(embedded(db._state.engine)).items()
     still_right(db)
 
 
@@ -73,18 +79,18 @@ def test_a_view_that_is_refused_leaves_all_as_it_was():
     db = shop()
     db.view(by_kind)
     db.view(by_day)
-    engine, before = db.state.engine, stored(db.state.engine)
+    engine, before = db._state.engine, stored(embedded(db._state.engine))
     with pytest.raises(nl.QueryError, match="cannot be computed from the rows in its tables"):
         db.view(ratio)
-    assert db.state.engine is engine
-    assert stored(engine) == before
+    assert db._state.engine is engine
+    assert stored(embedded(engine)) == before
     still_right(db)
 
 
 def test_a_definition_that_the_file_refuses_leaves_all_as_it_was(tmp_path, monkeypatch):
     db = shop(path=tmp_path / "shop.nest")
     db.view(by_kind)
-    engine = db.state.engine
+    engine = db._state.engine
 
     def full(*_: Any) -> None:
         raise OSError("no space left on device")
@@ -93,7 +99,7 @@ def test_a_definition_that_the_file_refuses_leaves_all_as_it_was(tmp_path, monke
         patched.setattr(type(db._file), "define", full)
         with pytest.raises(OSError, match="no space"):
             db.view(by_day)
-    assert db.state.engine is engine
+    assert db._state.engine is engine
     still_right(db)
     db.view(by_day)
     db.close()
@@ -125,18 +131,41 @@ def test_functions_that_are_kept_are_those_that_would_be_written(names, refresh)
             db.drop(name)
         else:
             db.view(name, POOL[name], refresh=refresh)
-        engine = db.state.engine
-        assert engine.source == LocalEngine(engine.program).source
+        engine = db._state.engine
+        assert embedded(engine).source == LocalEngine(engine.program).source
     still_right(db)
 
 
 def test_what_no_new_view_touches_is_not_written_again():
     db = shop()
     db.view(by_kind)
-    before = db.state.engine.functions.written
+    before = embedded(db._state.engine).functions.written
     db.view(notes)
     db.table("other", {"a": int})
-    after = db.state.engine.functions.written
+    after = embedded(db._state.engine).functions.written
     kept = {name for name, function in before.items() if after[name] is function}
     assert {"on_goods", "on_goods_batch", "rows_of_by_kind"} <= kept
     assert after.keys() - before.keys() >= {"rows_of_notes", "on_other", "on_other_batch"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM base WHERE kind = 'k{i}'",
+        "SELECT * FROM base WHERE total > {i}",
+        "SELECT day, max(total) + {i} AS most FROM base GROUP BY day",
+        "SELECT * FROM base ORDER BY total DESC LIMIT {i}",
+    ],
+)
+def test_views_over_one_view_cost_it_once(text):
+    """What the first over it adds is shared by the others: maps, and statements per change."""
+    db = shop()
+    db.view("base", "SELECT s.day, g.kind, sum(s.n) AS total FROM sales s JOIN goods g ON g.id = s.good "
+                    "GROUP BY s.day, g.kind")  # fmt: skip
+    for i in range(1, 9):
+        db.view(f"over{i}", text.format(i=i))
+        maps, statements = len(db._state.engine.program.maps), db._state.statements_of("sales")
+        if i == 1:
+            first = maps, statements
+        assert (maps, statements) == first
+    db.verify(maps=True)

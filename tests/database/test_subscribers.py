@@ -19,7 +19,7 @@ def db():
 
 
 def logs(db) -> list[str]:
-    return [name for name, decl in db.state.engine.program.maps.items() if decl.role == "watch"]
+    return [name for name, decl in db._state.engine.program.maps.items() if decl.role == "watch"]
 
 
 def versions(changes) -> list[int]:

@@ -188,8 +188,8 @@ def test_a_view_that_comes_to_store_nothing_is_told_on():
     document = view.document()
     turn(db, 0)
     first = held[0].to_json_patch()
-    decision = db.state.views.decisions["v"]
-    with db.reading():
+    decision = db._state.views.decisions["v"]
+    with db._reading():
         db._logging.store_otherwise("v", replace(decision, storing=None, why="no memory", code="memory"))
     db.insert("orders", [(1, [3])])
     assert held[0].to_json_patch() == first
@@ -245,13 +245,13 @@ def test_a_commit_that_is_cut_off_after_it_was_noted_is_not_told(refresh, store,
     document, answer = view.document(), view.bag()
     db.insert("orders", [(1, [1])])
     held[0].to_json_patch()
-    note = db.subscribers.note
+    note = db._subscribers.note
 
     def cut(version: int) -> Any:
         note(version)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(db.subscribers, "note", cut)
+    monkeypatch.setattr(db._subscribers, "note", cut)
     with pytest.raises(KeyboardInterrupt):
         db.insert("orders", [(9, [9])])
     monkeypatch.undo()

@@ -93,13 +93,13 @@ def test_the_outcome_depends_on_the_state_after_the_transaction_alone(data):
         shuffled = _in_another_order(steps, data.draw)
         expected = meant(query, after)
         for (db, told), order in zip(databases, (steps, shuffled), strict=True):
-            before, version = contents(db.state.engine), db.version
+            before, version = contents(db._state.engine), db.version
             told.clear()
             assert run(db, order) == (expected is not None), order
             if expected is None:
-                assert (contents(db.state.engine), db.version, told) == (before, version, [])
+                assert (contents(db._state.engine), db.version, told) == (before, version, [])
             else:
-                assert db.read("v") == expected
+                assert db._read("v") == expected
         model = model if expected is None else after
 
 
@@ -124,6 +124,6 @@ def test_a_lazy_view_has_a_value_when_its_query_has_one(data):
             expected = meant(query, model)
             if expected is None:
                 with pytest.raises(nl.NestlingError, match="v cannot be computed"):
-                    db.read("v")
+                    db._read("v")
             else:
-                assert db.read("v") == expected
+                assert db._read("v") == expected

@@ -63,7 +63,7 @@ def test_a_view_with_options_is_a_decorator_too(db):
         return [m.name for m in M]
 
     assert sorted(names) == ["Drive", "Rush", "Skyfall"]
-    assert (db.state.definitions["names"].refresh, db.state.definitions["names"].store) == ("lazy", "full")
+    assert (db._state.definitions["names"].refresh, db._state.definitions["names"].store) == ("lazy", "full")
 
 
 def test_a_view_starts_with_the_rows_that_are_there(db):
@@ -112,7 +112,7 @@ def test_many_views_live_together(db):
 
     assert len(db.views) == 40
     assert db.views["v39"][50] == (50, 45, 1)
-    assert len(db.state.engine.program.maps) > 70
+    assert len(db._state.engine.program.maps) > 70
 
 
 # what a comprehension may contain
@@ -190,7 +190,7 @@ def test_an_option_that_does_not_exist(db):
 
 def test_a_lazy_view_is_refreshed_when_it_is_read(db):
     view = db.view("v", lambda orders: [(o.id, [i.pid for i in o.items]) for o in orders], refresh="lazy")
-    assert not db.state.engine.program.views
+    assert not db._state.engine.program.views
     assert view[7] == (7, [1, 2])
     with db.transaction() as t:
         t.insert("orders", [(5, "cid", [(4, 4)])])
@@ -302,7 +302,7 @@ def test_an_equation_between_columns_of_one_row_is_kept():
             view.verify()
     db.delete("t", [(2, 2)])
 
-    assert not db.state.views.on_read
+    assert not db._state.views.on_read
     assert [sorted(view) for view in views] == [[1], [1, 2], [1, 2]]
 
 
@@ -328,7 +328,7 @@ def test_stored_maps_are_verified_where_that_is_asked_for(refresh):
     db.insert("t", [(1, 2, 0), (1, 3, 0), (4, 8, 0)])
     db.insert("u", [(1, 0)])
     db.verify(maps=True)
-    engine = db.state.engine_of("v")
+    engine = db._state.engine_of("v")
     name = next(n for n, decl in engine.program.maps.items() if decl.role == "aux")
     engine.load_map(name, {})
 

@@ -6,7 +6,7 @@ from nestling.engine.protocol import Batch, Row, consolidated, inner_first
 from nestling.program.batches import GROUPS, change_of
 from nestling.program.meaning import Cells, meaning
 from nestling.program.solve import added, measured
-from nestling.program.statements import Add, Event, Program, Propagate, Statement, Write
+from nestling.program.statements import Add, MapEvent, Program, Propagate, Statement, Write
 
 Change = dict[str, Cells]
 
@@ -57,7 +57,7 @@ class Interpreted:
         self.commit(now)
         add_all(self.state[action.map], delta)
 
-    def event(self, name: str, event: Event, delta: Cells) -> Cells:
+    def event(self, name: str, event: MapEvent, delta: Cells) -> Cells:
         """The keys, or groups of an ordered map, with what they were and are."""
         old, decl = self.state[name], self.program.maps[name]
         new = dict(old)

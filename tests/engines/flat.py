@@ -43,6 +43,7 @@ def monomials(draw: Draw, tables: Tables, depth: int = 1, safe: bool = True, mos
     for name in draw(st.lists(st.sampled_from(few), min_size=min(2, most - 1), max_size=most)):
         args = [draw(st.sampled_from(variables(column))) for column in tables[name].columns]
         factors.append(Atom(name, tuple(args)))
+        factors += draw(parents(tables, tables[name], args)) if tables[name].references else []
     pool = [var for var in (*INTS, *NULLS) if not safe or var.name in factor_vars(*factors)]
     if depth and draw(st.booleans()):
         factors.append(draw(nested(tables, depth - 1, pool, safe)))
@@ -55,8 +56,21 @@ def monomials(draw: Draw, tables: Tables, depth: int = 1, safe: bool = True, mos
 
 
 @st.composite
+def parents(draw: Draw, tables: Tables, child: TableDecl, args: list[Var]) -> list[Atom]:
+    """The rows that a row refers to, perhaps: joins that follow a reference are compiled in a way of their own."""
+    found = []
+    for positions, name in child.references:
+        if draw(st.booleans()):
+            columns = [draw(st.sampled_from(variables(column))) for column in tables[name].columns]
+            for own, place in zip(positions, tables[name].key, strict=True):
+                columns[place] = args[own]
+            found.append(Atom(name, tuple(columns)))
+    return found
+
+
+@st.composite
 def equations(draw: Draw, ints: list[Var], pool: list[Var]) -> Term:
-    left = draw(st.sampled_from(ints))
+    left = draw(st.sampled_from([*ints, *pool]))
     sides: list[Term] = [*pool, *pool, const(0), const(1), *(call("+", var, const(1)) for var in ints)]
     return call(draw(st.sampled_from(["==", "==", "=", "<"])), left, draw(st.sampled_from(sides)))
 

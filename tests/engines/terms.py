@@ -78,14 +78,19 @@ def conditions(draw: Draw, variables: Sequence[Var], depth: int = 3) -> Term:
         name = draw(st.sampled_from(["and", "and", "or", "or", "not"]))
         args = [draw(conditions(variables, depth - 1)) for _ in range(1 if name == "not" else 2)]
         return call(name, *args)
-    left = draw(st.sampled_from([var for var in variables if scalar(var.type).name == "int"]))
-    right = draw(st.sampled_from(_sides(tuple(variables))))
+    left = draw(st.sampled_from(variables))
+    right = draw(st.sampled_from(_sides(tuple(variables), scalar(left.type).name)))
     name = draw(st.sampled_from(["==", "==", "=", "!=", "<", "<=", ">", ">="]))
     return call(name, left, right)
 
 
 @cache
-def _sides(variables: tuple[Var, ...]) -> list[Term]:
+def _sides(variables: tuple[Var, ...], name: str) -> list[Term]:
+    if name != "int":
+        return [
+            *(var for var in variables if scalar(var.type).name == name),
+            Const(SAMPLES[name][1], Scalar(name)),
+        ]
     ints = [var for var in variables if scalar(var.type).name == "int"]
     some: list[Term] = [*ints, *(Const(value, Scalar("int")) for value in (0, 1))]
     divided = [call("//", Const(2, Scalar("int")), var) for var in ints]

@@ -144,7 +144,7 @@ def test_a_view_of_rows_that_are_there():
     for name, view in views.items():
         last.view(name, view)
 
-    assert contents(last.state.engine) == contents(first.state.engine)
+    assert contents(last._state.engine) == contents(first._state.engine)
     for db in (first, last):
         db.delete("orders", key=7)
         db.table("orders").at(5).items.insert([(2, 9)])

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import nestling as nl
 from benchmarks.workloads import orderbook
-from nestling.engine.local.where import summed_where
+from nestling.engine.python.where import summed_where
 from nestling.program.statements import Find
 from nestling.program.steps import every_step, plans, trigger_statements
 from nestling.storage.ordered import OrderedMap
@@ -103,7 +103,7 @@ def test_no_change_walks_through_the_book(name, views):
     for table, schema in orderbook.SCHEMA.items():
         db.table(table, schema, key="id")
     db.view(name, views[name])
-    program = db.state.engine.program
+    program = db._state.engine.program
     found = [
         step
         for trigger in program.triggers.values()
@@ -112,7 +112,7 @@ def test_no_change_walks_through_the_book(name, views):
     ]
     read = [step for plan in plans(program.views[name]) for s in plan.statements for step in every_step(s)]
 
-    assert name not in db.state.views.on_read
+    assert name not in db._state.views.on_read
     loops = [step for step in (*found, *read) if isinstance(step, Find) and len(step.known) < len(step.args)]
     # There is a handful of brokers; nothing else is gone through.
     assert {program.maps[step.source].columns[0].name.split("_", 1)[-1] for step in loops} <= {

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 import nestling as nl
 from nestling.calculus.evaluate import evaluate
+from nestling.database.bulk import EMBEDDED
 from nestling.database.lazy import LazyView
-from nestling.database.rows import Event
+from nestling.database.rows import RowEvent
 from nestling.engine.local.engine import LocalEngine
 from nestling.program.check import check_program
 from nestling.program.meaning import meaning
@@ -63,7 +64,7 @@ def test_a_lazy_view_answers_as_an_eager_one(world, data):
     """A view refreshed at random reads = [[query]] at each of them; what cancels in between is not run."""
     query = data.draw(queries("full", schema=world.schema))
     try:
-        later = LazyView("v", flat_view(query), world.tables, "auto")
+        later = LazyView(EMBEDDED, "v", flat_view(query), world.tables, "auto")
     except (CannotLower, CannotCompile):
         assume(False)
     stored = Stored(world)
@@ -73,7 +74,7 @@ def test_a_lazy_view_answers_as_an_eager_one(world, data):
         later.note(events)
         if data.draw(st.booleans()):
             # As from a file: the maps, and what they have not seen.
-            again = LazyView("v", flat_view(query), world.tables, "auto")
+            again = LazyView(EMBEDDED, "v", flat_view(query), world.tables, "auto")
             maps = {name: later.engine.cells(name) for name in later.engine.program.maps}
             again.restore(stored.tables, maps, later.pending)
             assert contents(again.engine) == contents(later.engine)
@@ -106,8 +107,8 @@ def waiting(name: str) -> nl.Database:
     for table in ("T", "U"):
         db.table(table, {"k": int, "x": int})
     db.view("v", CONDITIONS[name], refresh="hybrid")
-    check_program(db.state.engine.program)
-    assert db.state.engine.program.deferred
+    check_program(db._state.engine.program)
+    assert db._state.engine.program.deferred
     return db
 
 
@@ -117,7 +118,7 @@ def test_what_waits_is_passed_on_before_it_is_read(name, data):
     """A view whose nested maps wait, read at random = [[query]]; every map is its query then"""
     db = waiting(name)
     view = db.views["v"]
-    engine = db.state.engine = LocalEngine(db.state.engine.program)
+    engine = db._state.engine = LocalEngine(db._state.engine.program)
     for _ in range(2 * STEPS):
         table = data.draw(st.sampled_from("TU"))
         rows = list(engine.table(table))
@@ -143,7 +144,7 @@ def test_a_batch_is_the_sum_of_its_events(world, data):
     assume(program is not None)
     assert program is not None
     engine, stored = LocalEngine(program), Stored(world)
-    run: list[Event] = []
+    run: list[RowEvent] = []
     for _ in range(2 * STEPS):
         for event in data.draw(steps(stored)):
             stored.apply([event])
@@ -232,10 +233,10 @@ def test_a_hybrid_view_that_is_watched_does_not_wait():
     db.table("T", {"k": int, "x": int})
     view = db.view("v", CONDITIONS["sum"], refresh="hybrid")
     db.insert("T", [(1, 2), (1, 1)])
-    assert db.state.engine.program.deferred
+    assert db._state.engine.program.deferred
     heard: list[Any] = []
     view.subscribe(heard.append)
-    assert not db.state.engine.program.deferred
+    assert not db._state.engine.program.deferred
     db.insert("T", [(1, 9)])
     assert (heard[0].deleted, heard[0].inserted) == ([1], [3])
     view.verify()
@@ -255,9 +256,9 @@ def test_what_comes_and_goes_between_two_reads_is_not_run():
     db.insert("orders", [(1, "ann", [2, 3])])
     db.delete("orders", key=1)
 
-    assert db.state.later("v").waiting == 0
+    assert db._state.later("v").waiting == 0
     db.insert("orders", [(2, "bob", [4])])
-    assert db.state.later("v").waiting > 0
+    assert db._state.later("v").waiting > 0
     assert view.rows() == [("bob", 4)]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import permutations
+from math import nan
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from nestling.calculus.build import call, const
 from nestling.calculus.evaluate import evaluate, evaluate_term
 from nestling.calculus.partial import is_total
 from nestling.calculus.terms import Const, Term, Var
-from nestling.calculus.types import INT, LABEL, nullable
+from nestling.calculus.types import FLOAT, INT, LABEL, nullable
 from nestling.errors import NoValue
 from nestling.program.flat import Atom, Factor, Lift, Monomial, Pointwise, Query
 from nestling.program.flat import Test as Condition
@@ -122,12 +123,21 @@ def at(definition: Definition, values: list[Any]) -> Query:
 # conditions
 
 X, Y, M = Var("x", INT), Var("y", INT), Var("m", nullable(INT))
+F, G = Var("f", FLOAT), Var("g", FLOAT)
 ZERO, FIVE = const(0), const(5)
 
 
-@given(conditions((X, Y, M)), environments((X, Y, M)))
+@given(
+    conditions((X, Y, M, F, G)),
+    st.builds(
+        lambda one, two: one | two,
+        environments((X, Y, M)),
+        st.fixed_dictionaries({name: st.sampled_from([0.5, 1.0, nan]) for name in "fg"}),
+    ),
+)
 @example(call("or", call("==", X, ZERO), call("==", call("//", FIVE, X), FIVE)), {"x": 0, "y": 0, "m": None})
 @example(call("not", call("and", call("=", X, M), call("==", X, Y))), {"x": 0, "y": 0, "m": None})
+@example(call("not", call("<", F, G)), {"f": nan, "g": 0.5})
 def test_summands_add_up_to_the_condition(test, env):
     """Σ sign·[conjunction] = [test], nulls included; where test has a value no conjunction lacks one"""
     try:
@@ -199,6 +209,17 @@ def test_a_test_that_may_be_null_and_is_true_is_no_reason_to_give_up():
     monomial = Monomial((x,), (const(1),), (atom, Condition(call("==", x, const(1))), Condition(test)))
     solved = unify(monomial)
     assert solved is not None and solved.factors == (Atom("T", (const(1),)),)
+
+
+@pytest.mark.parametrize("name", ["!=", "<", ">", "<=", "=="])
+def test_what_a_number_is_to_itself(name):
+    """``f != f`` and ``f < f`` hold of nothing, of NaN neither; ``f <= f`` is no constant, for of NaN it does not"""
+    monomial = Monomial((F,), (const(1),), (Atom("W", (F,)), Condition(call(name, F, F))))
+    solved, rows = unify(monomial), {"W": {(nan,): 1, (0.5,): 1}}
+
+    assert (solved is None) == (name in ("!=", "<", ">"))
+    found = meaning(Query((F,), (solved,)), rows) if solved is not None else {}
+    assert found == meaning(Query((F,), (monomial,)), rows)
 
 
 @given(monomials(TABLES, safe=False))

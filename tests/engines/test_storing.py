@@ -112,8 +112,8 @@ def sold(C, B, L, P):
 
 
 def choice_of(db: nl.Database, name: str, **options: Any) -> Choice:
-    decision = db.state.views.decisions[name]
-    return choose(decision.view, db.state.declarations(), decision.statistics, **options)
+    decision = db._state.views.decisions[name]
+    return choose(decision.view, db._state.declarations(), decision.statistics, **options)
 
 
 @pytest.mark.parametrize("n", [0, 1_000])
@@ -121,9 +121,9 @@ def test_related_is_put_together_from_slices(n):
     """Stored whole, a movie costs its genre; put together, nothing but its row."""
     db = films(n)
     db.view(related)
-    decision = db.state.views.decisions["related"]
+    decision = db._state.views.decisions["related"]
     assert (decision.storing, decision.code) == (BY_KEYS, KEYS)
-    tables, full = db.state.declarations(), storing("full", decision.view)
+    tables, full = db._state.declarations(), storing("full", decision.view)
     apart, whole = (cost_of(decision.view, tables, decision.statistics, way) for way in (BY_KEYS, full))
     assert apart.change < 10
     assert whole.change > 100
@@ -135,12 +135,12 @@ def test_a_foreign_key_is_followed_and_not_stored():
     """Where a slice has few rows a map saves little on one event, and costs its upkeep on all others."""
     db = shop()
     db.view(sold)
-    decision = db.state.views.decisions["sold"]
+    decision = db._state.views.decisions["sold"]
     assert decision.code == COST
     assert decision.storing is not None
     assert decision.storing.rule == "slices"
-    by_keys = compile_views(db.state.declarations(), {"v": decision.view}, store={"v": BY_KEYS})
-    assert len(db.state.engine.program.maps) < len(by_keys.maps)
+    by_keys = compile_views(db._state.declarations(), {"v": decision.view}, store={"v": BY_KEYS})
+    assert len(db._state.engine.program.maps) < len(by_keys.maps)
 
 
 def test_rows_that_were_counted_are_a_reason():
@@ -151,7 +151,7 @@ def test_rows_that_were_counted_are_a_reason():
     db.insert("B", [(i, i % 50) for i in range(200)])
     db.insert("L", [(i // 4, i % 4, i % 100, 1) for i in range(800)])
     view = db.view(sold)
-    decision = db.state.views.decisions["sold"]
+    decision = db._state.views.decisions["sold"]
     assert decision.code == COST
     assert decision.storing is not None
     assert decision.storing.rule in ("none", "slices")
@@ -166,7 +166,7 @@ def test_a_knob_is_obeyed():
     db = films(200)
     for knob in ("full", "counts"):
         db.view(knob, related, store=knob)
-        decision = db.state.views.decisions[knob]
+        decision = db._state.views.decisions[knob]
         assert (decision.storing, decision.code) == (storing(decision.knob, decision.view), KNOB)
 
 
@@ -175,7 +175,7 @@ def test_a_budget_leaves_what_fits():
     db.view("v", related, store="full")
     ways = {way.storing: way for way in choice_of(db, "v", knob="full", every=True).considered}
     sizes = {kind: way.cost.bytes for kind, way in ways.items() if way.cost}
-    full = storing("full", db.state.views.decisions["v"].view)
+    full = storing("full", db._state.views.decisions["v"].view)
     assert choice_of(db, "v", knob="full", memory=Memory(sizes[full])).code == KNOB
     less = choice_of(db, "v", knob="full", memory=Memory(sizes[full] - 1))
     assert less.code == MEMORY
@@ -295,9 +295,9 @@ def numbers(**options: Any) -> tuple[nl.Database, Any]:
 def test_a_definition_that_cannot_be_restricted_stays_put_together():
     """min and max of one bag in one product have no program of their own; read by label they have."""
     db, view = numbers(store="full")
-    [note] = db.state.engine.program.views["v"].notes
+    [note] = db._state.engine.program.views["v"].notes
     assert (note.part, note.code) == ("inner bag 1", "TWICE")
-    assert {decl.role for decl in db.state.engine.program.maps.values()} == {"rows", "lift"}
+    assert {decl.role for decl in db._state.engine.program.maps.values()} == {"rows", "lift"}
     db.insert("S", [(1,), (2,)])
     db.insert("T", [(1, 1), (1, 2), (1, 3), (2, 1)])
     assert sorted(view) == [(1, [2]), (2, [])]
@@ -313,10 +313,10 @@ def test_beyond_the_cap_only_the_part_is_read_from_tables(monkeypatch):
     db.table("S", {"a": int, "b": int})
     db.table("T", {"a": int, "b": int})
     view = db.view("v", lambda S, T: [(s.b, t.b, sum(u.b for u in T)) for s in S for t in T if s.a == t.a])
-    [note] = db.state.engine.program.views["v"].notes
+    [note] = db._state.engine.program.views["v"].notes
     assert (note.part, note.code) == ("rows", "CAP")
     assert "more than 100 maps" in note.why
-    assert [decl.role for decl in db.state.engine.program.maps.values()] == ["lift"]
+    assert [decl.role for decl in db._state.engine.program.maps.values()] == ["lift"]
     db.insert("S", [(1, 5), (2, 6)])
     db.insert("T", [(1, 7), (1, 8)])
     assert sorted(view) == [(5, 7, 15), (5, 8, 15)]
@@ -328,8 +328,8 @@ def test_beyond_the_cap_only_the_part_is_read_from_tables(monkeypatch):
 def test_beyond_the_cap_for_every_way_it_is_evaluated(monkeypatch):
     monkeypatch.setattr(reading, "MOST_MAPS", 0)
     db, view = numbers()
-    assert not db.state.views.maintained
-    assert db.state.views.on_read["v"].reason == "it would take more than 100 maps"
+    assert not db._state.views.maintained
+    assert db._state.views.on_read["v"].reason == "it would take more than 100 maps"
     assert "on every read, because it would take more than 100 maps (CAP)" in view.explain()
     db.insert("S", [(1,)])
     assert list(view) == [(1, [])]

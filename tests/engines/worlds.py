@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from nestling.calculus.terms import Expr, Var
 from nestling.calculus.types import FLOAT, INT, LABEL, UNIT, Bag, Record, Scalar, Type, flat_type, record
 from nestling.database.definitions import TableDef, flat_columns
-from nestling.database.rows import Event, Row, Shredder
+from nestling.database.rows import Row, RowEvent, Shredder
 from nestling.engine.local import storage
 from nestling.engine.local.engine import LocalEngine
+from nestling.engine.protocol import Engine
 from nestling.program.statements import Program, TableDecl
 from nestling.storage.ordered import OrderedMap
 from nestling.transform.lower.view import CannotLower, FlatView
@@ -149,7 +150,7 @@ class Stored:
         stay = self.world.append_only | parents
         return sorted(n for n in self.among if self.tables[n] and n not in stay)
 
-    def apply(self, events: list[Event]) -> None:
+    def apply(self, events: list[RowEvent]) -> None:
         for table, row, times in events:
             self.tables[table][row] += times
             assert self.tables[table][row] >= 0, "the test deletes what is not there"
@@ -203,12 +204,12 @@ def tree(columns: Iterator[Any], type_: Type) -> Any:
 
 
 @st.composite
-def steps(draw: Draw, stored: Stored) -> list[Event]:
+def steps(draw: Draw, stored: Stored) -> list[RowEvent]:
     """Something that happens to one row, as events in an order that need not be that of a database.
 
     A row comes, goes, is replaced (under its key), shares the inner bags of another, or changes deep inside.
     """
-    moves: list[Callable[[Draw, Stored], list[list[Event]]]] = [_insertion, _insertion]
+    moves: list[Callable[[Draw, Stored], list[list[RowEvent]]]] = [_insertion, _insertion]
     if stored.some():
         moves += [_deletion, _copy]
     if any(True for _ in stored.used_labels()):
@@ -216,11 +217,11 @@ def steps(draw: Draw, stored: Stored) -> list[Event]:
     return [event for phase in draw(st.sampled_from(moves))(draw, stored) for event in shuffled(draw, phase)]
 
 
-def shuffled(draw: Draw, events: list[Event]) -> list[Event]:
+def shuffled(draw: Draw, events: list[RowEvent]) -> list[RowEvent]:
     return list(draw(st.permutations(events))) if len(events) > 1 else events
 
 
-def _insertion(draw: Draw, stored: Stored) -> list[list[Event]]:
+def _insertion(draw: Draw, stored: Stored) -> list[list[RowEvent]]:
     name = draw(st.sampled_from(sorted(stored.among)))
     table = stored.world.definitions[name]
     value = draw(values(table.record, 2))
@@ -239,18 +240,18 @@ def _key(table: TableDef, names: tuple[str, ...], value: Row) -> Row:
     return tuple(value[table.record.names.index(name)] for name in names)
 
 
-def _deletion(draw: Draw, stored: Stored) -> list[list[Event]]:
+def _deletion(draw: Draw, stored: Stored) -> list[list[RowEvent]]:
     name = draw(st.sampled_from(stored.some()))
     row = draw(st.sampled_from(sorted(stored.tables[name], key=repr)))
     times = draw(st.integers(1, stored.tables[name][row]))
     labels = {value for value in row if isinstance(value, Label)}
     others = {value for other in stored.tables[name] if other != row for value in other}
     if times < stored.tables[name][row] or labels & others:
-        return [[Event(name, row, -times)]]
+        return [[RowEvent(name, row, -times)]]
     return [stored.shredder(name).deletion(row, times, stored)]
 
 
-def _copy(draw: Draw, stored: Stored) -> list[list[Event]]:
+def _copy(draw: Draw, stored: Stored) -> list[list[RowEvent]]:
     """Another row with the inner bags of one that is there; under a key there is no other row."""
     declared = {*stored.world.keys, *stored.world.references}
     names = [name for name in stored.some() if name not in declared]
@@ -262,10 +263,10 @@ def _copy(draw: Draw, stored: Stored) -> list[list[Event]]:
     columns = [
         draw(scalars(t)) if isinstance(t, Scalar) else value for value, t in zip(row, types, strict=True)
     ]
-    return [[Event(name, tuple(columns), 1)]]
+    return [[RowEvent(name, tuple(columns), 1)]]
 
 
-def _deep_insertion(draw: Draw, stored: Stored) -> list[list[Event]]:
+def _deep_insertion(draw: Draw, stored: Stored) -> list[list[RowEvent]]:
     label = draw(st.sampled_from(sorted(set(stored.used_labels()), key=repr)))
     name, *path = str(label.site).split(".")
     element = stored.world.levels[str(label.site)].element
@@ -273,14 +274,14 @@ def _deep_insertion(draw: Draw, stored: Stored) -> list[list[Event]]:
     return [stored.shredder(name).elements(tuple(path), label, bag)]
 
 
-def _deep_deletion(draw: Draw, stored: Stored) -> list[list[Event]]:
+def _deep_deletion(draw: Draw, stored: Stored) -> list[list[RowEvent]]:
     rows = sorted((r for n in stored.world.levels for r in stored.tables[n]), key=repr)
     if not rows:
         return _deep_insertion(draw, stored)
     label, *columns = draw(st.sampled_from(rows))
     site = str(label.site)
     times = draw(st.integers(1, stored.tables[site][(label, *columns)]))
-    gone = Event(site, (label, *columns), -times)
+    gone = RowEvent(site, (label, *columns), -times)
     if times < stored.tables[site][(label, *columns)]:
         return [[gone]]
     below = stored.shredder(site.split(".", maxsplit=1)[0]).deletion(tuple(columns), 1, stored)[1:]
@@ -303,9 +304,15 @@ def program_of(world: World, query: Expr, store: Store = "auto") -> Program | No
         return None
 
 
-def contents(engine: LocalEngine) -> dict[str, Any]:
+def embedded(engine: Engine) -> LocalEngine:
+    """The engine of a database in this process, with all that is its own."""
+    assert isinstance(engine, LocalEngine)
+    return engine
+
+
+def contents(engine: Engine) -> dict[str, Any]:
     """Every dictionary of an engine, indexes included, as plain values."""
-    found = {}
+    found, engine = {}, embedded(engine)
     for store in engine.stores.values():
         for name in store.dictionaries:
             found[name] = plain(engine.names[name])
@@ -323,8 +330,9 @@ def plain(value: Any) -> Any:
     return value
 
 
-def agrees_with_its_indexes(engine: LocalEngine) -> None:
+def agrees_with_its_indexes(engine: Engine) -> None:
     """Every index, put together again, is the dictionary it indexes."""
+    engine = embedded(engine)
     for store in engine.stores.values():
         for known in store.patterns:
             index = engine.names[store.index(known)]

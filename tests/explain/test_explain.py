@@ -11,6 +11,7 @@ import nestling as nl
 from nestling.database.explain import collect
 from nestling.database.explain.text import as_text
 from nestling.errors import QueryError
+from tests.engines.worlds import embedded
 from tests.explain.pages import Page
 from tests.explain.shop import shop
 
@@ -47,7 +48,7 @@ def test_text_fits_a_hundred_columns(name):
 
 @every_view
 def test_json_is_the_report(name):
-    assert data(name) == collect(database().state, name).data()
+    assert data(name) == collect(database()._state, name).data()
 
 
 @every_view
@@ -79,8 +80,8 @@ def test_every_construct_and_map_is_in_the_text(name):
 
 @every_view
 def test_code_that_is_shown_compiles_and_is_what_runs(name):
-    report = collect(database().state, name, code=True)
-    source = database().state.engine.source
+    report = collect(database()._state, name, code=True)
+    source = embedded(database()._state.engine).source
     for function in report.code:
         compile(function.source, function.name, "exec")
         assert function.source.startswith(f"def {function.name}(")

@@ -20,7 +20,7 @@ from tests.strategies import Instance, ShreddedInstance, instances
 
 #: What only transformations make.
 NOT_WRITTEN = {
-    "Change", "InL", "Lookup", "DictLit", "DictInput", "DictUnion", "DictEmpty", "restrict",
+    "InputChange", "InL", "Lookup", "DictLit", "DictInput", "DictUnion", "DictEmpty", "restrict",
 }  # fmt: skip
 DRAWS = 1000
 

@@ -7,14 +7,14 @@ from nestling.program.flat import Atom, Lift, Monomial, Pointwise, Query, Test, 
 from nestling.program.statements import (
     Add,
     Assign,
-    Both,
     Check,
     Combine,
     Each,
-    Event,
     Find,
     MapDecl,
+    MapEvent,
     Measure,
+    NewAndOld,
     Plan,
     Program,
     Propagate,
@@ -99,12 +99,12 @@ DIRECT = Add(
 FLIP = Statement(
     "L0", (), (call("*", COUNT, SIGN), call("*", COUNT, call("*", SIGN, PRICE2))),
     (
-        Both(MEAN, SIGN, "avg", NEW, OLD),
+        NewAndOld(MEAN, SIGN, "avg", NEW, OLD),
         Find("L", (K, QTY2, PRICE2), (0,), (COUNT,)),
         Check(SMALL2),
     ),
 )  # fmt: skip
-PASS_ON = Propagate("L1", ((Event((K,), OLD, NEW), (Add(FLIP),)),))
+PASS_ON = Propagate("L1", ((MapEvent((K,), OLD, NEW), (Add(FLIP),)),))
 READ_TOTAL = Statement("", (TOTAL,), (ONE,), (Measure(TOTAL, "sum", "L0", (), (0, 1)),))
 
 QUANTITIES = Program(
@@ -144,12 +144,12 @@ TAGGED = Program(
                 Add(Statement("L1", (PID, TAG), (TAGGED_TIMES,), (Each(TAGS, TAG, COPIES),)), later=True),
                 Write("P"),
                 Propagate("C0", ((
-                    Event((K,), (Var("old", INT),), (Var("new", INT),)),
+                    MapEvent((K,), (Var("old", INT),), (Var("new", INT),)),
                     (Add(Statement("R2", (K,), (FLAG,), (
                         Combine(FLAG, "distinct", (Var("new", INT),), (Var("old", INT),)),
                     ))),),
                 ),)),
-                Propagate("L1", ((Event((K,), (Var("was", INT),), (Var("is", INT),), "max"), ()),)),
+                Propagate("L1", ((MapEvent((K,), (Var("was", INT),), (Var("is", INT),), "max"), ()),)),
             ),
         )
     },

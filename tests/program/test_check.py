@@ -16,8 +16,8 @@ from nestling.program.flat import Atom
 from nestling.program.statements import (
     Add,
     Combine,
-    Event,
     Find,
+    MapEvent,
     Measure,
     Plan,
     Program,
@@ -93,7 +93,7 @@ def measuring(step: Any) -> Program:
     return reading(QUANTITIES, Statement("", (FLAG,), (ONE,), (step,)))
 
 
-def passing_on(event: Event, *adds: Add) -> Program:
+def passing_on(event: MapEvent, *adds: Add) -> Program:
     """QUANTITIES, its event another."""
     return acting(QUANTITIES, COLLECT, DIRECT, Write("L"), Propagate("L1", ((event, adds),)))
 
@@ -170,7 +170,7 @@ MUTATIONS: dict[str, tuple[Program, str]] = {
     "the row twice": (acting(GENRES, JOIN, SCAN, KEEP, WRITE, WRITE), "writes its row twice"),
     "another table's row": (acting(GENRES, JOIN, SCAN, KEEP, Write("N")), "writes to N"),
     "a change of what no aggregate reads": (
-        acting(GENRES, JOIN, SCAN, LATER, WRITE, Propagate("A1", ((Event(ROW, (COUNT,), (NEW,)), ()),))),
+        acting(GENRES, JOIN, SCAN, LATER, WRITE, Propagate("A1", ((MapEvent(ROW, (COUNT,), (NEW,)), ()),))),
         "A1 is passed on, but",
     ),
     "a change that is not passed on": (

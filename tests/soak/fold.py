@@ -44,7 +44,7 @@ class Follower:
         now = list(self.view.document())
         database = self.view._database
         # Stored in another way, or gone and back, elements with equal scalars stand otherwise: the next patch tells.
-        is_told = self.version == database.version and database.state.memory is None
+        is_told = self.version == database.version and database._state.memory is None
         same = ordered if is_told else unordered
         if same(self.document) != same(now):
             return f"patched {self.view.name}: {self.document!r}, not {now!r}"
@@ -82,7 +82,7 @@ class Watcher:
             for change in self.view.changes(since=self.asked.version):
                 self.asked.follow(change)
         except NestlingError:
-            if self.database.state.memory is None:
+            if self.database._state.memory is None:
                 raise
             # Stored in another way meanwhile: what was not asked for is told no more, and it starts anew.
             self.asked = Follower(self.view, self.database.version)

@@ -104,7 +104,7 @@ class Run:
         if not self.db.stats()[view.name]["evaluated_on_read"]:
             return False
         read = [
-            node for node in walk(self.db.state.definitions[view.name].query) if isinstance(node, Relation)
+            node for node in walk(self.db._state.definitions[view.name].query) if isinstance(node, Relation)
         ]
         return len(read) > MOST_ON_READ or bool(crc32(view.text.encode()) % 3)
 

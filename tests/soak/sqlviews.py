@@ -21,6 +21,8 @@ JOINS = (
     "SEMI JOIN",
     "ANTI JOIN",
 )
+#: How often a bag is written where it would be NULL.
+REFUSED = 0.05
 LITERALS = {
     "str": ("'a'", "'ab'", "''", "'#1'"),
     "float": ("0.5", "CAST(4 AS DOUBLE)", "CAST(0 AS DOUBLE)"),
@@ -223,8 +225,25 @@ class SqlWriter:
                 on += f" AND {self.test([*scope, *new], 0)}"
             spark = f"LEFT {join}" if join in ("SEMI JOIN", "ANTI JOIN") else join
             text += f" {both(spark, join)} {right}{on}"
-            scope = scope if join in ("SEMI JOIN", "ANTI JOIN") else [*scope, *new]
+            scope = self.joined(join, scope, new)
         return self.exploded(text, scope)
+
+    def joined(self, join: str, scope: Scope, new: Scope) -> Scope:
+        """What can be written after a join. A bag would be NULL in rows without a partner, which is refused."""
+        match join:
+            case "SEMI JOIN" | "ANTI JOIN":
+                return scope
+            case "LEFT JOIN":
+                return [*scope, *self.padded(new)]
+            case "RIGHT JOIN":
+                return [*self.padded(scope), *new]
+            case "FULL JOIN":
+                return [*self.padded(scope), *self.padded(new)]
+        return [*scope, *new]
+
+    def padded(self, scope: Scope) -> Scope:
+        """The columns of a side that may have no partner: a bag of it is written now and then, to be refused."""
+        return [name for name in scope if name.kind != "bag" or self.chance(REFUSED)]
 
     def meeting(self, scope: Scope, new: Scope) -> str:
         left = self.some(scope, "int", "int", "str")

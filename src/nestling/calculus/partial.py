@@ -30,6 +30,8 @@ def undefined_where(term: Call) -> Term | None:  # noqa: C901 - one arm per kind
             return _any([*_by_zero(name, args), *_too_large(name, args)])
         case Call("ratio", (left, right, Const() as digits, Const(value) as places)) if _is_few(value):
             return _and_not_null(call("==", right, const(0)), left, digits, places)
+        case Call("remainder", (left, Const(int(right)))) if right and _scalar(left).name == "int":
+            return None
         case Call("matches", (_, Const())):
             return None
         case Call("like", (_, Const(), Const())) if _has_value(Call("like", (const(""), *term.args[1:]))):

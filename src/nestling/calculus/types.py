@@ -139,6 +139,19 @@ def bag_levels(type_: Type, path: Path = ()) -> Iterator[tuple[Path, Bag]]:
             assert_never(type_)
 
 
+def leaf_types(type_: Type, path: Path = ()) -> Iterator[tuple[Path, Type]]:
+    """The columns that a value of ``type_`` is laid out in: their paths and types; a bag is one column.
+
+    >>> [".".join(path) for path, _ in leaf_types(record(id=INT, at=record(x=INT, y=INT), tags=Bag(STR)))]
+    ['id', 'at.x', 'at.y', 'tags']
+    """
+    if isinstance(type_, Record):
+        for name, inner in type_.fields:
+            yield from leaf_types(inner, (*path, name))
+    else:
+        yield path, type_
+
+
 def flat_type(type_: Type) -> Type:
     """``A^F``: every shredded bag of ``A`` a label."""
     match type_:

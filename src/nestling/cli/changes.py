@@ -58,7 +58,7 @@ def apply_all(database: Database, folder: Path) -> Applied:
     with progress("applying changes", size) as advance:
         for files in found.values():
             done.rows += _apply(database, files, advance)
-            refresh = database.last_refresh
+            refresh = database._last_refresh
             done.batches += 1
             done.seconds += refresh.seconds
             done.statements += refresh.statements
@@ -90,7 +90,9 @@ def batches(database: Database, folder: Path) -> dict[int, dict[str, Path]]:
 
 def _apply(database: Database, files: Mapping[str, Path], advance: Advance) -> int:
     """Apply one batch; the number of its lines."""
-    found = {table: list(_rows(database.state.tables[table], file, advance)) for table, file in files.items()}
+    found = {
+        table: list(_rows(database._state.tables[table], file, advance)) for table, file in files.items()
+    }
     batch = {table: _consolidated(rows) for table, rows in found.items()}
     try:
         with database.transaction() as change:

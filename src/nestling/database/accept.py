@@ -1,4 +1,4 @@
-"""What may be defined: each function says no with a reason, or nothing."""
+"""Checks of definitions: each function raises an error with a reason, or returns."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Who may use the engine, and when: one writer at a time, and readers who see what is committed.
+"""Locks around the engine: one writer at a time, and readers that see committed states.
 
-Two locks. A writer holds ``writing`` from the beginning of its transaction to its end, so that others queue. Whoever
-looks at the engine holds ``lock``: a reader while it reads, a writer only while its events are applied. What a
-transaction has not committed is not in the engine, unless its own thread has read a view; then the next other thread
-takes it out again before it reads.
+There are two locks. A writer holds ``writing`` from the beginning of its transaction to its end, so that other writers
+queue. Every access to the engine holds ``lock``: a reader while it reads, a writer only while its events are applied.
+Uncommitted events are not in the engine, unless the transaction's own thread has read a view; then the next other
+thread undoes them before it reads.
 
-Law (13): whatever is raised, and wherever, the next who enters finds the engine as it was before a change or after it,
-never in between: a change that was cut off is undone, or done again where the file has it already.
+Law (13): whatever exception is raised, at whatever line, the next access finds the engine in the state before a change
+or after it: an interrupted change is undone, or redone if the file contains it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from nestling.errors import NestlingError, QueryError
 
 
 class Access:
-    """The way to the engine of a database. ``recover`` puts an end to a commit that was cut off."""
+    """Guards the access to a database's engine. ``recover`` puts an end to a commit that was cut off."""
 
     def __init__(self, holder: Holder, recover: Callable[[Journal], None]) -> None:
         self._holder, self._recover = holder, recover
@@ -32,7 +32,7 @@ class Access:
 
     @property
     def state(self) -> State:
-        return self._holder.state
+        return self._holder._state
 
     @property
     def version(self) -> int:

@@ -1,8 +1,7 @@
-"""Whether two answers are the same up to the rounding of floats.
+"""Equality of answers up to the rounding of floats.
 
-On Spark a float sum that follows its rows adds and takes away in the order of the changes, and rounds in other places
-than one that is computed anew; embedded it does not round but once, and nothing is tolerated. Counts, and all that is
-not a float, are exact.
+On Spark a maintained sum of floats is rounded after every change, and so in other places than a recomputed one; the
+embedded engine rounds once, and tolerates no difference. Counts, and all values other than floats, are exact.
 """
 
 from __future__ import annotations

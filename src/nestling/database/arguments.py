@@ -1,8 +1,8 @@
-"""What public methods may be given: each function answers with the argument in the form that is worked with, or says
-no with a reason. They are called at the doors, so that nothing behind these sees anything else.
+"""Checks of the arguments of public methods: each function returns the argument in the internal form, or raises an
+error that says what to pass. Public methods call them first, so that no other code sees unchecked arguments.
 
-A change is refused with ``ChangeError``, a definition with ``QueryError``. A function or an iterator of the user's own
-may raise what it likes: that is passed on, and nothing is changed.
+A bad change raises ``ChangeError``, a bad definition ``QueryError``. An exception from a function or an iterator of
+the user propagates unchanged, and nothing is changed.
 """
 
 from __future__ import annotations

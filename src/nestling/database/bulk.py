@@ -1,4 +1,4 @@
-"""Maps brought up to date with the rows that are there, set at a time.
+"""Filling maps from the existing rows in bulk.
 
 Law (8): afterwards they are what the triggers would have made of the same rows, in whatever order these came.
 """
@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-from nestling.engine.local.engine import LocalEngine, Row
+from nestling.engine.local.engine import LocalEngine
+from nestling.engine.protocol import Engines, Row, RowEngine
 from nestling.errors import UNDEFINED
 from nestling.program.flat import Query
 from nestling.program.meaning import meaning
@@ -35,8 +36,9 @@ def computed(program: Program, tables: Mapping[str, Mapping[Row, int]]) -> Local
     return engine
 
 
-def filled(program: Program, old: LocalEngine) -> LocalEngine:
+def filled(program: Program, old: RowEngine) -> LocalEngine:
     """``program`` over the tables of ``old``, which is not used any more; maps that stay keep their contents."""
+    assert isinstance(old, LocalEngine)
     common = program.tables.keys() & old.program.tables.keys()
     with suppress(*UNDEFINED):
         old.settle()
@@ -58,8 +60,9 @@ def filled(program: Program, old: LocalEngine) -> LocalEngine:
     return engine
 
 
-def fill_maps(engine: LocalEngine, names: Iterable[str]) -> None:
+def fill_maps(engine: RowEngine, names: Iterable[str]) -> None:
     """Compute some maps of ``engine`` from its tables and its other maps."""
+    assert isinstance(engine, LocalEngine)
     missing = list(names)
     if not missing or not any(engine.stored[table] for table in engine.program.tables):
         return  # without rows, a map is what it starts with
@@ -87,3 +90,7 @@ def fill_maps(engine: LocalEngine, names: Iterable[str]) -> None:
 def identity(decl: MapDecl) -> tuple[Query, Order, bool]:
     """What tells a map from every other, however it is called."""
     return (canonical(decl.query), decl.order, decl.role in ("lift", "count"))
+
+
+#: How the embedded engines are made.
+EMBEDDED = Engines(LocalEngine, computed, filled, fill_maps)

@@ -1,8 +1,8 @@
 """What changed in a view, element by element.
 
-A change is read from what its commit logged when somebody looks at it; see ``trail``.
+A change is evaluated on first access, from what its commit logged; see ``trail``.
 
-Law (10): rows and elements are consolidated: nothing is both added and removed, and what is removed was there.
+Law (10): rows and elements are consolidated: none is both inserted and deleted, and deleted ones were present.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from nestling.values.label import Label
 Row = tuple[Any, ...]
 
 
-class Inner:
-    """Elements that came to and went from one inner bag of a row that stayed.
+class InnerChange:
+    """Elements inserted into and deleted from one inner bag of a row that stayed.
 
     ``key`` holds the scalar columns of that row; ``path`` leads to the bag; ``within`` holds the scalar columns of
     the elements on the way there, for a bag inside a bag. Rows with equal scalars are told apart by ``id``, whose first
@@ -70,16 +70,16 @@ class Inner:
         return _listed(self.element, self.elements, -1)
 
     def __repr__(self) -> str:
-        return f"Inner({self.key}, {'.'.join(self.path)}: {self.elements!r})"
+        return f"InnerChange({self.key}, {'.'.join(self.path)}: {self.elements!r})"
 
 
 class Teller(Protocol):
     """What knows the commit that a change is of, as long as the view is logged."""
 
-    def read(self, change: Change) -> tuple[ZBag, tuple[Inner, ...]]:
+    def read(self, change: Change) -> tuple[ZBag, tuple[InnerChange, ...]]:
         """The rows that came and went, and what changed in those that stayed."""
 
-    def read_locked(self, change: Change) -> tuple[ZBag, tuple[Inner, ...]]:
+    def read_locked(self, change: Change) -> tuple[ZBag, tuple[InnerChange, ...]]:
         """The same; the state is locked, be it by a commit."""
 
     def replaced(self) -> list[tuple[Any, Any, int]]:
@@ -97,7 +97,7 @@ class Teller(Protocol):
 
 
 class Change:
-    """The change of one view by one commit: rows that came and went, and what changed inside those that stayed."""
+    """The change of one view by one commit: inserted and deleted rows, and changes inside the rows that stayed."""
 
     __slots__ = ("__weakref__", "_inner", "_patch", "_rows", "_told", "element", "version", "view")
 
@@ -111,7 +111,7 @@ class Change:
     ) -> None:
         self.view, self.version, self.element = view, version, element
         self._rows, self._told = rows, told
-        self._inner: tuple[Inner, ...] | None = None if rows is None else ()
+        self._inner: tuple[InnerChange, ...] | None = None if rows is None else ()
         self._patch: list[dict[str, Any]] | None = None
 
     @property
@@ -123,7 +123,7 @@ class Change:
         return self._rows
 
     @property
-    def inner(self) -> tuple[Inner, ...]:
+    def inner(self) -> tuple[InnerChange, ...]:
         """What came to and went from inner bags of rows that stayed, outer bags first."""
         if self._inner is None:
             self._read()

@@ -1,4 +1,4 @@
-"""What stands in the place of a closed database's state: whoever asks it for anything is told."""
+"""The state of a closed database: every access raises an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold after every transaction: views have a value, and constraints are empty."""
+"""Checks at the end of every transaction: eager views are defined, and constraints are empty."""
 
 from __future__ import annotations
 

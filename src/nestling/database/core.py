@@ -14,7 +14,7 @@ from typing import Any
 
 from nestling.database.access import Access
 from nestling.database.constraints import check_state
-from nestling.database.durable import Durable
+from nestling.database.durable import DatabaseFile
 from nestling.database.explain import explain
 from nestling.database.inspect import verify
 from nestling.database.journal import Journal
@@ -22,6 +22,7 @@ from nestling.database.logs import Logging
 from nestling.database.memory import keep_within_memory
 from nestling.database.references import References
 from nestling.database.refresh import Refresh
+from nestling.database.replan import follow_data
 from nestling.database.rows import Shredder
 from nestling.database.state import State
 from nestling.database.subscribers import Subscribers
@@ -33,40 +34,40 @@ from nestling.values.bag import ZBag
 class Core:
     """The parts of a database, and what is done with all of them. ``Database`` adds what its users call."""
 
-    state: State
+    _state: State
 
     def __init__(self, state: State) -> None:
-        self.state = state
+        self._state = state
         self.version = 0
-        self.last_refresh = Refresh(0, 0.0, 0, 0)
+        self._last_refresh = Refresh(0, 0.0, 0, 0)
         self._numbers = count()
-        self._file: Durable | None = None
+        self._file: DatabaseFile | None = None
         self._access = Access(self, self._recover)
         self._references = References(self)
         self._logging = Logging(self)
-        self.subscribers = Subscribers(self._access, self._logging)
+        self._subscribers = Subscribers(self._access, self._logging)
 
     # -- reading
 
-    def reading(self) -> AbstractContextManager[None]:
+    def _reading(self) -> AbstractContextManager[None]:
         """A block in which the state stays as it is: what is committed, and the changes of this thread."""
         return self._access.reading()
 
-    def defining(self, what: str) -> AbstractContextManager[None]:
+    def _defining(self, what: str) -> AbstractContextManager[None]:
         """A block in which nobody else reads or writes; refused inside a transaction."""
         return self._access.defining(what)
 
-    def read(self, view: str) -> ZBag:
+    def _read(self, view: str) -> ZBag:
         """The answer of a view."""
         with self._access.reading():
-            return self.state.read(view)
+            return self._state.read(view)
 
-    def find(self, view: str, first: Any) -> ZBag:
+    def _find(self, view: str, first: Any) -> ZBag:
         """The rows of a view whose first column is ``first``."""
         with self._access.reading():
-            return self.state.find(view, first)
+            return self._state.find(view, first)
 
-    def table_df(self, table: str) -> Any:
+    def _table_df(self, table: str) -> Any:
         """A table as a DataFrame, of a database on Spark."""
         raise QueryError(
             f"{table} is not on Spark", hint="spark.createDataFrame(table.rows()) makes a DataFrame of it"
@@ -75,12 +76,12 @@ class Core:
     def _explain_view(self, name: str, format: str, code: bool) -> str:
         """How a view is kept, and what that costs."""
         with self._access.reading():
-            return explain(self.state, name, format, code)
+            return explain(self._state, name, format, code)
 
     def _verify_view(self, name: str, maps: bool) -> None:
         """Compute a view anew from its tables and compare."""
         with self._access.reading():
-            verify(self.state, name, maps)
+            verify(self._state, name, maps)
 
     # -- changes
 
@@ -106,19 +107,26 @@ class Core:
                 change.is_over = True
                 access.close()
         if not is_nested:
-            self.subscribers.deliver()
-            if self.state.memory is not None:
-                self._keep_within_memory()
+            self._subscribers.deliver()
+            if self._state.patience <= 0 or self._state.memory is not None:
+                self._look_again(change.refresh.events)
 
     def _transaction(self) -> Transaction:
-        return Transaction(self.state, self._shredder, self._access)
+        return Transaction(self._state, self._shredder, self._access)
 
     def _shredder(self, table: str) -> Shredder:
-        return Shredder(self.state.tables[table], self._numbers)
+        return Shredder(self._state.tables[table], self._numbers)
 
-    def _keep_within_memory(self) -> None:
-        """Store less where views have outgrown the memory there is; those who hold a change have been told of it."""
+    def _look_again(self, rows: int) -> None:
+        """Store views as their data wants it, and within the memory there is; who holds a change was told of it."""
+        state = self._state
+        if not state.views.decisions:
+            state.patience = float("inf")  # until there is a view to decide for
+            return
         with self._access.exclusive(), self._access.reading():
+            state.version = self.version
+            if state.patience <= 0:
+                follow_data(self._logging, self._file, rows)
             keep_within_memory(self._logging, self._file)
 
     # -- the end of a transaction
@@ -131,7 +139,7 @@ class Core:
             try:
                 self._references.check(change)
                 journal.run()
-                check_state(self.state)
+                check_state(self._state)
                 if self._file is not None and journal.events:
                     self._file.append(journal.events)
                 refresh = self._committed(journal, began)
@@ -139,7 +147,7 @@ class Core:
                 self._recover(journal)
                 raise
             if self._file is not None:
-                self._file.tidy(self.state)
+                self._file.tidy(self._state)
             return refresh
 
     def _recover(self, journal: Journal) -> None:
@@ -147,7 +155,7 @@ class Core:
         is_stored = self._file is not None and self._file.stored_version() > self.version
         journal.undo()
         self._references.forget()
-        self.subscribers.withdraw(self.version)
+        self._subscribers.withdraw(self.version)
         if is_stored:
             journal.run()
             self._committed(journal, perf_counter())
@@ -160,13 +168,14 @@ class Core:
         version = self.version + bool(
             events
         )  # what changes nothing is not stored, and has no version of its own
-        self.state.committed(events)
+        self._state.committed(events)
         self._references.follow(events)
         tables: dict[str, int] = {}
         for event in events:
             tables[event.table] = tables.get(event.table, 0) + 1
-        changes = self.subscribers.note(version)
-        statements = sum([self.state.statements_of(table) * n for table, n in tables.items()])
+        changes = self._subscribers.note(version)
+        statements = sum([self._state.statements_of(table) * n for table, n in tables.items()])
         refresh = Refresh(version, perf_counter() - began, len(events), statements, tables, changes)
-        self.version, self.last_refresh, self._access.journal = version, refresh, None
+        self._state.patience -= len(events)
+        self.version, self._last_refresh, self._access.journal = version, refresh, None
         return refresh

@@ -1,4 +1,4 @@
-"""The database: define tables and views, change rows, read what follows."""
+"""The database: define tables and views, change rows, read views."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nestling.database.closed import Closed
 from nestling.database.constraints import violation
 from nestling.database.core import Core
 from nestling.database.definitions import TableDef, ViewDef
-from nestling.database.durable import Durable
+from nestling.database.durable import DatabaseFile
 from nestling.database.engines import on_spark
 from nestling.database.inspect import stats
 from nestling.database.languages import reader
@@ -60,14 +60,14 @@ class Database(Core):
 
         ``memory``: what views may take besides the tables, in bytes or as ``"512MB"``; they then store less."""
         super().__init__(State())
-        self.state.memory = bytes_of(memory)
+        self._state.memory = bytes_of(memory)
         if path is not None and path != ":memory:":
-            self._load(Durable(arguments.path_argument(path)))
+            self._load(DatabaseFile(arguments.path_argument(path)))
 
     @room()
-    def _load(self, file: Durable) -> None:
+    def _load(self, file: DatabaseFile) -> None:
         try:
-            file.load(self.state)
+            file.load(self._state)
         except BaseException:
             file.close()
             raise
@@ -79,17 +79,17 @@ class Database(Core):
     @property
     def tables(self) -> Mapping[str, Table]:
         """The tables by name."""
-        return {name: Table(self, name) for name in tuple(self.state.tables)}
+        return {name: Table(self, name) for name in tuple(self._state.tables)}
 
     @property
     def views(self) -> Mapping[str, View]:
         """The views by name."""
-        return {name: View(self, name) for name in tuple(self.state.views) if name not in self.constraints}
+        return {name: View(self, name) for name in tuple(self._state.views) if name not in self._constraints}
 
     @property
-    def constraints(self) -> Mapping[str, ViewDef]:
+    def _constraints(self) -> Mapping[str, ViewDef]:
         """The queries that must stay empty."""
-        return self.state.views.constraints
+        return self._state.views.constraints
 
     def table(
         self,
@@ -107,29 +107,29 @@ class Database(Core):
         """
         arguments.name_argument(name, "table")
         if schema is None:
-            if name not in self.state.tables:
-                raise QueryError(f"there is no table {name!r}", hint=known(self.state.tables))
+            if name not in self._state.tables:
+                raise QueryError(f"there is no table {name!r}", hint=known(self._state.tables))
             return Table(self, name)
         record = record_type(schema)
         refers, only = (
             arguments.references_argument(references),
             arguments.flag_argument(append_only, "append_only"),
         )
-        return self.declare(TableDef(name, record, arguments.key_argument(key), refers, only))
+        return self._declare(TableDef(name, record, arguments.key_argument(key), refers, only))
 
-    def declare(self, definition: TableDef) -> Table:
+    def _declare(self, definition: TableDef) -> Table:
         """Declare a table whose types are known already."""
         name = definition.name
         check_table_names(definition)
-        if self.state.tables.get(name) == definition:
+        if self._state.tables.get(name) == definition:
             return Table(self, name)  # a program that opens its file again declares what is there
         with self._access.defining():
-            accept.check_table(definition, self.state.tables)
-            if name in self.state.tables and self.state.tables[name] != definition:
-                raise accept.other_table(self.state.tables[name], definition)
-            if name not in self.state.tables:
+            accept.check_table(definition, self._state.tables)
+            if name in self._state.tables and self._state.tables[name] != definition:
+                raise accept.other_table(self._state.tables[name], definition)
+            if name not in self._state.tables:
                 self._check_name(name)
-                self._define("table", definition, lambda: self.state.add_table(definition))
+                self._define("table", definition, lambda: self._state.add_table(definition))
         return Table(self, name)
 
     # -- definitions
@@ -159,17 +159,17 @@ class Database(Core):
         accept.check_options(refresh, store)
         arguments.flag_argument(strict, "strict")
         with self._access.defining():
-            if name in self.state.tables:
+            if name in self._state.tables:
                 self._check_name(name)
             definition = self._view_def(name, query, language, refresh, store)
             if name in self.views:
-                if self.state.definitions[name] != definition:
-                    raise accept.other_view(self.state.definitions[name], definition)
+                if self._state.definitions[name] != definition:
+                    raise accept.other_view(self._state.definitions[name], definition)
                 return View(self, name)
             self._check_name(name)
             if strict:
                 accept.check_efficient(definition)
-            self._define("view", definition, lambda: self.state.add_view(definition))
+            self._define("view", definition, lambda: self._state.add_view(definition))
         return View(self, name)
 
     @arguments.within_depth()
@@ -178,17 +178,17 @@ class Database(Core):
         arguments.name_argument(name, "constraint")
         with self._access.defining():
             definition = self._view_def(name, query, language, "eager", "auto")
-            if self.constraints.get(name) == definition:
+            if self._constraints.get(name) == definition:
                 return
             self._check_name(name)
             self._define("constraint", definition, lambda: self._add_constraint(definition))
 
     def _add_constraint(self, definition: ViewDef) -> None:
         with computing(definition.name):
-            rows = evaluate(definition.query, self.state.nested_tables())
+            rows = evaluate(definition.query, self._state.nested_tables())
         if rows:
             raise violation(definition, rows)
-        self.state.add_view(definition, constraint=True)
+        self._state.add_view(definition, constraint=True)
 
     @arguments.within_depth()
     def sql(self, script: str) -> Any:
@@ -199,56 +199,59 @@ class Database(Core):
         """Forget a view, a constraint, or a table that no view reads."""
         arguments.name_argument(name, "table")
         with self._access.defining():
-            if name in self.state.views:
-                self.subscribers.settle(name)
-                self._forget("constraint" if name in self.constraints else "view", name, self.state.drop_view)
-                self.subscribers.forget(name)
+            if name in self._state.views:
+                self._subscribers.settle(name)
+                self._forget(
+                    "constraint" if name in self._constraints else "view", name, self._state.drop_view
+                )
+                self._subscribers.forget(name)
                 return
-            accept.check_droppable(name, self.state.tables, self.state.definitions)
-            self._forget("table", name, self.state.drop_table)
+            accept.check_droppable(name, self._state.tables, self._state.definitions)
+            self._forget("table", name, self._state.drop_table)
 
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
-        self._redefine(action, lambda file: file.define(kind, definition, self.state))
-        self.state.looked_at = 0
+        self._state.version = self.version
+        self._redefine(action, lambda file: file.define(kind, definition, self._state))
+        self._state.looked_at, self._state.patience = 0, 0
         keep_within_memory(self._logging, self._file)
 
     def _forget(self, kind: str, name: str, action: Callable[[str], None]) -> None:
-        self._redefine(lambda: action(name), lambda file: file.drop(kind, name, self.state))
+        self._redefine(lambda: action(name), lambda file: file.drop(kind, name, self._state))
 
-    def _redefine(self, action: Callable[[], None], store: Callable[[Durable], None]) -> None:
+    def _redefine(self, action: Callable[[], None], store: Callable[[DatabaseFile], None]) -> None:
         """Change what is defined, here and in the file, or in neither, whatever is raised."""
         file = self._file
         self._references.forget()
-        before = after = self.state.checkpoint()
+        before = after = self._state.checkpoint()
         edits = file.edits if file is not None else 0
         try:
             action()
-            after = self.state.checkpoint()
+            after = self._state.checkpoint()
             if file is not None:
                 store(file)
         except BaseException:
             # An interrupt may come after the file has it.
-            self.state.go_back_to(after if file is not None and file.edits != edits else before)
+            self._state.go_back_to(after if file is not None and file.edits != edits else before)
             raise
 
     def _view_def(self, name: str, query: Any, language: str, refresh: str, store: str) -> ViewDef:
         expr = self._translated(query, language)
-        over_tables = inline_views(expr, self.state.definitions)
+        over_tables = inline_views(expr, self._state.definitions)
         check_view_names(name, over_tables)
         return ViewDef(name, over_tables, refresh, store)
 
     def _translated(self, query: Any, language: str) -> Expr:
-        return reader(query, language)(query, self.catalog())
+        return reader(query, language)(query, self._catalog())
 
-    def catalog(self) -> Catalog:
+    def _catalog(self) -> Catalog:
         """What a query may read."""
-        catalog = Catalog({name: view.element for name, view in self.state.definitions.items()})
-        for name, table in self.state.tables.items():
+        catalog = Catalog({name: view.element for name, view in self._state.definitions.items()})
+        for name, table in self._state.tables.items():
             catalog.add(name, table.record, table.key)
         return catalog
 
     def _check_name(self, name: str) -> None:
-        if name in self.state.tables or name in self.state.views:
+        if name in self._state.tables or name in self._state.views:
             raise QueryError(f"{name!r} is already defined", hint=f"db.drop({name!r}) first")
 
     # -- changes
@@ -276,12 +279,12 @@ class Database(Core):
     def apply(self, changes: Mapping[str, Any]) -> Refresh:
         """Apply a Z-bag per table, or rows with ``_change_type``, all at once."""
         with self.transaction() as change:
-            change.apply(arguments.changes_argument(changes, self.state.tables))
+            change.apply(arguments.changes_argument(changes, self._state.tables))
         return change.refresh
 
     def sync(self, table: str, snapshot: Iterable[object]) -> Refresh:
         """Make ``table`` hold exactly ``snapshot``: the difference is found and applied."""
-        definition = self.state.table(table)
+        definition = self._state.table(table)
         rows = arguments.rows_argument(snapshot, definition.record)
         wanted = ZBag((row_value(definition.record, row), 1) for row in rows)
         with self.transaction() as change:
@@ -293,7 +296,7 @@ class Database(Core):
     def stats(self) -> dict[str, dict[str, Any]]:
         """Per view: rows, entries and rough bytes of its maps, statements per row of each table it follows."""
         with self._access.reading():
-            return {name: stats(self.state, name) for name in self.views}
+            return {name: stats(self._state, name) for name in self.views}
 
     def verify(self, maps: bool = False) -> None:
         """Verify every view, and with ``maps`` all that is stored for it."""
@@ -307,7 +310,7 @@ class Database(Core):
         with self._access.writing, self._access.lock:
             if self._file is not None:
                 self._file.close()
-            self.state = Closed()
+            self._state = Closed()
 
     def __enter__(self) -> Database:
         return self
@@ -318,7 +321,7 @@ class Database(Core):
         self.close()
 
     def __repr__(self) -> str:
-        if isinstance(self.state, Closed):
+        if isinstance(self._state, Closed):
             return "Database(closed)"
-        tables = "; ".join(f"{n}: {show_type(t.record)}" for n, t in self.state.tables.items())
+        tables = "; ".join(f"{n}: {show_type(t.record)}" for n, t in self._state.tables.items())
         return f"Database({tables})"

@@ -8,6 +8,8 @@ from nestling.errors import StoreError
 from nestling.transform.viewlet.storing import Rule
 
 _MEMBERS = {"rows", "values", "memory", "why", "code", "storing"}
+#: Those that earlier versions did not write.
+_LATER = {"versions"}
 _DEEPEST, _MOST = 60, 1 << 63
 
 
@@ -20,9 +22,11 @@ def check_decision(data: Any) -> None:
 def _is_decision(data: Any) -> bool:
     return (
         isinstance(data, dict)
-        and data.keys() == _MEMBERS
+        and data.keys() - _LATER == _MEMBERS
         and isinstance(data["rows"], dict)
         and all(map(_is_count, data["rows"].values()))
+        and isinstance(versions := data.get("versions", {}), dict)
+        and all(map(_is_count, versions.values()))
         and isinstance(data["values"], list)
         and all(map(_is_value, data["values"]))
         and _is_memory(data["memory"])

@@ -11,15 +11,16 @@ from typing import Any, TypeAlias
 
 from nestling.calculus.types import Path, Record, Type, bag_levels, dictionary_name
 from nestling.database.definitions import TableDef, leaf_positions
-from nestling.database.rows import Row, Stored
+from nestling.database.rows import InnerBags, Row
 from nestling.errors import ChangeError
 from nestling.frontend.schema import element_value
+from nestling.values.columns import columns
 from nestling.values.label import Label
 
 Address: TypeAlias = "tuple[str | Mapping[str, Any], ...]"
 
 
-def bag_at(stored: Stored, table: TableDef, row: Row, address: Address) -> tuple[Path, Label]:
+def bag_at(stored: InnerBags, table: TableDef, row: Row, address: Address) -> tuple[Path, Label]:
     """The level and the label of the inner bag of ``row`` that ``address`` leads to."""
     level: Path = ()
     columns = table.labels
@@ -53,7 +54,9 @@ def inner_labels(table: TableDef, level: Path) -> dict[Path, int]:
     return {path: places[name] for path, name in inner if name in places}
 
 
-def element_of(stored: Stored, table: TableDef, level: Path, label: Label, wanted: Mapping[str, Any]) -> Row:
+def element_of(
+    stored: InnerBags, table: TableDef, level: Path, label: Label, wanted: Mapping[str, Any]
+) -> Row:
     """The one element of a bag whose columns are as ``wanted``."""
     name = dictionary_name(table.name, level)
     tests = address_columns(name, table.levels[level].element, wanted)
@@ -94,7 +97,7 @@ def address_columns(name: str, element: Type, values: Mapping[str, Any]) -> list
     plain = {column: _plain(name, element, column, value) for column, value in values.items()}
     places = leaf_positions(element)
     return [
-        pair for column, value in plain.items() for pair in zip(places[column], _leaves(value), strict=True)
+        pair for column, value in plain.items() for pair in zip(places[column], columns(value), strict=True)
     ]
 
 
@@ -123,11 +126,3 @@ def _no_bag(table: TableDef, outer: Path, level: Path) -> ChangeError:
         f"{'.'.join(level)} lies inside the elements of {'.'.join(around)}",
         hint=f"say in which: .{around[-1]}.at({{column: value}}).{name}",
     )
-
-
-def _leaves(value: Any) -> Iterable[Any]:
-    if type(value) is tuple:
-        for part in value:
-            yield from _leaves(part)
-    else:
-        yield value

@@ -1,4 +1,4 @@
-"""What a database holds by name: tables with their flat form, and views with their query."""
+"""Definitions: tables with their flat form, and views with their query."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from nestling.calculus.types import (
     bag_levels,
     dictionary_name,
     flat_type,
+    leaf_types,
 )
 from nestling.calculus.typing import element_type
 from nestling.program.statements import TableDecl
@@ -25,7 +26,7 @@ from nestling.program.statements import TableDecl
 
 @dataclass(frozen=True)
 class TableDef:
-    """A table: its rows' type, its key (by name), and the flat tables it is kept in."""
+    """A table: the type of its rows, its key (by name), and the flat tables that store it."""
 
     name: str
     record: Record
@@ -81,7 +82,7 @@ class TableDef:
 
 @dataclass(frozen=True)
 class ViewDef:
-    """A view: its query over tables, and how it is kept."""
+    """A view: its query over tables, and how it is stored and refreshed."""
 
     name: str
     query: Expr
@@ -96,14 +97,12 @@ class ViewDef:
 def flat_columns(type_: Type, prefix: str) -> tuple[Var, ...]:
     """The columns of a flat type, named by their paths."""
     names = Names()
-    return tuple(Var(names.fresh(f"{prefix}.{path}"), leaf) for path, leaf in _leaves(type_, ()))
+    return tuple(Var(names.fresh(f"{prefix}.{_named(path, leaf)}"), leaf) for path, leaf in leaf_types(type_))
 
 
-def _leaves(type_: Type, path: Path) -> list[tuple[str, Type]]:
-    if isinstance(type_, Record):
-        return [leaf for name, inner in type_.fields for leaf in _leaves(inner, (*path, name))]
+def _named(path: Path, leaf: Type) -> str:
     # A column of labels is called like the dictionary that its labels are looked up in.
-    return [(".".join(path) or (ELEMENT if type_ == LABEL else "value"), type_)]
+    return ".".join(path) or (ELEMENT if leaf == LABEL else "value")
 
 
 def leaf_positions(record: Record) -> dict[str, tuple[int, ...]]:
@@ -111,7 +110,7 @@ def leaf_positions(record: Record) -> dict[str, tuple[int, ...]]:
     places: dict[str, tuple[int, ...]] = {}
     at = 0
     for name, type_ in record.fields:
-        width = len(_leaves(flat_type(type_), ()))
+        width = len(list(leaf_types(type_)))
         places[name] = tuple(range(at, at + width))
         at += width
     return places

@@ -1,9 +1,8 @@
 """A database in a file: definitions, a snapshot of tables and maps, and a log of the changes since.
 
-Law (7, durable): what a database answers after it is reopened is what it answered when its last change was
-acknowledged. Views are not computed anew: their maps come from the snapshot, and the changes since are run through
-their triggers; views that are refreshed later come back with what they have not seen yet. Definitions are stored as
-types and as text of the calculus, which is parsed and never executed.
+Law (7, durable): a reopened database gives the answers that it gave when its last change was acknowledged. Views are
+not recomputed: their maps are read from the snapshot, and the triggers run on the changes since; lazy views get their
+pending changes back. Definitions are stored as types and as text of the calculus, which is parsed and never executed.
 
 A new definition is stored together with a snapshot, so that every change in the log was made under the definitions
 that are read before it.
@@ -20,10 +19,10 @@ from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.lazy import LazyView
 from nestling.database.maps import LATER, MADE, NEXT, TABLE, WAITING, map_name
 from nestling.database.reopen import Reopening
-from nestling.database.rows import Event
+from nestling.database.rows import RowEvent
 from nestling.database.state import State
 from nestling.database.texts import check_storable, read_table, read_view, table_text, view_text
-from nestling.engine.local.engine import LocalEngine
+from nestling.engine.protocol import Engine
 from nestling.errors import StoreError
 from nestling.storage.codec import encode
 from nestling.storage.file import FileStore
@@ -37,7 +36,7 @@ EVERY = 256
 Parts = Iterator[tuple[str, Iterator[tuple[str, str]]]]
 
 
-class Durable:
+class DatabaseFile:
     """The file behind a database."""
 
     def __init__(self, path: str | Path) -> None:
@@ -96,6 +95,18 @@ class Durable:
 
         self.store.atomically(define)
 
+    def define_again(self, names: Iterable[str], state: State) -> None:
+        """Store how some views are stored from now on, and what there is under that."""
+        texts = {name: view_text(state.definitions[name], state) for name in names}
+
+        def define() -> None:
+            for name, text in texts.items():
+                kind = "constraint" if state.views[name].is_constraint else "view"
+                self.store.put_definition(kind, name, text)
+            self._snapshot(state)
+
+        self.store.atomically(define)
+
     def drop(self, kind: str, name: str, state: State) -> None:
         """Forget a definition."""
 
@@ -105,7 +116,7 @@ class Durable:
 
         self.store.atomically(drop)
 
-    def append(self, events: Iterable[Event]) -> int:
+    def append(self, events: Iterable[RowEvent]) -> int:
         """Store a change; it survives whatever happens next once this returns."""
         self.version = self.store.append(encode(tuple(tuple(event) for event in events)))
         return self.version
@@ -161,5 +172,5 @@ def _later(name: str, view: LazyView) -> Parts:
         yield f"{LATER}{name} {stored}", _cells(view.engine, own)
 
 
-def _cells(engine: LocalEngine, name: str) -> Iterator[tuple[str, str]]:
+def _cells(engine: Engine, name: str) -> Iterator[tuple[str, str]]:
     return ((encode(key), encode(cell)) for key, cell in engine.cells(name).items())

@@ -1,4 +1,4 @@
-"""Changes of inner bags in bulk: rows that say which element comes to or goes from which bag.
+"""Changes of inner bags in bulk: each row says which element to insert into or delete from which bag.
 
 Under the name of an inner bag, ``"orders.items"``, a row has the key of the row around it and the element: as the
 column ``element``, or by the element's own columns. For a bag inside a bag it also has, under the name of each bag on

@@ -1,4 +1,4 @@
-"""Which kind of database does the work: the embedded one, unless Spark is given."""
+"""The class of database: embedded, unless a Spark session is given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A view's answer as other libraries have it: pandas, Arrow, Spark. Each is imported only where it is asked for."""
+"""A view as a pandas, Arrow or Spark table. Each library is imported on first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes as they come from elsewhere: Z-bags, or rows that say what happened to them."""
+"""Changes given to ``apply``: Z-bags, or rows with a ``_change_type``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NONE: Mapping[str, Type] = MappingProxyType({})
 
 
 class Pairs:
-    """Rows with how often each comes; the rows need not be hashable."""
+    """Rows with their multiplicities; the rows need not be hashable."""
 
     def __init__(self, pairs: Iterable[tuple[Any, int]]) -> None:
         self._pairs = list(pairs)

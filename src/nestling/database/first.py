@@ -1,4 +1,4 @@
-"""What the rows of a view begin with: ``view[first]`` finds them by it."""
+"""Look-ups by the first column: ``view[first]``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether stored values are what their columns say: in tables exactly what an insertion leaves, in maps what adds up.
+"""Checks that stored values have their columns' types: in tables as an insert stores them, in maps as sums may be.
 
 A column of many rows is checked at once, at the speed of C: the types of its values are among those allowed. Only what
 types do not tell (bits, digits, time zones) is looked at value by value.

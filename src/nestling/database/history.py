@@ -1,4 +1,4 @@
-"""The last changes of a view, as many as somebody asked for.
+"""The bounded history of a view's changes.
 
 Law: every change after version ``since`` is kept, and none before it.
 """

@@ -1,4 +1,4 @@
-"""What is stored for a view: how much, and whether it is right."""
+"""``stats`` and ``verify`` of a view: how much is stored, and whether it is right."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 from nestling.database.alike import alike
 from nestling.database.state import State, guard_of
-from nestling.engine.local.sizes import entries, rough_bytes
 from nestling.errors import NestlingError
 from nestling.program.meaning import meaning
 from nestling.program.steps import maps_of, trigger_statements
@@ -30,8 +29,8 @@ def stats(state: State, name: str) -> dict[str, Any]:
     }
     return {
         "rows": None if state.absent(name) else state.read(name).total,
-        "maps": {source: entries(engine, source) for source in maps},
-        "bytes": sum(rough_bytes(engine, source, engine.stores[source].patterns) for source in maps),
+        "maps": {source: engine.entries(source) for source in maps},
+        "bytes": engine.view_bytes(name),
         "statements": statements,
         "waiting": waiting,
         "postponed": [source for source in maps if source in engine.program.deferred],

@@ -1,9 +1,9 @@
-"""Events on their way into the engine, such that they can be taken back wherever they were cut off.
+"""The events that a commit is applying to the engine, so that they can be undone wherever it is interrupted.
 
-Law (13): after ``undo`` every table and map is as it was before the first event, whatever was raised meanwhile and at
-whatever point: an interrupt, a lack of memory, a stack that is too deep. Where a trigger ran to its end, its opposite
-undoes it. Where it was cut off, maps cannot be trusted: the rows are put back one by one, and a new engine computes its
-maps from them. The old engine is only read meanwhile, so that ``undo`` may itself be cut off and begun again.
+Law (13): after ``undo`` every table and map is in the state before the first event, whatever was raised at whatever
+point: an interrupt, a lack of memory, a stack overflow. The opposite event undoes a trigger that ran to its end. After
+an interrupted trigger the maps cannot be trusted: the rows are restored one by one, and a new engine computes its maps
+from them. ``undo`` only reads the old engine, so it can itself be interrupted and repeated.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 
-from nestling.database.rows import Event, Row
+from nestling.database.rows import Row, RowEvent
 from nestling.database.state import State
 from nestling.errors import UNDEFINED, ChangeError
 from nestling.values.label import Label
@@ -21,9 +21,9 @@ Pairs = list[tuple[Row, int]]
 
 
 class Journal:
-    """What is done to the engine of ``state`` for one transaction."""
+    """The events applied to the engine of ``state`` by one transaction."""
 
-    def __init__(self, state: State, events: Sequence[Event]) -> None:
+    def __init__(self, state: State, events: Sequence[RowEvent]) -> None:
         self.state, self.events = state, events
         self.applied = 0
         #: Whether a trigger was cut off, or a lazy view told of only some events.
@@ -66,12 +66,13 @@ class Journal:
 
     def _note(self, table: str, group: Pairs) -> None:
         """Remember how often rows are there; of a row with a key, its first event tells."""
-        stored = self.state.engine.stored[table]
         before = self.before.setdefault(table, {})
         if self.state.engine.program.tables[table].key:
             for row, times in group:
                 before.setdefault(row, 0 if times > 0 else 1)
-        elif before:
+            return
+        stored = self.state.engine.counts(table)
+        if before:
             for row, _ in group:
                 before.setdefault(row, stored.get(row, 0))
         else:
@@ -98,7 +99,7 @@ class Journal:
             self.state.engine.apply(*event)
 
 
-def _groups(events: Sequence[Event]) -> Iterator[tuple[str, Pairs]]:
+def _groups(events: Sequence[RowEvent]) -> Iterator[tuple[str, Pairs]]:
     """Events of one table that follow each other, together."""
     if len(events) == 1:
         table, row, times = events[0]

@@ -1,4 +1,4 @@
-"""The languages of queries: each reads a text, or a function, into the calculus."""
+"""The front end of each language, which translates a text or a function into the calculus."""
 
 from __future__ import annotations
 

@@ -1,18 +1,17 @@
 """Views that are refreshed when they are read.
 
-A lazy view has an engine of its own, and the changes it has not seen yet. They are summed before they are run, so that
-what came and went between two reads costs nothing. They are also run when somebody who listens is to be told.
+A lazy view has its own engine and pending changes. These are summed before they are applied, so that a row inserted
+and deleted between two reads costs nothing. A commit applies them too if the view has subscribers.
 
-Law (9): when it is read, a lazy view answers what an eager one would.
+Law (9): a reading of a lazy view gives the answer of an eager one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from nestling.database.bulk import fill_maps, filled
-from nestling.database.rows import Event, Row
-from nestling.engine.local.engine import LocalEngine
+from nestling.database.rows import Row, RowEvent
+from nestling.engine.protocol import Engines, RowEngine
 from nestling.program.flat import Query
 from nestling.program.statements import Program, TableDecl
 from nestling.program.traverse import inputs
@@ -29,13 +28,14 @@ class LazyView:
 
     def __init__(
         self,
+        engines: Engines,
         name: str,
         view: FlatView,
         tables: Mapping[str, TableDecl],
         store: Store | Storing,
         guards: Mapping[str, FlatView] | None = None,
     ) -> None:
-        self.name, self.tables, self.store = name, tables, store
+        self.engines, self.name, self.tables, self.store = engines, name, tables, store
         self.views = {name: view, **(guards or {})}
         queries = [
             q for v in self.views.values() for q in (v.rows, *(d.query for d in v.definitions.values()))
@@ -47,7 +47,7 @@ class LazyView:
         self.pending: Pending = {}
         #: Whether a refresh was cut off: then it starts anew from the tables.
         self.torn = False
-        self.engine = LocalEngine(self._program({}))
+        self.engine = engines.empty(self._program({}))
 
     def _program(self, logs: Mapping[str, Query]) -> Program:
         return compile_views(self.tables, self.views, logs, dict.fromkeys(self.views, self.store))
@@ -56,7 +56,7 @@ class LazyView:
         """Start from rows: the maps are computed from them."""
         for name in self.reads:
             self.engine.load_table(name, tables[name])
-        fill_maps(self.engine, self.engine.program.maps)
+        self.engines.fill_maps(self.engine, self.engine.program.maps)
 
     def restore(
         self, tables: Mapping[str, Rows], maps: Mapping[str, Mapping[Row, Row]], pending: Pending
@@ -73,9 +73,9 @@ class LazyView:
 
     def watch(self, logs: Mapping[str, Query]) -> None:
         """Log what changes in these queries from now on."""
-        self.engine = filled(self._program(logs), self.fresh())
+        self.engine = self.engines.filled(self._program(logs), self.fresh())
 
-    def note(self, events: Iterable[Event]) -> None:
+    def note(self, events: Iterable[RowEvent]) -> None:
         """Remember changes for the next read."""
         self.torn, torn = True, self.torn
         for table, row, times in events:
@@ -88,7 +88,7 @@ class LazyView:
                     del self.pending[key]
         self.torn = torn
 
-    def fresh(self) -> LocalEngine:
+    def fresh(self) -> RowEngine:
         """The engine, with all changes seen; what is removed goes first, so that a key may come again."""
         if self.pending:
             self.torn = True

@@ -1,7 +1,7 @@
-"""Logging what changes in a view, where somebody reads it.
+"""Logging the changes of views that have readers.
 
-The logs are maps of the program, one per level of the view. Of a view that no program maintains nothing can be logged:
-its answers are compared.
+The logs are maps of the program, one per level of the view. A view without a program has no logs: its answers before
+and after a commit are compared.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from nestling.database.rows import Row
 from nestling.database.state import Holder, State, policy
 from nestling.database.storing import Decision
 from nestling.database.view_state import Lazy, OnRead
-from nestling.database.watching import Levels, Logs, Source, Taken
-from nestling.engine.local.engine import LocalEngine
+from nestling.database.watching import CurrentView, Logs, Taken, WatchedLevels
+from nestling.engine.protocol import RowEngine
 from nestling.errors import UNDEFINED, NestlingError
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.compile import CannotCompile
@@ -39,23 +39,23 @@ class Logging:
 
     @property
     def state(self) -> State:
-        return self._holder.state
+        return self._holder._state
 
-    def levels(self, name: str) -> Levels:
+    def levels(self, name: str) -> WatchedLevels:
         """The levels of a view that are logged, or would be; none where nothing can be."""
         state = self.state
         view = state.views[name]
         if view.levels is not None:
             return view.levels
         if view.flat is None:
-            return Levels()
-        found = Levels(watches(name, view.flat, state.declarations()))
+            return WatchedLevels()
+        found = WatchedLevels(watches(name, view.flat, state.declarations()))
         logs = {level.name: level.query for level in found}
         stored = view.decision.storing if view.decision is not None else None
         try:
             compile_views(state.declarations(), {name: view.flat}, logs, {name: stored or BY_KEYS})
         except CannotCompile:
-            return Levels()
+            return WatchedLevels()
         return found
 
     def start(self, name: str) -> None:
@@ -67,7 +67,7 @@ class Logging:
         except UNDEFINED as error:
             raise NestlingError(f"{name} cannot be computed: {error}", hint="delete the row") from error
 
-    def keep(self, name: str, levels: Levels) -> None:
+    def keep(self, name: str, levels: WatchedLevels) -> None:
         """Log these levels of a view."""
         state = self.state
         state.views = state.views.changed(name, levels=levels, is_told=True)
@@ -99,7 +99,7 @@ class Logging:
             chosen = policy(state.definitions[name], decision)
             state.views = state.views.changed(name, policy=chosen, decision=decision)
             if levels is not None and isinstance(chosen, OnRead):
-                state.views = state.views.changed(name, levels=Levels(), compared=state.evaluate(name))
+                state.views = state.views.changed(name, levels=WatchedLevels(), compared=state.evaluate(name))
             state.reinstall()
             if levels is not None and isinstance(chosen, Lazy):
                 self.keep(name, levels)
@@ -121,9 +121,12 @@ class Logging:
             return NOTHING
         if levels := view.levels:
             engine = state.engine_of(name)
-            stored, drain = engine.stored, engine.drain
-            logged = [level.name for level in levels if stored[level.name]]  # most commits reach few levels
-            return Taken({level: log for level in logged if (log := drain(level))}) if logged else NOTHING
+            logged = [
+                level.name for level in levels if engine.has_logged(level.name)
+            ]  # most reach few levels
+            return (
+                Taken({level: log for level in logged if (log := engine.drain(level))}) if logged else NOTHING
+            )
         assert view.compared is not None
         now = state.read(name)
         state.views = state.views.changed(name, compared=now)
@@ -135,18 +138,18 @@ class Logging:
         if not state.views[name].levels:
             state.views = state.views.changed(name, compared=state.read(name))
 
-    def source(self, name: str) -> tuple[Source, Logs]:
+    def source(self, name: str) -> tuple[CurrentView, Logs]:
         """What answers for a view, and what it has logged since that was taken."""
         engine = self._engine(name)
-        stored, levels = engine.stored, self.state.views.watched[name]
-        return engine, {level.name: engine.logged(level.name) for level in levels if stored[level.name]}
+        names = [level.name for level in self.state.views.watched[name]]
+        return engine, {level: engine.logged(level) for level in names if engine.has_logged(level)}
 
     def flat_rows(self, name: str) -> FlatRows:
         """The flat rows of a view that has levels."""
         engine = self._engine(name)
         return engine.flat_rows(name), lambda label: engine.rows_under(name, label)
 
-    def _engine(self, name: str) -> LocalEngine:
+    def _engine(self, name: str) -> RowEngine:
         """The engine of a view; of one that is watched, as far as it has logged."""
         state, view = self.state, self.state.views[name]
         if view.levels is not None:

@@ -1,4 +1,4 @@
-"""What the parts of a snapshot are called."""
+"""The names of the parts of a snapshot."""
 
 from __future__ import annotations
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import warnings
+from collections.abc import Iterable
 
-from nestling.database.durable import Durable
+from nestling.database.durable import DatabaseFile
 from nestling.database.logs import Logging
 from nestling.database.state import State
 from nestling.database.storing import Decision, chosen_from, counted
-from nestling.engine.local.sizes import entries
-from nestling.errors import QueryError
+from nestling.errors import OverBudget, QueryError
 from nestling.transform.viewlet.choose import Memory, cost_of, tables_of
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30}
@@ -34,13 +35,22 @@ def bytes_of(memory: int | str | None) -> int | None:
     return int(float(found[1]) * UNITS[found[2]])
 
 
-def keep_within_memory(logging: Logging, file: Durable | None) -> None:
-    """Store less of the views that have outgrown the memory there is, and remember it."""
-    state = logging.state
-    for name in outgrown(logging):
-        if file is not None:
-            view = state.views[name]
-            file.define("constraint" if view.is_constraint else "view", view.definition, state)
+def keep_within_memory(logging: Logging, file: DatabaseFile | None) -> None:
+    """Store less of the views that have outgrown the memory there is, remember it, and say which do not fit at all."""
+    changed = outgrown(logging)
+    if file is not None and changed:
+        file.define_again(changed, logging.state)
+    tell_of_unkept(logging.state, changed)
+
+
+def tell_of_unkept(state: State, changed: Iterable[str]) -> None:
+    """Warn of views that were stored so far, and do not fit into the memory there is in any way."""
+    for name in changed:
+        on_read = state.views[name].on_read
+        if on_read is not None:
+            what = f"{name} is evaluated on every read from now on: {on_read.reason}"
+            hint = f"memory={state.memory} is too little: give more, drop a view, or leave the budget out"
+            warnings.warn(OverBudget(f"{what}\nhint: {hint}"), stacklevel=2)
 
 
 def outgrown(logging: Logging) -> list[str]:
@@ -65,12 +75,12 @@ def outgrown(logging: Logging) -> list[str]:
 
 
 def _total(state: State) -> int:
-    return sum(entries(state.engine, name) for name in state.engine.program.tables)
+    return sum(state.engine.entries(name) for name in state.engine.program.tables)
 
 
 def _smaller(state: State, old: Decision, left: int, size: int) -> Decision:
     """What to store of a view that takes ``size`` bytes and may take what is ``left``."""
-    statistics = counted(state.engine, tables_of(old.view))
+    statistics = counted(state.engine, tables_of(old.view), state.version)
     assert old.storing is not None
     estimated = cost_of(old.view, state.declarations(), statistics, old.storing).bytes
     # By how much an estimate is wrong, it is wrong for the other ways too.

@@ -1,4 +1,4 @@
-"""Names that users give: what is refused before anything is made of it.
+"""Checks of the names that users give.
 
 A name is shown in errors, reports and terminals, stored in files in UTF-8, and told apart from the names that the
 compiler makes. Everything else may be in it, and it works on both engines: see ``quoting`` for how.

@@ -1,6 +1,6 @@
 """Views over views: the inner view's query in the place of its name.
 
-Law: a view over a view means what it would over a table that holds the inner view's answer.
+Law: a view over a view has the value that it would have over a table with the inner view's rows.
 """
 
 from __future__ import annotations

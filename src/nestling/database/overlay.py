@@ -1,14 +1,14 @@
-"""The rows that an open transaction looks up: those that are stored, with its own changes.
+"""Stored rows as an open transaction sees them: with its own changes.
 
-Law: what is looked up here is what an engine would give that has applied the transaction's events. The engine itself
-is left alone until the transaction is committed, so that nobody else sees them.
+Law: a look-up gives what an engine would give after applying the transaction's events. The engine itself is unchanged
+until the commit, so that no other thread sees them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from nestling.database.rows import Event, Row
+from nestling.database.rows import Row, RowEvent
 from nestling.database.state import State
 from nestling.values.label import Label
 
@@ -24,7 +24,7 @@ class Overlay:
     The first ``base`` events are in the engine already, where the transaction has read a view.
     """
 
-    def __init__(self, state: State, events: Sequence[Event]) -> None:
+    def __init__(self, state: State, events: Sequence[RowEvent]) -> None:
         self.state, self.events = state, events
         self.base = 0
         self._clear()
@@ -41,7 +41,7 @@ class Overlay:
             self.base = applied
             self._clear()
 
-    def forget(self, events: Sequence[Event]) -> None:
+    def forget(self, events: Sequence[RowEvent]) -> None:
         """The transaction takes back its last ``events``."""
         if self._seen > len(self.events):
             undone, self._seen = events[: self._seen - len(self.events)], TORN

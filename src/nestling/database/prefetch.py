@@ -16,6 +16,7 @@ from nestling.database.elements import elements, inner_bag, outer_bags
 from nestling.database.overlay import Overlay
 from nestling.database.rows import Row
 from nestling.frontend.schema import element_value, row_value
+from nestling.values.columns import columns
 from nestling.values.label import Label
 
 Tables = Mapping[str, TableDef]
@@ -29,11 +30,11 @@ def prefetch_rows(
         return
     for names, parent in table.references:
         places = tables[parent].declarations[parent].key
-        columns = [table.record.names.index(name) for name in names]
-        rows.prefetch(parent, places, [_flat(value[i] for i in columns) for value in values])
+        places_of = [table.record.names.index(name) for name in names]
+        rows.prefetch(parent, places, [_flat([value[i] for i in places_of]) for value in values])
     flat = table.declarations[table.name]
     if table.key:
-        keys = [_flat(value[i] for i in table.key_positions) for value in values]
+        keys = [_flat([value[i] for i in table.key_positions]) for value in values]
         rows.prefetch(table.name, flat.key, keys)
         if deep:
             found = (rows.by_key(table.name, key) for key in keys)
@@ -89,9 +90,5 @@ def _key(table: TableDef, key: Any) -> Row:
     return _flat(map(element_value, table.key_types, parts))
 
 
-def _flat(value: Iterable[Any]) -> Row:
-    """The columns of a value: records are laid out."""
-    columns: list[Any] = []
-    for part in value:
-        columns += _flat(part) if type(part) is tuple else (part,)
-    return tuple(columns)
+def _flat(parts: Iterable[Any]) -> Row:
+    return tuple(columns(tuple(parts)))

@@ -1,15 +1,16 @@
-"""References between tables: what others refer to stays.
+"""References between tables: a row that others refer to cannot be deleted.
 
-Law: at the end of every change, each row of a table with ``references`` has its parents. That a new row has them is
-checked where it is inserted; here, that no parent goes while a row refers to it, by the state at the end of the change:
-parent and children may go together, in any order, and a parent may be replaced by one with the same key.
+Law: at the end of every change, each row of a table with ``references`` has its parents. An insert checks that a new
+row has them; this module checks that no parent is deleted while a row refers to it, on the state at the end of the
+change: parent and children may be deleted together, in any order, and a parent may be replaced by one with the same
+key.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from nestling.database.rows import Event, Row
+from nestling.database.rows import Row, RowEvent
 from nestling.database.state import Holder, State
 from nestling.database.transaction import Transaction
 from nestling.errors import ChangeError
@@ -28,7 +29,7 @@ class References:
 
     @property
     def state(self) -> State:
-        return self._holder.state
+        return self._holder._state
 
     def check(self, change: Transaction) -> None:
         """Refuse a change, not applied yet, that takes a parent from rows which stay."""
@@ -39,7 +40,7 @@ class References:
                     if before.get(key, 0) + after.get(key, 0) > 0:
                         raise referred(parent, key, site[0])
 
-    def follow(self, events: Sequence[Event]) -> None:
+    def follow(self, events: Sequence[RowEvent]) -> None:
         """The change is committed."""
         for site, counts in self._counts.items():
             for key, times in _referring(site, events).items():
@@ -75,14 +76,14 @@ class References:
             engine.prefetch(table, columns, keys)
             return {key: sum(engine.having(table, columns, key).values()) for key in keys}
         if site not in self._counts:
-            rows = [Event(table, row, times) for row, times in engine.table(table).items()]
+            rows = [RowEvent(table, row, times) for row, times in engine.table(table).items()]
             applied = change.events[: change.stored.base]
-            taken_back = [Event(table, row, -times) for table, row, times in applied]
+            taken_back = [RowEvent(table, row, -times) for table, row, times in applied]
             self._counts[site] = _referring(site, [*rows, *taken_back])
         return self._counts[site]
 
 
-def _referring(site: Site, events: Iterable[Event]) -> dict[Row, int]:
+def _referring(site: Site, events: Iterable[RowEvent]) -> dict[Row, int]:
     """By key, how many more rows refer to it after ``events``."""
     table, columns = site
     counts: dict[Row, int] = {}

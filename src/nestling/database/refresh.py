@@ -1,4 +1,4 @@
-"""What a change did, and what it took."""
+"""The result of a change: what it did, and what it cost."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 class Refresh(NamedTuple):
     """The result of one change or transaction.
 
-    ``version`` counts committed changes; ``events`` the flat rows that came or went, ``tables`` by table;
-    ``statements`` the maintenance statements of the triggers that ran; ``changes`` holds what changed in each
-    view that is watched.
+    ``version`` counts committed changes, ``events`` the flat rows inserted and deleted, ``tables`` these by table, and
+    ``statements`` the statements of the triggers that ran; ``changes`` has the change of each view with readers.
     """
 
     version: int

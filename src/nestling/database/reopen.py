@@ -1,9 +1,9 @@
-"""A state brought to where its file is; what no accepted change leaves in a file is refused.
+"""Restoring a state from its file; contents that no accepted change could have left are rejected.
 
-Law: whatever a file holds behind sound checksums, it is the state that the file says, or a ``StoreError``. A row of a
-file has the columns, sizes and key that an inserted one has; a change does what could be done when it was made; a label
-names the bag of one row, and no bag is without its row. Maps have the keys and the numbers that their queries can have;
-that these are the right ones, ``verify`` says.
+Law: whatever a file with valid checksums contains, opening it gives the state that it describes, or a ``StoreError``.
+A row of a file has the columns, sizes and key that an inserted one has; a change does what could be done when it was
+made; a label names the bag of one row, and no bag is without its row. Maps have the keys and the numbers that their
+queries can have; that these are the right ones, ``verify`` says.
 
 What is no matter of form is not asked here, for a file must open to be mended: references that lead nowhere, which
 older versions let stand, and constraints, which refuse the next change.
@@ -19,11 +19,11 @@ from typing import Any
 from nestling.calculus.types import LABEL
 from nestling.database.fitting import key_checks, measure_checks, misfit
 from nestling.database.maps import LATER, MADE, MAP, NEXT, TABLE, WAITING, map_name
-from nestling.database.rows import Event, Row
+from nestling.database.rows import Row, RowEvent
 from nestling.database.state import State
 from nestling.database.stored_tables import StoredTable, stored_tables
-from nestling.engine.local.engine import LocalEngine
 from nestling.engine.nesting import leaves, shape
+from nestling.engine.protocol import RowEngine
 from nestling.errors import StoreError
 from nestling.storage.codec import decode, decode_all
 from nestling.values.label import Label
@@ -103,7 +103,7 @@ class Reopening:
         if table.is_inner and not self.held[name].issuperset(map(itemgetter(0), rows)):
             raise StoreError(f"{name} has elements of a bag that no row has")
         self.state.engine.load_table(name, _once(name, entries))
-        if table.key and len(self.state.engine.stored[name]) != len(rows):
+        if table.key and self.state.engine.entries(name) != len(rows):
             raise StoreError(f"{name} has a key twice")
 
     def _hold(self, table: StoredTable, rows: Sequence[Row]) -> None:
@@ -139,10 +139,10 @@ class Reopening:
                 raise StoreError(f"it leaves elements in a bag of {name} that no row has")
         self.state.committed(events)
 
-    def _events(self, entry: Any) -> list[Event]:
+    def _events(self, entry: Any) -> list[RowEvent]:
         if type(entry) is not tuple or not all(type(e) is tuple and len(e) == 3 for e in entry):
             raise StoreError("it is no list of events")
-        events = [Event(*event) for event in entry]
+        events = [RowEvent(*event) for event in entry]
         for name, row, times in events:
             if type(name) is not str or name not in self.tables:
                 raise StoreError(f"it is of a table {name!r:.60}, which is defined nowhere")
@@ -151,7 +151,7 @@ class Reopening:
                 raise StoreError(f"a row of {name} comes {times!r:.40} times")
         return events
 
-    def _apply(self, event: Event, touched: set[tuple[str, Label]]) -> None:
+    def _apply(self, event: RowEvent, touched: set[tuple[str, Label]]) -> None:
         name, row, times = event
         table, engine = self.tables[name], self.state.engine
         before = engine.count(name, row)
@@ -220,7 +220,7 @@ class Reopening:
         keys.add(key)
 
 
-def _load_map(engine: LocalEngine, name: str, entries: Entries) -> None:
+def _load_map(engine: RowEngine, name: str, entries: Entries) -> None:
     """Put the entries of a map where they belong, if they are such as its query can have."""
     _check_map(engine, name, entries)
     cells = _once("a map", entries)
@@ -228,7 +228,7 @@ def _load_map(engine: LocalEngine, name: str, entries: Entries) -> None:
         engine.load_map(name, cells)
 
 
-def _check_map(engine: LocalEngine, name: str, entries: Entries) -> None:
+def _check_map(engine: RowEngine, name: str, entries: Entries) -> None:
     keys, cells = entries
     decl = engine.program.maps[name]
     checks = key_checks([column.type for column in decl.columns])
@@ -256,7 +256,7 @@ def _going_together() -> Iterator[None]:
         raise StoreError(f"the entries of a map do not go together: {error}") from error
 
 
-def _check_labels(engine: LocalEngine, labels: Iterable[Label]) -> None:
+def _check_labels(engine: RowEngine, labels: Iterable[Label]) -> None:
     """A label of a table has its dictionary, and one of a query its definition, which its environment fits."""
     known = {
         each: len(plan.params)

@@ -1,4 +1,4 @@
-"""Nested rows to events on flat tables, and back.
+"""Shredding nested rows into events on flat tables, and nesting them again.
 
 Law (5): what ``insertion`` makes of a row, ``nested`` reads back; ``deletion`` of a stored row is the exact
 opposite of the events that brought it here, its inner bags as they are now.
@@ -18,15 +18,15 @@ from nestling.values.label import Label
 Row = tuple[Any, ...]
 
 
-class Event(NamedTuple):
-    """A row of a flat table that comes ``times`` times; negative: goes."""
+class RowEvent(NamedTuple):
+    """``times`` copies of a row are inserted into a flat table; negative: deleted."""
 
     table: str
     row: Row
     times: int
 
 
-class Stored(Protocol):
+class InnerBags(Protocol):
     """What is read of an engine here."""
 
     def under(self, dictionary: str, label: Label) -> dict[Row, int]:
@@ -35,31 +35,31 @@ class Stored(Protocol):
 
 
 class Shredder:
-    """Makes events of the rows of one table. ``numbers`` gives labels to bags that no key names."""
+    """Shreds the rows of one table into events. ``numbers`` labels the bags of rows without a key."""
 
     def __init__(self, table: TableDef, numbers: count[int]) -> None:
         self.table, self.numbers = table, numbers
 
-    def insertion(self, value: Row, times: int) -> list[Event]:
+    def insertion(self, value: Row, times: int) -> list[RowEvent]:
         """The events that add a nested row: the rows of its inner bags, then its flat row.
 
         In this order a row never stands there with bags that are yet to be filled: an average of one has a value.
         """
         if self.table.is_flat:
-            return [Event(self.table.name, value, times)]
+            return [RowEvent(self.table.name, value, times)]
         key = tuple(value[i] for i in self.table.key_positions) or None
-        events: list[Event] = []
+        events: list[RowEvent] = []
         flat = tuple(self._flat(value, self.table.record, (), key, events))
-        return [*events, Event(self.table.name, flat, times)]
+        return [*events, RowEvent(self.table.name, flat, times)]
 
-    def elements(self, path: Path, label: Label, bag: ZBag) -> list[Event]:
+    def elements(self, path: Path, label: Label, bag: ZBag) -> list[RowEvent]:
         """The events that add the elements of ``bag`` to the inner bag ``label`` at ``path``."""
-        events: list[Event] = []
+        events: list[RowEvent] = []
         self._fill(path, self.table.levels[path].element, label, bag, events)
         return events
 
     def _flat(
-        self, value: Any, type_: Type, path: Path, key: Row | None, events: list[Event]
+        self, value: Any, type_: Type, path: Path, key: Row | None, events: list[RowEvent]
     ) -> Iterator[Any]:
         match type_:
             case Record(fields):
@@ -76,32 +76,32 @@ class Shredder:
     def _label(self, site: str, key: Row | None) -> Label:
         return Label(site, key if key is not None else (f"#{next(self.numbers)}",))
 
-    def _fill(self, path: Path, element: Type, label: Label, bag: ZBag, events: list[Event]) -> None:
+    def _fill(self, path: Path, element: Type, label: Label, bag: ZBag, events: list[RowEvent]) -> None:
         name = dictionary_name(self.table.name, path)
         if isinstance(element, Scalar):
-            events += [Event(name, (label, value), times) for value, times in bag.items()]
+            events += [RowEvent(name, (label, value), times) for value, times in bag.items()]
             return
         below = (*path, ELEMENT) if isinstance(element, Bag) else path
         for value, times in bag.items():
             # Elements have no key of their own, so bags inside them are numbered.
             columns = tuple(self._flat(value, element, below, None, events))
-            events.append(Event(name, (label, *columns), times))
+            events.append(RowEvent(name, (label, *columns), times))
 
-    def deletion(self, flat: Row, times: int, stored: Stored) -> list[Event]:
+    def deletion(self, flat: Row, times: int, stored: InnerBags) -> list[RowEvent]:
         """The events that remove a stored flat row ``times`` times, and all under it with the last copy."""
-        events = [Event(self.table.name, flat, -times)]
-        events += (Event(e.table, e.row, -e.times) for e in self._below(flat, stored))
+        events = [RowEvent(self.table.name, flat, -times)]
+        events += (RowEvent(e.table, e.row, -e.times) for e in self._below(flat, stored))
         return events
 
-    def _below(self, columns: Row, stored: Stored) -> Iterator[Event]:
+    def _below(self, columns: Row, stored: InnerBags) -> Iterator[RowEvent]:
         for value in columns:
             if isinstance(value, Label):
                 for row, times in stored.under(str(value.site), value).items():
-                    yield Event(str(value.site), (value, *row), times)
+                    yield RowEvent(str(value.site), (value, *row), times)
                     yield from self._below(row, stored)
 
 
-def nested(columns: Iterator[Any], type_: Type, stored: Stored) -> Any:
+def nested(columns: Iterator[Any], type_: Type, stored: InnerBags) -> Any:
     """Flat columns back to a nested value."""
     match type_:
         case Record(fields):

@@ -1,4 +1,4 @@
-"""SQL scripts: each statement does what the method of the database does that it stands for."""
+"""SQL scripts: each statement calls the method of the database that it stands for."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ class Scripted(Protocol):
     """What the statements of a script ask of a database."""
 
     @property
-    def state(self) -> State: ...
+    def _state(self) -> State: ...
     @property
     def views(self) -> Mapping[str, View]: ...
-    def catalog(self) -> Catalog: ...
+    def _catalog(self) -> Catalog: ...
     def table(self, name: str) -> Table: ...
-    def declare(self, definition: TableDef) -> Table: ...
+    def _declare(self, definition: TableDef) -> Table: ...
     def view(self, name: str, query: Expr, *, refresh: str = ..., store: str = ...) -> View: ...
     def drop(self, name: str) -> None: ...
-    def reading(self) -> AbstractContextManager[None]: ...
+    def _reading(self) -> AbstractContextManager[None]: ...
     def transaction(self) -> AbstractContextManager[Transaction]: ...
 
 
@@ -48,18 +48,18 @@ def run_script(db: Scripted, text: str) -> Any:
     for statement in script.read(text):
         match statement:
             case script.MakeTable(name, record, key, if_missing):
-                there = if_missing and name in db.state.tables
-                result = db.table(name) if there else db.declare(TableDef(name, record, key))
+                there = if_missing and name in db._state.tables
+                result = db.table(name) if there else db._declare(TableDef(name, record, key))
             case script.MakeView():
                 result = _made(db, statement)
             case script.MergeRows(changes):
-                result = _merged(db, changes(db.catalog()))
+                result = _merged(db, changes(db._catalog()))
             case script.Drop(name, if_there):
-                if not if_there or name in db.state.tables or name in db.state.views:
+                if not if_there or name in db._state.tables or name in db._state.views:
                     db.drop(name)
                 result = None
             case script.Ask(query, order, limit):
-                result = _asked(db, query(db.catalog()), order, limit)
+                result = _asked(db, query(db._catalog()), order, limit)
             case _:
                 result = _changed(db, statement)
     return result
@@ -67,8 +67,8 @@ def run_script(db: Scripted, text: str) -> Any:
 
 def _made(db: Scripted, statement: Any) -> Any:
     """A view; the one of this name stays where the new one is refused."""
-    name, query = statement.name, statement.query(db.catalog())
-    old = db.state.definitions.get(name)
+    name, query = statement.name, statement.query(db._catalog())
+    old = db._state.definitions.get(name)
     if old is None or not (statement.replaces or statement.if_missing):
         return db.view(name, query)
     if statement.if_missing:
@@ -98,14 +98,14 @@ def _merged(db: Scripted, merged: Any) -> Any:
 
 
 def _check_table(db: Scripted, table: str) -> None:
-    if table not in db.state.tables:
+    if table not in db._state.tables:
         raise QueryError(f"{table} is a view: its rows follow from its tables", hint="change the tables")
 
 
 def _changed(db: Scripted, statement: Any) -> Any:
     script = sql().script
     changes = statement.pairs if isinstance(statement, script.UpdateRows) else statement.rows
-    table, expr = changes(db.catalog())
+    table, expr = changes(db._catalog())
     _check_table(db, table)
     with db.transaction() as change:
         rows = _rows(db, expr)
@@ -122,8 +122,8 @@ def _changed(db: Scripted, statement: Any) -> Any:
 
 def _rows(db: Scripted, expr: Expr) -> list[Any]:
     """The rows of a query on the tables as they are."""
-    with db.reading(), computing("the query"):
-        bag: ZBag = evaluate(inline_views(expr, db.state.definitions), db.state.nested_tables())
+    with db._reading(), computing("the query"):
+        bag: ZBag = evaluate(inline_views(expr, db._state.definitions), db._state.nested_tables())
     return copies(bag.items(), "the query")
 
 

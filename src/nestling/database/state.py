@@ -1,7 +1,7 @@
-"""The running state: one program for all views that are kept eagerly.
+"""The running state: one program for all eager and hybrid views.
 
-Views that no program can maintain are evaluated by the reference when they are read; ``explain`` says so. A view whose
-query does not have a value on every state is kept as a query that has, beside one that says where the first has none.
+Views without a program are evaluated by the reference on every read; ``explain`` says so. For a view that may be
+undefined, a total query and a guard query are maintained; the guard is empty exactly while the view is defined.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from nestling.calculus.evaluate import evaluate
-from nestling.database.bulk import computed, filled
+from nestling.database.bulk import EMBEDDED
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first import first_leaf, first_type, starts
 from nestling.database.lazy import LazyView, Pending
-from nestling.database.rows import Event, Row, nested
+from nestling.database.rows import Row, RowEvent, nested
 from nestling.database.storing import Decision, decide
 from nestling.database.view_state import OnRead, Policy, Views, ViewState, maintained_by
 from nestling.depth import room
-from nestling.engine.local.engine import LocalEngine
-from nestling.engine.local.sizes import view_bytes
+from nestling.engine.protocol import Engines, RowEngine
 from nestling.errors import UNDEFINED, ChangeError, NestlingError, QueryError, brief
 from nestling.frontend.schema import element_value
 from nestling.program.statements import Program, TableDecl
 from nestling.program.steps import trigger_statements
+from nestling.transform import pipeline
 from nestling.transform.lower import FlatView
-from nestling.transform.pipeline import EMBEDDED, by_rows, compile_view
+from nestling.transform.pipeline import by_rows, compile_view
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.choose import KNOB
 from nestling.transform.viewlet.defer import deferred
@@ -43,7 +43,7 @@ class Holder(Protocol):
     """Who has a state, and may have another one later."""
 
     @property
-    def state(self) -> State:
+    def _state(self) -> State:
         """The state as it is now."""
 
     @property
@@ -52,17 +52,23 @@ class Holder(Protocol):
 
 
 class State:
-    """Tables, the views over them, and the engine that keeps both."""
+    """Tables, the views over them, and the engine that stores both."""
 
-    def __init__(self) -> None:
+    engine: RowEngine
+
+    def __init__(self, engines: Engines = EMBEDDED) -> None:
+        self.engines = engines
         self.tables: dict[str, TableDef] = {}
         self.views = Views()
         #: What all views may take, in bytes; and how many rows there were when that was last looked at.
         self.memory: int | None = None
         self.looked_at = 0
+        #: How many rows come and go before plans are looked at again; and the version at which they are.
+        self.patience = 0.0
+        self.version = 0
         self._statements: dict[str, int] = {}
-        self.uncommitted: list[Event] = []
-        self.engine = LocalEngine(compile_views({}, {}))
+        self.uncommitted: list[RowEvent] = []
+        self.engine = engines.empty(compile_views({}, {}))
 
     def declarations(self) -> dict[str, TableDecl]:
         """The flat tables of all tables."""
@@ -127,14 +133,17 @@ class State:
         decided: list[Decision] = []
 
         def plan(flat: FlatView) -> Program | None:
-            left = None if self.memory is None else self.memory - self._taken(view.name)
-            decided.append(decide(view, flat, self.declarations(), self.engine, left, remembered))
+            left = self.left_for(view.name)
+            found = decide(view, flat, self.declarations(), self.engine, left, remembered, self.version)
+            decided.append(found)
             return decided[0].program
 
         def plan_guard(guard: FlatView) -> Program | None:
             return by_rows(self.declarations(), guarded_by(decided[0] if decided else None))(guard)
 
-        compiled = compile_view(view.query, EMBEDDED, plan if view.store != "none" else None, plan_guard)
+        compiled = compile_view(
+            view.query, pipeline.EMBEDDED, plan if view.store != "none" else None, plan_guard
+        )
         undefined = compiled.undefined if compiled.may_have_no_value else None
         decision = replace(decided[0], program=None) if decided else None
         if compiled.reason:
@@ -144,14 +153,16 @@ class State:
         found = ViewState(view, chosen, constraint, decision, undefined, compiled.guard)
         self.views = self.views.having(found)
 
-    def _taken(self, but: str) -> int:
-        """What the other views take, in bytes."""
-        return sum(self.bytes_of(name) for name in self.views.maintained if name != but)
+    def left_for(self, name: str) -> int | None:
+        """What the other views leave of the memory there is, in bytes."""
+        if self.memory is None:
+            return None
+        return self.memory - sum(self.bytes_of(other) for other in self.views.maintained if other != name)
 
     def bytes_of(self, name: str) -> int:
         """What a view takes."""
         own = self.views[name].engine
-        return view_bytes(own.engine if isinstance(own, LazyView) else self.engine, name)
+        return (own.engine if isinstance(own, LazyView) else self.engine).view_bytes(name)
 
     def absent(self, name: str) -> str:
         """Where a view has no value now: one of the terms, or nothing."""
@@ -192,7 +203,7 @@ class State:
         guards = {guard_of(name): guarded_by(self.views[name].decision) for name in self.views.guards}
         return {name: storing for name, storing in found.items() if storing is not None} | guards
 
-    def engine_of(self, name: str) -> LocalEngine:
+    def engine_of(self, name: str) -> RowEngine:
         """The engine that answers for a view, up to date."""
         if not self.is_apart(name):
             return self.engine
@@ -206,7 +217,7 @@ class State:
             made = self.started_later(name)
             made.load(self._rows_of(made.reads))
             # It is told of the changes of an open transaction when that is committed.
-            made.note(Event(table, row, -times) for table, row, times in self.uncommitted)
+            made.note(RowEvent(table, row, -times) for table, row, times in self.uncommitted)
             if (levels := self.views[name].levels) is not None:
                 made.watch({level.name: level.query for level in levels})
             self.views = self.views.running(name, made)
@@ -216,7 +227,7 @@ class State:
         """Such a view, with nothing in it."""
         guards = {guard_of(name): self.views.guards[name]} if name in self.views.guards else {}
         flat = self.views.maintained[name]
-        return LazyView(name, flat, self.declarations(), self._stored()[name], guards)
+        return LazyView(self.engines, name, flat, self.declarations(), self._stored()[name], guards)
 
     def _rows_of(self, tables: Iterable[str]) -> dict[str, dict[Row, int]]:
         return {name: self.engine.table(name) for name in tables}
@@ -227,7 +238,7 @@ class State:
         made.restore(self._rows_of(made.reads), maps, pending)
         self.views = self.views.running(name, made)
 
-    def committed(self, events: Sequence[Event]) -> None:
+    def committed(self, events: Sequence[RowEvent]) -> None:
         """Tell the views that are refreshed later."""
         for view in self.views.engines:
             assert isinstance(view, LazyView)
@@ -236,7 +247,7 @@ class State:
     @room()
     def install(self) -> None:
         """An engine for what is defined, with nothing in it."""
-        self.engine = LocalEngine(self._program())
+        self.engine = self.engines.empty(self._program())
         self._statements = {}
 
     def drop_view(self, name: str) -> None:
@@ -278,18 +289,18 @@ class State:
     def reinstall(self) -> None:
         """A new engine for what is defined now; maps that stay keep their contents."""
         # A row that cannot be computed leaves the old engine as it is.
-        self.engine = filled(self._program(), self.engine)
+        self.engine = self.engines.filled(self._program(), self.engine)
         self._statements = {}
 
     def _inner_first(self) -> list[str]:
         """The flat tables, a row's inner bags before the row."""
         return [name for table in self.tables.values() for name in reversed(table.declarations)]
 
-    def events(self) -> Iterable[Event]:
+    def events(self) -> Iterable[RowEvent]:
         """All stored rows, as the events that would bring them here."""
         for name in self._inner_first():
             for row, times in self.engine.table(name).items():
-                yield Event(name, row, times)
+                yield RowEvent(name, row, times)
 
     def rebuild(self) -> None:
         """Compute every map anew from the tables."""
@@ -309,7 +320,7 @@ class State:
                     stored[row] = times
                 else:
                     stored.pop(row, None)
-        self.engine = computed(self.engine.program, tables)
+        self.engine = self.engines.computed(self.engine.program, tables)
         # A lazy view that was told of some events starts anew; what somebody listens to, from here.
         self.uncommitted = []
         for name in self.views.lazy:

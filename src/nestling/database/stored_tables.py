@@ -1,4 +1,4 @@
-"""The flat tables of a database as a file has them: which rows and labels can be there."""
+"""Checks of the flat tables in a file: which rows and labels are possible."""
 
 from __future__ import annotations
 

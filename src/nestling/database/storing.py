@@ -1,4 +1,4 @@
-"""What is stored of each view, decided when it is made: by what is in the tables then, and by the memory there is."""
+"""Deciding what to store for each view, from the statistics of its tables and the available memory."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from operator import itemgetter
 from typing import Any
 
 from nestling.database.definitions import ViewDef
-from nestling.engine.local.engine import LocalEngine
-from nestling.engine.local.sizes import entries, rows_of
+from nestling.engine.protocol import RowEngine
 from nestling.program.flat import Shape
 from nestling.program.statements import Program, TableDecl
 from nestling.transform.cost.statistics import Positions, Statistics
@@ -48,11 +47,12 @@ def decide(
     view: ViewDef,
     flat: FlatView,
     tables: Mapping[str, TableDecl],
-    engine: LocalEngine,
+    engine: RowEngine,
     left: int | None,
     remembered: dict[str, Any] | None = None,
+    version: int = 0,
 ) -> Decision:
-    """What to store of ``view`` in the memory that is ``left``.
+    """What to store of ``view`` in the memory that is ``left``, at a ``version`` of the database.
 
     What is ``remembered`` of it, as ``as_data`` put it, stays so.
     """
@@ -62,12 +62,14 @@ def decide(
         # Another version of Nestling may have no program for it.
         program = compile_views(tables, {view.name: flat}, store={view.name: decision.storing})
         return replace(decision, program=program)
-    statistics = decision.statistics if decision else counted(engine, tables_of(flat))
-    memory = None
-    if left is not None and any(map(statistics.is_counted, statistics.rows)):
-        # What is only assumed takes no memory yet; when there are rows, they are looked at.
-        memory = Memory(max(0, left))
-    return chosen_from(flat, tables, statistics, knob, memory)
+    statistics = decision.statistics if decision else counted(engine, tables_of(flat), version)
+    return chosen_from(flat, tables, statistics, knob, memory_for(statistics, left))
+
+
+def memory_for(statistics: Statistics, left: int | None) -> Memory | None:
+    """What there is for a view of what is ``left``: what is only assumed takes no memory yet."""
+    is_counted = any(map(statistics.is_counted, statistics.rows))
+    return Memory(max(0, left)) if left is not None and is_counted else None
 
 
 def chosen_from(
@@ -86,14 +88,15 @@ def chosen_from(
     return Decision(knob, view, kept, chosen, memory, choice.why, choice.code, program)
 
 
-def counted(engine: LocalEngine, tables: Iterable[str]) -> Statistics:
-    """The rows of ``tables``, and on demand the values in their columns."""
+def counted(engine: RowEngine, tables: Iterable[str], version: int) -> Statistics:
+    """The rows of ``tables`` at a ``version`` of the database, and on demand the values in their columns."""
 
     def count(table: str, columns: Positions) -> int:
-        return len(set(map(itemgetter(*columns), rows_of(engine, table))))
+        return len(set(map(itemgetter(*columns), engine.rows(table))))
 
     present = [name for name in tables if name in engine.program.tables]
-    return Statistics({name: entries(engine, name) for name in present}, {}, count)
+    rows = {name: engine.entries(name) for name in present}
+    return Statistics(rows, {}, count, dict.fromkeys(present, version))
 
 
 # -- as it is kept in a file
@@ -105,6 +108,7 @@ def as_data(decision: Decision) -> dict[str, Any]:
     return {
         "rows": dict(decision.statistics.rows),
         "values": [[table, columns, n] for (table, columns), n in decision.statistics.values.items()],
+        "versions": dict(decision.statistics.versions),
         "memory": decision.memory and [decision.memory.bytes, decision.memory.scale],
         "why": decision.why,
         "code": decision.code,
@@ -115,7 +119,8 @@ def as_data(decision: Decision) -> dict[str, Any]:
 def _from_data(data: dict[str, Any], knob: Store, view: FlatView) -> Decision:
     """A decision as it was kept."""
     values = {(table, tuple(columns)): n for table, columns, n in data["values"]}
-    statistics, kept = Statistics(data["rows"], values), data["storing"]
+    # Files of earlier versions do not say when they counted.
+    statistics, kept = Statistics(data["rows"], values, versions=data.get("versions", {})), data["storing"]
     shapes = frozenset(map(_shape, kept["bags"])) if kept else frozenset()
     chosen = Storing(kept["rule"], kept["rows"], shapes, statistics) if kept else None
     memory = data["memory"] and Memory(*data["memory"])

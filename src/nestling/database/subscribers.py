@@ -1,11 +1,11 @@
-"""Who hears of the changes of views, and how they are told.
+"""Subscribers and histories, and how changes are delivered to them.
 
-A commit notes what it changed in the views that have readers, and queues it for each subscriber: that is done while the
-state is locked, so that the queue is in the order of the versions. It is told when no lock is held, by one thread at a
-time; what is committed meanwhile, by a subscriber or another thread, is told after it. A view has a reader while it has
-a subscription or a history; without one nothing is logged of it.
+A commit takes the logs of views that have readers, and queues a change for each subscriber, while the state is locked,
+so that the queue is in the order of the versions. One thread at a time delivers them, without a lock; changes
+committed meanwhile, by a subscriber or another thread, are delivered after them. A view has a reader while it has a
+subscription or a history; without one it is not logged.
 
-Law: every subscriber is told, once and in the order of the versions, of each change that was committed after it
+Law: every subscriber receives, once and in the order of the versions, each change that was committed after it
 subscribed and before it cancelled.
 """
 
@@ -33,7 +33,7 @@ KEPT = 1000
 
 
 class Watched:
-    """One view that has readers."""
+    """The readers of one view, and its trail."""
 
     __slots__ = ("history", "pulled", "subscriptions", "trail")
 

@@ -1,4 +1,4 @@
-"""Somebody who is told of every change of a view."""
+"""A subscription to the changes of a view."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ LOG = logging.getLogger("nestling")
 
 
 class Subscription:
-    """A function that is told of every change of a view; ``cancel`` ends it.
+    """A function that is called with every change of a view; ``cancel`` ends it.
 
-    What the function raises is logged by the logger ``nestling`` and handed to ``on_error``, if there is one, with the
-    change. The change is committed all the same, and the others are told.
+    An exception that it raises goes to the logger ``nestling`` and, with the change, to ``on_error``. The change stays
+    committed, and the other subscribers receive it.
     """
 
     __slots__ = ("_cancel", "active", "function", "history", "on_error", "view")

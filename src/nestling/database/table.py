@@ -1,4 +1,4 @@
-"""A table, as its user sees it."""
+"""``Table``: the handle of a table that users have."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ class Table:
 
     @property
     def _definition(self) -> TableDef:
-        return defined(self._database.state.tables, "table", self.name)
+        return defined(self._database._state.tables, "table", self.name)
 
     def rows(self) -> list[Any]:
         """All rows, as often as they occur."""
-        with self._database.reading():
+        with self._database._reading():
             record = self.record
-            bag = self._database.state.rows(self.name)
+            bag = self._database._state.rows(self.name)
         return [python_value(record, row) for row in copies(bag.items(), self.name)]
 
     def df(self) -> Any:
         """The rows as a DataFrame, on Spark. It reads them as they are now; a view of it follows the table."""
-        return self._database.table_df(self._definition.name)
+        return self._database._table_df(self._definition.name)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.rows())
 
     def __len__(self) -> int:
-        with self._database.reading():
-            return length(self._database.state.engine.table(self._definition.name).values(), self.name)
+        with self._database._reading():
+            return length(self._database._state.engine.table(self._definition.name).values(), self.name)
 
     def at(self, *key: Any) -> At:
         """One row by its key, for deep updates: ``orders.at(7).items.insert([...])``.
@@ -64,7 +64,7 @@ class Table:
 
 
 class At:
-    """A place inside one row: attributes lead to fields, ``at`` to an element of an inner bag.
+    """A place inside one row: attributes select fields, ``at`` an element of an inner bag.
 
     ``insert`` and ``delete`` change the elements of a bag, ``update`` the columns of an element or of the row.
     """

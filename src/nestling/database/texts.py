@@ -1,4 +1,4 @@
-"""Definitions as the text that a file keeps, and back.
+"""Definitions as text in a file, and back.
 
 Law: what ``table_text`` and ``view_text`` write, ``read_table`` and ``read_view`` read as the same definition. Any
 other text gives a definition that could have been made here, or a ``StoreError``: anybody may have written a file.

@@ -1,12 +1,12 @@
-"""What commits logged of a view, one after the other.
+"""The trail of a view: what each commit logged of it.
 
-A commit takes the logs and nothing else; what they say is read when somebody looks, from the view as it is then, less
-what was logged later. So a change needs the steps that follow its own, and holds them: each step knows the next, and
-nobody the one before, so that what no change needs is gone.
+A commit only takes the logs; a change is evaluated on first access, from the current view minus what was logged later.
+So a change needs the steps after its own, and refers to them: each step points to the next, and none to the one
+before, so that Python frees the steps that no change needs.
 
-A change that is held for long would hold all steps since. When there are too many it is read, and lets go of them.
+A change that is held for long would hold all later steps. When there are too many, it is evaluated and releases them.
 
-Law: what a change says is the same whenever it is read.
+Law: a change has the same value whenever it is evaluated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from weakref import ref
 
 from nestling.database.access import Access
-from nestling.database.change import Change, Inner
+from nestling.database.change import Change, InnerChange
 from nestling.database.document.follow import Patches
 from nestling.database.document.model import Operation
 from nestling.database.logs import Logging
@@ -138,11 +138,11 @@ class Noted:
     def __init__(self, trail: Trail, step: Step) -> None:
         self._trail, self._step = trail, step
 
-    def read(self, change: Change) -> tuple[ZBag, tuple[Inner, ...]]:
+    def read(self, change: Change) -> tuple[ZBag, tuple[InnerChange, ...]]:
         with self._trail.reading():
             return self.read_locked(change)
 
-    def read_locked(self, change: Change) -> tuple[ZBag, tuple[Inner, ...]]:
+    def read_locked(self, change: Change) -> tuple[ZBag, tuple[InnerChange, ...]]:
         reader = self._trail.reader(self._step)
         return reader.rows(), tuple(reader.inner(change))
 

@@ -1,8 +1,7 @@
-"""Changes: checked against what is stored and collected as events, which are applied when they are committed.
+"""Transactions: changes are checked against the stored rows and collected as events, which the commit applies.
 
-Law (13): a transaction that fails leaves every map and table as it was. Until it is committed nobody else sees anything
-of it: its events are kept in a list, and ``overlay`` looks rows up as they would be. Whether every view has a value is
-asked once, of the state at the end.
+Law (13): a failed transaction leaves every map and table unchanged. Until the commit no other thread sees its changes:
+its events are in a list, and ``overlay`` looks rows up with them. Guards are checked once, on the state at the end.
 """
 
 from __future__ import annotations
@@ -23,11 +22,12 @@ from nestling.database.feed import Pairs
 from nestling.database.overlay import Overlay
 from nestling.database.prefetch import prefetch_bags, prefetch_changes, prefetch_rows
 from nestling.database.refresh import Refresh
-from nestling.database.rows import Event, Row, Shredder, nested
+from nestling.database.rows import Row, RowEvent, Shredder, nested
 from nestling.database.state import State
 from nestling.errors import ChangeError, brief
 from nestling.frontend.schema import element_value, multiplicity, python_value, row_value
 from nestling.values.bag import ZBag
+from nestling.values.columns import columns
 from nestling.values.label import Label
 
 Shredders = Callable[[str], Shredder]
@@ -74,7 +74,7 @@ class Transaction:
 
     def __init__(self, state: State, shredder: Shredders, access: Applying) -> None:
         self.state, self.shredder, self._access = state, shredder, access
-        self.events: list[Event] = []
+        self.events: list[RowEvent] = []
         self._stored: Overlay | None = None  # one row that comes looks nothing up
         self.thread = get_ident()
         #: What it did, once it is committed.
@@ -218,7 +218,7 @@ class Transaction:
                     raise not_in(name, element, wanted, _parts(definition, key))
                 available = self.stored.count(name, (label, *found))
                 taken = min(times, available)
-                gone = [Event(name, (label, *found), -taken)]
+                gone = [RowEvent(name, (label, *found), -taken)]
                 if taken == available:
                     # The last of equal elements takes its bags along.
                     gone += shredder.deletion(found, taken, self.stored)[1:]
@@ -236,11 +236,11 @@ class Transaction:
         old = element_of(self.stored, definition, level, label, path[-1])
         new = changed(name, definition.levels[level].element, old, arguments.set_argument(set))
         if new != old:
-            self._run([Event(name, (label, *old), -1), Event(name, (label, *new), 1)])
+            self._run([RowEvent(name, (label, *old), -1), RowEvent(name, (label, *new), 1)])
 
     def _element(self, name: str, label: Label, wanted: Any, element: Any) -> Row | None:
         if not any(bag_levels(element)):
-            plain = tuple(_leaves((wanted,)))
+            plain = tuple(columns((wanted,)))
             return plain if self.stored.count(name, (label, *plain)) > 0 else None
         rows = self.stored.under(name, label)
         return next((row for row in rows if nested(iter(row), element, self.stored) == wanted), None)
@@ -273,7 +273,7 @@ class Transaction:
         if len(values) == 1:
             self._insert(table, *values[0])
             return
-        batches: dict[str, list[Event]] = {name: [] for name in reversed(table.declarations)}
+        batches: dict[str, list[RowEvent]] = {name: [] for name in reversed(table.declarations)}
         shredder, keys = self.shredder(table.name), set[Row]()
         for value, times in values:
             self._check_new(table, value, times, keys)
@@ -295,7 +295,7 @@ class Transaction:
 
     def _by_key(self, table: TableDef, key: Row) -> Row | None:
         """The flat row with this key, whose columns may be records."""
-        flat = tuple(_leaves(key)) if tuple in map(type, key) else key
+        flat = tuple(columns(key)) if tuple in map(type, key) else key
         return self.stored.by_key(table.name, flat)
 
     def _check_references(self, table: TableDef, value: Row, keys: set[Row]) -> None:
@@ -323,7 +323,7 @@ class Transaction:
         elif table.levels:
             candidates = self.stored.table(table.name)
         else:
-            flat = tuple(_leaves(value))
+            flat = tuple(columns(value))
             times = self.stored.count(table.name, flat)
             return [(flat, times)] if times else []
         return [
@@ -336,7 +336,7 @@ class Transaction:
         check_removable(table)
         stays = self.stored.count(table.name, flat) > times
         if stays:
-            self._run([Event(table.name, flat, -times)])
+            self._run([RowEvent(table.name, flat, -times)])
         else:
             self._run(self.shredder(table.name).deletion(flat, times, self.stored))
 
@@ -359,7 +359,7 @@ class Transaction:
         address = arguments.address_argument(path)
         return definition, *bag_at(self.stored, definition, self._row_of(definition, key), address)
 
-    def _run(self, events: Sequence[Event]) -> None:
+    def _run(self, events: Sequence[RowEvent]) -> None:
         self.events += events
 
 
@@ -409,11 +409,3 @@ def _parts(table: TableDef, key: Any) -> Row:
 
 def _shown(key: tuple[Any, ...]) -> str:
     return brief(key[0] if len(key) == 1 else key)
-
-
-def _leaves(value: Any) -> Iterable[Any]:
-    if type(value) is tuple:
-        for part in value:
-            yield from _leaves(part)
-    else:
-        yield value

@@ -1,4 +1,4 @@
-"""A view, as its user sees it."""
+"""``View``: the handle of a view that users have."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class View:
 
     @property
     def _definition(self) -> ViewDef:
-        return defined(self._database.state.definitions, "view", self.name)
+        return defined(self._database._state.definitions, "view", self.name)
 
     def bag(self) -> ZBag:
         """``{value: multiplicity}``, the values as the calculus has them."""
-        return self._database.read(self._definition.name)
+        return self._database._read(self._definition.name)
 
     def rows(self) -> list[Any]:
         """All rows, as often as they occur."""
@@ -58,7 +58,7 @@ class View:
     def __getitem__(self, first: Any) -> Any:
         """The row whose first column is ``first``; of a tuple, its first columns."""
         element = self.element
-        rows = copies(self._database.find(self.name, first).items(), self.name)
+        rows = copies(self._database._find(self.name, first).items(), self.name)
         found = [python_value(element, row) for row in rows]
         if len(found) == 1:
             return found[0]
@@ -87,14 +87,14 @@ class View:
         It is called after the commit, with no lock held; what it writes is committed, and told after. What it raises is
         logged and handed to ``on_error(error, change)``. ``history``: how many changes are kept for ``changes``.
         """
-        return self._database.subscribers.subscribe(self._definition.name, function, history, on_error)
+        return self._database._subscribers.subscribe(self._definition.name, function, history, on_error)
 
     def changes(self, since: int | None = None, *, history: int | None = None) -> list[Change]:
         """The changes after version ``since``, or all that are kept.
 
         The first call starts the keeping, of the last 1000 changes, or as many as ``history``; 0 ends it.
         """
-        return self._database.subscribers.changes_since(self._definition.name, since, history)
+        return self._database._subscribers.changes_since(self._definition.name, since, history)
 
     def document(self) -> Document:
         """The answer as lists and dicts, in the order that ``change.to_json_patch()`` addresses.
@@ -103,7 +103,7 @@ class View:
         scalars keep their order while they stay. It is a list with a ``version``: the patches of the changes after
         that version apply to it one after the other.
         """
-        return self._database.subscribers.document(self._definition.name)
+        return self._database._subscribers.document(self._definition.name)
 
     def verify(self, maps: bool = False) -> None:
         """Compute the view anew from its tables and compare; raises with the difference.

@@ -12,7 +12,8 @@ from typing import Any, Protocol, TypeAlias
 from nestling.calculus.terms import Expr
 from nestling.database.definitions import ViewDef
 from nestling.database.storing import Decision
-from nestling.database.watching import Levels
+from nestling.database.watching import WatchedLevels
+from nestling.engine.protocol import Engine
 from nestling.program.statements import Program
 from nestling.transform.lower import FlatView
 from nestling.values.bag import ZBag
@@ -25,7 +26,7 @@ class OwnEngine(Protocol):
     def waiting(self) -> int:
         """How many changes have not been run yet."""
 
-    def fresh(self) -> Any:
+    def fresh(self) -> Engine:
         """The engine, with all changes seen."""
 
 
@@ -94,7 +95,7 @@ class ViewState:
     undefined: Expr | None = None
     guard: FlatView | None = None
     #: Of a view that somebody watches: the levels that are logged; none of one whose answers are compared.
-    levels: Levels | None = None
+    levels: WatchedLevels | None = None
     #: The last answer, of those.
     compared: ZBag | None = None
     #: Whether somebody hears of every change; and the feed that is kept of them.
@@ -194,7 +195,7 @@ class Views(dict[str, ViewState]):
         return tuple(n for n, view in self.items() if view.undefined is not None and not view.may_lack_value)
 
     @cached_property
-    def watched(self) -> dict[str, Levels]:
+    def watched(self) -> dict[str, WatchedLevels]:
         """The levels of views that are watched."""
         return {name: view.levels for name, view in self.items() if view.levels is not None}
 

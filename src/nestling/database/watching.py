@@ -1,4 +1,4 @@
-"""Reading what was logged of a view as a change.
+"""Evaluating the logs of a view as a change.
 
 A log of an inner bag sums, over equal rows, elements times rows. From it and the bag as it is now, the bag as it was
 follows: ``m₀·B₀ = m₁·B₁ ⊖ log``, where m₀ and m₁ count the row before and after, together with all that it is in. The
@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
 from nestling.calculus.types import Record, Scalar, Type
-from nestling.database.change import Change, Inner
+from nestling.database.change import Change, InnerChange
 from nestling.database.rows import Row
 from nestling.transform.viewlet.watch import Watch
 from nestling.values.bag import EMPTY, ZBag, add_all
@@ -25,7 +25,7 @@ Logs = Mapping[str, Mapping[Row, int]]
 Grouped = dict[str, dict[Row, dict[Row, int]]]
 
 
-class Levels(tuple[Watch, ...]):
+class WatchedLevels(tuple[Watch, ...]):
     """The levels of a watched view, outermost first, and how they hang together; none if no log can be kept."""
 
     @cached_property
@@ -59,8 +59,8 @@ def _made(element: Type) -> Callable[[Row], Any] | None:
     return tuple if is_flat else None
 
 
-class Source(Protocol):
-    """What the reader of changes asks about the view as it is."""
+class CurrentView(Protocol):
+    """The current view, as the evaluation of a change reads it."""
 
     def total(self, watch: str, flat: Row) -> int:
         """How often a level has a row."""
@@ -73,17 +73,17 @@ class Source(Protocol):
 
 
 class Taken(NamedTuple):
-    """What a commit did to a view: what was logged of it; or, where nothing is logged, the rows that came and went.
+    """What a commit did to a view: its logs, or, for a view without logs, its inserted and deleted rows.
 
     ``source``: the view as the commit left it, if it is known already.
     """
 
     logs: Logs
     rows: ZBag | None = None
-    source: Source | None = None
+    source: CurrentView | None = None
 
 
-def is_change(levels: Levels, logs: Logs) -> bool | None:
+def is_change(levels: WatchedLevels, logs: Logs) -> bool | None:
     """Whether ``logs`` say that a view changed; None: they may cancel out, as rows that differ only in labels do."""
     unclear: set[str] = set()
     for level in levels:
@@ -125,7 +125,7 @@ class Reader:
     )
 
     def __init__(
-        self, source: Source, view: str, levels: Levels, logs: Logs, later: Logs | None = None
+        self, source: CurrentView, view: str, levels: WatchedLevels, logs: Logs, later: Logs | None = None
     ) -> None:
         self.source, self.view, self.levels = source, view, levels
         self.root, self.inner_levels = levels[0], levels[1:]
@@ -214,7 +214,7 @@ class Reader:
 
     # -- inside rows that stayed
 
-    def inner(self, change: Change) -> Iterator[Inner]:
+    def inner(self, change: Change) -> Iterator[InnerChange]:
         """The changes inside rows that stayed, outer bags first."""
         told: set[Row] = set(self.changed)
         below = self.levels.below
@@ -227,7 +227,7 @@ class Reader:
                 if not known and (inner := self.one(change, level, prefix, log)) is not None:
                     yield inner
 
-    def one(self, change: Change, level: Watch, prefix: Row, log: Mapping[Row, int]) -> Inner | None:
+    def one(self, change: Change, level: Watch, prefix: Row, log: Mapping[Row, int]) -> InnerChange | None:
         # The bag is there as often as the rows and elements around it, multiplied.
         outer = self.levels.around[level.name]
         _, copies = self.copies(outer, prefix[: outer.before], prefix[outer.before :])
@@ -240,7 +240,7 @@ class Reader:
             return None
         id_ = tuple([prefix[part] for part in self.levels.parts[outer.name]])
         rows = copies if len(id_) == 1 else self.copies(self.root, (), id_[0])[1]
-        return Inner(change, id_, level.path, level.element, elements, rows)
+        return InnerChange(change, id_, level.path, level.element, elements, rows)
 
     def elements(self, level: Watch, log: Mapping[Row, int], copies: int) -> ZBag:
         """What a log of elements without bags says of one copy of their bag."""
@@ -250,7 +250,7 @@ class Reader:
         return ZBag([(self.source.nested(view, columns, element), n // copies) for columns, n in log.items()])
 
 
-def _grouped(levels: Levels, logs: Logs) -> Grouped:
+def _grouped(levels: WatchedLevels, logs: Logs) -> Grouped:
     found: Grouped = {}
     for level in levels:
         if log := logs.get(level.name):

@@ -8,28 +8,64 @@ Law (17): on the same batches every engine has the same tables, maps and answers
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
+from nestling.calculus.types import Type
 from nestling.program.statements import Program
 from nestling.values.bag import ZBag
+from nestling.values.label import Label
 
 Row: TypeAlias = tuple[Any, ...]
+#: Columns of a table, by their positions.
+Places: TypeAlias = tuple[int, ...]
 
 #: Per table the rows of a batch, and how often each comes; negative: goes.
 Batch: TypeAlias = Mapping[str, Iterable[tuple[Row, int]]]
 
 
 class Engine(Protocol):
-    """A running program."""
+    """A running program, and the rows of its tables."""
 
-    program: Program
+    @property
+    def program(self) -> Program:
+        """What it runs."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether rows are far away, and many at once cost what one does."""
+
+    @property
+    def is_torn(self) -> bool:
+        """Whether something was cut off, and maps may hold some of it."""
+
+    # -- changes
 
     def apply_batch(self, changes: Batch) -> None:
         """Add rows to tables, and bring every map up to date: all of it, or nothing."""
 
+    # -- rows
+
     def table(self, name: str) -> dict[Row, int]:
         """The rows of a table with their multiplicities."""
+
+    def by_key(self, table: str, key: Row) -> Row | None:
+        """The row of a keyed table."""
+
+    def count(self, table: str, row: Row) -> int:
+        """How often ``row`` is in ``table``."""
+
+    def under(self, dictionary: str, label: Label) -> dict[Row, int]:
+        """The rows of an inner bag of a table, without their label."""
+
+    def having(self, table: str, places: Places, part: Row) -> dict[Row, int]:
+        """The rows that have ``part`` at ``places``."""
+
+    def prefetch(self, table: str, places: Places, parts: Iterable[Row]) -> None:
+        """Find rows that will be looked up, by what stands at ``places``, all at once."""
+
+    # -- answers
 
     def cells(self, name: str) -> dict[Row, tuple[Any, ...]]:
         """The entries of a map, as ``meaning`` gives them."""
@@ -39,6 +75,96 @@ class Engine(Protocol):
 
     def find(self, view: str, first: Any) -> ZBag:
         """The rows of a view whose first column is ``first``."""
+
+    def settle(self) -> None:
+        """Bring up to date what waits for a reading."""
+
+
+class RowEngine(Engine, Protocol):
+    """An engine in this process, changed in place and row by row: what a database keeps by itself.
+
+    ``triggers`` add a row to a table so many times, ``batches`` rows that come together; both keep every map.
+    """
+
+    @property
+    def triggers(self) -> Mapping[str, Callable[[Row, int], None]]: ...
+    @property
+    def batches(self) -> Mapping[str, Callable[[Iterable[tuple[Row, int]]], None]]: ...
+    def counts(self, table: str) -> Mapping[Row, int]:
+        """The rows of a table without a key, as they are: to be looked at, and not for long."""
+
+    def apply(self, table: str, row: Row, times: int) -> None:
+        """Add ``row`` to ``table`` ``times`` times, and maintain every map."""
+
+    # -- put in place
+
+    def load_table(self, name: str, rows: Mapping[Row, int]) -> None:
+        """Put rows where they belong, without running triggers."""
+
+    def load_map(self, name: str, cells: Mapping[Row, tuple[Any, ...]]) -> None:
+        """Put the entries of a map where they belong."""
+
+    def recompute(self) -> None:
+        """Compute every map from the tables."""
+
+    def check(self) -> None:
+        """Raise where a map is known to have no value."""
+
+    # -- flat answers, of which changes are read
+
+    def flat_rows(self, view: str) -> Iterable[tuple[Row, int]]:
+        """The flat rows of a view; a row may come more than once."""
+
+    def rows_under(self, view: str, label: Label) -> Iterable[tuple[Row, int]]:
+        """The flat rows of the inner bag that ``label`` names; a row may come more than once."""
+
+    def nested(self, view: str, columns: Row, type_: Type) -> Any:
+        """A flat row of a view as the value that it stands for."""
+
+    def texts(self, view: str) -> list[Any]:
+        """The elements of a view of scalars that nothing it is read from waits for."""
+
+    def total(self, watch: str, flat: Row) -> int:
+        """How often the query of ``watch`` has the row ``flat`` now, whatever was logged of it."""
+
+    # -- what was logged, in maps of role ``watch``
+
+    def has_logged(self, watch: str) -> bool:
+        """Whether something was logged for ``watch`` since it was last drained."""
+
+    def logged(self, watch: str) -> dict[Row, int]:
+        """What was."""
+
+    def drain(self, watch: str) -> dict[Row, int]:
+        """The same, which is forgotten."""
+
+    def drain_all(self) -> None:
+        """Forget what was logged."""
+
+    # -- sizes
+
+    def entries(self, name: str) -> int:
+        """How many entries a map has, or rows a table (equal rows once)."""
+
+    def rows(self, table: str) -> Iterable[Row]:
+        """The rows of a table, equal ones once."""
+
+    def view_bytes(self, view: str) -> int:
+        """Roughly, the bytes that a view adds."""
+
+
+@dataclass(frozen=True)
+class Engines:
+    """How engines of one kind are made."""
+
+    #: For a program, with nothing in it.
+    empty: Callable[[Program], RowEngine]
+    #: Over rows. A map without a value leaves the engine torn, and raises when somebody reads.
+    computed: Callable[[Program, Mapping[str, Mapping[Row, int]]], RowEngine]
+    #: For another program over the tables of an engine that is not used any more.
+    filled: Callable[[Program, RowEngine], RowEngine]
+    #: Compute some maps of an engine from its tables.
+    fill_maps: Callable[[RowEngine, Iterable[str]], None]
 
 
 def inner_first(program: Program) -> list[str]:

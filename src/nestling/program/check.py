@@ -21,14 +21,14 @@ from nestling.program.show import event_vars, show_query, show_statement
 from nestling.program.statements import (
     Add,
     Assign,
-    Both,
     Check,
     Combine,
     Each,
-    Event,
     Find,
     MapDecl,
+    MapEvent,
     Measure,
+    NewAndOld,
     Order,
     Plan,
     Program,
@@ -138,7 +138,7 @@ class _Checker:
                 case _:
                     assert_never(action)
 
-    def event(self, decl: MapDecl, event: Event) -> None:
+    def event(self, decl: MapDecl, event: MapEvent) -> None:
         if decl.role not in NESTED:
             refuse(f"{decl.name} is passed on, but no aggregate or count-wise operator reads it")
         of_group = decl.order == "values"
@@ -211,7 +211,7 @@ class _Checker:
                 arity = OPERATORS[operator].arity if operator in OPERATORS else refuse(f"no {operator}")
                 _same(len(counts), arity or len(counts), f"counts of {operator}")
                 _same(len(minus), len(counts) if minus else 0, f"old counts of {operator}")
-            case Both(_, _, aggregate, new, old):
+            case NewAndOld(_, _, aggregate, new, old):
                 _same(len(new), len(old), f"measures of {aggregate} before and after")
             case Check() | Each() | Assign():
                 pass

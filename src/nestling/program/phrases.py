@@ -15,12 +15,12 @@ from nestling.calculus.traverse import walk
 from nestling.program.flat import Bound
 from nestling.program.statements import (
     Assign,
-    Both,
     Check,
     Combine,
     Each,
     Find,
     Measure,
+    NewAndOld,
     Range,
     Statement,
     Step,
@@ -121,7 +121,7 @@ class Phrases:
                 return f"with {self.term(var)} := {operator}({self.list(counts)}){less} ≠ 0"
             case Assign(var, term):
                 return f"with {self.term(var)} := {self.term(term)}"
-            case Both(var, sign, aggregate, new, old):
+            case NewAndOld(var, sign, aggregate, new, old):
                 values = f"{aggregate}({self.list(new)}) ↦ 1, {aggregate}({self.list(old)}) ↦ -1"
                 return f"for {self.term(var)} ↦ {self.term(sign)} in {values} if they differ"
             case _:

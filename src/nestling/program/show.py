@@ -28,8 +28,8 @@ from nestling.program.flat import Atom, Factor, Lift, Monomial, Pointwise, Query
 from nestling.program.phrases import Phrases, phrases
 from nestling.program.statements import (
     Add,
-    Event,
     MapDecl,
+    MapEvent,
     Plan,
     Program,
     Propagate,
@@ -108,13 +108,13 @@ def _trigger(trigger: Trigger) -> Doc:
     return (f"on {trigger.table}({row}) × {times}:", _below(docs))
 
 
-def _event(name: str, event: Event, adds: Sequence[Add]) -> Doc:
+def _event(name: str, event: MapEvent, adds: Sequence[Add]) -> Doc:
     given = event_vars(event)
     docs = [phrases(add.statement, given).statement(add.statement, add.later) for add in adds]
     return (f"{show_event(name, event)}:", _below(docs))
 
 
-def show_event(name: str, event: Event) -> str:
+def show_event(name: str, event: MapEvent) -> str:
     """``then each Δmap[keys], old → new``: what the statements it sets off start from."""
     say = Phrases.of(event_vars(event))
     change = f"{say.products(event.old)} → {say.products(event.new)}"
@@ -123,7 +123,7 @@ def show_event(name: str, event: Event) -> str:
     )
 
 
-def event_vars(event: Event) -> tuple[Var, ...]:
+def event_vars(event: MapEvent) -> tuple[Var, ...]:
     """The variables that an event binds."""
     return (*event.keys, *event.old, *event.new)
 

@@ -17,12 +17,12 @@ from nestling.program.flat import Bound, first_of, is_ordered
 from nestling.program.meaning import Cells, Env, matches
 from nestling.program.statements import (
     Assign,
-    Both,
     Check,
     Combine,
     Each,
     Find,
     Measure,
+    NewAndOld,
     Range,
     Statement,
     Step,
@@ -99,7 +99,7 @@ def _taken(step: Step, env: Env, sources: Sources) -> Iterator[Env]:  # noqa: C9
                 yield env | {var.name: total}
         case Assign(var, term):
             yield env | {var.name: value(term)}
-        case Both(var, sign, aggregate, new, old):
+        case NewAndOld(var, sign, aggregate, new, old):
             now, before = (_read(aggregate, tuple(map(value, cell))) for cell in (new, old))
             if now != before:
                 yield env | {var.name: now, sign.name: 1}

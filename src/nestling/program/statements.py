@@ -15,7 +15,7 @@ from nestling.calculus.terms import Term, Var
 from nestling.calculus.types import Type
 from nestling.program.flat import Bound, Query, Shape
 
-Step: TypeAlias = "Find | Range | Where | Check | Each | Measure | Total | Combine | Assign | Both"
+Step: TypeAlias = "Find | Range | Where | Check | Each | Measure | Total | Combine | Assign | NewAndOld"
 Action: TypeAlias = "Add | Write | Propagate"
 
 #: How the last key of a map is kept: in no order, in order for the sake of its ``values``, or so that the measures of
@@ -170,7 +170,7 @@ class Assign:
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
+class NewAndOld:
     """Run the rest for the new value with sign +1 and for the old one with −1; skip if they are equal.
 
     ``var`` is bound to ``aggregate`` read off the measures ``new`` or ``old``; for an ordered map these are the values
@@ -211,7 +211,7 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class MapEvent:
     """A change of one map at one key, as the statements it sets off see it.
 
     ``keys`` name the key, ``old`` and ``new`` the measures before and after. With ``aggregate``, of a map in order of
@@ -233,7 +233,7 @@ class Propagate:
     """
 
     map: str
-    events: tuple[tuple[Event, tuple[Add, ...]], ...]
+    events: tuple[tuple[MapEvent, tuple[Add, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)

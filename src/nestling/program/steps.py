@@ -10,12 +10,12 @@ from nestling.calculus.terms import Term, Var
 from nestling.calculus.traverse import walk
 from nestling.program.statements import (
     Assign,
-    Both,
     Check,
     Combine,
     Each,
     Find,
     Measure,
+    NewAndOld,
     Plan,
     Program,
     Propagate,
@@ -52,7 +52,7 @@ def uses(step: Step) -> tuple[Term, ...]:  # noqa: C901 - one arm per step
             return (*counts, *minus)
         case Assign(_, term):
             return (term,)
-        case Both(_, _, _, new, old):
+        case NewAndOld(_, _, _, new, old):
             return (*new, *old)
         case _:
             assert_never(step)
@@ -70,7 +70,7 @@ def binds(step: Step) -> tuple[Var, ...]:
             return counts
         case Total(var) | Measure(var) | Combine(var) | Assign(var):
             return (var,)
-        case Both(var, sign):
+        case NewAndOld(var, sign):
             return (var, sign)
         case Check():
             return ()

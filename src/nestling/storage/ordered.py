@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from itertools import accumulate
+from sys import getsizeof
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from nestling.errors import NoValue
@@ -60,6 +61,15 @@ class OrderedMap(Generic[K]):
             node = node.kids[bisect_left(node.keys, key)]
         i = bisect_left(node.keys, key)
         return tuple([col[i] for col in node.cols]) if key in node.keys[i : i + 1] else None
+
+    def __sizeof__(self) -> int:
+        """Its nodes; keys and measures are not its own."""
+        size, stack = object.__sizeof__(self) + getsizeof(vars(self)), [self._root]
+        while stack:
+            node = stack.pop()
+            stack += node.kids
+            size += getsizeof(node) + sum(map(getsizeof, (node.keys, node.kids, node.cols, *node.cols)))
+        return size
 
     def __contains__(self, key: K) -> bool:
         return self.get(key) is not None

@@ -19,12 +19,12 @@ from nestling.program.batches import is_change
 from nestling.program.phrases import Phrases
 from nestling.program.statements import (
     Assign,
-    Both,
     Check,
     Combine,
     Each,
     Find,
     Measure,
+    NewAndOld,
     Range,
     Step,
     Total,
@@ -90,7 +90,7 @@ def is_ready(step: Step, bound: Set[str]) -> bool:
             return term_vars(*counts, *minus) <= bound
         case Assign(_, term):
             return term_vars(term) <= bound
-        case Both(_, _, _, new, old):
+        case NewAndOld(_, _, _, new, old):
             return term_vars(*new, *old) <= bound
         case _:
             assert_never(step)
@@ -105,7 +105,7 @@ def _rank(step: Step, bound: Set[str], keys: Keys) -> float:
     match step:
         case Find(source, args, _, _):
             if is_change(source):
-                return 1.5  # the small side
+                return 1.5 if bound else -1  # the small side; nothing is done where nothing changed
             known = known_positions(args, bound)
             if len(known) == len(args):
                 return 2
@@ -114,7 +114,7 @@ def _rank(step: Step, bound: Set[str], keys: Keys) -> float:
             return 5 + (len(args) - len(known)) / 100 if known else 9
         case Each():
             return 4
-        case Range() | Where() | Measure() | Both():
+        case Range() | Where() | Measure() | NewAndOld():
             return 1
         case Total():
             return 4.5
@@ -128,7 +128,7 @@ def _resolved(step: Step, bound: Set[str]) -> tuple[Step, ...]:
     match step:
         case Find():
             return (replace(step, known=known_positions(step.args, bound)),)
-        case Measure(var) | Total(var) | Both(var) if var.name in bound:
+        case Measure(var) | Total(var) | NewAndOld(var) if var.name in bound:
             # A row has bound it already: what is measured is compared with it.
             measured = Var(f"{var.name}'", var.type)
             return replace(step, var=measured), Check(call("==", measured, var))

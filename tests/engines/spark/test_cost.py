@@ -12,7 +12,7 @@ from nestling.database.database import Database
 from nestling.engine.spark import limits, stage
 from nestling.engine.spark.batch import together
 from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.state import Moment, near, rounded
+from nestling.engine.spark.state import LakeState, near, rounded
 from nestling.engine.spark.totals import totals
 
 pytestmark = [pytest.mark.xdist_group("spark"), pytest.mark.usefixtures("by_queries")]
@@ -59,7 +59,7 @@ def shop(spark: Any, tmp_path: Path) -> Any:
 
 
 def applied(db: Database, changes: dict[str, dict[Any, int]]) -> None:
-    db.state.running.apply_batch({table: rows.items() for table, rows in changes.items()})  # type: ignore[attr-defined]
+    db._state.running.apply_batch({table: rows.items() for table, rows in changes.items()})  # type: ignore[attr-defined]
 
 
 def sold(first: int, size: int) -> dict[Any, int]:
@@ -108,12 +108,12 @@ def test_where_a_step_finds_many_spark_sums(spark, shop):
 def test_tables_that_do_not_read_each_other_change_in_one_query(shop, monkeypatch):
     """of several tables each sees those before it as they will be"""
     shop.view("by_region", BY_REGION, language="python")
-    program = shop.state.running.program
+    program = shop._state.running.program
     both = [program.triggers["customers"], program.triggers["sales"]]
     queries: list[str] = []
     arrow = stage.arrow
 
-    def counted(moment: Moment, text: str) -> Any:
+    def counted(moment: LakeState, text: str) -> Any:
         queries.append(text)
         return arrow(moment, text)
 
@@ -127,7 +127,7 @@ def test_tables_that_do_not_read_each_other_change_in_one_query(shop, monkeypatc
 
 def test_a_table_that_reads_what_another_writes_waits_for_it(shop):
     shop.view("by_region", BY_REGION, language="python")
-    triggers = shop.state.running.program.triggers
+    triggers = shop._state.running.program.triggers
     assert together([triggers["sales"], triggers["customers"]]) == 1
 
     applied(shop, {"customers": {(0, "r0"): -1, (0, "new"): 1}, "sales": {(1000, 0, 6): 1}})
@@ -139,26 +139,26 @@ def test_many_rows_go_to_files_at_once(shop, monkeypatch, view):
     """a large change leaves nothing in the log, and nothing of it here"""
     shop.view("v", view, language="python", store="full")
     monkeypatch.setattr(limits, "MAX_COLLECTED_ROWS", 30)
-    lake = shop.state.lake
+    lake = shop._state.lake
     applied(shop, {"sales": sold(1000, 20)})
     assert lake.logged == 1
 
     applied(shop, {"sales": sold(2000, 40), "customers": {(20, "r9"): 1}})
     assert lake.logged == 0
-    assert not any(stored.recent_rows for stored in shop.state.running.now.stored.values())
+    assert not any(stored.recent_rows for stored in shop._state.running.now.stored.values())
     shop.verify()
 
 
 def test_an_effect_that_turns_out_large_goes_to_files(shop):
     """the task that finds too many rows stops its query, and the batch is run again"""
     shop.view("pairs", PAIRS, language="python", store="full")
-    running = shop.state.running
+    running = shop._state.running
     running.now.most = 10
     applied(shop, {"sales": {(1000, 77, 5): 1}})
-    assert shop.state.lake.logged == 1
+    assert shop._state.lake.logged == 1
 
     applied(shop, {"sales": {(i, 0, 5): 1 for i in range(1001, 1005)}})
-    assert shop.state.lake.logged == 0
+    assert shop._state.lake.logged == 0
     shop.verify()
 
 
@@ -170,10 +170,10 @@ def test_changes_become_part_of_the_base(shop, monkeypatch):
     names = []
     for first in (1000, 1100, 1200, 1300):
         applied(shop, {"sales": sold(first, 5)})
-        shop.state.running.tidy()
-        assert shop.state.lake.logged == 0
-        names.append(len(shop.state.running.session.catalog.listTables()))
-    relations = shop.state.lake.manifest.relations
+        shop._state.running.tidy()
+        assert shop._state.lake.logged == 0
+        names.append(len(shop._state.running.session.catalog.listTables()))
+    relations = shop._state.lake.manifest.relations
 
     assert all(len(relation.changes) <= 1 for relation in relations.values())
     assert names[1:] == [names[1]] * 3

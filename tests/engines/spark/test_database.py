@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nestling.database.database import Database
-from nestling.errors import ChangeError, QueryError
+from nestling.errors import ChangeError, NestlingError, QueryError
 from nestling.frontend.schema import element_value
 from nestling.values.bag import ZBag
 from tests.engines.suite.cases import NESTED, RELATED, Case
@@ -117,6 +117,27 @@ def test_what_is_refused_changes_nothing(opened):
     assert answers(db) == before
     assert db.version == version
     assert opened().views["related"]["Drive"].name == "Drive"
+
+
+def test_a_transaction_reads_tables_with_its_changes(opened):
+    """Also inner bags; a view is brought up to date when it ends, and cannot be read until then."""
+    db = opened()
+    db.table("orders", {"id": int, "items": [{"pid": int, "tags": [str]}]}, key="id")
+    view = db.view("ids", "[o.id for o in orders]", language="python")
+    db.insert("orders", [(1, [(10, ["a", "b"])]), (2, [])])
+    with db.transaction() as change:
+        before = change.rows("orders")
+        change.insert_into("orders", 2, ("items",), [(20, ["c"])])
+        change.delete("orders", key=1)
+        change.insert("orders", [(3, [(30, [])])])
+        seen = change.rows("orders")
+        with pytest.raises(NestlingError, match="inside a transaction"):
+            view.rows()
+    assert sorted(row[0] for row in before) == [1, 2]
+    assert seen == db._state.rows("orders")
+    assert sorted(row[0] for row in seen) == [2, 3]
+    assert sorted(view) == [2, 3]
+    db.verify(maps=True)
 
 
 def test_a_view_has_a_value_or_the_change_is_refused(opened):

@@ -10,18 +10,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import nestling as nl
-from nestling.calculus.terms import Call, Const, Var
+from nestling.calculus.terms import Call, Var
 from nestling.calculus.types import FLOAT, INT, STR, Scalar, nullable
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.driver.exact import is_exact
 from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.driver.lookup import Budget, TooMuchError, entries, merged
-from nestling.engine.spark.driver.write import written
-from nestling.engine.spark.state import Part, Stored
+from nestling.engine.spark.state import SourceRows, TempView
 from nestling.engine.spark.types import arrow_table, ddl
-from nestling.program.solve import added
-from nestling.program.statements import Assign, Check, Combine, Find, Measure, Statement
+from nestling.program.statements import Assign, Find, Statement
 from tests.engines.spark.test_cost import Counters
 
 DECIMAL = Scalar("decimal")
@@ -32,7 +30,7 @@ SALES = (
 )
 
 
-def stored(folder: Path, rows: list[tuple[Any, ...]]) -> Stored:
+def stored(folder: Path, rows: list[tuple[Any, ...]]) -> SourceRows:
     """Two files sorted by key, one that is not, and what was added since."""
     parts = [
         sorted(rows[0::4], key=lambda row: row[0]),
@@ -41,8 +39,8 @@ def stored(folder: Path, rows: list[tuple[Any, ...]]) -> Stored:
     ]
     for number, part in enumerate(parts):
         pq.write_table(arrow_table(PAIRS.columns, part), folder / f"{number}.parquet")
-    files = Part("", sum(map(len, parts)), tuple(f"{number}.parquet" for number in range(3)))
-    return Stored((files,), arrow_table(PAIRS.columns, rows[3::4]))
+    files = TempView("", sum(map(len, parts)), tuple(f"{number}.parquet" for number in range(3)))
+    return SourceRows((files,), arrow_table(PAIRS.columns, rows[3::4]))
 
 
 @pytest.mark.parametrize("positions", [(), (0,), (1,), (0, 1)])
@@ -91,7 +89,7 @@ def test_a_group_is_read_where_it_may_hold_a_key(tmp_path):
     """what lies between no two ends costs nothing"""
     table = arrow_table(PAIRS.columns, [(n, "a", 1, 1) for n in range(1000)])
     pq.write_table(table, tmp_path / "0", row_group_size=100)
-    where, files = Stored((Part("", 1000, ("0",)),)), Files(tmp_path)
+    where, files = SourceRows((TempView("", 1000, ("0",)),)), Files(tmp_path)
     for keys, values in (({250, 260}, 100 * 4), ({5000, -1}, 0), ({99, 100}, 200 * 4), ({99, 100}, 0)):
         budget = Budget(10**6, 10**6)
         found = entries(files, where, PAIRS, (0,), {(key,) for key in keys}, budget)
@@ -99,51 +97,9 @@ def test_a_group_is_read_where_it_may_hold_a_key(tmp_path):
         assert 10**6 - budget.values == values
 
 
-# -- statements
+# -- statements: what they mean is tested in ``tests/engines/test_writers.py``
 
 a, b, n, m, v = Var("a", INT), Var("b", nullable(STR)), Var("n", INT), Var("m", INT), Var("v", INT)
-LAYOUTS = {"ΔR": Layout((INT, nullable(STR))), "M": Layout((INT, INT)), "L": Layout((INT,), (INT, INT))}
-STATEMENTS = {
-    "join": Statement("T", (b, m), (Call("*", (n, v)),), (
-        Find("ΔR", (a, b), (), (n,)), Check(Call(">", (a, Const(2, INT)))), Find("M", (a, m), (0,), (v,)),
-    )),
-    "same": Statement("T", (a,), (n,), (Find("ΔR", (a, b), (), (n,)), Find("M", (a, a), (0, 1), (v,)))),
-    "twice": Statement("T", (m,), (n,), (Find("ΔR", (a, b), (), (n,)), Find("M", (m, m), (), (v,)))),
-    "sum": Statement("T", (v,), (n,), (
-        Find("ΔR", (a, b), (), (n,)), Measure(v, "sum", "L", (a,), (0, 1)), Assign(m, Call("+", (v, a))),
-    )),
-    "least": Statement("T", (a, v), (n,), (Find("ΔR", (a, b), (), (n,)), Measure(v, "max", "M", (a,), (0,)))),
-    "sign": Statement("T", (a,), (m,), (
-        Find("ΔR", (a, b), (), (n,)), Find("M", (a, v), (0,), (m,)), Combine(Var("s", INT), "distinct", (n,), (m,)),
-    )),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", STATEMENTS)
-def test_a_statement_means_what_it_means(name):
-    """as ``solve`` says, which tries everything"""
-    statement, random = STATEMENTS[name], Random(name)
-    assert is_exact(statement, LAYOUTS, Layout((INT,)))
-    function = written(statement, LAYOUTS)
-    for _ in range(20):
-        cells: dict[str, dict[Any, Any]] = {
-            "ΔR": {
-                (random.randrange(6), random.choice([None, "x"])): (random.choice([-2, 1]),) for _ in range(5)
-            },
-            "M": {(random.randrange(6), random.randrange(6)): (random.choice([1, 2]),) for _ in range(9)},
-            "L": {(random.randrange(6),): (random.randrange(1, 3), random.randrange(9)) for _ in range(4)},
-        }
-
-        def look(number: int, keys: set[Any], cells: Any = cells) -> Any:
-            where, found = function.lookups[number], dict[Any, Any]()
-            for key, cell in cells[where.source].items():
-                part = tuple(key[p] for p in where.positions)
-                if part in keys:
-                    found.setdefault(part, []).append((*key, *cell))
-            return found
-
-        ours = sorted(function.run(look, [()]), key=repr)
-        assert ours == sorted(added(statement, cells.__getitem__), key=repr)
 
 
 @pytest.mark.parametrize(
@@ -189,6 +145,35 @@ def test_a_small_change_is_no_job(spark, shop):
 
     assert counters.since() == (0, 0)
     shop.verify()
+
+
+#: One for every kind of step that a trigger or a reading takes.
+LITTLE = {
+    "the first of each": "[(c.region, sorted([(s.qty, s.id) for s in sales for d in customers"
+    " if d.cid == s.cust and d.region == c.region])[:2]) for c in customers]",
+    "how many sold less": "[(s.id, len([1 for t in sales if t.cust == s.cust and t.qty < s.qty])) for s in sales]",
+    "who sold less than half": "[s.id for s in sales if 2 * sum(t.qty for t in sales if t.qty < s.qty) < 300]",
+    "how much the best sold": "SELECT sum(s.qty) AS n FROM sales s"
+    " WHERE 4 * (SELECT sum(t.qty) FROM sales t WHERE t.qty > s.qty) < (SELECT sum(u.qty) FROM sales u)",
+    "sold on most days": "[c.cid for c in customers if len([1 for s in sales if s.cust == c.cid]) > 9]",
+}
+
+
+@pytest.mark.xdist_group("spark")
+@pytest.mark.parametrize("name", LITTLE)
+@pytest.mark.parametrize("store", ["auto", "full"])
+def test_every_step_is_the_drivers(spark, shop, name, store):
+    """what the embedded engine does by itself is no job here either"""
+    language = "sql" if LITTLE[name].startswith("SELECT") else "python"
+    view = shop.view("v", LITTLE[name], language=language, store=store)
+    counters = Counters(spark)
+    shop.insert("sales", [(1000, 3, 5), (1001, 3, 6)])
+    shop.delete("sales", key=7)
+    shop.insert("sales", [(1002, 4, 0)])
+    view.rows()
+
+    assert counters.since() == (0, 0)
+    shop.verify(maps=True)
 
 
 @pytest.mark.xdist_group("spark")
@@ -248,7 +233,7 @@ def test_what_spark_wrote_is_found(spark, tmp_path, position):
     frame.write.option("parquet.block.size", 2000).parquet(str(tmp_path / "rows"))
     paths = tuple(f"rows/{path.name}" for path in (tmp_path / "rows").glob("*.parquet"))
     wanted = {(row[position],) for row in rows[:3]}
-    there = Stored((Part("", len(rows), paths),))
+    there = SourceRows((TempView("", len(rows), paths),))
     found = entries(Files(tmp_path), there, layout, (position,), wanted, Budget(10**6, 10**6))
 
     expected = [row for row in merged(rows, layout) if (row[position],) in wanted]
@@ -281,7 +266,7 @@ def test_values_of_every_type_are_found_in_files(spark, tmp_path, monkeypatch):
         if key % 4 == 1:
             assert {v: both[0].views[v].bag() for v in VIEWS} == {v: both[1].views[v].bag() for v in VIEWS}
     both[0].verify(maps=True)
-    assert both[0].state.running.driver.files._kept
+    assert both[0]._state.running.driver.files._kept
     both[0].close()
 
 
@@ -294,7 +279,7 @@ def test_sums_of_decimals_have_all_digits(opened):
     fine = Decimal("1000000000000000000.000000000000000001")
     for key in range(3):
         db.insert("T", [(key, 0, fine), (10 + key, 0, fine)])
-    found = db.state.running.cells(next(iter(db.state.running.program.maps)))
+    found = db._state.running.cells(next(iter(db._state.running.program.maps)))
     assert Decimal("6000000000000000000.000000000000000006") in found[(0,)]
     assert next(iter(db.table("T"))).p == fine
 

@@ -36,10 +36,10 @@ TOO_FINE = {"window_share", "int_widths", "decimal_spread", "decimal_share"}
 
 def moves(world: World, most: int) -> list[Batch]:
     """Transactions of a world, each as what it adds to the flat tables."""
-    engine = world.db.state.engine
+    engine = world.db._state.engine
     found: list[Batch] = []
     for _ in range(2):
-        before = {name: dict(engine.table(name)) for name in world.db.state.declarations()}
+        before = {name: dict(engine.table(name)) for name in world.db._state.declarations()}
         world.change(most)
         after = {name: engine.table(name) for name in before}
         changed = {
@@ -57,12 +57,12 @@ def declared(tables: Iterable[TableDef]) -> dict[str, Any]:
 def follows(spark: Any, names: Iterable[str], seed: str) -> None:
     """Views of features are, after batches, what the reference says."""
     world = World(TABLES, seed)
-    queries: dict[str, Expr] = {name: translate(FEATURES[name].query, world.db.catalog()) for name in names}
+    queries: dict[str, Expr] = {name: translate(FEATURES[name].query, world.db._catalog()) for name in names}
     views = {name: flat_view(query, exact=False) for name, query in queries.items()}
-    engine = SparkEngine(compile_batches(declared(world.db.state.tables.values()), views), spark)
+    engine = SparkEngine(compile_batches(declared(world.db._state.tables.values()), views), spark)
     for batch in moves(world, 12):
         engine.apply_batch(batch)
-    nested = world.db.state.nested_tables()
+    nested = world.db._state.nested_tables()
     for name, query in queries.items():
         assert alike(engine.read(name), evaluate(query, nested)), name
 
@@ -77,9 +77,9 @@ def test_features_of_every_kind(spark, way, request):
 def maintained() -> dict[str, Program]:
     """The features that have a program by rows, with that by batches."""
     world, found = World(TABLES, "none"), {}
-    tables = declared(world.db.state.tables.values())
+    tables = declared(world.db._state.tables.values())
     for name, feature in FEATURES.items():
-        query = translate(feature.query, world.db.catalog())
+        query = translate(feature.query, world.db._catalog())
         try:
             found[name] = compile_batches(tables, {name: flat_view(query, exact=False)})
         except CannotCompile:

@@ -81,7 +81,7 @@ class Both:
 
     def alike(self) -> bool:
         for table in self.theirs.tables:
-            assert self.ours.state.rows(table) == self.theirs.state.rows(table)
+            assert self.ours._state.rows(table) == self.theirs._state.rows(table)
         for name, view in self.theirs.views.items():
             assert self.ours.views[name].bag() == view.bag()
         return self.ours.version == self.theirs.version
@@ -140,7 +140,7 @@ def test_many_rows_are_applied_as_few_are(spark, tmp_path, monkeypatch):
     ], DOCS)  # fmt: skip
     both.insert("docs", [(2, "bob", []), (1, "bob", [])], DOCS)
     assert both.alike()
-    assert both.ours.version == both.ours.state.note["version"]
+    assert both.ours.version == both.ours._state.note["version"]
     assert [told(change) for change in heard[0]] == [told(change) for change in heard[1]]
     feed = both.ours.view_df("words", changes_since=1).collect()
     assert sorted(tuple(row)[:3] for row in feed) == [("ann", "delete", 2), ("bob", "insert", 2)]
@@ -156,7 +156,7 @@ def test_elements_are_applied_in_bulk(both):
     both.apply("authors.tags", [("bob", "t", "delete"), ("bob", "t", "delete")], tags)
     both.apply("authors.tags", [("cy", "t", "insert")], tags)
     assert both.alike()
-    assert both.ours.version == both.ours.state.note["version"]
+    assert both.ours.version == both.ours._state.note["version"]
 
 
 def test_frames_are_applied_as_rows_are(both):
@@ -208,7 +208,7 @@ def test_the_difference_to_a_snapshot_is_found(both):
     assert both.alike()
     version = db.version
     db.sync("notes", notes)
-    assert db.version == version == db.state.note["version"]
+    assert db.version == version == db._state.note["version"]
     db.delete("docs", where="id > 1")
     both.theirs.delete("docs", where=lambda d: d.id > 1)
     assert both.alike()

@@ -35,10 +35,10 @@ class Followed(World):
 
     def both(self, changes: int) -> None:
         """The changes since, as one batch."""
-        before = {name: Counter(self.db.state.rows(name)) for name in self.names}
+        before = {name: Counter(self.db._state.rows(name)) for name in self.names}
         for _ in range(changes):
             self.change()
-        self.spark.apply({name: _difference(self.db.state.rows(name), before[name]) for name in self.names})
+        self.spark.apply({name: _difference(self.db._state.rows(name), before[name]) for name in self.names})
 
 
 def _difference(after: Any, before: Counter[Any]) -> dict[Any, int]:
@@ -56,8 +56,8 @@ def tables(db: Any, session: Any) -> Any:
 def define(db: Any, frames: dict[str, Any]) -> None:
     """All views at once: each would otherwise be computed with jobs of its own."""
     for name, frame in frames.items():
-        db.state.define(db._view_def(name, frame, "sql", "eager", "auto"))
-    db.state._install()
+        db._state.define(db._view_def(name, frame, "sql", "eager", "auto"))
+    db._state.reinstall()
 
 
 def rows(frame: Any) -> Counter[Any]:
@@ -80,11 +80,11 @@ def test_views_follow_their_tables_and_come_back(opened, session):
     check(db, session, SOME)
 
     again = opened()
-    definitions = dict(again.state.definitions)
+    definitions = dict(again._state.definitions)
     assert set(definitions) == set(SOME)
     for name, frame in frames.items():
         again.view(name, frame)  # the same DataFrame is the same view
-    assert again.state.definitions == definitions
+    assert again._state.definitions == definitions
     with pytest.raises(QueryError, match="already defined"):
         again.view("having", frames["left_using"])
 
@@ -123,11 +123,11 @@ def test_every_program_that_spark_keeps(opened, session):
     now, kept = tables(db, session), []
     for name, program in PROGRAMS.items():
         try:
-            db.state.define(db._view_def(name, program(now), "sql", "eager", "auto"))
+            db._state.define(db._view_def(name, program(now), "sql", "eager", "auto"))
         except QueryError:
             continue
         kept.append(name)
-    db.state._install()
+    db._state.reinstall()
     assert len(kept) > len(PROGRAMS) // 2
     check(db, session, kept)
     for _ in range(2):

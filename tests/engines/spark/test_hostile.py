@@ -46,7 +46,7 @@ def test_columns_and_fields(opened):
 
 def looked_at(db: Any, wanted: dict[str, Any]) -> None:
     """What DataFrames say."""
-    assert db.table_df("t").columns == NAMES
+    assert db._table_df("t").columns == NAMES
     assert db.view_df("flat").columns == NAMES[1:-1]
     assert sorted(map(tuple, db.view_df("flat").collect())) == sorted(row for row in wanted["flat"])
     assert db.view_df("fields").columns == NAMES[:12]
@@ -68,7 +68,7 @@ def test_rows_that_come_as_frames(opened, spark, monkeypatch):
         db = wide(opened(), NAMES)
         rows = [rows_for(NAMES, i) for i in (1, 2, 3)]
         db.insert("t", rows)
-        frame = db.table_df("t")
+        frame = db._table_df("t")
         assert frame.count() == 3
         arrow = frame.toArrow()
         db.sync("t", [])

@@ -69,7 +69,7 @@ def test_elements_that_have_bags_come_and_go(spark, tmp_path, monkeypatch):
     assert library.change("lib.shelves.books.words", (1, (2,), ("c",), "x", "insert")) == (
         "no elements of lib.shelves.books have title = 'c'\nhint: nothing was changed"
     )
-    words = library.ours.state.running.table("lib.shelves.books.words")
+    words = library.ours._state.running.table("lib.shelves.books.words")
     assert [value for _, value in words] == ["z"]
     library.ours.close()
 

@@ -13,7 +13,7 @@ from nestling.database.database import Database
 from nestling.engine.spark import limits, stage
 from nestling.engine.spark.columns import postponed
 from nestling.engine.spark.engine import SparkEngine
-from nestling.engine.spark.state import Moment
+from nestling.engine.spark.state import LakeState
 from tests.engines.spark.test_cost import BY_REGION, Counters, applied, sold
 from tests.engines.spark.test_kill import killed
 from tests.engines.test_knobs import CONDITIONS
@@ -54,13 +54,13 @@ class Walk:
         self.waited: set[str] = set()
 
     def change(self) -> None:
-        before = {name: self.other.read(name) for name in self.heard}
+        before = {name: self.other._read(name) for name in self.heard}
         change = self.random.choice([self.insert, self.insert, self.replace, self.inside])()
         for each in (self.db, self.other):
             with each.transaction() as transaction:
                 change(transaction)
         for name, changes in self.heard.items():
-            now = self.other.read(name)
+            now = self.other._read(name)
             assert (changes.pop().before(now) if changes else now) == before[name]
             assert not changes
         self.waited |= {name for name, rows in waits(self.db).items() if rows}
@@ -107,7 +107,7 @@ class Walk:
 
     def read(self) -> None:
         name = self.random.choice(sorted(self.db.views))
-        assert self.db.read(name) == self.other.read(name)
+        assert self.db._read(name) == self.other._read(name)
 
     def listen(self) -> None:
         name = self.random.choice(sorted(self.db.views))
@@ -119,19 +119,19 @@ class Walk:
         waiting = waits(self.db)
         self.db.close()
         self.db, self.heard = nl.Database(spark=self.spark, path=self.path), {}
-        assert waiting.items() <= waits(self.db).items() or self.db.state.running.built  # type: ignore[attr-defined]
+        assert waiting.items() <= waits(self.db).items() or self.db._state.running.built  # type: ignore[attr-defined]
 
     def end(self) -> None:
         for name in self.db.views:
-            assert self.db.read(name) == self.other.read(name)
+            assert self.db._read(name) == self.other._read(name)
         assert not any(waits(self.db).values())
         self.db.close()
 
 
 def waits(db: Any) -> dict[str, int]:
     """What waits: for lazy views, and to be passed on."""
-    now, running = db.state.running.now, db.state.running
-    found = {name: later.waiting for name, later in db.state.behind.items()}
+    now, running = db._state.running.now, db._state.running
+    found = {name: later.waiting for name, later in db._state.behind.items()}
     return found | {postponed(name): now.stored[postponed(name)].rows for name in running.program.deferred}
 
 
@@ -186,12 +186,12 @@ def test_conditions_wait(spark, tmp_path, refresh):
         seen |= {name for name, rows in waits(db).items() if rows}
         if random.random() < 0.4:
             name = random.choice(sorted(db.views))
-            assert db.read(name) == other.read(name)
+            assert db._read(name) == other._read(name)
         if random.random() < 0.1:
             db.close()
             db = opened()
     for name in db.views:
-        assert db.read(name) == other.read(name)
+        assert db._read(name) == other._read(name)
     assert len(seen) > 3
     db.verify(maps=True)
     db.close()
@@ -223,7 +223,7 @@ def test_what_waits_costs_no_job_and_is_run_as_one_batch(spark, shop, monkeypatc
 
     arrow = stage.arrow
 
-    def counted(moment: Moment, text: str) -> Any:
+    def counted(moment: LakeState, text: str) -> Any:
         queries.append(text)
         return arrow(moment, text)
 
@@ -251,19 +251,19 @@ def test_much_that_waits_goes_to_files(spark, shop, opened, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(limits, "MAX_TRANSACTION_ROWS", 60)
         shop.insert("sales", spark.createDataFrame(rows, "id BIGINT, cust BIGINT, qty BIGINT"))
-    waiting = shop.state.running.now.stored["·sales waiting for by_region"]
-    folder = shop.state.lake.folder("table sales").relative_to(shop.folder)
+    waiting = shop._state.running.now.stored["·sales waiting for by_region"]
+    folder = shop._state.lake.folder("table sales").relative_to(shop.folder)
     assert waiting.rows == 100
     assert all(path.startswith(str(folder)) for path in waiting.files[0].paths)
     shop.delete("sales", rows[:30])
-    assert shop.state.running.now.stored["·sales waiting for by_region"].recent_rows == 0
+    assert shop._state.running.now.stored["·sales waiting for by_region"].recent_rows == 0
     shop = opened()
     assert waits(shop) == {"by_region": 130}
     shop.insert("sales", [(i, i % 20, 5) for i in range(1100, 1150)])
     shop.views["by_region"].rows()
 
-    assert shop.state.lake.logged == 0
-    assert not any(stored.recent_rows for stored in shop.state.running.now.stored.values())
+    assert shop._state.lake.logged == 0
+    assert not any(stored.recent_rows for stored in shop._state.running.now.stored.values())
     shop.verify()
 
 
@@ -312,7 +312,7 @@ def test_what_has_no_value(opened, refresh):
     assert not heard
     assert db.stats()["v"]["rows"] is None
     if refresh == "in doubt":
-        db.state.lake.is_ahead = True
+        db._state.lake.is_ahead = True
         assert len(db.table("N")) == 2
     db.apply({"N": {(1, 0): -1, (8, 2): 1}})
     assert view.rows() == [6]
@@ -328,7 +328,7 @@ def test_the_changes_of_a_lazy_view_are_kept(opened, spark, monkeypatch):
     db.publish("v")
     db.insert("N", [(1, 5)])
     with monkeypatch.context() as patched:
-        patched.setattr(type(db.state), "follow", lambda state: None)
+        patched.setattr(type(db._state), "follow", lambda state: None)
         db.insert("N", [(1, 2)])
     db = opened()
     db.insert("N", [(2, 3)])
@@ -368,7 +368,7 @@ def test_maps_that_are_not_there_are_computed(opened, tmp_path):
     db.verify(maps=True)
     db.insert("T", [(1, 9)])
     db.verify(maps=True)
-    assert not opened().state.running.built
+    assert not opened()._state.running.built
 
 
 WAITS = """
@@ -388,9 +388,9 @@ while True:
     n = db.version
     db.apply({"T": {(n % 3, n): 1, (n % 2, n - 1): 1, (5, 7): -1 if n % 2 else 1}})
     if n % 3 == 2:
-        db.read("later")
+        db._read("later")
     if n % 4 == 3:
-        db.read("above")
+        db._read("above")
     print(db.version, flush=True)
 """
 

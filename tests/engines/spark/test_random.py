@@ -149,8 +149,8 @@ def test_the_order_book(spark, names):
         db.table(table, schema, key="id")
     for name in names:
         db.view(name, BOOK[name])
-    views = {name: flat_view(view.query, exact=False) for name, view in db.state.definitions.items()}
-    program = compile_batches(db.state.declarations(), views, store=dict.fromkeys(views, "full"))
+    views = {name: flat_view(view.query, exact=False) for name, view in db._state.definitions.items()}
+    program = compile_batches(db._state.declarations(), views, store=dict.fromkeys(views, "full"))
     engine, reference = SparkEngine(program, spark), ReferenceEngine(program)
     rng, tables = Random("book"), {name: dict[Any, int]() for name in program.tables}
     for _ in range(2):

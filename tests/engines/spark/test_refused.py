@@ -77,7 +77,7 @@ def test_a_bad_value_is_refused_at_every_size(db, spark, monkeypatch, what):
     assert refusal(lambda: db.insert("T", rows)) == words
     monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0)
     assert refusal(lambda: db.insert("T", spark.createDataFrame(rows, GIVEN))) == words
-    assert db.version == version == db.state.note["version"]
+    assert db.version == version == db._state.note["version"]
 
 
 @pytest.mark.soak
@@ -95,7 +95,7 @@ def test_a_bad_value_is_refused_whichever_way_it_comes(db, spark, monkeypatch, w
         assert refusal(lambda: db.insert("T", frame)) == words
         assert refusal(lambda: db.apply({"T": feed})) == words
         assert refusal(lambda: db.sync("T", frame)) == words
-    assert db.version == version == db.state.note["version"]
+    assert db.version == version == db._state.note["version"]
 
 
 def test_what_just_fits_is_taken_by_the_thousand(db, spark):
@@ -111,7 +111,7 @@ def test_what_just_fits_is_taken_by_the_thousand(db, spark):
     assert "holds 16 bits, too few for 99999" in refusal(lambda: db.apply({"T.parts": inner}))
     assert db.version == version
     assert db.insert("T", frame).tables["T"] == 10_002
-    assert db.table_df("T").count() == 10_003
+    assert db._table_df("T").count() == 10_003
     assert db.delete("T", where="id >= 10").tables["T"] == 10_002
     assert [row.i for row in db.table("T")] == [-(2**31)]
 
@@ -127,4 +127,4 @@ def test_a_bad_value_in_a_stream_is_refused(db, spark, tmp_path, monkeypatch, wh
     stream = db.stream({"T": source}, tmp_path / "checkpoint", name=what[-7:], trigger={"availableNow": True})
     assert refusal(stream.awaitTermination) == words
     stream.stop()
-    assert db.version == version == db.state.note["version"]
+    assert db.version == version == db._state.note["version"]

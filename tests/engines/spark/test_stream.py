@@ -70,7 +70,7 @@ def test_batches_are_applied_once_across_restarts(spark, tmp_path, monkeypatch):
          "_change_type": "update_preimage"},
         {"id": 1, "movie": "Ali", "seats": [{"row": 1, "n": 2}], "_change_type": "update_postimage"},
     ])  # fmt: skip
-    monkeypatch.setattr(db.state.running, "tidy", failing)
+    monkeypatch.setattr(db._state.running, "tidy", failing)
     with pytest.raises(Exception, match="after the commit"):
         db.stream(sources).processAllAvailable()
     monkeypatch.undo()

@@ -60,7 +60,7 @@ def test_nothing_is_kept_and_everything_is_answered(spark, tmp_path):
         move(each, NESTED, 1)
     assert [told(change) for change in heard[0]] == [told(change) for change in heard[1]]
     assert heard[0]
-    assert (db.state.running.program.maps, db.last_refresh.statements) == ({}, 0)
+    assert (db._state.running.program.maps, db._last_refresh.statements) == ({}, 0)
     stats = db.stats()
     for name, view in db.views.items():
         answer = other.views[name].bag()
@@ -73,7 +73,7 @@ def test_nothing_is_kept_and_everything_is_answered(spark, tmp_path):
     frame = db.view_df("by_customer")
     assert ZBag((element_value(nested.element, row), 1) for row in frame.collect()) == answer
     assert db.view_df("by_customer", shredded=True).count() == len(answer)
-    assert alike(db.find("spend", "ann"), other.find("spend", "ann"))
+    assert alike(db._find("spend", "ann"), other._find("spend", "ann"))
     db.verify(maps=True)
     with pytest.raises(NestlingError, match='spend has store="none", and so no change feed'):
         db.keep_changes("spend")
@@ -82,7 +82,7 @@ def test_nothing_is_kept_and_everything_is_answered(spark, tmp_path):
     for name in names:
         db.drop(name)
     assert not db.views
-    assert {name.partition(" ")[0] for name in db.state.lake.manifest.relations} == {"table"}
+    assert {name.partition(" ")[0] for name in db._state.lake.manifest.relations} == {"table"}
     db.close()
 
 

@@ -82,7 +82,7 @@ def test_changes_are_told_and_kept(db, spark, tmp_path):
     with pytest.raises(NestlingError, match="no inner bag 'x'"):
         again.view_df("by_customer", changes_since=1, path="x")
     again.keep_changes("by_customer", versions=1)
-    again.state.trim(again.version)
+    again._state.trim(again.version)
     with pytest.raises(NestlingError, match="starts at version 2, not at 1"):
         again.view_df("by_customer", changes_since=1)
     assert {
@@ -107,7 +107,7 @@ def test_constraints_are_checked_before_anything_is_stored(db, spark, tmp_path):
         NESTED.moves[0](change)
     with pytest.raises(ConstraintError, match="would be broken by"):
         db.constraint("small", "[o.id for o in orders for i in o.items if i.qty > 2]", language="python")
-    assert "small" not in db.state.views
+    assert "small" not in db._state.views
     db.constraint("sold", "[(o.id, i.pid) for o in orders for i in o.items"
                   " if i.pid not in [p.pid for p in parts]]", language="python")  # fmt: skip
     bag, version = db.table("orders").rows(), db.version
@@ -175,7 +175,7 @@ def test_what_is_stored_is_checked(spark, tmp_path, monkeypatch):
     again.drop("spend")
     left = set((tmp_path / "lake").rglob("*.parquet"))
     assert left < files
-    assert len(left) == len(again.state.declarations())
+    assert len(left) == len(again._state.declarations())
     again.close()
 
 

@@ -15,13 +15,14 @@ from nestling.transform.lower.view import FlatView
 from nestling.values.bag import ZBag
 from tests.engines.spark.session import missing, session
 from tests.engines.suite.cases import CASES, Case
-from tests.engines.suite.engines import embedded, on_spark, reference
+from tests.engines.suite.engines import embedded, on_spark, reference, toy
 from tests.engines.worlds import flat_view
 
 #: On Spark once by its queries alone, and once as it is: what is little is done by the driver.
 ENGINES = (
     "reference",
     "embedded",
+    "toy",
     *(pytest.param(kind, marks=pytest.mark.xdist_group("spark")) for kind in ("queries", "spark")),
 )
 
@@ -32,7 +33,7 @@ def engine_of(kind: str, tables: dict[str, TableDef], views: dict[str, FlatView]
         if missing():
             pytest.skip(missing())
         return on_spark(session())(declared, views)
-    return (reference if kind == "reference" else embedded)(declared, views)
+    return {"reference": reference, "embedded": embedded, "toy": toy}[kind](declared, views)
 
 
 def opened(case: Case) -> Database:
@@ -50,10 +51,10 @@ def test_every_engine_answers_what_the_reference_does(kind, case, request):
     if kind == "queries":
         request.getfixturevalue("by_queries")
     db = opened(case)
-    assert not db.state.views.on_read
+    assert not db._state.views.on_read
     exact = kind not in ("queries", "spark")
-    views = {name: flat_view(view.query, exact) for name, view in db.state.definitions.items()}
-    engine = engine_of(kind, db.state.tables, views)
+    views = {name: flat_view(view.query, exact) for name, view in db._state.definitions.items()}
+    engine = engine_of(kind, db._state.tables, views)
     for number, move in enumerate(case.moves):
         with db.transaction() as change:
             move(change)
@@ -63,10 +64,10 @@ def test_every_engine_answers_what_the_reference_does(kind, case, request):
         engine.apply_batch(batch)
         if number % 2 == 0 and number + 1 < len(case.moves):
             continue  # a job on Spark takes its time: every second state is looked at
-        tables = {name: db.state.engine.table(name) for name in db.state.declarations()}
+        tables = {name: db._state.engine.table(name) for name in db._state.declarations()}
         assert {name: engine.table(name) for name in tables} == tables
-        nested = db.state.nested_tables()
-        for name, view in db.state.definitions.items():
+        nested = db._state.nested_tables()
+        for name, view in db._state.definitions.items():
             assert alike(engine.read(name), evaluate(view.query, nested)), name
     for name, decl in engine.program.maps.items():
         assert cells_alike(engine.cells(name), meaning(decl.query, tables)), decl.why

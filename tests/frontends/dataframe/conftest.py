@@ -15,5 +15,5 @@ def states(spark: Any) -> list[tuple[Any, Any]]:
     for number in range(8):
         world.change()
         if number in (3, 7):
-            found.append((frames(spark, world), world.db.state.nested_tables()))
+            found.append((frames(spark, world), world.db._state.nested_tables()))
     return found

@@ -26,7 +26,7 @@ def frames(spark: Any, world: World) -> Any:
         session.conf.set(name, value)
     found = SimpleNamespace(sql=session.sql, session=session)
     for name, rows in world.rows.items():
-        record = world.db.state.tables[name].record
+        record = world.db._state.tables[name].record
         columns = ", ".join(f"{column} {type_sql(type_)}" for column, type_ in record.fields)
         # By way of Arrow the rows are part of the plan, and most of them are computed without a job.
         here = session.createDataFrame(rows, columns).toArrow()

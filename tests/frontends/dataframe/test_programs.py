@@ -19,7 +19,7 @@ from tests.frontends.sql.features import FEATURES
 from tests.frontends.sql.worlds import TABLES, World, plain
 
 pytestmark = pytest.mark.xdist_group("spark")
-CATALOG = World(TABLES, "").db.catalog()
+CATALOG = World(TABLES, "").db._catalog()
 
 
 def meaning(query: Expr, tables: Any) -> Counter[Any]:

@@ -14,7 +14,7 @@ from tests.frontends.dataframe.tables import MARKS, PLACE
 from tests.frontends.sql.worlds import TABLES, World
 
 pytestmark = pytest.mark.xdist_group("spark")
-CATALOG = World(TABLES, "").db.catalog()
+CATALOG = World(TABLES, "").db._catalog()
 
 
 def upper(word):

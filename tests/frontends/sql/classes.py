@@ -2,7 +2,7 @@
 
 A class is what several bugs had in common: the shape of a condition, what an aggregate stands beside, which columns may
 be null, what a table declares. ``follows`` is quick enough to be tried on a broken compiler, as
-``tests/engines/test_mutations.py`` does.
+``tests/mutants`` does.
 """
 
 from collections.abc import Callable
@@ -54,6 +54,7 @@ TABLES = {
     "r": Table({"k": SMALL, "a": SMALL, "b": (*SMALL, None)}),
     "t": Table({"k": SMALL, "a": SMALL}),
     "f": Table({"k": (0, 1), "a": (0, 1), "x": FLOATS}),
+    "g": Table({"k": (0, 1, 2), "x": (0.5, -1.0, float("inf"), float("nan"))}),
     "d": Table({"k": SMALL, "x": (*DECIMALS, None)}),
     "p": Table({"id": SMALL, "a": SMALL}, key="id"),
     "c": Table({"id": SMALL, "p": SMALL, "a": SMALL}, key="id", references={"p": "p"}),
@@ -63,12 +64,36 @@ TABLES = {
 def sums_correlated_by_order(rng: Random) -> str:
     """A nested aggregate that only a comparison, or a comparison and an equation, relates to its surroundings."""
     outer, what = rng.choice("rrt"), rng.choice(("sum", "sum", *AGGREGATES))
-    inner = f"SELECT {what}(y.{rng.choice('kab')}) FROM r y WHERE y.{rng.choice('ka')}"
+    inner = f"SELECT {what}(y.{rng.choice('kab')}) FROM r y WHERE y.{rng.choice('kkaab')}"
     inner += f" {rng.choice(COMPARISONS)} x.{rng.choice('ka')}{rng.choice(['', '', ' AND y.k = x.a'])}"
     if rng.random() < 0.5:
         return f"SELECT x.k, ({inner}) n FROM {outer} x"
     other = rng.choice(("x.a", "-5", "-5", "1"))
     return f"SELECT x.k, x.a FROM {outer} x WHERE ({inner}) {rng.choice((*COMPARISONS, '='))} {other}"
+
+
+def bounds_that_move(rng: Random) -> str:
+    """Rows on one side of an aggregate that changes: those between where it was and is come or go."""
+    what = rng.choice(("sum(y.a)", "count(*)", "max(y.a)"))
+    inner = f"SELECT {what} FROM t y{rng.choice(('', ' WHERE y.k = x.k', ' WHERE y.k = x.k'))}"
+    items, by = rng.choice((("sum(x.a) s", ""), ("x.k, count(*) n", " GROUP BY x.k"), ("x.a, x.b", "")))
+    return f"SELECT {items} FROM r x WHERE x.a {rng.choice(COMPARISONS)} ({inner}){by}"
+
+
+def no_numbers_beside_bounds(rng: Random) -> str:
+    """Floats, some of them no numbers, on one side of an aggregate that changes."""
+    inner = f"SELECT {rng.choice(('sum(w.a)', 'count(*)'))} FROM t w WHERE w.k = v.k"
+    items, by = rng.choice((("sum(v.k) s", ""), ("v.k, count(*) n", " GROUP BY v.k"), ("v.k, v.x", "")))
+    return f"SELECT {items} FROM g v WHERE v.x {rng.choice(COMPARISONS)} ({inner}){by}"
+
+
+def joins_by_order(rng: Random) -> str:
+    """Sums over pairs of rows that only a comparison relates, of columns that may be null among others."""
+    what = rng.choice(("count(*) n", "sum(y.a) s", "sum(x.a * y.a) s", "sum(y.b) s"))
+    test = f"y.{rng.choice('bbk')} {rng.choice(COMPARISONS)} x.{rng.choice('ka')}"
+    group = rng.choice(("", "x.a", "y.k", "y.b"))
+    item, by = (f"{group}, ", f" GROUP BY {group}") if group else ("", "")
+    return f"SELECT {item}{what} FROM t x JOIN r y ON {test}{by}"
 
 
 def aggregates_beside_equal_keys(rng: Random) -> str:
@@ -141,6 +166,9 @@ CLASSES: dict[str, Callable[[Random], str]] = {
     name.__name__: name
     for name in (
         sums_correlated_by_order,
+        joins_by_order,
+        bounds_that_move,
+        no_numbers_beside_bounds,
         aggregates_beside_equal_keys,
         not_in_with_nulls,
         equations_with_nulls,

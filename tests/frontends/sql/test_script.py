@@ -33,7 +33,7 @@ def test_a_view_follows_the_changes(db):
 
     refresh = db.sql("UPDATE orders SET price = price * 2, cust = 'bob' WHERE cust = 'ann'")
 
-    assert isinstance(refresh, type(db.last_refresh))
+    assert isinstance(refresh, type(db._last_refresh))
     assert sorted(db.views["spend"]) == [("bob", Decimal("8.5"), 2)]
     db.sql("DELETE FROM orders WHERE id IN (SELECT max(id) FROM orders)")
     assert sorted(db.views["spend"]) == [("bob", Decimal(6), 1)]

@@ -104,7 +104,7 @@ def test_tpch_is_what_duckdb_computes(name):
     stream = Stream(tpch22.SCHEMA, tpch22.QUERIES[name])
     seen = False
 
-    assert not stream.db.state.views.on_read, "it is maintained"
+    assert not stream.db._state.views.on_read, "it is maintained"
     stream.agree()
     for number, batch in enumerate(tpch_events(SEEDS.get(name, 11), 40)):
         stream.apply(batch)
@@ -151,7 +151,7 @@ def test_the_queries_of_the_paper_are_what_duckdb_computes(name):
     events = [*module.load(size), *module.events(size)]
     stream = paper_stream(name)
 
-    assert not stream.db.state.views.on_read, "it is maintained"
+    assert not stream.db._state.views.on_read, "it is maintained"
     for start in range(0, len(events), 40):
         stream.apply(events[start : start + 40])
         stream.agree()

@@ -137,8 +137,8 @@ class World:
 
     def meaning(self, query: str) -> list[tuple[Any, ...]]:
         """What the reference makes of ``query`` on the rows as they are."""
-        expr = translate(query, self.db.catalog())
-        bag = evaluate(expr, self.db.state.nested_tables())
+        expr = translate(query, self.db._catalog())
+        bag = evaluate(expr, self.db._state.nested_tables())
         return [tuple(row) for row in python_value(Bag(element_type(expr)), bag)]
 
     def expected(self, query: str) -> Counter[Any]:

@@ -42,7 +42,7 @@ class MeasuredView:
         """Time ``action`` until the subscriber has its change, then both recomputations; all must agree."""
         took = timed(action)
         meant: list[Any] = []
-        reference = timed(lambda: meant.append(self.database.state.evaluate(self.view.name)))
+        reference = timed(lambda: meant.append(self.database._state.evaluate(self.view.name)))
         if meant[0] != self.view.bag():
             raise NestlingError(f"{self.view.name} is not what its query says after: {what}")
         rows = [self.database.table(name).rows() for name in self.tables]

@@ -13,6 +13,7 @@ from nestling.cli.demo.measure import MeasuredChange, MeasuredView
 from nestling.cli.demo.show import code, function_text, heading, related_table
 from nestling.cli.terminal import counted, progress
 from nestling.database import Database
+from nestling.engine.local.engine import LocalEngine
 
 TEXT = """\
 db.table("M", {"name": str, "gen": str, "dir": str}, key="name")
@@ -89,7 +90,9 @@ def _trigger(console: Console) -> None:
     console.print(
         "\nThis is the code that Nestling generated for one movie that comes or goes. It has no loop:"
     )
-    console.print(code(function_text(_database().state.engine.source, "on_M")))
+    engine = _database()._state.engine
+    assert isinstance(engine, LocalEngine)
+    console.print(code(function_text(engine.source, "on_M")))
     console.print(
         "So its cost does not depend on how many movies there are. The inner lists are put together from "
         "these indexes when they are read; with a subscriber, the trigger also visits the lists that change."

@@ -14,7 +14,7 @@ from rich.tree import Tree
 
 from nestling.cli.demo.measure import MeasuredChange
 from nestling.cli.terminal import duration, ratio
-from nestling.database.change import Change, Inner
+from nestling.database.change import Change, InnerChange
 from nestling.database.view import View
 
 SHOWN = 6  # changed bags of one change
@@ -54,7 +54,7 @@ def related_table(view: View, change: Change, title: str) -> Table:
     return table
 
 
-def _difference(inner: Inner) -> Text:
+def _difference(inner: InnerChange) -> Text:
     parts = [(f"+ {element}", "green") for element in inner.inserted]
     parts += [(f"− {element}", "red") for element in inner.deleted]
     return Text("  ").join(Text(text, style) for text, style in parts)
@@ -76,7 +76,7 @@ def change_tree(change: Change, title: str) -> Tree:
     return tree
 
 
-def _path(inner: Inner) -> str:
+def _path(inner: InnerChange) -> str:
     """The way to the bag: the row, then each field with the element it leads through."""
     elements = [f" {value}" for value in inner.within] + [""] * len(inner.path)
     steps = [f"{name}{element}" for name, element in zip(inner.path, elements, strict=False)]

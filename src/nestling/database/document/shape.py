@@ -13,10 +13,10 @@ from decimal import Decimal
 from math import nan
 from typing import Any
 
-from nestling.calculus.types import Bag, Record, Scalar, Type
+from nestling.calculus.types import Bag, Record, Scalar, Type, leaf_types
 from nestling.database.export import plain
 from nestling.database.rows import Row
-from nestling.database.watching import Levels
+from nestling.database.watching import WatchedLevels
 from nestling.frontend.schema import python_value
 from nestling.transform.viewlet.watch import Watch
 from nestling.values.bag import ZBag
@@ -133,15 +133,15 @@ def _value(
     return value
 
 
-def shape_of(element: Type, levels: Levels) -> Shape:
+def shape_of(element: Type, levels: WatchedLevels) -> Shape:
     """The shape of a view's document; without levels, inner bags are values."""
     if levels:
         return _shape(levels, levels[0])
     return Shape(ROWS, element, _by_scalars(element))
 
 
-def _shape(levels: Levels, level: Watch) -> Shape:
-    pointers = ["".join(f"/{_escaped(name)}" for name in path) for path, _ in _leaves(level.element, ())]
+def _shape(levels: WatchedLevels, level: Watch) -> Shape:
+    pointers = ["".join(f"/{_escaped(name)}" for name in path) for path, _ in leaf_types(level.element)]
     inside = tuple(
         Inside(inner.position, pointers[inner.position], _shape(levels, inner))
         for inner in levels.below[level.name]
@@ -151,16 +151,8 @@ def _shape(levels: Levels, level: Watch) -> Shape:
 
 def _by_scalars(element: Type) -> tuple[int, ...]:
     """The columns, scalars first."""
-    leaves = [type_ for _, type_ in _leaves(element, ())]
+    leaves = [type_ for _, type_ in leaf_types(element)]
     return tuple(sorted(range(len(leaves)), key=lambda i: isinstance(leaves[i], Bag)))
-
-
-def _leaves(type_: Type, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Type]]:
-    if isinstance(type_, Record):
-        for name, field in type_.fields:
-            yield from _leaves(field, (*path, name))
-    else:
-        yield path, type_
 
 
 def columns_of(type_: Type, value: Any) -> Row:

@@ -10,8 +10,9 @@ from nestling.database.explain.report import MapReport, TableReport, TriggerRepo
 from nestling.database.explain.work import Workbook
 from nestling.database.state import State
 from nestling.engine.local.engine import LocalEngine
-from nestling.engine.local.sizes import entries, rough_bytes
+from nestling.engine.local.sizes import rough_bytes
 from nestling.engine.local.storage import Positions
+from nestling.errors import QueryError
 from nestling.program.show import show_query
 from nestling.program.statements import Find, MapDecl, Statement, ViewPlan
 from nestling.program.steps import needed, plans, reads, trigger_statements
@@ -37,7 +38,10 @@ class Facts:
     @cached_property
     def engine(self) -> LocalEngine:
         """The engine that answers for the view; a lazy one has its own."""
-        return self.state.engine_of(self.name)
+        engine = self.state.engine_of(self.name)
+        if not isinstance(engine, LocalEngine):
+            raise QueryError("only the embedded engine explains itself", hint="leave explain out")
+        return engine
 
     @cached_property
     def book(self) -> Workbook:
@@ -115,7 +119,7 @@ class Facts:
             name, columns_of(engine.program, name), measures(decl, engine.program.tables),
             decl.role, PURPOSES.get(decl.role, decl.role), decl.why, show_query(decl.query, WIDTH),
             self.read_by(name), shared, self.index_names(name),
-            entries(engine, name), rough_bytes(engine, name, self.indexes(name)),
+            engine.entries(name), rough_bytes(engine, name, self.indexes(name)),
         )  # fmt: skip
 
     def table_reports(self) -> list[TableReport]:
@@ -127,5 +131,5 @@ class Facts:
         columns = [last(column.name) for column in decl.columns]
         return TableReport(
             name, columns, [columns[i] for i in decl.key], self.index_names(name), self.read_by(name),
-            entries(engine, name), rough_bytes(engine, name, self.indexes(name)),
+            engine.entries(name), rough_bytes(engine, name, self.indexes(name)),
         )  # fmt: skip

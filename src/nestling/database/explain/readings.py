@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from nestling.calculus.terms import Const, InL, Term
-from nestling.calculus.types import Bag, Path, Record, Type
+from nestling.calculus.types import Bag, Path, Type, leaf_types
 from nestling.database.explain.columns import last
 from nestling.database.explain.report import ReadingReport, WorkReport
 from nestling.database.explain.work import Workbook
@@ -53,7 +53,7 @@ def _bags(
     program: Program, view: ViewPlan, plan: Plan, element: Type, path: Path
 ) -> Iterator[tuple[str, Shape | str]]:
     """Every inner bag by its path, outer ones first: the shape of its labels, or the column that it is read from."""
-    for position, (inner, type_) in enumerate(_leaves(element, path)):
+    for position, (inner, type_) in enumerate(leaf_types(element, path)):
         if isinstance(type_, Bag) and not type_.opaque:
             where = ".".join(inner) or "*"
             keys = [(s, s.keys[plan.skipped + position]) for s in plan.statements]
@@ -97,14 +97,6 @@ def _keyed(reading: ReadingReport) -> list[str]:
     steps = [step for work in reading.parts for step in work.steps if step.source]
     by = (f"{step.source} by {', '.join(step.by)}" if step.by else step.source for step in steps)
     return list(dict.fromkeys(by))
-
-
-def _leaves(type_: Type, path: Path) -> Iterator[tuple[Path, Type]]:
-    if isinstance(type_, Record):
-        for name, inner in type_.fields:
-            yield from _leaves(inner, (*path, name))
-    else:
-        yield path, type_
 
 
 def _reading(book: Workbook, what: str, path: str, plan: Plan) -> ReadingReport:

@@ -81,7 +81,9 @@ def _grounds(statistics: Statistics, state: State) -> list[str]:
             for (name, places), count in sorted(statistics.values.items())
             if name == table
         ]
-        found.append(", ".join([f"{table}: {statistics.rows[table]:,} rows", *values]))
+        at = statistics.versions.get(table)
+        when = [] if at is None else [f"counted at version {at:,}"]
+        found.append(", ".join([f"{table}: {statistics.rows[table]:,} rows", *values, *when]))
     return found
 
 

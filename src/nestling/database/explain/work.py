@@ -11,7 +11,7 @@ from nestling.calculus.terms import Var
 from nestling.database.explain.columns import columns_of, last
 from nestling.database.explain.report import BatchReport, StepReport, TriggerReport, WorkReport
 from nestling.engine.local.engine import LocalEngine
-from nestling.engine.local.ranges import Between, local_steps, ranged
+from nestling.engine.local.ranges import BetweenStep, local_steps, ranged
 from nestling.engine.local.sizes import slice_size
 from nestling.engine.local.storage import Positions
 from nestling.program import statements as program
@@ -20,12 +20,12 @@ from nestling.program.show import event_vars, show_event, show_statement
 from nestling.program.statements import (
     Add,
     Assign,
-    Both,
     Check,
     Combine,
     Each,
     Find,
     Measure,
+    NewAndOld,
     Propagate,
     Range,
     Total,
@@ -52,7 +52,7 @@ class Workbook:
                 trigger_statements(self.program.triggers[name]), trigger_statements(trigger), strict=True
             )
             for written, run in pairs:
-                found[id(written)] = [s.find for s in local_steps(run) if isinstance(s, Between)]
+                found[id(written)] = [s.find for s in local_steps(run) if isinstance(s, BetweenStep)]
         return found
 
     def trigger(self, table: str, targets: set[str]) -> TriggerReport:
@@ -112,7 +112,7 @@ class Workbook:
                 return StepReport(text, "test")
             case Each():
                 return StepReport(text, "bag")
-            case Combine() | Assign() | Both():
+            case Combine() | Assign() | NewAndOld():
                 return StepReport(text, "compute")
             case _:
                 assert_never(step)

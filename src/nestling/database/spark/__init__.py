@@ -1,4 +1,4 @@
-"""A database on Spark: the same tables, views and changes; the work and the state are Spark's."""
+"""A database on Spark: the same tables, views and changes, stored in a lake and processed by Spark."""
 
 from nestling.database.spark.database import SparkDatabase
 

@@ -1,7 +1,7 @@
-"""A large change of inner bags: which bag each of its rows means, found by Spark, level by level.
+"""Large changes of inner bags: Spark looks up the bag that each row addresses, level by level.
 
-A row has the key of the row around the bag, for each bag on the way columns that tell its element from all others, and
-the element; see ``elements``. What it means is looked up in the tables as they will be, so labels need not be known.
+Each row of the change has the key of the outer row, for each enclosing bag the columns that identify its element, and
+the element itself; see ``elements``. The bag is looked up in the new state of the tables, so no label is computed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from nestling.quoting import sql_name, sql_text
 
 
 def change_elements(large: Large, table: TableDef, level: Path, rows: Any, sign: int) -> None:
-    """Elements that come to and go from inner bags of rows, each as often as it says, deletions first."""
+    """Insert and delete elements of inner bags, deletions first."""
     check_removable(table)
     if not table.key:
         raise keyless(table)
@@ -36,7 +36,7 @@ def change_elements(large: Large, table: TableDef, level: Path, rows: Any, sign:
 
 
 def elements_frame(session: Any, table: TableDef, level: Path, changes: Any) -> Any:
-    """Such rows that are here, as a DataFrame, or none; elements on the way are all told by the same columns."""
+    """The given element changes as a DataFrame (None if empty); all address outer elements by the same columns."""
     found = elements(table, level, changes)
     if not found:
         return None
@@ -84,7 +84,7 @@ class _Elements:
         return rows.selectExpr(*kept, f"struct({', '.join(map(sql_name, own))}) AS element")
 
     def check(self, row: Any) -> None:
-        """Refuse what is no element of such a bag, as one that comes alone."""
+        """Raise the error that a single-element insert would raise."""
         for key, *_ in elements(self.table, self.level, Pairs([(row, 1)])):
             parts = key if len(self.table.key) > 1 else (key,)
             try:
@@ -172,7 +172,7 @@ def _type_of(element: Type, name: str) -> Type:
 
 
 def _told(element: Type, given: Any) -> Record:
-    """The columns of an element that a struct names; what it names besides is refused with its first row."""
+    """The columns of an element that a struct names; other names are rejected, with the first row that has one."""
     names = {field.name for field in getattr(given, "fields", ())}
     fields = element.fields if isinstance(element, Record) else ()
     return Record(tuple((n, type_) for n, type_ in fields if n in names and not any(bag_levels(type_))))

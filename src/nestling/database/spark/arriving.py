@@ -1,6 +1,6 @@
-"""Changes that come as DataFrames: few rows are brought here, many stay where they are.
+"""Changes given as DataFrames: few rows come to the driver, many are processed by Spark.
 
-``_change_type`` says what happened to a row, in the words of Spark's change feed; without it every row comes.
+``_change_type`` says what happened to a row, in the words of Spark's change feed; without it every row is inserted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def few_rows(frame: Any) -> list[dict[str, Any]] | None:
 
 
 def check_batch(frame: Any) -> None:
-    """Refuse a DataFrame that never ends."""
+    """Reject a streaming DataFrame."""
     if frame.isStreaming:
         raise ChangeError("a streaming DataFrame is no change", hint="db.stream({table: frame})")
 
@@ -75,7 +75,7 @@ def apart(frame: Any, tables: Iterable[str]) -> dict[str, Any]:
 
 
 def as_frame(session: Any, record: Record, rows: Iterable[tuple[Any, int]]) -> Any:
-    """Rows that are here, with how often each comes, as a DataFrame with ``_change_type``."""
+    """Rows with their multiplicities as a DataFrame with ``_change_type``."""
     values = [(python_value(record, row_value(record, row)), multiplicity(times)) for row, times in rows]
     repeated = copies(((row, times > 0), abs(times)) for row, times in values)
     table = to_arrow(record, [row for row, _ in repeated])

@@ -1,4 +1,4 @@
-"""Rows of DataFrames as values of the calculus, in SQL: which rows are none, and one form for equal ones.
+"""Rows of DataFrames as values of the calculus, in SQL: a check, and one form for equal values.
 
 In that form a record is a struct of ``c0, c1, …``, and a bag an array in order: equal values are equal columns,
 and Spark can group and join by them.
@@ -39,7 +39,7 @@ def _element(at: str) -> str:
 
 
 def wrong(record: Record, struct: Any, at: str = "") -> str:
-    """Whether the columns of ``struct``, or the fields of the struct ``at``, are no ``record``."""
+    """An SQL condition: the columns of ``struct``, or the fields of the struct ``at``, are no ``record``."""
     given = {field.name: field.dataType for field in struct.fields}
     tests = ["true"] if given.keys() - set(record.names) else []
     for name, type_ in record.fields:

@@ -55,8 +55,8 @@ class SparkDatabase(Database):
         check_session(spark)
         self._spark, self._lake = spark, Lake(path)
         super().__init__()
-        self._logging: SparkLogging = SparkLogging(Loaded(lambda: self._state, lambda: self.version))
-        self.subscribers = Subscribers(self._access, self._logging)
+        self._logging: SparkLogging = SparkLogging(Loaded(lambda: self._in_memory, lambda: self.version))
+        self._subscribers = Subscribers(self._access, self._logging)
         self.folder = self._lake.path
         self._streams: dict[str, Stream] = {}
         self._surrogates = 0
@@ -71,7 +71,7 @@ class SparkDatabase(Database):
 
     def _take_up(self, state: SparkState) -> None:
         """Go on from what a lake says."""
-        self._state = state
+        self._in_memory = state
         self._frames = Frames(state, self._spark, self.folder)
         self._arriving = self._batches
         self._surrogates = max(self._surrogates, int(state.note.get("numbers", 0)))
@@ -84,36 +84,36 @@ class SparkDatabase(Database):
     # -- where we are
 
     @property  # type: ignore[override]  # narrower, as the whole class is
-    def state(self) -> SparkState:
+    def _state(self) -> SparkState:
         """What is in memory. Where something was raised while it changed, it is read from the folder again."""
         if self._lake.is_ahead:
-            with self._state.lock:  # who is changing it has the lock
+            with self._in_memory.lock:  # who is changing it has the lock
                 if self._lake.is_ahead:
                     self._reload()
-        return self._state
+        return self._in_memory
 
-    @state.setter
-    def state(self, state: Any) -> None:
-        self._state = state
+    @_state.setter
+    def _state(self, state: Any) -> None:
+        self._in_memory = state
 
     def _reload(self) -> None:
-        before, published = self._state, self._frames.published
+        before, published = self._in_memory, self._frames.published
         with readable(self._lake):
             self._lake.reload()
             self._take_up(SparkState(self._spark, self._lake, before.lock))
-        told = before.views.told & self._state.views.keys()
+        told = before.views.told & self._in_memory.views.keys()
         for name in told:  # where something is raised below, who is told is known when it is read once more
-            self._state.views = self._state.views.changed(name, is_told=True)
+            self._in_memory.views = self._in_memory.views.changed(name, is_told=True)
         for name in told:
             self._logging.resume(name)
-        self.subscribers.miss(self.version)
+        self._subscribers.miss(self.version)
         self._frames.published = published
         self._lake.is_ahead = False
 
     @property
     def version(self) -> int:
         """How many changes were stored: it is stored with them."""
-        return int(self._state.note.get("version", 0)) if isinstance(self._state, SparkState) else 0
+        return int(self._in_memory.note.get("version", 0)) if isinstance(self._in_memory, SparkState) else 0
 
     @version.setter
     def version(self, number: int) -> None:
@@ -122,13 +122,13 @@ class SparkDatabase(Database):
     @property
     def _batches(self) -> dict[str, tuple[str, int]]:
         """Per stream, the query that feeds it and the last micro-batch of it that is stored."""
-        streams = self._state.note.get("streams", {})
+        streams = self._in_memory.note.get("streams", {})
         return {name: (query, number) for name, (query, number) in streams.items()}
 
     # -- definitions
 
     def _add_constraint(self, definition: ViewDef) -> None:
-        self.state.add_view(definition, constraint=True)
+        self._state.add_view(definition, constraint=True)
 
     def _redefine(self, action: Callable[[], None], store: Any) -> None:
         with self._lake.doubting():
@@ -136,14 +136,14 @@ class SparkDatabase(Database):
 
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
         text = (
-            table_text(definition) if isinstance(definition, TableDef) else view_text(definition, self.state)
+            table_text(definition) if isinstance(definition, TableDef) else view_text(definition, self._state)
         )
-        check_storable(definition, text, self.state)
+        check_storable(definition, text, self._state)
         self._redefine(action, None)
 
     def _translated(self, query: Any, language: str) -> Expr:
         if is_frame(query):
-            return self._frames.translated(query, self.catalog())
+            return self._frames.translated(query, self._catalog())
         return super()._translated(query, language)
 
     # -- changes
@@ -166,7 +166,7 @@ class SparkDatabase(Database):
         if where is None and not is_frame(rows):
             return super().delete(table, rows, key=key)
         with self._changing():
-            return self._applied({table: rows if where is None else self.state.rows_where(table, where)}, -1)
+            return self._applied({table: rows if where is None else self._state.rows_where(table, where)}, -1)
 
     def apply(self, changes: Mapping[str, Any]) -> Refresh:
         """Apply a Z-bag per table, or rows or a DataFrame with ``_change_type``, all at once."""
@@ -174,10 +174,10 @@ class SparkDatabase(Database):
 
     def sync(self, table: str, snapshot: Any) -> Refresh:
         """Make ``table`` hold exactly ``snapshot``: Spark finds the difference, and it is applied."""
-        definition = self.state.table(table)
+        definition = self._state.table(table)
         if not is_frame(snapshot):
             pairs = ((row, 1) for row in arguments.rows_argument(snapshot, definition.record))
-            snapshot = as_frame(self.state.running.session, definition.record, pairs).drop("_change_type")
+            snapshot = as_frame(self._state.running.session, definition.record, pairs).drop("_change_type")
         check_batch(snapshot)
         with self._large() as large:
             wanted = large.rows_of(definition, large.arrived(snapshot), 1)
@@ -193,10 +193,10 @@ class SparkDatabase(Database):
     def _applied(self, changes: Mapping[str, Any], sign: int = 1) -> Refresh:
         """Apply rows and DataFrames as one batch: few as a transaction, many by Spark."""
         # Rows that are here may be read once only.
-        changes = arguments.changes_argument(changes, self.state.tables, frames=True)
+        changes = arguments.changes_argument(changes, self._state.tables, frames=True)
         for table in changes:
-            if inner_bag(self.state.tables, table) is None:
-                self.state.table(table)
+            if inner_bag(self._state.tables, table) is None:
+                self._state.table(table)
         with self._changing():
             few = few_changes(changes, sign)
             if few is None:
@@ -207,20 +207,20 @@ class SparkDatabase(Database):
 
     def _in_order(self, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Tables that others refer to first, and inner bags after the rows that they are in."""
-        names = [*(name for name in self.state.tables if name in changes), *changes]
+        names = [*(name for name in self._state.tables if name in changes), *changes]
         return {name: changes[name] for name in names}
 
     def _apply_large(self, changes: Mapping[str, Any], sign: int = 1) -> Refresh:
         with self._large() as large:
             for name, rows in self._in_order(changes).items():
-                bag = inner_bag(self.state.tables, name)
+                bag = inner_bag(self._state.tables, name)
                 if bag is not None:
                     if not is_frame(rows):
                         rows = elements_frame(large.session, *bag, rows)
                     if rows is not None:
                         change_elements(large, *bag, large.arrived(rows), sign)
                     continue
-                table = self.state.tables[name]
+                table = self._state.tables[name]
                 if not is_frame(rows):
                     rows = as_frame(large.session, table.record, rows.items())
                 large.change(table, large.total(large.rows_of(table, large.arrived(rows), sign)))
@@ -232,22 +232,22 @@ class SparkDatabase(Database):
         with self._changing():
             if self._access.open is not None:
                 raise ChangeError("a transaction is already open", hint="apply DataFrames outside it")
-            large = Large(self.state, self.version + 1)
+            large = Large(self._state, self.version + 1)
             self._began = perf_counter()
             try:
                 with self._lake.doubting():
                     yield large
             finally:
                 large.forget()
-                self._state.running.discard()
+                self._in_memory.running.discard()
 
     def _loaded(self, large: Large) -> Refresh:
         large.check_parents()
         with computable():
-            tables = self.state.running.load(large.frames(), self._note())
+            tables = self._state.running.load(large.frames(), self._note())
         began = self._began
         self._told(tables, lambda: perf_counter() - began)
-        return self.last_refresh
+        return self._last_refresh
 
     def stream(
         self,
@@ -273,7 +273,7 @@ class SparkDatabase(Database):
         found = self._streams[name] = started(self, sources, name, checkpoint, trigger or {})
         return found
 
-    def apply_once(self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool]) -> None:
+    def _apply_once(self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool]) -> None:
         """Apply a micro-batch, unless it is there already: rows of several tables side by side; see ``arriving``."""
         name, query, number = batch
         with self._changing():
@@ -303,40 +303,40 @@ class SparkDatabase(Database):
         with self._access.exclusive():
             yield
         if not is_nested:
-            self.subscribers.deliver()
+            self._subscribers.deliver()
 
     def _commit(self, change: Transaction, began: float) -> Refresh:
         """Run the batch, and store what it comes to."""
-        if change.state is not self.state:
+        if change.state is not self._state:
             raise ChangeError(
                 "the database was reloaded since this change began", hint="apply the change again"
             )
         if change.events:
             self._references.check(change)
             with self._lake.doubting(), computable():
-                self.state.running.apply_batch(batch_of(change.events), self._note())
+                self._state.running.apply_batch(batch_of(change.events), self._note())
         tables: dict[str, int] = {}
         for event in change.events:
             tables[event.table] = tables.get(event.table, 0) + 1
         self._told(tables, lambda: perf_counter() - began)
-        return self.last_refresh
+        return self._last_refresh
 
     def _note(self) -> dict[str, Any]:
         """What is stored with a change."""
         self._surrogates = next(self._numbers)
-        self.state.coming = (self.version + 1, _now())
+        self._state.coming = (self.version + 1, _now())
         return {"version": self.version + 1, "numbers": self._surrogates + 1, "streams": self._arriving}
 
     def _told(self, tables: Mapping[str, int], seconds: Callable[[], float]) -> None:
         with self._lake.doubting():
             if tables:
-                self.state.follow()
-            if self.state.running.tidy():
-                self.state.trim(self.version)
-        statements = self.state.batch_statements(tables)
+                self._state.follow()
+            if self._state.running.tidy():
+                self._state.trim(self.version)
+        statements = self._state.batch_statements(tables)
         events = sum(tables.values())
-        changes = self.subscribers.note(self.version) if tables else {}
-        self.last_refresh = Refresh(self.version, seconds(), events, statements, tables, changes)
+        changes = self._subscribers.note(self.version) if tables else {}
+        self._last_refresh = Refresh(self.version, seconds(), events, statements, tables, changes)
         self._frames.refresh()
 
     # -- reading
@@ -345,13 +345,13 @@ class SparkDatabase(Database):
         """Keep the change feed of a view from now on, in files; with ``versions``, at least of so many."""
         self._known_view(view)
         with self._lake.doubting():
-            feed = self.state.views[view].feed
+            feed = self._state.views[view].feed
             since = self.version if feed is None else feed.since
             self._logging.keep_feed(view, Feed(since, versions))
 
     def _known_view(self, view: str) -> None:
-        if view not in self.state.views:
-            raise QueryError(f"there is no view {view!r}", hint=known(self.state.views))
+        if view not in self._state.views:
+            raise QueryError(f"there is no view {view!r}", hint=known(self._state.views))
 
     def view_df(
         self,
@@ -369,16 +369,16 @@ class SparkDatabase(Database):
         It reads the files as they are now: after a change, ask again.
         """
         self._known_view(view)
-        with self.state.lock:
+        with self._state.lock:
             if changes_since is not None:
                 at = (path,) if isinstance(path, str) else tuple(path)
-                return feed_of(self.state.running, self.state.views[view], changes_since, at)
+                return feed_of(self._state.running, self._state.views[view], changes_since, at)
             if not shredded:
                 return self._frames.frame(view)
-            with self.state.reading(view) as found:
+            with self._state.reading(view) as found:
                 return found.flat_frame(view)
 
-    def table_df(self, table: str) -> Any:
+    def _table_df(self, table: str) -> Any:
         """A table as a DataFrame, inner bags as arrays; what is computed from it can be a view."""
         return self._frames.frame(table)
 
@@ -387,32 +387,32 @@ class SparkDatabase(Database):
 
         They are temporary views there, replaced after every change; so they hide other tables of these names.
         """
-        with self.state.lock:
-            self._frames.publish(names or (*self.state.tables, *self.state.views))
+        with self._state.lock:
+            self._frames.publish(names or (*self._state.tables, *self._state.views))
 
     def stats(self) -> dict[str, dict[str, Any]]:
         """Per view: rows, stored rows of its maps, statements per batch of each table it follows."""
-        return {name: stats(self.state, name) for name in self.views}
+        return {name: stats(self._state, name) for name in self.views}
 
     def verify(self, maps: bool = False) -> None:
         """Verify every view, all at once."""
-        with self.state.lock:
-            verify(self.state, list(self.views), maps)
+        with self._state.lock:
+            verify(self._state, list(self.views), maps)
 
     def _verify_view(self, name: str, maps: bool) -> None:
         with self._access.reading():
-            verify(self.state, [name], maps)
+            verify(self._state, [name], maps)
 
     def _explain_view(self, name: str, format: str, code: bool) -> str:
         with self._access.reading():
-            return explain(self.state, name, format, code)
+            return explain(self._state, name, format, code)
 
     def close(self) -> None:
         """End the streams and the use of the folder."""
         for stream in self._streams.values():
             stream.stop()
         self._lake.close()
-        self.state = Closed()
+        self._state = Closed()
 
 
 def _now() -> datetime:

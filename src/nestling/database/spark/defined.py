@@ -1,6 +1,6 @@
-"""Whether a view has a value: the rows of a query that is kept beside it, and has none as long as it has one.
+"""Is the view defined? A guard query is maintained beside it, and is empty exactly while every term has a value.
 
-Law (19): a change is refused exactly if an eager or hybrid view has no value after it.
+Law (19): a change is rejected exactly if an eager or hybrid view is undefined after it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a view is kept on Spark: its maps, and for every statement what it scans, prunes and broadcasts."""
+"""``explain`` on Spark: the maps of a view, and for every statement what it scans, prunes and broadcasts."""
 
 from __future__ import annotations
 

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 class Frames:
-    """What a database on Spark hands out and takes as DataFrames.
+    """Converts tables and views to DataFrames, and DataFrames to queries.
 
-    A DataFrame reads the files as they are when it is made: after a change, ask again. Names that are published are
+    A DataFrame reads the files of the version at which it was made: after a change, ask again. Published names are
     replaced after every change.
     """
 

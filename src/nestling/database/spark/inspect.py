@@ -1,4 +1,4 @@
-"""What is stored for a view on Spark: how much, and whether it is right."""
+"""``stats`` and ``verify`` on Spark: how much is stored for a view, and whether it is right."""
 
 from __future__ import annotations
 

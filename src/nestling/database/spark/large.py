@@ -1,7 +1,8 @@
-"""A large change: checked, shredded and compared with what is stored by Spark; nothing of it comes here.
+"""Large changes: Spark checks them, shreds them and compares them with the stored rows; none of them comes to the
+driver.
 
-What is wrong is found by a query, one row of it is brought here, and the check that refuses rows one by one says what
-is wrong with it. What comes later in a change sees what came before it.
+A query finds bad rows; one of them comes to the driver, where the row-by-row check raises its error. Later parts of a
+change see the earlier ones.
 
 Law (5, in bulk): the flat rows of a large change are those of its rows one by one.
 """
@@ -20,7 +21,7 @@ from nestling.database.spark.shredding import Column, by_key, flat, leaves, name
 from nestling.database.transaction import check_removable, key_taken, no_parent, no_row
 from nestling.engine.spark.frames import table_rows
 from nestling.engine.spark.relations import difference, joins_text, summed
-from nestling.engine.spark.state import UNCOUNTED, Part, Stored, register_frame
+from nestling.engine.spark.state import UNCOUNTED, SourceRows, TempView, register_frame
 from nestling.engine.spark.types import values
 from nestling.errors import ChangeError
 from nestling.frontend.schema import row_value
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Large:
-    """What is to be added to the flat tables. ``number`` tells the labels of this change from all others."""
+    """The rows to add to the flat tables. ``number`` distinguishes the labels of this change from all others."""
 
     def __init__(self, state: SparkState, number: int) -> None:
         self.state, self.engine, self.number = state, state.running, number
@@ -147,7 +148,7 @@ class Large:
     def _add(self, name: str, text: str) -> None:
         view, stored = self.query(text), self.then.stored[name]
         self.changes.setdefault(name, []).append(view)
-        self.then.stored[name] = Stored((*stored.files, Part(view, UNCOUNTED)), stored.recent)
+        self.then.stored[name] = SourceRows((*stored.files, TempView(view, UNCOUNTED)), stored.recent)
 
     # -- rows that go
 

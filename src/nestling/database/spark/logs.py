@@ -1,4 +1,4 @@
-"""Logging what changes in a view on Spark: what a batch logged is brought here when it is stored."""
+"""Logging the changes of views on Spark: the logs of a batch come to the driver when it is stored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nestling.database.spark.state import SparkState
 from nestling.database.spark.watching import Logged, flat_rows
 from nestling.database.state import State
 from nestling.database.view_state import Feed
-from nestling.database.watching import Levels, Logs, Source, Taken
+from nestling.database.watching import CurrentView, Logs, Taken, WatchedLevels
 from nestling.errors import NestlingError, QueryError
 from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.watch import watches
@@ -21,15 +21,15 @@ class Loaded:
     """The state that is in memory, also while it is being read anew."""
 
     def __init__(self, state: Callable[[], State], version: Callable[[], int]) -> None:
-        self._state, self._version = state, version
+        self._state_now, self._version_now = state, version
 
     @property
-    def state(self) -> State:
-        return self._state()
+    def _state(self) -> State:
+        return self._state_now()
 
     @property
     def version(self) -> int:
-        return self._version()
+        return self._version_now()
 
 
 class SparkLogging(Logging):
@@ -41,12 +41,12 @@ class SparkLogging(Logging):
         assert isinstance(state, SparkState)
         return state
 
-    def levels(self, name: str) -> Levels:
+    def levels(self, name: str) -> WatchedLevels:
         state = self.state
         flat = state.views[name].flat
         if flat is None:
-            return Levels()
-        return state.views.watched.get(name) or Levels(watches(name, flat, state.declarations()))
+            return WatchedLevels()
+        return state.views.watched.get(name) or WatchedLevels(watches(name, flat, state.declarations()))
 
     def start(self, name: str) -> None:
         """Tell the changes of a view from now on."""
@@ -54,7 +54,7 @@ class SparkLogging(Logging):
         with state.lock:
             if state.views[name].on_read:
                 stats(state, name)  # from now on it has a value, or a change is refused
-                state.views = state.views.changed(name, levels=Levels())
+                state.views = state.views.changed(name, levels=WatchedLevels())
             else:
                 self.log(name)
             state.views = state.views.changed(name, is_told=True)
@@ -131,9 +131,9 @@ class SparkLogging(Logging):
     def untaken(self, name: str) -> None:
         """What was refused is in no log: logs are taken from what is stored."""
 
-    def source(self, name: str) -> tuple[Source, Logs]:
+    def source(self, name: str) -> tuple[CurrentView, Logs]:
         """What is logged is taken with every batch, so that nothing waits."""
-        return Logged(self.state.reader(name), name, Levels(), {}), {}
+        return Logged(self.state.reader(name), name, WatchedLevels(), {}), {}
 
     def flat_rows(self, name: str) -> FlatRows:
         with self.state.reading(name) as found:

@@ -1,4 +1,4 @@
-"""What a lake says is defined: read, and refused where it makes no sense, whoever wrote it.
+"""Definitions read from a lake; senseless ones are rejected, whoever wrote them.
 
 Law: a definition of a lake is one that the database would accept from its user, or a ``StoreError``.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from nestling.database.state import State
 from nestling.database.texts import read_table, read_view
 from nestling.database.view_state import Feed
-from nestling.database.watching import Levels
+from nestling.database.watching import WatchedLevels
 from nestling.errors import NestlingError, StoreError
 from nestling.transform.viewlet.watch import watches
 
@@ -25,7 +25,7 @@ def remember(state: State, kind: str, name: str, text: str) -> None:
     with remembering(kind, name):
         if kind == "feed":
             feed = read_feed(name, text, state.views.maintained)
-            levels = Levels(watches(name, state.views.maintained[name], state.declarations()))
+            levels = WatchedLevels(watches(name, state.views.maintained[name], state.declarations()))
             state.views = state.views.changed(name, feed=feed, levels=levels)
             return
         check_new(kind, [*state.tables, *state.views], name)

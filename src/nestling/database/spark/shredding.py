@@ -1,7 +1,7 @@
-"""The flat rows of nested ones, written in SQL: their columns, and labels in the place of bags.
+"""Shredding in SQL: the columns of a nested row, with labels in place of bags.
 
-Labels are those that ``Shredder`` gives: of the key, and where there is none, a number. A key of floats or decimals
-gives none here, since Spark and Python write these differently: the bags of such a row are numbered, too.
+Labels are those of ``Shredder``: made from the key, or a number if there is none. A key with floats or decimals makes
+none here, since Spark and Python format these differently: the bags of such a row are numbered, too.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The programs of a database on Spark, started over what its lake has.
+"""Opening the engines of a database on Spark over its lake.
 
-Views that are kept with every change share one program. A lazy view has one of its own, which is run when it is read.
+Eager and hybrid views share one program. A lazy view has its own, which a reading runs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from nestling.transform.viewlet.storing import Store
 
 
 def started(state: State, spark: Any, lake: Lake) -> tuple[SparkEngine, dict[str, Later]]:
-    """An engine over what is stored, for what is defined; and beside it, the lazy views."""
+    """Open the engine that maintains all eager and hybrid views, and one deferred program per lazy view."""
     program = program_of(state, state.views.shared)
     later: dict[str, Program] = {}
     for name in state.views.lazy:
@@ -64,12 +64,12 @@ def knob(view: ViewDef) -> Store:
 
 
 def map_keys(program: Program) -> dict[str, str]:
-    """Under which names the lake has the maps of a program and what waits for them; what was logged is not kept."""
+    """The lake relation of every map and of its deferred changes. Change logs are not stored."""
     maps = {name: map_name(decl) for name, decl in program.maps.items() if decl.role != "watch"}
     return maps | {postponed(name): f"{POSTPONED}{maps[name]}" for name in program.deferred}
 
 
 def later_keys(view: str, program: Program) -> dict[str, str]:
-    """The same of a view that is refreshed later, and of what waits for it."""
+    """``map_keys`` for a lazy view, including the relations of its pending rows."""
     maps = {name: f"{key} of {view}" for name, key in map_keys(program).items()}
     return maps | {name: f"table {name}" for name in waiting_for(view, program).values()}

@@ -1,7 +1,7 @@
-"""The running state on Spark: one program for batches, its engine, and the lake that keeps both.
+"""The running state on Spark: one program for batches, its engine, and the lake that stores them.
 
-What has no program is refused when it is defined: the reference would bring all tables to the driver at every read.
-Views of which nothing is kept have programs of their own, which are run when they are read.
+A view without a program is rejected: the reference would bring all tables to the driver on every read. A view with
+``store="none"`` has a program of its own, which every reading runs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.later import Later
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.refuse import check_program
-from nestling.engine.spark.state import Moment
+from nestling.engine.spark.state import LakeState
 from nestling.errors import UNDEFINED, ChangeError, NestlingError, NoValue, QueryError
 from nestling.frontend.schema import element_value, row_value
 from nestling.program.statements import Program
@@ -96,7 +96,7 @@ class SparkState(State):
         on_read = self.views[name].on_read
         return Computed(self.definitions[name], on_read.program) if on_read and on_read.program else None
 
-    def accept(self, moment: Moment, before: Moment) -> None:
+    def accept(self, moment: LakeState, before: LakeState) -> None:
         """What a batch leads to: take what it logged; refuse it if a view has no value, or a constraint a row."""
         self.logged = {}
         for view in self.views.watched:
@@ -118,7 +118,7 @@ class SparkState(State):
                 except NestlingError as error:
                     raise ChangeError(f"constraint {error.what}", hint="nothing was changed") from error
 
-    def _take(self, view: str, moment: Moment) -> None:
+    def _take(self, view: str, moment: LakeState) -> None:
         """Take what was logged of a view: for its feed, and for those who are told."""
         for level in self.views.watched.get(view, ()):
             logged = moment.take(level.name)

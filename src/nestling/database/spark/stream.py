@@ -4,8 +4,8 @@ One streaming query reads all tables of a stream: their rows are structs side by
 and what came together is applied together; a query per table would pay for a batch each, and commit a row before the
 row it refers to.
 
-Spark runs a micro-batch again if it did not hear that it was done, with the same number and the same rows. The number
-is stored with the change, so what is there already is skipped.
+Spark repeats a micro-batch that it does not know to be done, with the same number and the same rows. The number is
+stored with the change, so that a repeated batch is skipped.
 
 Law (9, across restarts): after any number of stops and crashes every batch of the stream was applied exactly once.
 """
@@ -38,12 +38,12 @@ class Fed(Protocol):
     @property
     def folder(self) -> Path: ...
     @property
-    def state(self) -> State: ...
-    def apply_once(self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool]) -> None: ...
+    def _state(self) -> State: ...
+    def _apply_once(self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool]) -> None: ...
 
 
 class Stream:
-    """A running stream. Names are those of Spark's ``StreamingQuery``; what was refused is raised as it was."""
+    """A running stream. Names are those of Spark's ``StreamingQuery``; a rejected batch raises its error."""
 
     def __init__(self, name: str, lock: Lock | None) -> None:
         self.name = name
@@ -128,7 +128,7 @@ def started(
     stream = Stream(name, lock_of(where))
 
     def apply(query: str, number: int, rows: Any) -> None:
-        database.apply_once((name, query, number), rows, tables)
+        database._apply_once((name, query, number), rows, tables)
 
     try:
         stream.start(side_by_side(sources), apply, where, trigger)
@@ -143,8 +143,8 @@ def checked(database: Fed, sources: Mapping[str, Any]) -> Mapping[str, Any]:
     if not sources:
         raise QueryError("a stream needs a source", hint="db.stream({table: spark.readStream...})")
     for table, frame in sources.items():
-        if table not in database.state.tables and inner_bag(database.state.tables, table) is None:
-            raise QueryError(f"there is no table {table!r}", hint=known(database.state.tables))
+        if table not in database._state.tables and inner_bag(database._state.tables, table) is None:
+            raise QueryError(f"there is no table {table!r}", hint=known(database._state.tables))
         if not getattr(frame, "isStreaming", False):
             raise QueryError(
                 f"the source of {table} is no streaming DataFrame",

@@ -1,7 +1,7 @@
-"""Views on Spark of which nothing is kept: a plan over the tables, made once and run by whoever reads.
+"""Views with ``store="none"`` on Spark: a plan over the tables, made once and run by every reading.
 
-A batch costs such a view nothing, unless somebody is told of its changes: then what it was and what it is are compared
-on Spark, and what differs is brought here. That a row leads to no value is found out by who reads.
+A batch does no work for such a view, unless it has subscribers: then Spark compares its answers before and after, and
+the difference comes to the driver. A row that makes the view undefined is detected by the next reading.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from nestling.database.spark.canonical import canonical, value_of
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.session import python_errors
-from nestling.engine.spark.state import Moment
+from nestling.engine.spark.state import LakeState
 from nestling.engine.spark.unkept import Unkept, computed
 from nestling.errors import QueryError
 from nestling.program.statements import Program, TableDecl
@@ -40,7 +40,7 @@ def program_on_read(view: ViewDef, tables: Mapping[str, TableDecl]) -> Program:
 
 
 class Computed:
-    """A view that is computed when it is read."""
+    """A view that every reading computes."""
 
     def __init__(self, view: ViewDef, program: Program) -> None:
         self.view, self.program = view, program
@@ -49,11 +49,11 @@ class Computed:
         #: The flat tables that it is computed from.
         self.tables = [name for name in program.tables if name.partition(".")[0] in read]
 
-    def over(self, moment: Moment) -> AbstractContextManager[Unkept]:
+    def over(self, moment: LakeState) -> AbstractContextManager[Unkept]:
         """What reads the view as the tables are at a moment."""
         return computed(self.program, self.layouts, moment)
 
-    def change(self, now: Moment, before: Moment) -> ZBag:
+    def change(self, now: LakeState, before: LakeState) -> ZBag:
         """What came and went between two moments: the difference is found by Spark."""
         if all(now.stored[table] is before.stored[table] for table in self.tables):
             return EMPTY

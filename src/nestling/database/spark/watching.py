@@ -1,8 +1,8 @@
-"""What a batch changed in a view, element by element: told to subscribers, and kept as a change feed.
+"""The change of a view by a batch, element by element: delivered to subscribers, and stored as a change feed.
 
-The maps of role ``watch`` hold what one batch changed at each level of a view. Before the batch is stored they are
-taken out of it: subscribers are told from them when it is, and where a feed is kept they become rows with a version and
-a time, in a relation of their own that is stored with the batch.
+The maps of role ``watch`` log what one batch changed at each level of a view. Before the batch is stored they are
+removed from it: subscribers receive changes made from them once it is stored, and a feed stores them as rows with a
+version and a time, in a relation of its own.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from nestling.calculus.types import INT, Record, Scalar, Type
+from nestling.calculus.types import INT, Scalar, Type, leaf_types
 from nestling.database.rows import Row
 from nestling.database.view_state import ViewState
-from nestling.database.watching import Levels
+from nestling.database.watching import WatchedLevels
 from nestling.engine.nesting import nested, shape
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.relations import summed
-from nestling.engine.spark.state import Moment, Part
+from nestling.engine.spark.state import LakeState, TempView
 from nestling.engine.spark.terms import literal
 from nestling.engine.spark.types import arrow_type, values
 from nestling.errors import NestlingError
@@ -45,12 +45,12 @@ def feed_layout(level: Watch) -> Layout:
 
 
 def record(
-    engine: SparkEngine, moment: Moment, level: Watch, rows: Any, coming: tuple[int, datetime]
+    engine: SparkEngine, moment: LakeState, level: Watch, rows: Any, coming: tuple[int, datetime]
 ) -> None:
     """Add what a batch changed at a level to its feed."""
     name, (version, time) = feed_name(level), coming
     columns = [f"k{i}" for i in range(len(level.query.keys))]
-    if isinstance(rows, Part):
+    if isinstance(rows, TempView):
         assert engine.durable is not None
         named = ", ".join(f"{column} AS k{i + 2}" for i, column in enumerate(columns))
         commit = f"{version}L AS k0, {literal(time)} AS k1"
@@ -67,7 +67,9 @@ def record(
 class Logged:
     """What a batch logged of a view, and the view as it is then: all that the reader of changes asks for."""
 
-    def __init__(self, engine: Reading, view: str, levels: Levels, logs: Mapping[str, Sequence[Any]]) -> None:
+    def __init__(
+        self, engine: Reading, view: str, levels: WatchedLevels, logs: Mapping[str, Sequence[Any]]
+    ) -> None:
         self.engine, self.view = engine, view
         self.logs = {level.name: self._counted(level, logs.get(level.name, ())) for level in levels}
         self._under: dict[Label, list[tuple[Row, int]]] = {}
@@ -83,7 +85,7 @@ class Logged:
                 total[tuple(key)] = total.get(tuple(key), 0) + times
         return {key: times for key, times in total.items() if times}
 
-    def _fetch(self, levels: Levels) -> None:
+    def _fetch(self, levels: WatchedLevels) -> None:
         """All that will be asked for, a level at a time."""
         keys = {level.name: dict.fromkeys(self.logs[level.name]) for level in levels}
         for level in reversed(levels[1:]):
@@ -129,7 +131,7 @@ def flat_rows(
 ) -> tuple[list[tuple[Row, int]], Callable[[Label], Iterable[tuple[Row, int]]]]:
     """The flat rows of a view, and those of its inner bags, brought here a level at a time."""
     rows = engine.rows(engine.program.views[view].rows)
-    inner = Logged(engine, view, Levels(), {})
+    inner = Logged(engine, view, WatchedLevels(), {})
     inner.look_under(value for row, _ in rows for value in row)
     return rows, lambda label: inner.rows_under(view, label)
 
@@ -154,7 +156,7 @@ def feed_of(engine: SparkEngine, view: ViewState, since: int, path: tuple[str, .
     raise NestlingError(f"{name} has no inner bag {'.'.join(path)!r}", hint=f"inner bags: {known}")
 
 
-def feed_frame(engine: SparkEngine, levels: Levels, level: Watch, since: int) -> Any:
+def feed_frame(engine: SparkEngine, levels: WatchedLevels, level: Watch, since: int) -> Any:
     """What came to and went from a level after version ``since``, in the columns of Spark's change feed.
 
     Before the columns of an element of an inner bag stand those of what it is in: ``_row``, and ``_in_…`` for each bag
@@ -176,7 +178,7 @@ def feed_frame(engine: SparkEngine, levels: Levels, level: Watch, since: int) ->
     )
 
 
-def _columns(levels: Levels, level: Watch) -> Iterable[tuple[str, str]]:
+def _columns(levels: WatchedLevels, level: Watch) -> Iterable[tuple[str, str]]:
     """The columns of a level as a feed shows them: name and expression."""
     by_name = {each.name: each for each in levels}
     around = by_name.get(level.outer)
@@ -195,17 +197,9 @@ def _columns(levels: Levels, level: Watch) -> Iterable[tuple[str, str]]:
 
 def _own(level: Watch) -> list[tuple[str, str]]:
     """The scalars of an element, by name."""
-    leaves = list(_leaves(level.element, ()))
+    leaves = list(leaf_types(level.element))
     return [
         (".".join(path) or "value", f"k{2 + level.before + i}")
         for i, (path, type_) in enumerate(leaves)
         if isinstance(type_, Scalar)
     ]
-
-
-def _leaves(type_: Type, path: tuple[str, ...]) -> Iterable[tuple[tuple[str, ...], Type]]:
-    if isinstance(type_, Record):
-        for name, field in type_.fields:
-            yield from _leaves(field, (*path, name))
-    else:
-        yield path, type_

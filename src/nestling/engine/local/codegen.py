@@ -14,14 +14,15 @@ from functools import partial
 from typing import NamedTuple
 
 from nestling.calculus.show import show
-from nestling.engine.local.loops import Loops, key_of, needs, operand, read_group
+from nestling.engine.local.loops import Loops, key_of, needs, read_group
 from nestling.engine.local.merge import single_changes, sources, summed, together
-from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Store, statements
 from nestling.engine.local.writes import add_to, add_to_ordered, collect, write_row
+from nestling.engine.python.reading import operand
+from nestling.engine.python.source import SourceWriter
 from nestling.engine.python.terms import Scope, python, python_key, tuple_of
 from nestling.program.flat import Shape
-from nestling.program.statements import Add, Event, Plan, Program, Propagate, Statement, Trigger, Write
+from nestling.program.statements import Add, MapEvent, Plan, Program, Propagate, Statement, Trigger, Write
 from nestling.program.steps import waiting
 from nestling.program.traverse import term_vars
 from nestling.quoting import identifier
@@ -100,7 +101,7 @@ def write(
     """
     writer, found = _Writer(program, stores, keep_tables, constants), {}
     for name, draft in wanted.items():
-        writer.out = Source()
+        writer.out = SourceWriter()
         draft.write(writer)
         found[name] = writer.out.text()
     return found
@@ -134,7 +135,7 @@ class _Writer:
     ) -> None:
         read = {source for statement in statements(program) for source in sources(statement)}
         self.kept = set(program.tables) if keep_tables else read
-        self.program, self.stores, self.constants, self.out = program, stores, constants, Source()
+        self.program, self.stores, self.constants, self.out = program, stores, constants, SourceWriter()
         self.single: frozenset[str] = frozenset()
         self.taken = frozenset(_taken(program, self.stores))
 
@@ -326,7 +327,7 @@ class _Writer:
             for event, adds in action.events:
                 self.ordered_event(store, event, adds, scope)
 
-    def ordered_event(self, store: Store, event: Event, adds: Sequence[Add], scope: Scope) -> None:
+    def ordered_event(self, store: Store, event: MapEvent, adds: Sequence[Add], scope: Scope) -> None:
         keys = [scope.name(var) for var in event.keys]
         if keys:
             self.out.line(f"{', '.join(keys)} = group")

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from nestling.calculus.types import Bag, Record, Scalar, Type
+from nestling.engine.local import sizes
 from nestling.engine.local.codegen import bag_function
 from nestling.engine.local.functions import Functions, functions
 from nestling.engine.local.inorder import ABOVE, BELOW, InOrder
 from nestling.engine.local.loading import load_cells, load_rows, take_over, take_slices
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.storage import Store, stores
-from nestling.engine.local.where import summed_where
-from nestling.engine.nesting import leaves, shape
+from nestling.engine.nesting import leaves, nested, shape
+from nestling.engine.protocol import Batch
 from nestling.engine.python.terms import namespace
+from nestling.engine.python.where import summed_where
 from nestling.errors import UNDEFINED
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
@@ -124,6 +127,12 @@ class LocalEngine:
     def apply(self, table: str, row: Row, times: int) -> None:
         """Add ``row`` to ``table`` ``times`` times, and maintain every map."""
         self.triggers[table](row, times)
+
+    def apply_batch(self, changes: Batch) -> None:
+        """Rows that go first, so that a key is free when it is given again."""
+        for table, rows in changes.items():
+            for row, times in sorted(rows, key=lambda pair: pair[1]):
+                self.apply(table, row, times)
 
     def settle(self) -> None:
         """Propagate deferred changes; if one is undefined, recompute the maps."""
@@ -235,6 +244,10 @@ class LocalEngine:
             stored.clear()
         return logged
 
+    def has_logged(self, watch: str) -> bool:
+        """Whether something was logged for ``watch`` since it was last drained."""
+        return bool(self.stored[watch])
+
     def logged(self, watch: str) -> dict[Row, int]:
         """The same, which stays there."""
         store, stored = self.stores[watch], self.stored[watch]
@@ -254,7 +267,7 @@ class LocalEngine:
         """A flat row of ``view`` as the value that it stands for."""
         if isinstance(type_, Scalar):
             return columns[0]
-        return _Nesting(self, view).value(iter(columns), type_)
+        return nested(iter(columns), type_, partial(self.bag, view))
 
     def bag(self, view: str, label: Label, element: Type) -> ZBag:
         """The inner bag that ``label`` names."""
@@ -294,6 +307,24 @@ class LocalEngine:
             return int(stored.get(_key([row[i] for i in store.key])) == row)
         return int(stored.get(row, 0))
 
+    def counts(self, table: str) -> Mapping[Row, int]:
+        """The rows of a table without a key, as they are."""
+        stored: dict[Row, int] = self.stored[table]
+        return stored
+
+    def entries(self, name: str) -> int:
+        """How many entries a map has, or rows a table (equal rows once)."""
+        return sizes.entries(self.stores[name], self.stored[name])
+
+    def rows(self, table: str) -> Iterable[Row]:
+        """The rows of a table, equal ones once."""
+        stored: dict[Any, Any] = self.stored[table]
+        return stored.values() if self.stores[table].key else stored
+
+    def view_bytes(self, view: str) -> int:
+        """Roughly, the bytes that a view adds."""
+        return sizes.view_bytes(self, view)
+
     def put(self, table: str, row: Row, times: int) -> None:
         """Set how often ``row`` is in ``table``, without running triggers."""
         store = self.stores[table]
@@ -329,21 +360,6 @@ class LocalEngine:
         elif not take_slices(mine, self.names, theirs, other.names):
             self.load_map(name, other.cells(there))
         self.stored[name] = self.names[mine.slices or mine.python]
-
-
-class _Nesting:
-    """Columns back to a nested value."""
-
-    def __init__(self, engine: LocalEngine, view: str) -> None:
-        self.engine, self.view = engine, view
-
-    def value(self, columns: Iterator[Any], type_: Type) -> Any:
-        match type_:
-            case Record(fields):
-                return tuple(self.value(columns, field) for _, field in fields)
-            case Bag(element, False):
-                return self.engine.bag(self.view, next(columns), element)
-        return next(columns)
 
 
 def _holds_decimals(type_: Type) -> bool:

@@ -1,33 +1,23 @@
-"""Steps as loops: each opens a block that the steps after it stand in."""
+"""Steps as nested loops over the dictionaries of the embedded engine, and the steps that only it has."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import assert_never
+from typing import TypeAlias
 
-from nestling.calculus.terms import Call, Term, Tuple, Var
-from nestling.calculus.types import Scalar
-from nestling.calculus.typing import term_type
-from nestling.engine.local.ranges import Between, Flip, Passed, Shift, Span
-from nestling.engine.local.source import Source
+from nestling.calculus.terms import Term, Var
+from nestling.engine.local.ranges import BetweenStep, FlipStep, PassedStep, ShiftStep, SpanStep
 from nestling.engine.local.storage import Store
-from nestling.engine.python.terms import Scope, is_float, is_nullable, python, python_key, truth, tuple_of
-from nestling.program.flat import Bound, first_of, is_ordered
-from nestling.program.statements import (
-    Assign,
-    Both,
-    Check,
-    Combine,
-    Each,
-    Find,
-    Measure,
-    Range,
-    Step,
-    Total,
-    Where,
-)
+from nestling.engine.python.reading import read_cell
+from nestling.engine.python.source import SourceWriter
+from nestling.engine.python.steps import Steps
+from nestling.engine.python.terms import Scope, is_float, truth, tuple_of
+from nestling.program.flat import first_of
+from nestling.program.statements import Find, Measure, Step, Total
 from nestling.program.steps import uses
 from nestling.program.traverse import term_vars
+
+OwnStep: TypeAlias = ShiftStep | FlipStep | BetweenStep | PassedStep | SpanStep
 
 
 def key_of(parts: Sequence[str]) -> str:
@@ -35,69 +25,48 @@ def key_of(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else tuple_of(parts)
 
 
-class Loops:
+class Loops(Steps):
     """One loop nest being written."""
 
-    def __init__(self, out: Source, scope: Scope, stores: dict[str, Store]) -> None:
-        self.out, self.scope, self.stores = out, scope, stores
+    def __init__(self, out: SourceWriter, scope: Scope, stores: dict[str, Store]) -> None:
+        super().__init__(out, scope)
+        self.stores = stores
 
-    def open(self, steps: Sequence[Step], used_at_end: frozenset[str]) -> None:
-        """Write ``steps``; what is written next runs once per solution."""
-        for i, step in enumerate(steps):
-            later = used_at_end | term_vars(*(t for s in steps[i + 1 :] for t in needs(s)))
-            self.step(step, later)
+    def needs(self, step: Step | OwnStep) -> tuple[Term, ...]:
+        return needs(step)
 
-    def step(self, step: Step | Shift | Flip | Between | Passed | Span, later: frozenset[str]) -> None:  # noqa: C901 - one arm per step
+    def step(self, step: Step | OwnStep, later: frozenset[str]) -> None:
         match step:
-            case Shift():
+            case ShiftStep():
                 self.shift(step)
-            case Flip():
+            case FlipStep():
                 self.flip(step)
-            case Between():
-                self.between(step, later)
-            case Passed():
+            case BetweenStep():
+                self.between(step)
+            case PassedStep():
                 self.passed(step)
-            case Span(source, position, column, included):
+            case SpanStep(source, position, column, included):
                 index = self.stores[source].index((position,))
                 self.out.open(f"for {self.text(column)} in {index}.between(low, high, {included}):")
-            case Find():
-                store = self.stores[step.source]
-                (self.in_keyed if store.key else self.in_table if store.is_table else self.in_map)(
-                    step, store, later
-                )
-            case Check(test):
-                self.out.open(f"if {truth(test, self.scope)}:")
-            case Assign(var, term):
-                self.out.line(f"{self.scope.name(var)} = {python_key(term, self.scope)}")
-            case Each(bag, pattern, count):
-                self.out.open(
-                    f"for {self.pattern(pattern)}, {self.scope.name(count)} in {self.text(bag)}.items():"
-                )
-            case Range():
-                self.range(step)
-            case Where():
-                self.where(step)
-            case Measure():
-                self.measure(step)
-            case Total():
-                self.total(step)
-            case Combine():
-                self.combine(step)
-            case Both():
-                self.both(step)
             case _:
-                assert_never(step)
-
-    def text(self, term: Term) -> str:
-        return python(term, self.scope)
+                super().step(step, later)
 
     def key(self, terms: Sequence[Term]) -> str:
         return key_of([self.text(term) for term in terms])
 
-    def pattern(self, term: Term) -> str:
-        if isinstance(term, Tuple):
-            return tuple_of([self.pattern(item) for _, item in term.fields])
-        return self.text(term)
+    def width(self, source: str) -> int:
+        return self.stores[source].width
+
+    def group(self, source: str, args: Sequence[Term]) -> str:
+        return f"{self.stores[source].python}.get({self.key(args)})"
+
+    def measured(self, step: Measure) -> str:
+        return read_group(self.stores[step.source], step.aggregate, self.key(step.args), step.measures)
+
+    def find(self, step: Find, later: frozenset[str]) -> None:
+        store = self.stores[step.source]
+        read = self.in_keyed if store.key else self.in_table if store.is_table else self.in_map
+        read(step, store, later)
 
     def bound_names(self, step: Find, later: frozenset[str]) -> tuple[list[str], list[str]]:
         """A target per position (``_`` where it is known or unused), and tests for variables that come twice."""
@@ -186,50 +155,6 @@ class Loops:
         if tests:
             self.out.open(f"if {' and '.join(tests)}:")
 
-    def measure(self, step: Measure) -> None:
-        store, name = self.stores[step.source], self.scope.name(step.var)
-        if step.bounds:
-            self.out.line(f"cell = {self.summed(store, step.args, step.bounds)}")
-            self.out.line(f"{name} = {read_cell(step.aggregate, [f'cell[{i}]' for i in step.measures])}")
-            return
-        value = read_group(store, step.aggregate, self.key(step.args), step.measures)
-        self.out.line(f"{name} = {value}")
-
-    def range(self, step: Range) -> None:
-        names = [self.scope.name(count) for count in step.counts]
-        value = self.summed(self.stores[step.source], step.args, step.bounds)
-        self.out.line(f"{', '.join(names)}{',' if len(names) == 1 else ''} = {value}")
-
-    def where(self, step: Where) -> None:
-        names = [self.scope.name(count) for count in step.counts]
-        store, inner, measure = self.stores[step.source], self.stores[step.measure.source], step.measure
-        self.out.line(f"ordered = {store.python}.get({self.key(step.args)})")
-        # The test is asked of many sums: what does not depend on them is computed before.
-        test = self.computed(step.test, measure.var)
-        holds = f"lambda {self.scope.name(measure.var)}: {truth(test, self.scope)}"
-        if measure.aggregate == "float_sum":
-            holds = f"lambda units: ({holds})(rounded_float(units))"
-        beyond = f"{inner.python}.get({self.key(measure.args)})"
-        asked = f"{measure.bounds[0].operator!r}, {measure.measures[-1]}, {holds}"
-        self.out.line(f"{', '.join(names)}{',' if len(names) == 1 else ''} = (")
-        self.out.line(f"    NOTHING[:{store.width}] if ordered is None")
-        self.out.line(f"    else summed_where(ordered, {beyond}, {asked})")
-        self.out.line(")")
-
-    def computed(self, test: Term, var: Var) -> Term:
-        """``test`` with a name for each side of it that does not depend on ``var``."""
-        if not isinstance(test, Call):
-            return test
-        args: list[Term] = []
-        for i, arg in enumerate(test.args):
-            type_ = term_type(arg)
-            if isinstance(arg, Call) and isinstance(type_, Scalar) and var.name not in term_vars(arg):
-                name = Var(f"·{var.name}·side{i}", type_)
-                self.out.line(f"{self.scope.name(name)} = {self.text(arg)}")
-                arg = name
-            args.append(arg)
-        return Call(test.function, tuple(args))
-
     def total(self, step: Total) -> None:
         """A loop nest of its own, summed into variables."""
         name, depth = self.scope.name(step.var), self.out.depth
@@ -243,40 +168,7 @@ class Loops:
             self.out.close_to(depth)
         self.out.line(f"{name} = {read_cell(step.aggregate, sums)}")
 
-    def summed(self, store: Store, args: Sequence[Term], bounds: Sequence[Bound]) -> str:
-        """The measures of a group within ``bounds``: zeros where there is no group, or a bound is null."""
-        self.out.line(f"ordered = {store.python}.get({self.key(args)})")
-        nulls = [f"{self.text(b.term)} is None" for b in bounds if is_nullable(b.term)]
-        nothing = f"NOTHING[:{store.width}]"
-        return f"{nothing} if {' or '.join(['ordered is None', *nulls])} else ordered.{self.within(bounds)}"
-
-    def within(self, bounds: Sequence[Bound]) -> str:
-        included = [bound.operator.endswith("=") for bound in bounds]
-        texts = [self.text(bound.term) for bound in bounds]
-        if len(bounds) == 1:
-            method = "prefix" if bounds[0].operator.startswith("<") else "suffix"
-            return f"{method}({texts[0]}{', True' * included[0]})"
-        low = 0 if bounds[0].operator.startswith(">") else 1
-        return f"between({texts[low]}, {texts[1 - low]}, {included[low]}, {included[1 - low]})"
-
-    def combine(self, step: Combine) -> None:
-        name = self.scope.name(step.var)
-        value = combined(step.operator, [self.text(count) for count in step.counts])
-        if step.minus:
-            value = f"({value}) - ({combined(step.operator, [self.text(c) for c in step.minus])})"
-        self.out.line(f"{name} = {value}")
-        self.out.open(f"if {name}:")
-
-    def both(self, step: Both) -> None:
-        var, sign = self.scope.name(step.var), self.scope.name(step.sign)
-        new = read_cell(step.aggregate, [self.text(term) for term in step.new])
-        old = read_cell(step.aggregate, [self.text(term) for term in step.old])
-        now, before = self.scope.beside(var, "new"), self.scope.beside(var, "old")
-        self.out.line(f"{now}, {before} = {new}, {old}")
-        self.out.open(f"if {now} != {before}:")
-        self.out.open(f"for {var}, {sign} in (({now}, 1), ({before}, -1)):")
-
-    def flip(self, step: Flip) -> None:
+    def flip(self, step: FlipStep) -> None:
         both = step.both
         var, sign = self.scope.name(both.var), self.scope.name(both.sign)
         for cells, name in ((both.new, "is_true"), (both.old, "was_true")):
@@ -285,7 +177,7 @@ class Loops:
         self.out.open("if is_true != was_true:")
         self.out.line(f"{sign} = 1 if is_true else -1")
 
-    def shift(self, step: Shift) -> None:
+    def shift(self, step: ShiftStep) -> None:
         both = step.both
         var, sign = self.scope.name(both.var), self.scope.name(both.sign)
         for cells, name in ((both.new, "bound_new"), (both.old, "bound_old")):
@@ -301,7 +193,7 @@ class Loops:
         with self.out.block("else:"):
             self.out.line(f"{sign}, low, high = {down}, bound_new, bound_old")
 
-    def passed(self, step: Passed) -> None:
+    def passed(self, step: PassedStep) -> None:
         store, names = self.stores[step.range.source], [self.scope.name(count) for count in step.range.counts]
         self.out.line(f"ordered = {store.python}.get({self.key(step.range.args)})")
         self.out.open("if ordered is not None:")
@@ -309,7 +201,7 @@ class Loops:
         self.out.line(f"{', '.join(names)}, = ordered.between(low, high, {not upper}, {upper})")
         self.out.open(f"if {' or '.join(names)}:")
 
-    def between(self, step: Between, later: frozenset[str]) -> None:
+    def between(self, step: BetweenStep) -> None:
         find, store = step.find, self.stores[step.find.source]
         known = self.key([find.args[i] for i in find.known])
         bisect = "bisect_right" if step.upper_included else "bisect_left"
@@ -328,59 +220,21 @@ def _row(names: list[str]) -> str:
     return "_" if all(name == "_" for name in names) else tuple_of(names)
 
 
-def needs(step: Step | Shift | Flip | Between | Passed | Span) -> tuple[Term, ...]:
+def needs(step: Step | OwnStep) -> tuple[Term, ...]:
     """The terms whose variables are bound before ``step``."""
     match step:
-        case Flip(both, test):
+        case FlipStep(both, test):
             return (*both.new, *both.old, test)
-        case Shift(both, bound):
+        case ShiftStep(both, bound):
             return (*both.new, *both.old, bound)
-        case Between(find):
+        case BetweenStep(find):
             return uses(find)
-        case Passed(range_):
+        case PassedStep(range_):
             return range_.args
-        case Span():
+        case SpanStep():
             return ()
         case _:
             return uses(step)
-
-
-def combined(operator: str, counts: Sequence[str]) -> str:
-    """A count-wise operator of counts, as Python writes it."""
-    a, b = operand(counts[0]), operand(counts[-1])
-    return {
-        "distinct": f"1 if {a} > 0 else 0",
-        "exists": f"1 if {a} else 0",
-        "clip": f"{a} if {a} > 0 else 0",
-        "monus": f"{a} - {b} if {a} > {b} else 0",
-        "min": f"{a} if {a} < {b} else {b}",
-        "max": f"{a} if {a} > {b} else {b}",
-        "differ": f"1 if {a} != {b} else 0",
-        "exceed": f"1 if {a} > {b} else 0",
-    }[operator]
-
-
-def operand(text: str) -> str:
-    """``text`` as one operand of whatever stands around it."""
-    return text if text.isidentifier() or text.isdigit() else f"({text})"
-
-
-def read_cell(aggregate: str, cell: Sequence[str]) -> str:
-    """An aggregate read off its measures."""
-    match aggregate:
-        case "count":
-            return cell[0]
-        case "sum":
-            return cell[-1]
-        case "float_sum":
-            return f"rounded_float({cell[-1]})"
-        case "float_avg":
-            return f"(mean_float({cell[1]}, {cell[0]}) if {operand(cell[0])} else None)"
-        case "avg":
-            return f"mean({cell[1]}, {cell[0]})"
-    if is_ordered(aggregate):
-        return cell[0]  # the event has the value itself
-    return f"read_{aggregate}({tuple_of(cell)})"
 
 
 def read_group(store: Store, aggregate: str, key: str, measures: Sequence[int] = (0,)) -> str:

@@ -10,14 +10,14 @@ from dataclasses import replace
 
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Term
-from nestling.engine.local.ranges import Between, Passed, Span, local_steps
+from nestling.engine.local.ranges import BetweenStep, PassedStep, SpanStep, local_steps
 from nestling.engine.local.storage import Store
 from nestling.program.statements import (
     Action,
     Add,
-    Both,
     Each,
     Find,
+    NewAndOld,
     Propagate,
     Statement,
     Trigger,
@@ -74,8 +74,8 @@ def _fits(group: list[Action], add: Add) -> bool:
 def sources(statement: Statement) -> set[str]:
     """The maps and tables that a statement looks into."""
     own = local_steps(statement)
-    between = {step.find.source for step in own if isinstance(step, Between)}
-    passed = {step.range.source for step in own if isinstance(step, Passed)}
+    between = {step.find.source for step in own if isinstance(step, BetweenStep)}
+    passed = {step.range.source for step in own if isinstance(step, PassedStep)}
     return {*reads(statement), *between, *passed}
 
 
@@ -100,7 +100,7 @@ def single_changes(trigger: Trigger, stores: dict[str, Store]) -> frozenset[str]
 
 def _loops(statement: Statement, stores: dict[str, Store]) -> bool:
     for step in local_steps(statement):
-        if isinstance(step, Each | Both | Between | Span):
+        if isinstance(step, Each | NewAndOld | BetweenStep | SpanStep):
             return True
         if isinstance(step, Find):
             store = stores[step.source]

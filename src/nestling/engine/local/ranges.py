@@ -22,9 +22,9 @@ from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
 from nestling.program.statements import (
     Add,
-    Both,
     Check,
     Find,
+    NewAndOld,
     Program,
     Propagate,
     Range,
@@ -39,24 +39,24 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 @dataclass(frozen=True, slots=True)
-class Shift:
+class ShiftStep:
     """The old and the new bound, and the sign with which entries between the two change sides."""
 
-    both: Both
+    both: NewAndOld
     bound: Term
     operator: str
 
 
 @dataclass(frozen=True, slots=True)
-class Flip:
+class FlipStep:
     """Whether ``test`` holds now and did not before, or the other way round: with what sign to go on."""
 
-    both: Both
+    both: NewAndOld
     test: Term
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class BetweenStep:
     """For every entry of the slice whose one free column lies between the bounds: bind it and its measures."""
 
     find: Find
@@ -65,7 +65,7 @@ class Between:
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class PassedStep:
     """Bind the measures of a range to their sum between the bounds; go on where that is not zero."""
 
     range: Range
@@ -73,7 +73,7 @@ class Passed:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class SpanStep:
     """For every value between the bounds that some row of the table ``source`` has at ``position``: bind ``column``."""
 
     source: str
@@ -121,7 +121,7 @@ def _in_trigger(trigger: Trigger, program: Program) -> Trigger:
 def _in_statement(statement: Statement, program: Program) -> Statement:
     """``statement`` with what each of its aggregates decides taken together; one at most moves a bound."""
     is_moved = False
-    for both in [step for step in statement.steps if isinstance(step, Both)]:
+    for both in [step for step in statement.steps if isinstance(step, NewAndOld)]:
         i = statement.steps.index(both)
         steps = None if is_moved else _rewritten(statement, i, both, program) or _slid(statement, i, both)
         is_moved = is_moved or steps is not None
@@ -130,16 +130,16 @@ def _in_statement(statement: Statement, program: Program) -> Statement:
     return statement
 
 
-def _flipped(statement: Statement, i: int, both: Both) -> tuple[Any, ...] | None:
+def _flipped(statement: Statement, i: int, both: NewAndOld) -> tuple[Any, ...] | None:
     """The steps with ``both`` and the condition behind it taken together, if nothing else asks for the aggregate."""
     steps: tuple[Any, ...] = statement.steps
     match steps[i + 1 : i + 2]:
         case (Check(test),) if not _used_elsewhere(both.var, statement, (i, i + 1)):
-            return (*steps[:i], Flip(both, test), *steps[i + 2 :])
+            return (*steps[:i], FlipStep(both, test), *steps[i + 2 :])
     return None
 
 
-def _slid(statement: Statement, i: int, both: Both) -> tuple[Any, ...] | None:
+def _slid(statement: Statement, i: int, both: NewAndOld) -> tuple[Any, ...] | None:
     """The steps with ``both`` and a range whose bound it moves taken together: sums are linear in what they sum."""
     steps: tuple[Any, ...] = statement.steps
     for j in range(i + 1, len(steps)):
@@ -149,13 +149,13 @@ def _slid(statement: Statement, i: int, both: Both) -> tuple[Any, ...] | None:
                     return None
                 if _used_elsewhere(both.var, statement, (i, j)):
                     return None
-                shift = Shift(both, bound.term, bound.operator)
-                passed = Passed(steps[j], bound.operator in ("<=", ">"))
+                shift = ShiftStep(both, bound.term, bound.operator)
+                passed = PassedStep(steps[j], bound.operator in ("<=", ">"))
                 return (*steps[:i], *steps[i + 1 : j], shift, passed, *steps[j + 1 :])
     return None
 
 
-def _rewritten(statement: Statement, i: int, both: Both, program: Program) -> tuple[Any, ...] | None:
+def _rewritten(statement: Statement, i: int, both: NewAndOld, program: Program) -> tuple[Any, ...] | None:
     for j, find in enumerate(statement.steps):
         if j <= i or not isinstance(find, Find):
             continue
@@ -167,7 +167,7 @@ def _rewritten(statement: Statement, i: int, both: Both, program: Program) -> tu
 
 
 def _between(
-    statement: Statement, i: int, j: int, both: Both, find: Find, position: int
+    statement: Statement, i: int, j: int, both: NewAndOld, find: Find, position: int
 ) -> tuple[Any, ...] | None:
     """The steps with ``both`` and the slice ``find`` taken together, if some later test is a moved bound."""
     steps, column = statement.steps, find.args[position]
@@ -179,7 +179,7 @@ def _between(
         operator, bound = moved
         if term_vars(bound) - {both.var.name} <= known:
             found = _found(find, position, operator in ("<=", ">"))
-            first = (*steps[:i], *steps[i + 1 : j], Shift(both, bound, operator), *found)
+            first = (*steps[:i], *steps[i + 1 : j], ShiftStep(both, bound, operator), *found)
             return (*first, *steps[j + 1 : k], *steps[k + 1 :])
     return None
 
@@ -188,9 +188,9 @@ def _found(find: Find, position: int, upper_included: bool) -> tuple[Any, ...]:
     """The steps that find the entries of ``find`` between the bounds."""
     column = find.args[position]
     if find.known:
-        return (Between(find, position, upper_included),)
+        return (BetweenStep(find, position, upper_included),)
     assert isinstance(column, Var)
-    return Span(find.source, position, column, upper_included), replace(find, known=(position,))
+    return SpanStep(find.source, position, column, upper_included), replace(find, known=(position,))
 
 
 def _free(find: Find, program: Program) -> list[int]:
@@ -210,7 +210,7 @@ def _is_exact(term: Term) -> bool:
     return isinstance(type_, Scalar) and type_.name != "float"
 
 
-def _moved(step: Any, column: Term, both: Both) -> tuple[str, Term] | None:
+def _moved(step: Any, column: Term, both: NewAndOld) -> tuple[str, Term] | None:
     """``column operator bound``, where the bound depends on what ``both`` binds and neither may be null."""
     match step:
         case Check(Call(name, (left, right))) if name in _MIRRORED:
@@ -234,13 +234,13 @@ def _used_elsewhere(var: Var, statement: Statement, here: Sequence[int]) -> bool
 def _terms(step: Any) -> tuple[Term, ...]:
     """The terms of a step."""
     match step:
-        case Shift(both, term, _) | Flip(both, term):
+        case ShiftStep(both, term, _) | FlipStep(both, term):
             return *_terms(both), term
-        case Between(find):
+        case BetweenStep(find):
             return _terms(find)
-        case Passed(range_):
+        case PassedStep(range_):
             return _terms(range_)
-        case Span(_, _, column):
+        case SpanStep(_, _, column):
             return (column,)
     found: list[Any] = [bound.term for bound in getattr(step, "bounds", ())]
     for name in (

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from nestling.calculus.types import LABEL
-from nestling.engine.local.ranges import Between, Passed, Span, every_local_step
+from nestling.engine.local.ranges import BetweenStep, PassedStep, SpanStep, every_local_step
 from nestling.program.statements import (
     Find,
     MapDecl,
@@ -141,11 +141,11 @@ def _stores(program: Program) -> dict[str, Store]:
                 _need(found[step.source], step.known)
             elif isinstance(step, Measure | Range):
                 found[step.source].whole = True
-            elif isinstance(step, Span):
+            elif isinstance(step, SpanStep):
                 found[step.source].in_order.add((step.position,))
-            elif isinstance(step, Passed):
+            elif isinstance(step, PassedStep):
                 found[step.range.source].whole = True
-            elif isinstance(step, Between):
+            elif isinstance(step, BetweenStep):
                 _need(found[step.find.source], step.find.known)
                 found[step.find.source].sorted.add(step.find.known)
     return found

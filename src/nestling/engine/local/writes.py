@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from nestling.calculus.types import Scalar
 from nestling.engine.local.loops import key_of
-from nestling.engine.local.source import Source
 from nestling.engine.local.storage import Positions, Store
+from nestling.engine.python.source import SourceWriter
 from nestling.program.statements import MapDecl
 
 
-def write_row(out: Source, store: Store, columns: Sequence[str]) -> None:
+def write_row(out: SourceWriter, store: Store, columns: Sequence[str]) -> None:
     """Add the row at hand to its table, ``times`` times."""
     if store.key:
         _write_keyed(out, store, columns)
@@ -28,7 +28,7 @@ def write_row(out: Source, store: Store, columns: Sequence[str]) -> None:
             _forget(out, store, known, _known(known, columns), "row")
 
 
-def _write_keyed(out: Source, store: Store, columns: Sequence[str]) -> None:
+def _write_keyed(out: SourceWriter, store: Store, columns: Sequence[str]) -> None:
     name, key = store.python, key_of([columns[i] for i in store.key])
     with out.block("if times > 0:"):
         out.line(f"{name}[{key}] = row")
@@ -44,7 +44,7 @@ def _known(known: Positions, columns: Sequence[str]) -> str:
     return key_of([columns[i] for i in known])
 
 
-def _forget(out: Source, store: Store, known: Positions, bound: str, key: str) -> None:
+def _forget(out: SourceWriter, store: Store, known: Positions, bound: str, key: str) -> None:
     out.line(f"part = {store.index(known)}[{bound}]")
     out.line(f"del part[{key}]")
     with out.block("if not part:"):
@@ -52,7 +52,7 @@ def _forget(out: Source, store: Store, known: Positions, bound: str, key: str) -
 
 
 def add_to(
-    out: Source, store: Store, key: Sequence[str], amounts: Sequence[str], new: Sequence[str] = ()
+    out: SourceWriter, store: Store, key: Sequence[str], amounts: Sequence[str], new: Sequence[str] = ()
 ) -> None:
     """``store[key] += amounts``; an entry that becomes zero is removed. ``new`` names the sums, where known."""
     parts = list(key)
@@ -73,12 +73,12 @@ def add_to(
     _put_number(out, store, parts, whole, new[0] if new else "total")
 
 
-def _add_in_place(out: Source, store: Store, amounts: Sequence[str]) -> None:
+def _add_in_place(out: SourceWriter, store: Store, amounts: Sequence[str]) -> None:
     for i, amount in enumerate(amounts):
         out.line(f"{store.python}[{i}] += {amount}")
 
 
-def _put_number(out: Source, store: Store, parts: list[str], key: str, total: str) -> None:
+def _put_number(out: SourceWriter, store: Store, parts: list[str], key: str, total: str) -> None:
     name = store.python
     with out.block(f"if {total}:"):
         if store.sorted:
@@ -97,7 +97,7 @@ def _put_number(out: Source, store: Store, parts: list[str], key: str, total: st
             _forget(out, store, known, bound, free)
 
 
-def _add_number_in_slice(out: Source, store: Store, parts: list[str], amounts: Sequence[str]) -> None:
+def _add_number_in_slice(out: SourceWriter, store: Store, parts: list[str], amounts: Sequence[str]) -> None:
     (known,), amount = store.patterns, amounts[0]
     bound, free = _split(store, known, parts)
     if len(store.free(known)) > 1:
@@ -122,7 +122,7 @@ def _add_number_in_slice(out: Source, store: Store, parts: list[str], amounts: S
             _leave_slice(out, store, parts, bound, free)
 
 
-def _add_cell_in_slice(out: Source, store: Store, parts: list[str], amounts: Sequence[str]) -> None:
+def _add_cell_in_slice(out: SourceWriter, store: Store, parts: list[str], amounts: Sequence[str]) -> None:
     (known,) = store.patterns
     bound, free = _split(store, known, parts)
     if len(store.free(known)) > 1:
@@ -144,14 +144,14 @@ def _add_cell_in_slice(out: Source, store: Store, parts: list[str], amounts: Seq
             _leave_slice(out, store, parts, bound, free)
 
 
-def _leave_slice(out: Source, store: Store, parts: list[str], bound: str, free: str) -> None:
+def _leave_slice(out: SourceWriter, store: Store, parts: list[str], bound: str, free: str) -> None:
     out.line(f"del part[{free}]")
     _leave(out, store, parts)
     with out.block("if not part:"):
         out.line(f"del {store.slices}[{bound}]")
 
 
-def _enter(out: Source, store: Store, parts: list[str]) -> None:
+def _enter(out: SourceWriter, store: Store, parts: list[str]) -> None:
     """Put a new entry where its place in the order is."""
     for known in sorted(store.sorted):
         bound, free = _split(store, known, parts)
@@ -160,7 +160,7 @@ def _enter(out: Source, store: Store, parts: list[str]) -> None:
         out.close_to(depth)
 
 
-def _leave(out: Source, store: Store, parts: list[str]) -> None:
+def _leave(out: SourceWriter, store: Store, parts: list[str]) -> None:
     for known in sorted(store.sorted):
         bound, free = _split(store, known, parts)
         depth = _where_ordered(out, store, known, free)
@@ -171,7 +171,7 @@ def _leave(out: Source, store: Store, parts: list[str]) -> None:
         out.close_to(depth)
 
 
-def _where_ordered(out: Source, store: Store, known: Positions, free: str) -> int:
+def _where_ordered(out: SourceWriter, store: Store, known: Positions, free: str) -> int:
     """Go on where the column has a place in an order: NaN is between no bounds. Returns the depth before."""
     depth = out.depth
     (position,) = store.free(known)
@@ -181,7 +181,7 @@ def _where_ordered(out: Source, store: Store, known: Positions, free: str) -> in
     return depth
 
 
-def _add_cell(out: Source, store: Store, parts: list[str], key: str, amounts: Sequence[str]) -> None:
+def _add_cell(out: SourceWriter, store: Store, parts: list[str], key: str, amounts: Sequence[str]) -> None:
     name = store.python
     out.line(f"cell = {name}.get({key})")
     with out.block("if cell is None:"):
@@ -214,7 +214,7 @@ def _split(store: Store, known: Positions, parts: list[str]) -> tuple[str, str]:
     return key_of([parts[i] for i in known]), key_of([parts[i] for i in store.free(known)])
 
 
-def collect(out: Source, store: Store, key: Sequence[str], amounts: Sequence[str]) -> None:
+def collect(out: SourceWriter, store: Store, key: Sequence[str], amounts: Sequence[str]) -> None:
     """Collect ``amounts``: one row may add to a key more than once, and must cause one change."""
     name = f"change_{store.python}"
     parts = [key_of(key[:-1]), key[-1]] if store.is_ordered else list(key)
@@ -232,7 +232,7 @@ def collect(out: Source, store: Store, key: Sequence[str], amounts: Sequence[str
             out.line(f"cell[{i}] += {amount}")
 
 
-def add_to_ordered(out: Source, store: Store, group: str, value: str, amounts: Sequence[str]) -> None:
+def add_to_ordered(out: SourceWriter, store: Store, group: str, value: str, amounts: Sequence[str]) -> None:
     """Add to the measures of one group, kept in order of its last key."""
     name = store.python
     out.line(f"ordered = {name}.get({group})")

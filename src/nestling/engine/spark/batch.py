@@ -18,16 +18,16 @@ from nestling.engine.spark.events import event_layout, event_sql
 from nestling.engine.spark.linear import is_linear
 from nestling.engine.spark.relations import pruned
 from nestling.engine.spark.stage import Added, Sink, Stage, arrow
-from nestling.engine.spark.state import Change, Moment, Part, near
+from nestling.engine.spark.state import LakeState, SourceChange, TempView, near
 from nestling.program.batches import GROUPS, change_of
 from nestling.program.statements import (
     Action,
     Add,
     Assign,
-    Both,
     Check,
     Combine,
     Find,
+    NewAndOld,
     Propagate,
     Statement,
     Trigger,
@@ -41,7 +41,7 @@ HINT = "/*+ BROADCAST(d) */ "
 Arrived = tuple[Trigger, Any]
 
 
-def run_batch(moment: Moment, changes: Sequence[Arrived], sink: Sink | None = None) -> None:
+def run_batch(moment: LakeState, changes: Sequence[Arrived], sink: Sink | None = None) -> None:
     """Add rows to the triggers' tables, in this order, and apply the consequences to every map.
 
     A ``sink`` means that the change is large: no part of it is broadcast, and none comes to the driver.
@@ -67,7 +67,7 @@ def together(triggers: Sequence[Trigger]) -> int:
     return len(triggers)
 
 
-def first_stage(moment: Moment, group: Sequence[Arrived], sink: Sink | None) -> list[Added]:
+def first_stage(moment: LakeState, group: Sequence[Arrived], sink: Sink | None) -> list[Added]:
     """What the statements on rows add; each table sees the earlier ones in their new state."""
     stage, before = Stage(moment, sink), moment.next()
     before.changes = dict(moment.changes)
@@ -83,7 +83,7 @@ def first_stage(moment: Moment, group: Sequence[Arrived], sink: Sink | None) -> 
         before.drop_views(moment)
 
 
-def settle(moment: Moment, trigger: Trigger, rows: Any, added: Added, sink: Sink | None) -> None:
+def settle(moment: LakeState, trigger: Trigger, rows: Any, added: Added, sink: Sink | None) -> None:
     """Add the results to a table and to maps, and propagate the changes of maps."""
     later = {a.statement.target for a in trigger.actions if isinstance(a, Add) and a.later}
     collected = {name: [table] for name, table in added.items() if name in later}
@@ -103,12 +103,14 @@ def settle(moment: Moment, trigger: Trigger, rows: Any, added: Added, sink: Sink
                 propagate(moment, action, collected, sink)
 
 
-def propagate(moment: Moment, action: Propagate, collected: dict[str, list[Any]], sink: Sink | None) -> None:
+def propagate(
+    moment: LakeState, action: Propagate, collected: dict[str, list[Any]], sink: Sink | None
+) -> None:
     """Propagate the change of a map."""
     changes = collected.pop(action.map, [])
     if not sum(map(size, changes)):
         return
-    own = [Change(moment.layouts[action.map], rows) for rows in changes]
+    own = [SourceChange(moment.layouts[action.map], rows) for rows in changes]
     adds = [add for _, adds in action.events for add in adds]
     sources = []
     for source, layout, found in events(moment, action, own, sink):
@@ -131,7 +133,7 @@ def propagate(moment: Moment, action: Propagate, collected: dict[str, list[Any]]
 
 
 def events(
-    moment: Moment, action: Propagate, changes: Sequence[Change], sink: Sink | None
+    moment: LakeState, action: Propagate, changes: Sequence[SourceChange], sink: Sink | None
 ) -> Iterator[tuple[str, Layout, Any]]:
     """The changed keys of a map with their old and new measures, by aggregate: rows, or the query of them."""
     layout = moment.layouts[action.map]
@@ -148,9 +150,9 @@ def events(
 
 
 def queried(
-    moment: Moment,
+    moment: LakeState,
     action: Propagate,
-    changes: Sequence[Change],
+    changes: Sequence[SourceChange],
     aggregates: Sequence[str],
     statements: Sequence[Statement],
     sink: Sink | None,
@@ -170,7 +172,7 @@ def queried(
         if sink is not None:
             found = sink(source, text)
         elif is_read_once(source, statements):
-            found = Part(f"({text})", 1)
+            found = TempView(f"({text})", 1)
         else:
             found = arrow(moment, text)
         yield source, event_layout(layout, aggregate), found
@@ -186,7 +188,7 @@ def is_read_once(source: str, statements: Sequence[Statement]) -> bool:
     return (
         [step.source for step in finds].count(source) == 1
         and all(is_linear(readers[0], step) for step in finds)
-        and all(isinstance(step, Check | Assign | Combine | Both) for step in others)
+        and all(isinstance(step, Check | Assign | Combine | NewAndOld) for step in others)
     )
 
 
@@ -209,14 +211,14 @@ def restricted(trigger: Trigger, maps: Set[str]) -> Trigger:
 
 
 def size(rows: Any) -> int:
-    return rows.rows if isinstance(rows, Part) else int(rows.num_rows)
+    return rows.rows if isinstance(rows, TempView) else int(rows.num_rows)
 
 
-def seen(moment: Moment, source: str, layout: Layout, rows: Any) -> None:
+def seen(moment: LakeState, source: str, layout: Layout, rows: Any) -> None:
     """Let statements see a change."""
-    moment.changes[source] = Change(layout, rows)
+    moment.changes[source] = SourceChange(layout, rows)
 
 
-def forget(moment: Moment, source: str) -> None:
+def forget(moment: LakeState, source: str) -> None:
     """A change is over."""
     moment.changes.pop(source).forget(moment.session)

@@ -20,7 +20,7 @@ from nestling.program.traverse import term_vars
 
 
 @dataclass
-class Writer:
+class ChainWriter:
     """Writes the statements of one query. ``broadcast``: results of steps are small, and are broadcast."""
 
     sources: Sources
@@ -48,7 +48,7 @@ class Writer:
 class Chain:
     """``scope`` has a column of the last expression for every variable that is still needed."""
 
-    def __init__(self, writer: Writer) -> None:
+    def __init__(self, writer: ChainWriter) -> None:
         self.writer, self.sources = writer, writer.sources
         self.scope: dict[str, Sql] = {}
         self.current = ""

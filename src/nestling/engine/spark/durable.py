@@ -15,7 +15,7 @@ from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.relations import summed
 from nestling.engine.spark.session import python_errors
-from nestling.engine.spark.state import Moment, Part, Stored, register_frame
+from nestling.engine.spark.state import LakeState, SourceRows, TempView, register_frame
 from nestling.engine.spark.types import arrow_schema
 from nestling.engine.spark.written import fresh, rows_of, written
 from nestling.errors import StoreError
@@ -27,7 +27,7 @@ Definitions = tuple[tuple[str, str, str], ...]
 _COPY = "restore it from a copy"
 
 
-class Durable:
+class EngineLake:
     """The lake behind an engine. ``keys`` maps each source to its relation in the lake."""
 
     def __init__(
@@ -39,7 +39,7 @@ class Durable:
         #: The relations of the lake that had rows when it was loaded, whoever they belong to.
         self.held: set[str] = set()
 
-    def load(self) -> dict[str, Stored]:
+    def load(self) -> dict[str, SourceRows]:
         """The stored sources, of those that the lake has."""
         import pyarrow as pa
 
@@ -61,7 +61,7 @@ class Durable:
                 self._check(name, relation, recent.get(key, ()))
                 tables = recent.get(key)
                 files = () if key in emptied else self.parts(name, relation)
-                found[name] = Stored(files, pa.concat_tables(tables) if tables else None)
+                found[name] = SourceRows(files, pa.concat_tables(tables) if tables else None)
         return found
 
     def _check(self, name: str, relation: RelationFiles, recent: Iterable[Any]) -> None:
@@ -78,13 +78,13 @@ class Durable:
             if pq.read_schema(self.lake.path / file).names != wanted.names:
                 raise StoreError(f"{file} of {self.lake.path.name} has other columns", hint=_COPY)
 
-    def parts(self, name: str, relation: RelationFiles) -> tuple[Part, ...]:
+    def parts(self, name: str, relation: RelationFiles) -> tuple[TempView, ...]:
         if not relation.files:
             return ()
         columns = ", ".join(f"{column} {type_}" for column, type_ in self.layouts[name].sql)
         return (register_frame(self._read(relation.files, columns), relation.rows, relation.files),)
 
-    def append(self, note: Mapping[str, Any], moment: Moment) -> None:
+    def append(self, note: Mapping[str, Any], moment: LakeState) -> None:
         """Append an epoch with what was added. When this returns, it is durable."""
         import pyarrow as pa
 
@@ -111,7 +111,7 @@ class Durable:
             else self.session.createDataFrame([], schema)
         )
 
-    def write(self, name: str, text: str) -> Part:
+    def write(self, name: str, text: str) -> TempView:
         """Write the rows that a large change adds to ``name`` to files, sorted by key."""
         stays = name in self.keys
         folder = self.lake.folder(self.keys[name]) / fresh() if stays else Path(self.passing(name))
@@ -124,15 +124,15 @@ class Durable:
 
     # -- tidying
 
-    def is_due(self, moment: Moment) -> bool:
+    def is_due(self, moment: LakeState) -> bool:
         """Whether the log should be flushed to files."""
         return self.lake.logged >= limits.MAX_LOG_EPOCHS or any(
             s.recent_rows > limits.MAX_RECENT_ROWS for s in moment.stored.values()
         )
 
     def tidy(
-        self, moment: Moment, definitions: Definitions | None = None, note: Mapping[str, Any] | None = None
-    ) -> Moment:
+        self, moment: LakeState, definitions: Definitions | None = None, note: Mapping[str, Any] | None = None
+    ) -> LakeState:
         """Flush the log to files, and compact the sources that need it."""
         relations = {self.keys[name]: self.flushed(name, moment) for name in self.keys}
         kept = self.lake.manifest.definitions if definitions is None else definitions
@@ -146,10 +146,10 @@ class Durable:
                 before.recent_rows
                 or tuple(p for part in before.files for p in part.paths) != relations[key].files
             ):
-                stored[name] = Stored(self.parts(name, relations[key]))
+                stored[name] = SourceRows(self.parts(name, relations[key]))
         return moment.kept_as(stored)
 
-    def flushed(self, name: str, moment: Moment) -> RelationFiles:
+    def flushed(self, name: str, moment: LakeState) -> RelationFiles:
         """The files of a source, including the flushed changes."""
         key, stored = self.keys[name], moment.stored[name]
         known = self.lake.manifest.relations.get(key, RelationFiles())
@@ -169,7 +169,7 @@ class Durable:
             return self.merged(name, moment)
         return relation
 
-    def merged(self, name: str, moment: Moment) -> RelationFiles:
+    def merged(self, name: str, moment: LakeState) -> RelationFiles:
         """A new base with all rows of a source, sorted by key."""
         part = self.write(name, summed(moment.raw(name), self.layouts[name]))
         self.session.catalog.dropTempView(part.view)  # a moment names all files of a source at once

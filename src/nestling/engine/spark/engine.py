@@ -6,21 +6,21 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from copy import copy
 from typing import Any
 
-from nestling.engine.protocol import Batch, Row, consolidated, inner_first
+from nestling.engine.protocol import Batch, Places, Row, consolidated, inner_first
 from nestling.engine.spark import limits
 from nestling.engine.spark.batch import restricted, run_batch, size
 from nestling.engine.spark.columns import POSTPONED, Layout, layouts, postponed
 from nestling.engine.spark.driver import Driver
 from nestling.engine.spark.driver.files import Files
-from nestling.engine.spark.durable import Definitions, Durable
-from nestling.engine.spark.fetched import Fetched, Places
+from nestling.engine.spark.durable import Definitions, EngineLake
+from nestling.engine.spark.fetched import Fetched
 from nestling.engine.spark.postponed import pass_on
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.relations import difference, summed
 from nestling.engine.spark.session import TooManyError, own_session
 from nestling.engine.spark.stage import Sink, arrow
-from nestling.engine.spark.state import Moment, Part, Stored, register_frame
+from nestling.engine.spark.state import LakeState, SourceRows, TempView, register_frame
 from nestling.engine.spark.totals import sums_here, totals
 from nestling.engine.spark.types import arrow_table
 from nestling.errors import NoValue
@@ -55,9 +55,9 @@ class SparkEngine(Reading):
         self.session = own_session(spark)
         self.layouts = layouts(program) | dict(kept or {})
         #: Sees what a batch leads to before it is stored, and may refuse it or add to it; ``now`` is it then.
-        self.accept: Callable[[Moment, Moment], None] = lambda moment, before: None
+        self.accept: Callable[[LakeState, LakeState], None] = lambda moment, before: None
         self.check()
-        self.durable = Durable(lake, self.session, self.layouts, keys or {}) if lake is not None else None
+        self.durable = EngineLake(lake, self.session, self.layouts, keys or {}) if lake is not None else None
         self._fetched = Fetched(self)
         self.driver = Driver(Files(None if lake is None else lake.path))
         stored = {} if self.durable is None else self.durable.load()
@@ -70,7 +70,7 @@ class SparkEngine(Reading):
             if late and (self.built or not late <= set(self.durable.keys.values())):
                 # What waits is not for these maps.
                 self.built = set(program.maps) - self.watched
-                self.now.stored |= {postponed(name): Stored() for name in program.deferred}
+                self.now.stored |= {postponed(name): SourceRows() for name in program.deferred}
             self._build(self.built)
 
     @property
@@ -82,11 +82,11 @@ class SparkEngine(Reading):
         """Reject a program that Spark cannot run: writes every statement once, over empty tables."""
         check_program(self.program, self.layouts)
 
-    def _empty(self) -> Moment:
+    def _empty(self) -> LakeState:
         """The maps of empty tables: an entry that depends on no row exists from the start."""
         most = None if self.durable is None else limits.MAX_ROWS_PER_TASK
-        stored = {name: Stored() for name in self.layouts}
-        moment = Moment(self.session, self.layouts, stored, self.driver, most=most)
+        stored = {name: SourceRows() for name in self.layouts}
+        moment = LakeState(self.session, self.layouts, stored, self.driver, most=most)
         nothing: dict[str, dict[Row, int]] = {name: {} for name in self.program.tables}
         for name, decl in self.program.maps.items():
             cells = {} if decl.role == "watch" else meaning(decl.query, nothing)
@@ -99,7 +99,7 @@ class SparkEngine(Reading):
             scratch = self.computed(self.now, maps)
             self.now.stored |= {name: scratch.stored[name] for name in maps}
 
-    def computed(self, moment: Moment, maps: Set[str]) -> Moment:
+    def computed(self, moment: LakeState, maps: Set[str]) -> LakeState:
         """``maps`` of the tables of ``moment``, in bulk, as if each table were one change of an empty one."""
         scratch = self._empty()
         for name in self.program.deferred:
@@ -169,7 +169,7 @@ class SparkEngine(Reading):
 
     def after(
         self, changes: Mapping[str, Any], large: bool = False, late: Mapping[str, Any] | None = None
-    ) -> tuple[Moment, bool]:
+    ) -> tuple[LakeState, bool]:
         """The state after ``changes``, and whether they, or their consequences, are large and in files.
 
         ``late``: deferred changes of maps, to be propagated.
@@ -194,7 +194,7 @@ class SparkEngine(Reading):
             moment, large = self.after({}, late=late)
             self.store(moment, {} if self.durable is None else self.durable.note, large)
 
-    def store(self, moment: Moment, note: Mapping[str, Any], large: bool) -> None:
+    def store(self, moment: LakeState, note: Mapping[str, Any], large: bool) -> None:
         """Commit ``moment``; ``large``: its additions are in files already."""
         if self.durable is None:
             self._move_on(moment)
@@ -206,23 +206,23 @@ class SparkEngine(Reading):
                 self.durable.append(note, moment)
                 self._move_on(moment)
 
-    def _move_on(self, moment: Moment) -> None:
+    def _move_on(self, moment: LakeState) -> None:
         self.now.drop_views(moment)
         self.now = moment
 
-    def beside(self, program: Program, now: Moment | None = None) -> SparkEngine:
+    def beside(self, program: Program, now: LakeState | None = None) -> SparkEngine:
         """An engine for another program over the same relations, for reading and to try out a change."""
         engine = copy(self)
         engine.program, engine.now = program, now or self.now
         engine._fetched = Fetched(engine)
         return engine
 
-    def _move(self, after: Moment, *others: Moment) -> None:
+    def _move(self, after: LakeState, *others: LakeState) -> None:
         for moment in (self.now, *others):
             moment.drop_views(after, files=True)
         self.now = after
 
-    def _accepted(self, moment: Moment) -> None:
+    def _accepted(self, moment: LakeState) -> None:
         before, self.now = self.now, moment
         try:
             self.accept(moment, before)
@@ -258,7 +258,7 @@ class SparkEngine(Reading):
 
     def _run(
         self, changes: Mapping[str, Any], sink: Sink | None = None, late: Mapping[str, Any] | None = None
-    ) -> Moment:
+    ) -> LakeState:
         moment = self.now.next()
         some = [name for name in inner_first(self.program) if name in changes and size(changes[name])]
         try:
@@ -270,7 +270,7 @@ class SparkEngine(Reading):
             raise
         return moment
 
-    def _recomputed(self, changes: Mapping[str, Any], sink: Sink | None = None) -> Moment:
+    def _recomputed(self, changes: Mapping[str, Any], sink: Sink | None = None) -> LakeState:
         """The state after ``changes``, its maps recomputed from the new tables."""
         moment = self.now.next()
         for name, rows in changes.items():
@@ -290,7 +290,7 @@ class SparkEngine(Reading):
     def load(self, changes: Mapping[str, Any], note: Mapping[str, Any] | None = None) -> dict[str, int]:
         """Add many rows: DataFrames in the columns of the tables, each row once. How many rows each had."""
         assert self.durable is not None
-        parts: dict[str, Part] = {}
+        parts: dict[str, TempView] = {}
         for name, rows in changes.items():
             rows.createOrReplaceTempView("nestling_loaded")
             columns = ", ".join(self.layouts[name].names)
@@ -305,5 +305,5 @@ class SparkEngine(Reading):
         assert self.durable is not None
         rows = f"SELECT * FROM ({summed(self.now.raw(name), self.layouts[name])}) WHERE {condition}"
         moment = self.now.next()
-        moment.stored[name] = Stored((self.durable.write(name, rows),))
+        moment.stored[name] = SourceRows((self.durable.write(name, rows),))
         self.now = moment

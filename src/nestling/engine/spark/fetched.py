@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from nestling.engine.protocol import Row
+from nestling.engine.protocol import Places, Row
 from nestling.engine.spark import limits
-from nestling.engine.spark.state import Moment
+from nestling.engine.spark.state import LakeState
 from nestling.program.statements import Program
 
 Counts = dict[Row, int]
-Places = tuple[int, ...]
 
 
 class Searched(Protocol):
@@ -24,7 +23,7 @@ class Searched(Protocol):
     @property
     def program(self) -> Program: ...
     @property
-    def now(self) -> Moment: ...
+    def now(self) -> LakeState: ...
     def matching(self, name: str, positions: Sequence[int], keys: Sequence[Row]) -> list[Row]: ...
 
 

@@ -20,8 +20,8 @@ from nestling.calculus.typing import term_type
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.plans import plan_layout
 from nestling.engine.spark.relations import joins_text, nothing, summed, sums
-from nestling.engine.spark.state import Moment
-from nestling.engine.spark.statements import Given, Writer
+from nestling.engine.spark.state import LakeState
+from nestling.engine.spark.statements import PlanStart, StatementWriter
 from nestling.engine.spark.types import sql_type
 from nestling.program.flat import Shape
 from nestling.program.statements import Plan, Program
@@ -31,26 +31,26 @@ from nestling.quoting import sql_name, sql_text
 COPIES = "CASE WHEN n < 0 THEN raise_error('a view with negative counts is read with bag()') ELSE CAST(n AS INT) END"
 
 
-def frame(program: Program, moment: Moment, view: str) -> Any:
+def frame(program: Program, moment: LakeState, view: str) -> Any:
     """The rows of ``view``, as often as they occur."""
     columns = "v.*" if isinstance(program.views[view].element, Record) else "v AS value"
     copies = f"LATERAL VIEW explode(array_repeat(0, {COPIES})) AS copy"
     return moment.session.sql(f"SELECT {columns} FROM ({_view_rows(program, moment, view)}) {copies}")
 
 
-def counted_frame(program: Program, moment: Moment, view: str) -> Any:
+def counted_frame(program: Program, moment: LakeState, view: str) -> Any:
     """The rows of ``view``, ``v``, and how often each occurs, ``n``; equal ones may come apart."""
     return moment.session.sql(_view_rows(program, moment, view))
 
 
-def _view_rows(program: Program, moment: Moment, view: str) -> str:
+def _view_rows(program: Program, moment: LakeState, view: str) -> str:
     plan = program.views[view]
-    writer = Writer(moment, broadcast=False)
+    writer = StatementWriter(moment, broadcast=False)
     rows = _Frame(program, moment, view, writer).plan(plan.rows, None, 0, plan.element)
     return writer.text(f"SELECT v, n FROM {rows}")
 
 
-def table_frame(program: Program, moment: Moment, name: str, element: Type) -> Any:
+def table_frame(program: Program, moment: LakeState, name: str, element: Type) -> Any:
     """The rows of a table, as often as they occur."""
     layout = moment.layouts[name]
     text = table_rows(program, moment, name, element, summed(moment.raw(name), layout))
@@ -58,9 +58,9 @@ def table_frame(program: Program, moment: Moment, name: str, element: Type) -> A
     return moment.session.sql(f"SELECT v.* FROM ({text}) {copies}")
 
 
-def table_rows(program: Program, moment: Moment, name: str, element: Type, rows: str) -> str:
+def table_rows(program: Program, moment: LakeState, name: str, element: Type, rows: str) -> str:
     """Some rows of a table: ``o0, o1, …`` their columns, ``v`` the nested value, ``n`` how often."""
-    writer = Writer(moment, broadcast=False)
+    writer = StatementWriter(moment, broadcast=False)
     layout = moment.layouts[name]
     width = len(layout.keys)
     again = [f"k{i} AS k{width + i}" for i in range(width)]
@@ -74,10 +74,10 @@ def table_rows(program: Program, moment: Moment, name: str, element: Type, rows:
 
 
 class _Frame:
-    def __init__(self, program: Program, moment: Moment, view: str, writer: Writer) -> None:
+    def __init__(self, program: Program, moment: LakeState, view: str, writer: StatementWriter) -> None:
         self.program, self.moment, self.view, self.writer = program, moment, view, writer
 
-    def plan(self, plan: Plan, given: Given | None, width: int, element: Type) -> str:
+    def plan(self, plan: Plan, given: PlanStart | None, width: int, element: Type) -> str:
         """The rows of a plan: ``o0, o1, …`` the parameters, ``v`` the nested value, ``n`` how often."""
         layout = plan_layout(plan) if plan.statements else Layout((LABEL,) * (width + len(_columns(element))))
         some = [s for s in plan.statements if not self.writer.finds_nothing(s)]
@@ -138,7 +138,7 @@ class _Frame:
         width = len(plan.params)
         params = "".join(f"k{i + 1} AS k{i}, " for i in range(width))
         named = self.writer.cte(f"SELECT DISTINCT {params}k0 AS l FROM ({' UNION ALL '.join(texts)})")
-        given = Given(named, plan.params) if width else None
+        given = PlanStart(named, plan.params) if width else None
         rows = self.plan(plan, given, width, element)
         on = " AND ".join(joins_text(f"d.k{i}", f"r.o{i}", p.type) for i, p in enumerate(plan.params))
         return self.collected(

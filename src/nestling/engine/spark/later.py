@@ -16,7 +16,7 @@ from typing import Any
 from nestling.calculus.lex import word
 from nestling.engine.spark.columns import Layout, layouts, table_layout
 from nestling.engine.spark.engine import SparkEngine
-from nestling.engine.spark.state import Moment, Part, register_frame
+from nestling.engine.spark.state import LakeState, TempView, register_frame
 from nestling.program.batches import change_of
 from nestling.program.statements import Program
 from nestling.program.steps import needed
@@ -49,7 +49,7 @@ class Later:
         self.program, self.engine, self.keys = program, engine, keys
         self.relations = waiting_for(view, program)
         #: Sees what a run leads to before it is stored, and may add to it.
-        self.accept: Callable[[Moment], None] = lambda moment: None
+        self.accept: Callable[[LakeState], None] = lambda moment: None
 
     @property
     def is_started(self) -> bool:
@@ -62,7 +62,7 @@ class Later:
         """How many rows are pending, including those that cancel."""
         return sum(self.engine.now.stored[name].rows for name in self.relations.values())
 
-    def note(self, moment: Moment, before: Moment) -> None:
+    def note(self, moment: LakeState, before: LakeState) -> None:
         """Add the rows of a batch to the pending ones."""
         if not self.is_started:
             return
@@ -124,13 +124,13 @@ class Later:
             then.drop_views(engine.now)
 
 
-def without(now: Moment, changes: Mapping[str, Any]) -> Moment:
+def without(now: LakeState, changes: Mapping[str, Any]) -> LakeState:
     """The state before ``changes`` of its tables."""
     import pyarrow.compute as pc
 
     then = now.next()
     for table, rows in changes.items():
-        if isinstance(rows, Part):
+        if isinstance(rows, TempView):
             columns = ", ".join([*now.layouts[table].key_names, "-m0 AS m0"])
             negated = now.session.sql(f"SELECT {columns} FROM {rows.view}")
             then.add(table, register_frame(negated, rows.rows))

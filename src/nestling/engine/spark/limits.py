@@ -54,3 +54,5 @@ MIN_PROBE_TASKS, MAX_PROBE_TASKS = 2, 32
 
 #: The range of Spark's BIGINT.
 MIN_INT64, MAX_INT64 = -(2**63), 2**63 - 1
+#: What a DECIMAL(37,18) stays below.
+END_DECIMAL = 10**19

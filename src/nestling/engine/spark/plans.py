@@ -5,7 +5,7 @@ from __future__ import annotations
 from nestling.calculus.typing import term_type
 from nestling.engine.spark.columns import Layout, joined_type
 from nestling.engine.spark.relations import Sources, sums
-from nestling.engine.spark.statements import Given, Writer
+from nestling.engine.spark.statements import PlanStart, StatementWriter
 from nestling.program.statements import Plan
 
 
@@ -17,9 +17,9 @@ def plan_layout(plan: Plan) -> Layout:
     )
 
 
-def plan_sql(plan: Plan, layout: Layout, sources: Sources, given: Given | None) -> str | None:
+def plan_sql(plan: Plan, layout: Layout, sources: Sources, given: PlanStart | None) -> str | None:
     """The rows of a plan; ``None`` where there are none."""
-    writer = Writer(sources, broadcast=given is not None)
+    writer = StatementWriter(sources, broadcast=given is not None)
     some = [s for s in plan.statements if not writer.finds_nothing(s)]
     if not some:
         return None

@@ -13,8 +13,8 @@ from nestling.engine.spark.frames import counted_frame, frame, table_frame
 from nestling.engine.spark.plans import plan_layout, plan_sql
 from nestling.engine.spark.relations import joins_text, nothing, pruned, summed
 from nestling.engine.spark.session import python_errors
-from nestling.engine.spark.state import Doer, Moment, Part, near, register
-from nestling.engine.spark.statements import Given
+from nestling.engine.spark.state import Doer, LakeState, TempView, near, register
+from nestling.engine.spark.statements import PlanStart
 from nestling.engine.spark.types import arrow_table, values
 from nestling.program.statements import Plan, Program
 from nestling.values.bag import ZBag
@@ -28,7 +28,7 @@ class Reading:
     session: Any
     layouts: dict[str, Layout]
     driver: Doer
-    now: Moment
+    now: LakeState
 
     def arrow(self, text: str) -> Any:
         """The rows of a query, here."""
@@ -37,7 +37,7 @@ class Reading:
 
     def here(self, rows: Any) -> Any:
         """The rows of a change as an Arrow table on the driver."""
-        return self.arrow(f"SELECT * FROM {rows.view}") if isinstance(rows, Part) else rows
+        return self.arrow(f"SELECT * FROM {rows.view}") if isinstance(rows, TempView) else rows
 
     def _entries(self, name: str) -> Iterable[Row]:
         layout = self.layouts[name]
@@ -111,7 +111,7 @@ class Reading:
         start = None
         if plan.params and given is not None:
             columns = [(f"k{i}", param.type) for i, param in enumerate(plan.params)]
-            start = Given(register(self.session, arrow_table(columns, given)).view, plan.params)
+            start = PlanStart(register(self.session, arrow_table(columns, given)).view, plan.params)
         text = plan_sql(plan, layout, self.now, start)
         if text is None:
             return []

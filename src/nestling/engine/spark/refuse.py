@@ -14,7 +14,7 @@ from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.events import event_layout
 from nestling.engine.spark.plans import plan_layout
 from nestling.engine.spark.relations import nothing
-from nestling.engine.spark.statements import Given, Writer
+from nestling.engine.spark.statements import PlanStart, StatementWriter
 from nestling.engine.spark.types import PLACES
 from nestling.errors import QueryError
 from nestling.program.batches import GROUPS, change_of
@@ -47,13 +47,13 @@ def check_program(program: Program, layouts: Mapping[str, Layout]) -> None:
     for layout in (*layouts.values(), *answers):
         for _, type_ in layout.columns:
             check_places(type_)
-    writer = Writer(_Empty({**layouts, **change_layouts(program, layouts)}))
+    writer = StatementWriter(_Empty({**layouts, **change_layouts(program, layouts)}))
     for trigger in program.triggers.values():
         for statement in trigger_statements(trigger):
             writer.statement(statement, layouts[statement.target])
     for view in program.views.values():
         for plan in plans(view):
-            given = Given("params", plan.params) if plan.params else None
+            given = PlanStart("params", plan.params) if plan.params else None
             for statement in plan.statements:
                 writer.statement(statement, plan_layout(plan), given)
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from nestling.engine.spark.relations import at_most, difference
 from nestling.engine.spark.session import python_errors
-from nestling.engine.spark.state import Moment
-from nestling.engine.spark.statements import Writer
+from nestling.engine.spark.state import LakeState
+from nestling.engine.spark.statements import StatementWriter
 from nestling.engine.spark.totals import is_small, totals
 from nestling.program.statements import Statement
 from nestling.quoting import sql_text
@@ -38,14 +38,14 @@ class _Target:
 class Stage:
     """A query being built. A run is a group of statements over one state, with results of its own."""
 
-    def __init__(self, moment: Moment, sink: Sink | None = None) -> None:
+    def __init__(self, moment: LakeState, sink: Sink | None = None) -> None:
         self.moment, self.sink = moment, sink
         self.ctes: dict[str, str] = {}
         self.targets: list[_Target] = []
         self.here: dict[int, Added] = {}  # what the driver has found
         self.runs = 0
 
-    def run(self, statements: Sequence[Statement], moment: Moment | None = None) -> None:
+    def run(self, statements: Sequence[Statement], moment: LakeState | None = None) -> None:
         """Run ``statements`` over ``moment`` as it is now, or write them as queries."""
         moment = moment or self.moment
         self.runs += 1
@@ -55,8 +55,8 @@ class Stage:
         else:
             self.here[self.runs - 1] = here
 
-    def write(self, statements: Sequence[Statement], moment: Moment) -> None:
-        writer = Writer(moment, self.sink is None, self.ctes)
+    def write(self, statements: Sequence[Statement], moment: LakeState) -> None:
+        writer = StatementWriter(moment, self.sink is None, self.ctes)
         layouts = self.moment.layouts
         texts: dict[str, list[str]] = {}
         large = set()
@@ -87,7 +87,7 @@ class Stage:
         return found
 
     def _text(self, body: str) -> str:
-        return Writer(self.moment, ctes=self.ctes).text(body)
+        return StatementWriter(self.moment, ctes=self.ctes).text(body)
 
     def _tagged(self, tag: int) -> str:
         """Rows of one target beside those of others: a struct per target, and which it is."""
@@ -107,7 +107,7 @@ class Stage:
         return f"SELECT {tag} AS t, {', '.join(columns)} FROM ({rows})"
 
 
-def arrow(moment: Moment, text: str) -> Any:
+def arrow(moment: LakeState, text: str) -> Any:
     """The rows of a query, on the driver."""
     with python_errors():
         return moment.session.sql(text).toArrow()

@@ -61,7 +61,7 @@ class Use:
 
 
 @dataclass(frozen=True)
-class Where:
+class DefinedValue:
     """The condition under which a call is defined, given that no argument is null, and its value there."""
 
     holds: str
@@ -153,24 +153,24 @@ _WRITTEN: dict[str, Callable[[Use], str]] = {
 # -- functions that may have none
 
 
-def _quotient(use: Use) -> Where:
+def _quotient(use: Use) -> DefinedValue:
     left, right = use.args
-    return Where(f"{right} <> 0", f"({left}) div ({right})")
+    return DefinedValue(f"{right} <> 0", f"({left}) div ({right})")
 
 
-def _remainder(use: Use) -> Where:
+def _remainder(use: Use) -> DefinedValue:
     kinds = {type_.name for type_ in use.types}
     left, right = use.args
     if "float" in kinds:
         left, right = (f"CAST({arg} AS DOUBLE)" for arg in use.args)
         number = f"(isnan({left}) OR isnan({right}))"
-        return Where(
+        return DefinedValue(
             f"({number} OR ({right} <> 0D AND abs({left}) <> {INFINITY}))",
             f"CASE WHEN {number} THEN CAST('NaN' AS DOUBLE) ELSE {left} % {right} END",
         )
     if "decimal" in kinds:
-        return Where(*decimals.remainder(*(f"CAST({arg} AS DECIMAL(37,18))" for arg in use.args)))
-    return Where(f"{right} <> 0", f"({left}) % ({right})")
+        return DefinedValue(*decimals.remainder(*(f"CAST({arg} AS DECIMAL(37,18))" for arg in use.args)))
+    return DefinedValue(f"{right} <> 0", f"({left}) % ({right})")
 
 
 def _finite(use: Use) -> str:
@@ -180,22 +180,22 @@ def _finite(use: Use) -> str:
     )
 
 
-def _to_int(use: Use) -> Where:
-    return Where(_finite(use), f"CAST({use.args[0]} AS BIGINT)")
+def _to_int(use: Use) -> DefinedValue:
+    return DefinedValue(_finite(use), f"CAST({use.args[0]} AS BIGINT)")
 
 
-def _whole(use: Use) -> Where:
+def _whole(use: Use) -> DefinedValue:
     (number,) = use.args
     match use.types[0].name:
         case "int":
-            return Where("true", number)
+            return DefinedValue("true", number)
         case "decimal":
-            return Where("true", f"CAST({use.name.removeprefix('no_')}({number}) AS DECIMAL(37,18))")
+            return DefinedValue("true", f"CAST({use.name.removeprefix('no_')}({number}) AS DECIMAL(37,18))")
     # A cast says where 64 bits do not suffice; Spark's own floor takes the nearest number that has them.
     cut = f"CAST({number} AS BIGINT)"
     off = f"CAST({cut} AS DOUBLE) {'>' if use.name.endswith('floor') else '<'} {number}"
     step = "-" if use.name.endswith("floor") else "+"
-    return Where(_finite(use), f"({cut} {step} CASE WHEN {off} THEN 1L ELSE 0L END)")
+    return DefinedValue(_finite(use), f"({cut} {step} CASE WHEN {off} THEN 1L ELSE 0L END)")
 
 
 def _decimal_type(use: Use) -> str:
@@ -209,15 +209,15 @@ def _decimal_type(use: Use) -> str:
     return f"DECIMAL({precision},{scale})"
 
 
-def _to_decimal(use: Use) -> Where:
+def _to_decimal(use: Use) -> DefinedValue:
     type_ = _decimal_type(use)
     (number, *_) = use.args
-    return Where(
+    return DefinedValue(
         f"try_cast({number} AS {type_}) IS NOT NULL", f"CAST(CAST({number} AS {type_}) AS DECIMAL(37,18))"
     )
 
 
-def _ratio(use: Use) -> Where:
+def _ratio(use: Use) -> DefinedValue:
     """To the places asked for, or the 18 that a column has; of numbers with a size as Spark divides these."""
     left, right = use.args[:2]
     precision, scale = use.constant(2, "the number of digits"), use.constant(3, "the number of places")
@@ -233,53 +233,55 @@ def _ratio(use: Use) -> Where:
         quotient = decimals.over_int(f"CAST({left} AS {decimals.DECIMAL})", right)
     else:
         quotient = decimals.over(*(f"CAST({arg} AS {decimals.DECIMAL})" for arg in use.args[:2]))
-    return Where(f"{right} <> 0", f"CAST(CAST({quotient} AS {kept}) AS {decimals.DECIMAL})")
+    return DefinedValue(f"{right} <> 0", f"CAST(CAST({quotient} AS {kept}) AS {decimals.DECIMAL})")
 
 
-def _read_decimal(use: Use) -> Where:
+def _read_decimal(use: Use) -> DefinedValue:
     type_, text = _decimal_type(use), strip(use.args[0])
-    return Where(
+    return DefinedValue(
         f"({text} RLIKE {sql_text(_NUMBER)} AND try_cast({text} AS {type_}) IS NOT NULL)",
         f"CAST(CAST({text} AS {type_}) AS DECIMAL(37,18))",
     )
 
 
-def _reads(pattern: str, type_: str) -> Callable[[Use], Where]:
-    def read(use: Use) -> Where:
+def _reads(pattern: str, type_: str) -> Callable[[Use], DefinedValue]:
+    def read(use: Use) -> DefinedValue:
         text = strip(use.args[0])
-        return Where(f"{text} RLIKE {sql_text(pattern)}", f"CAST({text} AS {type_})")
+        return DefinedValue(f"{text} RLIKE {sql_text(pattern)}", f"CAST({text} AS {type_})")
 
     return read
 
 
-def _reads_moment(pattern: str, type_: str) -> Callable[[Use], Where]:
-    def read(use: Use) -> Where:
+def _reads_moment(pattern: str, type_: str) -> Callable[[Use], DefinedValue]:
+    def read(use: Use) -> DefinedValue:
         text = strip(use.args[0])
         spelled = f"{text} RLIKE {sql_text(f'^{pattern}$')} AND NOT startswith({text}, '0000')"
-        return Where(f"({spelled} AND try_cast({text} AS {type_}) IS NOT NULL)", f"CAST({text} AS {type_})")
+        return DefinedValue(
+            f"({spelled} AND try_cast({text} AS {type_}) IS NOT NULL)", f"CAST({text} AS {type_})"
+        )
 
     return read
 
 
-def _read_bool(use: Use) -> Where:
+def _read_bool(use: Use) -> DefinedValue:
     word = f"lower({strip(use.args[0])})"
-    return Where(f"{word} IN ({_TRUE}, {_FALSE})", f"{word} IN ({_TRUE})")
+    return DefinedValue(f"{word} IN ({_TRUE}, {_FALSE})", f"{word} IN ({_TRUE})")
 
 
-def _add_days(use: Use) -> Where:
+def _add_days(use: Use) -> DefinedValue:
     day, number = use.args
     moved = f"date_add({day}, {small(number)})"
     # Beyond these, 32 bits come round again.
-    return Where(f"({number} BETWEEN -4000000L AND 4000000L AND {moved} BETWEEN {DAYS})", moved)
+    return DefinedValue(f"({number} BETWEEN -4000000L AND 4000000L AND {moved} BETWEEN {DAYS})", moved)
 
 
-def _add_months(use: Use) -> Where:
+def _add_months(use: Use) -> DefinedValue:
     moment, number = use.args
     if use.types[0].name == "date":
         moved, range_ = f"add_months({moment}, {small(number)})", DAYS
     else:
         moved, range_ = f"({moment} + make_ym_interval(0, {small(number)}))", MOMENTS
-    return Where(
+    return DefinedValue(
         f"CASE WHEN {number} BETWEEN -120000L AND 120000L THEN {moved} BETWEEN {range_} ELSE false END", moved
     )
 
@@ -287,30 +289,30 @@ def _add_months(use: Use) -> Where:
 _UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
 
 
-def _truncate(use: Use) -> Where:
+def _truncate(use: Use) -> DefinedValue:
     unit = use.constant(1, "the unit")
     if unit not in _UNITS:
-        return Where("false", use.args[0])
+        return DefinedValue("false", use.args[0])
     if use.types[0].name == "date":
         whole = _UNITS.index(unit) >= _UNITS.index("day")
-        return Where("true", use.args[0] if whole else f"trunc({use.args[0]}, {sql_text(unit)})")
-    return Where("true", f"CAST(date_trunc({sql_text(unit)}, {use.args[0]}) AS TIMESTAMP_NTZ)")
+        return DefinedValue("true", use.args[0] if whole else f"trunc({use.args[0]}, {sql_text(unit)})")
+    return DefinedValue("true", f"CAST(date_trunc({sql_text(unit)}, {use.args[0]}) AS TIMESTAMP_NTZ)")
 
 
 _BITS = {8: "TINYINT", 16: "SMALLINT", 32: "INT", 64: "BIGINT"}
 
 
-def _to_bits(use: Use) -> Where:
+def _to_bits(use: Use) -> DefinedValue:
     bits = use.constant(1, "the number of bits")
     if bits not in _BITS:
         raise QueryError(f"Spark has no int of {bits} bits", hint=f"one of {', '.join(map(str, _BITS))}")
     number = use.args[0]
-    return Where(
+    return DefinedValue(
         f"try_cast({number} AS {_BITS[bits]}) IS NOT NULL", f"CAST(CAST({number} AS {_BITS[bits]}) AS BIGINT)"
     )
 
 
-PARTIAL: dict[str, Callable[[Use], Where]] = {
+PARTIAL: dict[str, Callable[[Use], DefinedValue]] = {
     "quotient": _quotient, "remainder": _remainder, "to_int": _to_int, "floor": _whole, "ceil": _whole,
     "ratio": _ratio,
     "to_decimal": _to_decimal, "read_decimal": _read_decimal, "read_int": _reads(_INT, "BIGINT"),

@@ -28,7 +28,7 @@ UNCOUNTED = 1 << 50
 
 
 @dataclass(frozen=True)
-class Part:
+class TempView:
     """Rows registered in Spark as a temporary view."""
 
     view: str
@@ -37,10 +37,10 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Stored:
+class SourceRows:
     """A source: rows in files, and an Arrow table of what was added since they were written."""
 
-    files: tuple[Part, ...] = ()
+    files: tuple[TempView, ...] = ()
     recent: Any = None
 
     @property
@@ -52,22 +52,22 @@ class Stored:
         return 0 if self.recent is None else int(self.recent.num_rows)
 
 
-def register(session: Any, table: Any) -> Part:
+def register(session: Any, table: Any) -> TempView:
     """An Arrow table as a temporary view."""
     # Said outright: a session may take moments without a time zone for those with one.
     frame = session.createDataFrame(table, schema=ddl(table.schema))
     return register_frame(frame, table.num_rows)
 
 
-def register_frame(frame: Any, rows: int, paths: tuple[str, ...] = ()) -> Part:
+def register_frame(frame: Any, rows: int, paths: tuple[str, ...] = ()) -> TempView:
     """A DataFrame as a temporary view."""
-    part = Part(f"nestling_{next(_NUMBERS)}", rows, paths)
+    part = TempView(f"nestling_{next(_NUMBERS)}", rows, paths)
     frame.createOrReplaceTempView(part.view)
     return part
 
 
 @dataclass
-class Change:
+class SourceChange:
     """The change of a source while a batch runs, converted on demand.
 
     ``given``: an Arrow table, rows in files or the query of them, or rows as Python has them.
@@ -75,25 +75,25 @@ class Change:
 
     layout: Layout
     given: Any
-    _part: Part | None = field(default=None, init=False)
+    _part: TempView | None = field(default=None, init=False)
 
     @property
     def size(self) -> int:
-        if isinstance(self.given, Part):
+        if isinstance(self.given, TempView):
             return self.given.rows
         return len(self.given) if isinstance(self.given, list) else int(self.given.num_rows)
 
     @cached_property
     def table(self) -> Any:
         """The rows as an Arrow table; ``None`` if they are not on the driver."""
-        if isinstance(self.given, Part):
+        if isinstance(self.given, TempView):
             return None
         return arrow_table(self.layout.columns, self.given) if isinstance(self.given, list) else self.given
 
     @cached_property
     def rows(self) -> list[Row] | None:
         """Keys and measures as Python values; ``None`` if the rows are not on the driver."""
-        if isinstance(self.given, Part):
+        if isinstance(self.given, TempView):
             return None
         if isinstance(self.given, list):
             return self.given
@@ -101,7 +101,7 @@ class Change:
 
     def view(self, session: Any) -> str:
         """Name of its temporary view, registered on first use."""
-        if isinstance(self.given, Part):
+        if isinstance(self.given, TempView):
             return self.given.view
         if self._part is None:
             self._part = register(session, self.table)
@@ -117,21 +117,21 @@ class Change:
 class Doer(Protocol):
     """What does by itself, in this process, what is little; ``None`` where that is for Spark."""
 
-    def added(self, statements: Sequence[Statement], moment: Moment) -> dict[str, Any] | None:
+    def added(self, statements: Sequence[Statement], moment: LakeState) -> dict[str, Any] | None:
         """What ``statements`` add, by target, summed by key."""
 
     def answer(
-        self, plan: Plan, layout: Layout, moment: Moment, given: Sequence[Row] | None
+        self, plan: Plan, layout: Layout, moment: LakeState, given: Sequence[Row] | None
     ) -> list[Row] | None:
         """The rows of a plan, for the parameters ``given``, each with how often."""
 
     def matching(
-        self, moment: Moment, name: str, positions: Sequence[int], keys: set[Row]
+        self, moment: LakeState, name: str, positions: Sequence[int], keys: set[Row]
     ) -> list[Row] | None:
         """The entries of a source that have one of ``keys`` at ``positions``."""
 
     def events(
-        self, moment: Moment, name: str, aggregates: Sequence[str], added: Sequence[Change]
+        self, moment: LakeState, name: str, aggregates: Sequence[str], added: Sequence[SourceChange]
     ) -> dict[str, list[Row]] | None:
         """What changes in a map that is passed on, by aggregate."""
 
@@ -175,26 +175,26 @@ def rounded(least: int, greatest: int) -> tuple[int, int]:
 
 
 @dataclass
-class Moment:
+class LakeState:
     """The sources of a program in one state; ``changes`` are visible beside them while a batch runs."""
 
     session: Any
     layouts: Mapping[str, Layout]
-    stored: dict[str, Stored]
+    stored: dict[str, SourceRows]
     driver: Doer
-    changes: dict[str, Change] = field(default_factory=dict)
+    changes: dict[str, SourceChange] = field(default_factory=dict)
     added: dict[str, list[Any]] = field(default_factory=dict)
     emptied: set[str] = field(default_factory=set)
     #: How many rows of a statement's effect one task may send here; more go to files. ``None``: there are none.
     most: int | None = None
-    _views: dict[str, tuple[Any, Part]] = field(default_factory=dict)
+    _views: dict[str, tuple[Any, TempView]] = field(default_factory=dict)
 
-    def next(self) -> Moment:
+    def next(self) -> LakeState:
         """A copy to be added to."""
         views = dict(self._views)
         return replace(self, stored=dict(self.stored), changes={}, added={}, emptied=set(), _views=views)
 
-    def kept_as(self, stored: dict[str, Stored]) -> Moment:
+    def kept_as(self, stored: dict[str, SourceRows]) -> LakeState:
         """The same state, in other files."""
         views = {n: known for n, known in self._views.items() if stored[n].recent is known[0]}
         return replace(self, stored=stored, changes={}, added={}, emptied=set(), _views=views)
@@ -222,14 +222,14 @@ class Moment:
             parts.append(self._recent(name, stored.recent))
         return " UNION ALL ".join(f"SELECT {columns} FROM {part.view}" for part in parts) or nothing(layout)
 
-    def _recent(self, name: str, table: Any) -> Part:
+    def _recent(self, name: str, table: Any) -> TempView:
         """The temporary view of recent rows, registered on first use."""
         known = self._views.get(name)
         if known is None or known[0] is not table:
             known = self._views[name] = (table, register(self.session, table))
         return known[1]
 
-    def drop_views(self, kept: Moment, files: bool = False) -> None:
+    def drop_views(self, kept: LakeState, files: bool = False) -> None:
         """This state was replaced, or never committed: drop the temporary views that ``kept`` does not use.
 
         Those of ``files`` only if the state was stored in another way: a failed batch may be tried again.
@@ -241,21 +241,21 @@ class Moment:
             if part.view not in used and (files or not part.paths):
                 self.session.catalog.dropTempView(part.view)
 
-    def _named(self) -> Iterator[Part]:
+    def _named(self) -> Iterator[TempView]:
         yield from (part for _, part in self._views.values())
         yield from (part for stored in self.stored.values() for part in stored.files)
 
     def take(self, name: str) -> list[Any]:
         """Remove and return the rows of a source that has recent rows only."""
         stored = self.stored[name]
-        self.stored[name] = Stored()
+        self.stored[name] = SourceRows()
         self.added.pop(name, None)
         return [*stored.files, *([stored.recent] if stored.recent_rows else [])]
 
     def empty(self, name: str) -> None:
         """Empty a source."""
         if self.stored[name].rows:
-            self.stored[name] = Stored()
+            self.stored[name] = SourceRows()
             self.emptied.add(name)
             self.added.pop(name, None)
 
@@ -264,12 +264,12 @@ class Moment:
         import pyarrow as pa
 
         stored = self.stored[name]
-        if isinstance(rows, Part):
-            self.stored[name] = Stored((*stored.files, rows), stored.recent)
+        if isinstance(rows, TempView):
+            self.stored[name] = SourceRows((*stored.files, rows), stored.recent)
             return
         if not rows.num_rows:
             return
         table = rows.cast(arrow_schema(self.layouts[name].sql))
         recent = table if stored.recent is None else pa.concat_tables([stored.recent, table])
-        self.stored[name] = Stored(stored.files, recent)
+        self.stored[name] = SourceRows(stored.files, recent)
         self.added.setdefault(name, []).append(table)

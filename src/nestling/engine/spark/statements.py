@@ -15,7 +15,7 @@ from nestling.calculus.terms import Term, Tuple, Var
 from nestling.calculus.types import INT, Bag, Record
 from nestling.engine.spark.aggregates import combined, none_of, ordered, ordered_type, read_cell, taken
 from nestling.engine.spark.chain import Chain
-from nestling.engine.spark.chain import Writer as Chains
+from nestling.engine.spark.chain import ChainWriter as Chains
 from nestling.engine.spark.columns import Layout, joined_type
 from nestling.engine.spark.linear import is_linear, product
 from nestling.engine.spark.ranges import Probes, holds, sums_within
@@ -26,12 +26,12 @@ from nestling.program.batches import is_change
 from nestling.program.flat import Bound, first_of, is_ordered
 from nestling.program.statements import (
     Assign,
-    Both,
     Check,
     Combine,
     Each,
     Find,
     Measure,
+    NewAndOld,
     Range,
     Statement,
     Step,
@@ -43,17 +43,17 @@ from nestling.program.traverse import term_vars
 
 
 @dataclass(frozen=True)
-class Given:
+class PlanStart:
     """The start of a plan: a relation whose columns are its parameters."""
 
     relation: str
     params: tuple[Var, ...]
 
 
-class Writer(Chains):
+class StatementWriter(Chains):
     """Statements of one query."""
 
-    def statement(self, statement: Statement, target: Layout, given: Given | None = None) -> str:
+    def statement(self, statement: Statement, target: Layout, given: PlanStart | None = None) -> str:
         """What ``statement`` adds, in the columns of ``target``: one row per solution."""
         return _Steps(self, statement, given).run(target)
 
@@ -61,7 +61,7 @@ class Writer(Chains):
 class _Steps(Chain):
     """One statement being written."""
 
-    def __init__(self, writer: Chains, statement: Statement, given: Given | None) -> None:
+    def __init__(self, writer: Chains, statement: Statement, given: PlanStart | None) -> None:
         super().__init__(writer)
         self.body, self.given = statement, given
         self.guards: list[Term] = []
@@ -94,7 +94,7 @@ class _Steps(Chain):
                 self.measured(i, step, later)
             else:
                 self.step(step, later)
-            if isinstance(step, Find | Each | Both):
+            if isinstance(step, Find | Each | NewAndOld):
                 self.rest_here()
         return [self.scaled(self.sql(term)) for term in self.body.amounts]
 
@@ -139,7 +139,7 @@ class _Steps(Chain):
                 if minus:
                     value = f"({value}) - ({combined(operator, [self.sql(c).text for c in minus])})"
                 self.select(later, {var.name: Sql(value, INT)}, where=f"({value}) <> 0")
-            case Both():
+            case NewAndOld():
                 self.both(step, later)
             case Where():
                 self.where(step, later)
@@ -159,7 +159,7 @@ class _Steps(Chain):
         self.guards.append(test)
         self.select(later, {}, where=condition)
 
-    def both(self, step: Both, later: frozenset[str]) -> None:
+    def both(self, step: NewAndOld, later: frozenset[str]) -> None:
         new = read_cell(step.aggregate, [self.sql(t) for t in step.new])
         old = read_cell(step.aggregate, [self.sql(t) for t in step.old])
         value = Sql(f"CASE WHEN sign > 0 THEN {new.text} ELSE {old.text} END", new.type)
@@ -248,7 +248,9 @@ class _Steps(Chain):
         """What ``statements`` add up to for every assignment of what they use; the measures of its rows."""
         names = dict.fromkeys(var.name for statement in statements for var in free_vars(statement))
         params = tuple(Var(name, self.scope[name].type) for name in names)
-        given = Given(self.asked({f"k{i}": var for i, var in enumerate(params)}), params) if params else None
+        given = (
+            PlanStart(self.asked({f"k{i}": var for i, var in enumerate(params)}), params) if params else None
+        )
         chains = [_Steps(self.writer, replace(statement, keys=params), given) for statement in statements]
         solved = [chain.solved() for chain in chains]
         types = [joined_type([amount.type for amount in column]) for column in zip(*solved, strict=True)]

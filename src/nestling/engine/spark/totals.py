@@ -16,7 +16,7 @@ from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.errors import NoValue
 from nestling.program.batches import is_change
-from nestling.program.statements import Assign, Both, Check, Combine, Find, Measure, Statement
+from nestling.program.statements import Assign, Check, Combine, Find, Measure, NewAndOld, Statement
 
 #: Sums of absolute values below this are exact in 64 bits, however they are added up.
 SAFE = 2.0**62
@@ -34,7 +34,7 @@ def is_small(statement: Statement, layouts: Mapping[str, Layout]) -> bool:
             case Find():
                 if not _finds_one(step, layouts[step.source]):
                     return False
-            case Check() | Assign() | Measure() | Combine() | Both():
+            case Check() | Assign() | Measure() | Combine() | NewAndOld():
                 pass
             case _:
                 return False

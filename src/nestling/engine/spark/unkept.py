@@ -17,8 +17,8 @@ from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.relations import difference
-from nestling.engine.spark.state import UNCOUNTED, Moment, Stored, register_frame
-from nestling.engine.spark.statements import Writer
+from nestling.engine.spark.state import UNCOUNTED, LakeState, SourceRows, register_frame
+from nestling.engine.spark.statements import StatementWriter
 from nestling.program.statements import Program, Statement
 from nestling.program.steps import reads, trigger_statements
 
@@ -26,10 +26,10 @@ from nestling.program.steps import reads, trigger_statements
 class Unkept(Reading):
     """A program whose triggers fill its maps, over one state of the tables."""
 
-    def __init__(self, program: Program, layouts: dict[str, Layout], tables: Moment) -> None:
+    def __init__(self, program: Program, layouts: dict[str, Layout], tables: LakeState) -> None:
         self.program, self.layouts = program, layouts
         self.session, self.driver = tables.session, tables.driver
-        stored = {name: Stored() for name in program.maps}
+        stored = {name: SourceRows() for name in program.maps}
         stored |= {name: tables.stored[name] for name in program.tables}
         self.now = replace(tables.next(), layouts=layouts, stored=stored)
 
@@ -44,13 +44,13 @@ class Unkept(Reading):
             for table in here.values():
                 self.now.add(name, table)
             return
-        writer = Writer(self.now, broadcast=False)
+        writer = StatementWriter(self.now, broadcast=False)
         some = [s for s in statements if not writer.finds_nothing(s)]
         if some:
             layout = self.layouts[name]
             texts = [writer.statement(statement, layout) for statement in some]
             rows = writer.text(difference(" UNION ALL ".join(texts), layout))
-            self.now.stored[name] = Stored((register_frame(self.session.sql(rows), UNCOUNTED),))
+            self.now.stored[name] = SourceRows((register_frame(self.session.sql(rows), UNCOUNTED),))
 
     def _is_little(self, statements: list[Statement]) -> bool:
         """Whether filling scans no more rows than a small change has."""
@@ -59,7 +59,7 @@ class Unkept(Reading):
 
 
 @contextmanager
-def computed(program: Program, layouts: dict[str, Layout], tables: Moment) -> Iterator[Unkept]:
+def computed(program: Program, layouts: dict[str, Layout], tables: LakeState) -> Iterator[Unkept]:
     """A reader of the views of ``program`` over ``tables``; its DataFrames are valid as long as these are."""
     reading = Unkept(program, layouts, tables)
     try:

@@ -24,12 +24,13 @@ class Statistics:
     """Rows per flat table, and how many different values stand in some of its columns.
 
     ``count`` counts the latter when first asked for; what it said is kept in ``values``, and all that is needed to
-    come to the same estimates again.
+    come to the same estimates again. ``versions`` says of a table after which commit it was counted.
     """
 
     rows: Mapping[str, int] = field(default_factory=dict)
     values: dict[tuple[str, Positions], int] = field(default_factory=dict)
     count: Callable[[str, Positions], int] | None = None
+    versions: Mapping[str, int] = field(default_factory=dict)
 
     def is_counted(self, table: str) -> bool:
         """Whether there were rows to count."""

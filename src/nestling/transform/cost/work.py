@@ -22,13 +22,13 @@ from nestling.program.flat import Query, Shape
 from nestling.program.statements import (
     Add,
     Assign,
-    Both,
     Check,
     Combine,
     Each,
     Find,
     MapDecl,
     Measure,
+    NewAndOld,
     Plan,
     Program,
     Propagate,
@@ -212,7 +212,7 @@ class _Work:
                 case Combine(_, _, _, minus):
                     # A change of one count among many seldom makes a bag empty, or the first of its kind.
                     found /= self.sizes.group(self.program.maps[event].query) if minus and event else 1.0
-                case Both():
+                case NewAndOld():
                     found *= 2
                 case Assign():
                     pass

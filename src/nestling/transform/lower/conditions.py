@@ -163,20 +163,28 @@ _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 def _pushed(test: Term) -> Term:
-    """``test`` with ``not`` pushed inward where two-valued logic allows it: a null is neither way round."""
+    """``test`` with ``not`` pushed inward where a comparison or its opposite holds."""
     match test:
         case Call("not", (Call("not", (inner,)),)):
             return _pushed(inner)
         case Call("not", (Call("and" | "or" as name, (left, right)),)):
             other = "or" if name == "and" else "and"
             return Call(other, (_pushed(Call("not", (left,))), _pushed(Call("not", (right,)))))
-        case Call("not", (Call(name, args),)) if name in _OPPOSITE and _two_valued(Call(name, args)):
+        case Call("not", (Call(name, args) as inner,)) if name in _OPPOSITE and _is_one_or_other(inner):
             return Call(_OPPOSITE[name], args)
         case Call("and" | "or" as name, (left, right)):
             return Call(name, (_pushed(left), _pushed(right)))
     return test
 
 
-def _two_valued(test: Term) -> bool:
+def _is_one_or_other(test: Call) -> bool:
+    """Whether a comparison or its opposite holds: of a null neither does, nor of NaN, which stands in no order."""
     type_ = term_type(test)
-    return isinstance(type_, Scalar) and not type_.nullable
+    if not isinstance(type_, Scalar) or type_.nullable:
+        return False
+    return test.function in ("==", "!=") or not any(map(_is_float, test.args))
+
+
+def _is_float(term: Term) -> bool:
+    type_ = term_type(term)
+    return isinstance(type_, Scalar) and type_.name == "float"

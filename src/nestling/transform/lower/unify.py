@@ -172,18 +172,11 @@ def _is_reflexive(test: Term) -> bool:
     return False
 
 
-def _is_float(term: Term) -> bool:
-    type_ = term_type(term)
-    return isinstance(type_, Scalar) and type_.name == "float"
-
-
 def _is_irreflexive(test: Term) -> bool:
-    """``t < t`` holds of nothing; ``t != t`` neither, but of a float that is no number."""
+    """``t < t`` holds of nothing; ``t != t`` neither: NaN is NaN."""
     match test:
-        case Call("<" | ">", (left, right)):
+        case Call("<" | ">" | "!=", (left, right)):
             return left == right
-        case Call("!=", (left, right)):
-            return left == right and not _is_float(left)
     return False
 
 

@@ -32,14 +32,14 @@ from nestling.program.flat import (
 )
 from nestling.program.signs import can_be_ordered, is_nonnegative, is_positive
 from nestling.program.statements import (
-    Both,
     Check,
     Combine,
     Each,
-    Event,
     Find,
     MapDecl,
+    MapEvent,
     Measure,
+    NewAndOld,
     Order,
     Range,
     Statement,
@@ -58,10 +58,10 @@ from nestling.program.traverse import (
 )
 from nestling.transform.lower.unify import unify
 from nestling.transform.plan import Unplannable, plan
-from nestling.transform.viewlet.components import Stored as Component
+from nestling.transform.viewlet.components import StoredComponent as Component
 from nestling.transform.viewlet.components import split
 from nestling.transform.viewlet.deltas import Delta, Nested, key_deltas, row_deltas
-from nestling.transform.viewlet.handles import Identity, Stored, Weights
+from nestling.transform.viewlet.handles import Identity, MapHandle, Weights
 from nestling.transform.viewlet.naming import apart, renamed
 from nestling.transform.viewlet.references import without_implied
 from nestling.transform.viewlet.refusals import in_a_line, unbound
@@ -100,9 +100,9 @@ class Compiler:
     known: Mapping[Identity, tuple[Weights, ...]] = field(default_factory=dict)
     wanted: dict[Identity, tuple[Weights, ...]] = field(default_factory=dict)
     maps: dict[str, MapDecl] = field(default_factory=dict)
-    by_identity: dict[Identity, list[Stored]] = field(default_factory=dict)
+    by_identity: dict[Identity, list[MapHandle]] = field(default_factory=dict)
     rows: dict[str, list[Statement]] = field(default_factory=dict)
-    events: dict[str, list[tuple[Event, Statement]]] = field(default_factory=dict)
+    events: dict[str, list[tuple[MapEvent, Statement]]] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     most: int = MOST_MAPS
     storing: Storing = BY_KEYS
@@ -130,7 +130,7 @@ class Compiler:
         for monomial in query.monomials:
             self.maintain(name, monomial)
 
-    def stored(self, query: Query, role: str, why: str, order_: Order = "") -> Stored:
+    def stored(self, query: Query, role: str, why: str, order_: Order = "") -> MapHandle:
         """The map that holds ``query``, made if there is none yet, and where in it the query's measures stand."""
         reduced = tuple(without_implied(monomial, self.tables) for monomial in query.monomials)
         query, order = in_order(Query(query.keys, reduced, query.width), bool(order_))
@@ -155,11 +155,11 @@ class Compiler:
 
     def make(
         self, key: Identity, of: Parts, weights: tuple[Weights, ...], query: Query, role: str, why: str
-    ) -> Stored:
+    ) -> MapHandle:
         """A new map over the body ``of``, with all the measures that are wanted of it."""
         weights = tuple(sorted(weights, key=lambda measure: not all(_is_count(w) for w in measure)))
         name = self.names.fresh(f"{role.upper()[0]}{len(self.maps)}")
-        made = Stored(name, weights)
+        made = MapHandle(name, weights)
         self.by_identity.setdefault(key, []).append(made)
         monomials = tuple(
             Monomial(m.keys, tuple(substitute_term(w[i], of.names[i]) for w in weights), m.factors)
@@ -208,7 +208,7 @@ class Compiler:
         columns |= {name: columns[source] for name in read if is_change(name)}
         yield renamed(replace(found, target=target, keys=found.keys[: delta.arity]), (), columns)
 
-    def nested_map(self, factor: Lift | Pointwise) -> Stored:
+    def nested_map(self, factor: Lift | Pointwise) -> MapHandle:
         if isinstance(factor, Lift):
             order: Order = "sums" if factor.bounds else "values" if is_ordered(factor.aggregate) else ""
             return self.stored(factor.query, "lift", f"{factor.aggregate} reads it", order)
@@ -223,10 +223,10 @@ class Compiler:
         self, monomial: Monomial, given: Sequence[Var], before: Sequence[Step], role: str, *, is_read: bool
     ) -> Statement:
         """``monomial`` solved from ``given``, under the names it has."""
-        monomial = without_implied(monomial, self.tables)
         known = frozenset(var.name for var in given)
         bound = known | frozenset(var.name for step in before for var in binds(step))
-        moving = frozenset(s.var.name for s in before if isinstance(s, Both))
+        monomial = without_implied(monomial, self.tables, bound)
+        moving = frozenset(s.var.name for s in before if isinstance(s, NewAndOld))
         pieces = split(monomial, bound, self.tables, self.storing, moving)
         steps, weights = list(before), list(pieces.weights)
         for component in pieces.stored:
@@ -281,7 +281,9 @@ class Compiler:
                 find = Find(found.name, found.arranged(args), (), counts)
                 return [find, Combine(value, operator, tuple(counts[i] for i in found.measures))], value
 
-    def reading(self, component: Component, found: Stored, counts: tuple[Var, ...]) -> Find | Range | Where:
+    def reading(
+        self, component: Component, found: MapHandle, counts: tuple[Var, ...]
+    ) -> Find | Range | Where:
         """The step that reads a stored component."""
         keys = component.query.keys
         if component.where is not None:
@@ -317,7 +319,7 @@ class Compiler:
         total = self.total(Lift(count, "count", factor.query, factor.args))
         return [find, total, Combine(value, factor.operator, (count,))], value
 
-    def counts_of(self, found: Stored) -> tuple[Var, ...]:
+    def counts_of(self, found: MapHandle) -> tuple[Var, ...]:
         return tuple(Var(self.fresh("n"), INT) for _ in found.weights)
 
 

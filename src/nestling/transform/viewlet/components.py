@@ -40,7 +40,7 @@ AT = "·at"
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredComponent:
     """A component worth a map: its query, and which measure each weight of the monomial takes from it.
 
     With ``bounds``: of the entries whose last key is within them, summed; with ``where``: of those for whose last key
@@ -58,7 +58,7 @@ class Stored:
 class Split:
     """A monomial in parts: components to store, factors to solve as they stand, and what remains of the weights."""
 
-    stored: tuple[Stored, ...]
+    stored: tuple[StoredComponent, ...]
     factors: tuple[Factor, ...]
     weights: tuple[Term, ...]
 
@@ -73,7 +73,7 @@ def split(
     atoms = [factor for factor in monomial.factors if isinstance(factor, Atom)]
     rest = [factor for factor in monomial.factors if not isinstance(factor, Atom)]
     weights = [_product_factors(weight) for weight in monomial.weights]
-    stored: list[Stored] = []
+    stored: list[StoredComponent] = []
     direct: list[Factor] = []
     groups = components(atoms, known)
     moving |= frozenset(factor.var.name for factor in rest if isinstance(factor, Lift))
@@ -110,7 +110,7 @@ def split(
 def _ranged(
     group: list[Atom], tests: Sequence[Factor], outside: Sequence[Factor], around: Names,
     weights: list[list[Term]], known: Names, moving: Names,
-) -> tuple[Stored, list[list[Term]], list[Factor]] | None:  # fmt: skip
+) -> tuple[StoredComponent, list[list[Term]], list[Factor]] | None:  # fmt: skip
     """``group`` summed below or above a bound, where nothing but one comparison uses some column."""
     own = factor_vars(*group)
     by_column: dict[Term, list[tuple[Factor, Bound]]] = {}
@@ -137,7 +137,7 @@ def _ranged(
 def _divided(
     group: list[Atom], tests: Sequence[Factor], outside: Sequence[Factor], around: Names,
     weights: list[list[Term]], known: Names,
-) -> tuple[Stored, list[list[Term]], list[Factor]] | None:  # fmt: skip
+) -> tuple[StoredComponent, list[list[Term]], list[Factor]] | None:  # fmt: skip
     """``group`` summed over the keys whose suffix (or prefix) sum passes a test; nothing else uses the key (VWAP)."""
     own = factor_vars(*group)
     for lift in outside:
@@ -287,7 +287,7 @@ def _store(
     used: Names,
     weights: list[list[Term]],
     column: Term | None = None,
-) -> tuple[Stored, list[list[Term]]]:
+) -> tuple[StoredComponent, list[list[Term]]]:
     """A map of ``group``, by what is ``used`` of it; in order of ``column``, if there is one."""
     inside = [
         [
@@ -306,7 +306,9 @@ def _store(
     indexes = tuple(measures.index(_product(factors)) for factors in inside)
     by = keys if column is None else (*keys, column)
     monomial = Monomial(by, tuple(measures), (*group, *tests))
-    return Stored(Query((*keys, *last), (monomial,), len(measures)), indexes, _why(group, tests)), left
+    return StoredComponent(
+        Query((*keys, *last), (monomial,), len(measures)), indexes, _why(group, tests)
+    ), left
 
 
 def _why(group: list[Atom], tests: Sequence[Factor]) -> str:

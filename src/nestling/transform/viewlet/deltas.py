@@ -21,16 +21,16 @@ from nestling.calculus.traverse import Names
 from nestling.calculus.types import INT
 from nestling.program.batches import GROUPS, change_of
 from nestling.program.flat import Atom, Bound, Factor, Lift, Monomial, Pointwise, Test
-from nestling.program.statements import Both, Combine, Event, Find, MapDecl, Range, Step, TableDecl
+from nestling.program.statements import Combine, Find, MapDecl, MapEvent, NewAndOld, Range, Step, TableDecl
 from nestling.transform.lower.unify import unify
-from nestling.transform.viewlet.handles import Stored
+from nestling.transform.viewlet.handles import MapHandle
 from nestling.transform.viewlet.references import adds_nothing
 from nestling.transform.viewlet.schedule import TIMES
 
 T = TypeVar("T")
 
 #: A factor that reads a nested map, and where in the map stands what it reads.
-Nested = tuple[Lift | Pointwise, Stored]
+Nested = tuple[Lift | Pointwise, MapHandle]
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def row_deltas(
 
 def key_deltas(
     monomial: Monomial, decl: MapDecl, read: Sequence[Nested], names: Names
-) -> Iterator[tuple[Event, Delta]]:
+) -> Iterator[tuple[MapEvent, Delta]]:
     """What the change of a nested map adds to ``monomial``, which reads it in ``read``; and the event at one key."""
     if decl.order == "sums" and isinstance(read[0][0], Lift):
         yield from _range_delta(monomial, decl, *read[0], names)
@@ -77,7 +77,7 @@ def key_deltas(
             event = event_of(decl, factor)
             if number:
                 keys, old, new = (_apart(part, names) for part in (event.keys, event.old, event.new))
-                event = Event(keys, old, new, event.aggregate)
+                event = MapEvent(keys, old, new, event.aggregate)
             times.append(fresh("flip" if isinstance(factor, Pointwise) else "sign", names))
             first.append(
                 Find(change_of(decl.name, event.aggregate), event.keys, (), (*event.old, *event.new))
@@ -92,8 +92,8 @@ def key_deltas(
 
 
 def _range_delta(
-    monomial: Monomial, decl: MapDecl, lift: Lift | Pointwise, found: Stored, names: Names
-) -> Iterator[tuple[Event, Delta]]:
+    monomial: Monomial, decl: MapDecl, lift: Lift | Pointwise, found: MapHandle, names: Names
+) -> Iterator[tuple[MapEvent, Delta]]:
     """What the changed keys of a map add where ``lift`` sums it within bounds.
 
     A range may hold many of the keys that change at once, and is then one change and not many. So the statement
@@ -121,7 +121,7 @@ def _range_delta(
     steps: list[Step] = [Find(change_of(decl.name, GROUPS), groups, (), ())] if groups else []
     steps.append(Range(change_of(decl.name), group, bounds, (*event.old, *event.new)))
     steps.append(Range(decl.name, group, bounds, totals))
-    steps.append(Both(lift.var, sign, lift.aggregate, after, before))
+    steps.append(NewAndOld(lift.var, sign, lift.aggregate, after, before))
     yield event, Delta(delta, tuple(steps), len(monomial.keys))
 
 
@@ -129,7 +129,7 @@ def _split(items: tuple[Term, ...], at: int) -> tuple[tuple[Term, ...], tuple[Te
     return items[:at], items[at:]
 
 
-def event_of(decl: MapDecl, factor: Lift | Pointwise) -> Event:
+def event_of(decl: MapDecl, factor: Lift | Pointwise) -> MapEvent:
     """What changes in a map, at one key, for ``factor``, which reads it."""
     name = decl.name
     if decl.order == "values" and isinstance(factor, Lift):
@@ -137,20 +137,20 @@ def event_of(decl: MapDecl, factor: Lift | Pointwise) -> Event:
         # Several aggregates may read one map, each with its own before and after.
         read = f"·{name}_{factor.aggregate}"
         old, new = (Var(f"{read}_{when}", factor.var.type) for when in ("old", "new"))
-        return Event(keys, (old,), (new,), factor.aggregate)
+        return MapEvent(keys, (old,), (new,), factor.aggregate)
     keys = tuple(Var(f"·{name}_k{i}", k.type) for i, k in enumerate(decl.columns))
     old_cells = tuple(Var(f"·{name}_old{i}", INT) for i in range(decl.width))
     new_cells = tuple(Var(f"·{name}_new{i}", INT) for i in range(decl.width))
-    return Event(keys, old_cells, new_cells)
+    return MapEvent(keys, old_cells, new_cells)
 
 
-def _flipped(factor: Lift | Pointwise, found: Stored, event: Event, times: Var) -> Step:
+def _flipped(factor: Lift | Pointwise, found: MapHandle, event: MapEvent, times: Var) -> Step:
     """The step that turns an event into a change of ``factor``, with ``times`` for what it multiplies by."""
     places = (0,) if event.aggregate else found.measures
     new, old = (tuple[Term, ...](cells[i] for i in places) for cells in (event.new, event.old))
     if isinstance(factor, Pointwise):
         return Combine(times, factor.operator, new, old)
-    return Both(factor.var, times, factor.aggregate, new, old)
+    return NewAndOld(factor.var, times, factor.aggregate, new, old)
 
 
 def fresh(like: str, names: Names) -> Var:

@@ -27,7 +27,7 @@ from nestling.program.traverse import parts
 from nestling.transform.lower import FlatView
 from nestling.transform.viewlet.compile import NESTED, Compiler
 from nestling.transform.viewlet.deltas import replaced
-from nestling.transform.viewlet.handles import Identity, Stored
+from nestling.transform.viewlet.handles import Identity, MapHandle
 from nestling.transform.viewlet.naming import apart
 from nestling.transform.viewlet.reading import compile_batches
 from nestling.transform.viewlet.schedule import TIMES
@@ -83,7 +83,7 @@ def _filling(program: Program) -> Compiler:
         if decl.role != "watch":
             compiler.maps[name] = decl
             compiler.by_identity.setdefault(_identity(decl), []).append(
-                Stored(name, parts(decl.query).measures)
+                MapHandle(name, parts(decl.query).measures)
             )
     compiler.most = 10 * (len(program.maps) + compiler.most)
     return compiler

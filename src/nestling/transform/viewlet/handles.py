@@ -19,7 +19,7 @@ Weights: TypeAlias = tuple[Term, ...]
 
 
 @dataclass(frozen=True)
-class Stored:
+class MapHandle:
     """A map as one query reads it: its ``measures`` among the map's ``weights``, and its keys in this ``order``."""
 
     name: str
@@ -27,9 +27,9 @@ class Stored:
     measures: tuple[int, ...] = ()
     order: tuple[int, ...] = ()
 
-    def at(self, wanted: tuple[Weights, ...], order: tuple[int, ...]) -> Stored:
+    def at(self, wanted: tuple[Weights, ...], order: tuple[int, ...]) -> MapHandle:
         places = tuple(self.weights.index(measure) for measure in wanted)
-        return Stored(self.name, self.weights, places, order)
+        return MapHandle(self.name, self.weights, places, order)
 
     def arranged(self, args: tuple[Term, ...]) -> tuple[Term, ...]:
         """``args`` in the order of the map's keys; those of a group of an ordered map lack the last."""

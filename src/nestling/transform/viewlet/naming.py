@@ -15,12 +15,12 @@ from nestling.calculus.traverse import Names, walk
 from nestling.program.flat import Monomial
 from nestling.program.statements import (
     Assign,
-    Both,
     Check,
     Combine,
     Each,
     Find,
     Measure,
+    NewAndOld,
     Range,
     Statement,
     Step,
@@ -99,8 +99,8 @@ def _step(step: Step, by: dict[str, Term], names: Names, columns: Columns) -> St
             return Total(new(var, aggregate), aggregate, parts)
         case Combine(var, operator, counts, minus):
             return Combine(new(var, operator), operator, all_of(counts), all_of(minus))
-        case Both(var, sign, aggregate, now, before):
-            return Both(new(var, aggregate), new(sign, "sign"), aggregate, all_of(now), all_of(before))
+        case NewAndOld(var, sign, aggregate, now, before):
+            return NewAndOld(new(var, aggregate), new(sign, "sign"), aggregate, all_of(now), all_of(before))
         case Each(bag, pattern, count):
             for node in _vars(pattern):
                 new(node, "element")

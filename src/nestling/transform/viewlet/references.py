@@ -35,20 +35,23 @@ def adds_nothing(monomial: Monomial, chosen: Sequence[Atom], tables: Tables) -> 
     return any(refers(child, parent, tables) for parent in chosen for child in others)
 
 
-def without_implied(monomial: Monomial, tables: Tables) -> Monomial:
-    """``monomial`` without parent atoms that are joined only for existence: the foreign key guarantees it."""
+def without_implied(monomial: Monomial, tables: Tables, known: frozenset[str] = frozenset()) -> Monomial:
+    """``monomial`` without parent atoms that are joined only for existence: the foreign key guarantees it.
+
+    A column whose value is ``known`` is used: only parents that have this value join.
+    """
     for atom in monomial.factors:
-        if isinstance(atom, Atom) and _is_implied(atom, monomial, tables):
+        if isinstance(atom, Atom) and _is_implied(atom, monomial, tables, known):
             rest = tuple(f for f in monomial.factors if f is not atom)
-            return without_implied(Monomial(monomial.keys, monomial.weights, rest), tables)
+            return without_implied(Monomial(monomial.keys, monomial.weights, rest), tables, known)
     return monomial
 
 
-def _is_implied(parent: Atom, monomial: Monomial, tables: Tables) -> bool:
+def _is_implied(parent: Atom, monomial: Monomial, tables: Tables, known: frozenset[str]) -> bool:
     others = [f for f in monomial.factors if f is not parent]
     if not any(isinstance(f, Atom) and refers(f, parent, tables) for f in others):
         return False
-    used = factor_vars(*others) | term_vars(*monomial.keys, *monomial.weights)
+    used = known | factor_vars(*others) | term_vars(*monomial.keys, *monomial.weights)
     own = [arg for i, arg in enumerate(parent.args) if i not in tables[parent.name].key]
     names = [arg.name for arg in own if isinstance(arg, Var)]
     return len(names) == len(own) == len(set(names)) and used.isdisjoint(names)

@@ -18,7 +18,7 @@ from nestling.calculus.types import INT
 from nestling.program.statements import (
     Action,
     Add,
-    Event,
+    MapEvent,
     Propagate,
     Statement,
     TableDecl,
@@ -31,7 +31,7 @@ from nestling.program.steps import reads
 TIMES = Var("·times", INT)
 
 Rows = Mapping[str, list[Statement]]
-Events = Mapping[str, list[tuple[Event, Statement]]]
+Events = Mapping[str, list[tuple[MapEvent, Statement]]]
 
 
 def triggers(tables: Mapping[str, TableDecl], rows: Rows, events: Events) -> dict[str, Trigger]:
@@ -82,7 +82,7 @@ def _propagations(first: set[str], events: Events) -> list[Propagate]:
 
 
 def _propagate(name: str, events: Events) -> Propagate:
-    by_event: dict[Event, list[Add]] = {}
+    by_event: dict[MapEvent, list[Add]] = {}
     for event, statement in events[name]:
         by_event.setdefault(event, []).append(Add(statement, later=statement.target in events))
     return Propagate(name, tuple((event, tuple(adds)) for event, adds in by_event.items()))

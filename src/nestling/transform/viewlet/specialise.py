@@ -19,8 +19,8 @@ from nestling.program.statements import (
     Action,
     Add,
     Check,
-    Event,
     Find,
+    MapEvent,
     Program,
     Propagate,
     Range,
@@ -92,7 +92,7 @@ class _One:
         return replace(found, steps=plan(steps, {var.name for var in given}, self.keys))
 
 
-def entries(name: str, event: Event) -> Changes:
+def entries(name: str, event: MapEvent) -> Changes:
     """The changes of a map of which ``event`` is the one entry."""
     found = {change_of(name, event.aggregate): (event.keys, (*event.old, *event.new))}
     return found if event.aggregate else found | {change_of(name, GROUPS): (event.keys[:-1], ())}

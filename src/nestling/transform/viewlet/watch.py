@@ -15,7 +15,7 @@ from itertools import count
 from nestling.calculus.build import call
 from nestling.calculus.lex import label, word
 from nestling.calculus.terms import InL, Term, Var
-from nestling.calculus.types import ELEMENT, Bag, Path, Record, Type, flat_type
+from nestling.calculus.types import ELEMENT, Bag, Path, Type, flat_type, leaf_types
 from nestling.program.flat import Atom, Monomial, Query
 from nestling.program.statements import TableDecl
 from nestling.program.traverse import substitute
@@ -69,20 +69,14 @@ def _label_columns(element: Type) -> list[tuple[int, Path, Bag]]:
     positions = count()
     return [
         (position, path, type_)
-        for path, type_ in _leaf_types(element, ())
+        for path, type_ in leaf_types(element)
         for position in [next(positions)]
         if isinstance(type_, Bag) and not type_.opaque
     ]
 
 
-def _leaf_types(type_: Type, path: Path) -> list[tuple[Path, Type]]:
-    if isinstance(type_, Record):
-        return [leaf for name, inner in type_.fields for leaf in _leaf_types(inner, (*path, name))]
-    return [(path, type_)]
-
-
 def _column_types(type_: Type) -> list[Type]:
-    return [leaf for _, leaf in _leaf_types(type_, ())]
+    return [leaf for _, leaf in leaf_types(type_)]
 
 
 def _elements(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from nestling.engine.protocol import Row
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.driver.lookup import Found, merged
-from nestling.engine.spark.driver.write import ORDERED
+from nestling.engine.spark.driver.values import ordered_value
 from nestling.program.batches import GROUPS
 
 #: Looks into the map, by columns, for keys.
@@ -42,9 +42,8 @@ def _groups(layout: Layout, aggregate: str, change: Sequence[Row], look: Look) -
     after: Found = {}
     for row in merged([*_all(before), *change], layout):
         after.setdefault(row[:width], []).append(row)
-    read = ORDERED[aggregate]
     values = [
-        (group, read(before.get(group, ())), read(after.get(group, ())))
+        (group, *(ordered_value(aggregate, found.get(group, ())) for found in (before, after)))
         for group in dict.fromkeys(row[:width] for row in change)
     ]
     return [(*group, old, new) for group, old, new in values if old != new]

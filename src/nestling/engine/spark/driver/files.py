@@ -57,7 +57,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Group:
+class RowGroup:
     """A group of rows in a file, and the ends of its first keys where they are known."""
 
     path: str
@@ -78,10 +78,10 @@ class Files:
 
     folder: Path | None
     _kept: OrderedDict[tuple[str, int], Rows] = field(default_factory=OrderedDict)
-    _known: OrderedDict[str, list[Group]] = field(default_factory=OrderedDict)
+    _known: OrderedDict[str, list[RowGroup]] = field(default_factory=OrderedDict)
     _bytes: int = 0
 
-    def groups(self, path: str) -> list[Group]:
+    def groups(self, path: str) -> list[RowGroup]:
         """The groups of a file."""
         import pyarrow.parquet as pq
 
@@ -90,14 +90,14 @@ class Files:
             names = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
             first = names.index("k0") if "k0" in names else None
             self._known[path] = [
-                Group(path, number, metadata.row_group(number).num_rows, _ends(metadata, number, first))
+                RowGroup(path, number, metadata.row_group(number).num_rows, _ends(metadata, number, first))
                 for number in range(metadata.num_row_groups)
             ]
             if len(self._known) > limits.MAX_CACHED_FOOTERS:
                 self._known.popitem(last=False)
         return self._known[path]
 
-    def read(self, group: Group, layout: Layout) -> Rows:
+    def read(self, group: RowGroup, layout: Layout) -> Rows:
         """The rows of a group."""
         import pyarrow.parquet as pq
 
@@ -114,7 +114,7 @@ class Files:
         self._kept.move_to_end(place)
         return rows
 
-    def cost(self, group: Group, layout: Layout, asked: Any) -> int:
+    def cost(self, group: RowGroup, layout: Layout, asked: Any) -> int:
         """How many values are gone through to find what is asked for."""
         rows = self._kept.get((group.path, group.number))
         if rows is None:

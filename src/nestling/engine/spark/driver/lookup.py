@@ -12,8 +12,8 @@ from typing import Any
 from nestling.engine.protocol import Row
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.driver.files import Files, Group, Rows
-from nestling.engine.spark.state import Stored
+from nestling.engine.spark.driver.files import Files, RowGroup, Rows
+from nestling.engine.spark.state import SourceRows
 from nestling.engine.spark.types import arrow_table, values
 
 #: Entries by the part of their key that was asked for: all columns, keys first.
@@ -37,13 +37,18 @@ class Budget:
             raise TooMuchError
 
 
-def cells(stored: Stored, layout: Layout) -> int:
+def cells(stored: SourceRows, layout: Layout) -> int:
     """How many values are stored."""
     return stored.rows * len(layout.columns)
 
 
 def entries(
-    files: Files, stored: Stored, layout: Layout, positions: Sequence[int], wanted: Set[Row], budget: Budget
+    files: Files,
+    stored: SourceRows,
+    layout: Layout,
+    positions: Sequence[int],
+    wanted: Set[Row],
+    budget: Budget,
 ) -> Found:
     """The entries that have one of ``wanted`` at ``positions``."""
     if not wanted:
@@ -71,7 +76,7 @@ def entries(
     return found
 
 
-def _groups(files: Files, stored: Stored, layout: Layout, asked: Any) -> list[tuple[Group, Any]]:
+def _groups(files: Files, stored: SourceRows, layout: Layout, asked: Any) -> list[tuple[RowGroup, Any]]:
     """The groups of rows that may hold what is asked for, and which of it."""
     if any(part.rows and not part.paths for part in stored.files):
         raise TooMuchError  # what is in no file is a query of many rows

@@ -19,11 +19,12 @@ from nestling.engine.protocol import Row
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.driver.events import event_rows
-from nestling.engine.spark.driver.exact import is_exact, is_key
+from nestling.engine.spark.driver.exact import is_exact, is_kept_in_order, is_key
 from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.driver.lookup import Budget, Found, TooMuchError, cells, entries
-from nestling.engine.spark.driver.write import ORDERED, LookUp, Written, written
-from nestling.engine.spark.state import Change, Moment
+from nestling.engine.spark.driver.values import add_up
+from nestling.engine.spark.driver.write import LookUp, Written, written
+from nestling.engine.spark.state import LakeState, SourceChange
 from nestling.engine.spark.types import arrow_table
 from nestling.errors import ChangeError, NoValue
 from nestling.program.batches import GROUPS, is_change
@@ -54,7 +55,7 @@ class Driver:
     _written: dict[int, tuple[Statement, Written | None]] = field(default_factory=dict)
 
     @_exactly
-    def added(self, statements: Sequence[Statement], moment: Moment) -> dict[str, Any] | None:
+    def added(self, statements: Sequence[Statement], moment: LakeState) -> dict[str, Any] | None:
         """What ``statements`` add, by target, summed by key; ``None`` where that is for Spark."""
         found: dict[str, dict[Row, Row]] = {}
         pairs = self._solved(statements, moment, {s.target: moment.layouts[s.target] for s in statements})
@@ -66,7 +67,7 @@ class Driver:
 
     @_exactly
     def answer(
-        self, plan: Plan, layout: Layout, moment: Moment, given: Sequence[Row] | None
+        self, plan: Plan, layout: Layout, moment: LakeState, given: Sequence[Row] | None
     ) -> list[Row] | None:
         """The rows of a plan, for the parameters ``given``, each with how often; ``None`` where that is for Spark."""
         if plan.params and given is None:
@@ -83,7 +84,7 @@ class Driver:
     def _solved(
         self,
         statements: Sequence[Statement],
-        moment: Moment,
+        moment: LakeState,
         targets: Mapping[str, Layout],
         params: Sequence[Var] = (),
         given: Sequence[Row] | None = None,
@@ -104,7 +105,7 @@ class Driver:
             return None
 
     def _of(
-        self, statement: Statement, moment: Moment, target: Layout, params: Sequence[Var]
+        self, statement: Statement, moment: LakeState, target: Layout, params: Sequence[Var]
     ) -> Written | None:
         known = self._written.get(id(statement))
         if known is None:
@@ -114,7 +115,7 @@ class Driver:
             self._written[id(statement)] = known
         return known[1]
 
-    def takes(self, statement: Statement, moment: Moment, layouts: Mapping[str, Layout]) -> str:
+    def takes(self, statement: Statement, moment: LakeState, layouts: Mapping[str, Layout]) -> str:
         """Who runs a statement on a small change as things are, and why."""
         if not is_exact(statement, layouts, layouts[statement.target]):
             return "by Spark: a step, or a number, that is Spark's alone"
@@ -128,7 +129,7 @@ class Driver:
 
     @_exactly
     def matching(
-        self, moment: Moment, name: str, positions: Sequence[int], keys: set[Row]
+        self, moment: LakeState, name: str, positions: Sequence[int], keys: set[Row]
     ) -> list[Row] | None:
         """The entries that have one of ``keys`` at ``positions``; ``None`` where that is for Spark."""
         stored, layout = moment.stored[name], moment.layouts[name]
@@ -144,11 +145,12 @@ class Driver:
 
     @_exactly
     def events(
-        self, moment: Moment, name: str, aggregates: Sequence[str], added: Sequence[Change]
+        self, moment: LakeState, name: str, aggregates: Sequence[str], added: Sequence[SourceChange]
     ) -> dict[str, list[Row]] | None:
         """The keys of a map to which something is added, by aggregate; ``None`` where that is for Spark."""
         layout = moment.layouts[name]
-        if not all(map(is_key, layout.keys)) or any(a not in ("", GROUPS, *ORDERED) for a in aggregates):
+        ordered = [a for a in aggregates if a not in ("", GROUPS)]
+        if not (all(map(is_key, layout.keys)) or (ordered == [*aggregates] and is_kept_in_order(layout))):
             return None
         if (
             any(change.table is None for change in added)
@@ -168,7 +170,7 @@ class _Looking:
     """Look-ups of one stage: what was found once is not read again."""
 
     driver: Driver
-    moment: Moment
+    moment: LakeState
     budget: Budget = field(default_factory=Budget)
     known: dict[LookUp, tuple[set[Row], Found]] = field(default_factory=dict)
 
@@ -200,18 +202,11 @@ class _Looking:
         return found
 
 
-def gone_through(runs: Iterable[Written], moment: Moment) -> int:
+def gone_through(runs: Iterable[Written], moment: LakeState) -> int:
     """How many stored values are gone through at least: all there are, where no first key is known."""
     places = {lookup for run in runs for lookup in run.lookups}
     names = {place.source for place in places if 0 not in place.positions and not is_change(place.source)}
     return sum(cells(moment.stored[name], moment.layouts[name]) for name in names)
-
-
-def add_up(sums: dict[Row, Row], pairs: Iterable[tuple[Row, Row]]) -> None:
-    """Add amounts to sums by key."""
-    for key, amounts in pairs:
-        before = sums.get(key)
-        sums[key] = amounts if before is None else tuple(map(sum, zip(before, amounts, strict=True)))
 
 
 def changed(sums: Mapping[Row, Row], layout: Layout) -> Any:

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from nestling.quoting import remark
 
 
-class Source:
+class SourceWriter:
     r"""Lines with an indentation that follows ``block``.
 
-    >>> out = Source()
+    >>> out = SourceWriter()
     >>> with out.block("if x:"):
     ...     out.comment("as\n    ever")
     ...     out.line("y = 1")

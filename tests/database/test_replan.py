@@ -1,0 +1,181 @@
+"""How a view is stored follows its data: what it was declared over, what came later, and what a file remembers."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import nestling as nl
+from nestling.database import replan
+from nestling.database.replan import MOVED
+from nestling.transform.cost.statistics import ENOUGH
+from nestling.transform.viewlet.choose import COST, KNOB, MEMORY
+
+
+def related(M):
+    return [
+        (m.name, [n.name for n in M if n.name != m.name and (n.gen == m.gen or n.dir == m.dir)]) for m in M
+    ]
+
+
+def credits(M, A):
+    return [(m.gen, a.name) for m in M for a in A if a.dir == m.dir]
+
+
+def per_gen(M):
+    return [(g, len([m for m in M if m.gen == g])) for g in {m.gen for m in M}]
+
+
+def casts(M, A):
+    return [(m.name, [a.name for a in A if a.dir == m.dir]) for m in M]
+
+
+VIEWS = {view.__name__: view for view in (related, credits, per_gen, casts)}
+
+
+def films(path: Any = None, **options: Any) -> nl.Database:
+    db = nl.Database(path, **options)
+    db.table("M", {"name": str, "gen": str, "dir": str}, key="name")
+    db.table("A", {"name": str, "dir": str})
+    return db
+
+
+def load(db: nl.Database, n: int, gens: int = 6, dirs: int = 5, first: int = 0) -> None:
+    """Films and actors, in one commit."""
+    with db.transaction() as change:
+        change.insert("M", [(f"m{i}", f"g{i % gens}", f"d{i % dirs}") for i in range(first, n)])
+        change.insert("A", [(f"a{i}", f"d{i % dirs}") for i in range(first, n)])
+
+
+def storings(db: nl.Database) -> dict[str, Any]:
+    return {name: (d.storing, d.code) for name, d in db._state.views.decisions.items()}
+
+
+def maps(db: nl.Database) -> set[Any]:
+    return {(decl.query, decl.order) for decl in db._state.engine.program.maps.values()}
+
+
+@given(
+    n=st.sampled_from([ENOUGH, 250]), gens=st.integers(1, 60), dirs=st.integers(10, 200),
+    name=st.sampled_from(["credits", "per_gen", "casts"]),
+)  # fmt: skip
+def test_after_a_load_a_view_is_stored_as_if_it_was_declared_then(n, gens, dirs, name):
+    early, late = films(), films()
+    early.view(name, VIEWS[name])
+    load(early, n, gens, dirs)
+    load(late, n, gens, dirs)
+    late.view(name, VIEWS[name])
+    assert storings(early) == storings(late)
+    assert maps(early) == maps(late)
+    assert early.views[name].bag() == late.views[name].bag()
+
+
+def test_what_was_counted_is_looked_at_again_when_it_has_moved():
+    db = films()
+    view = db.view("gens", per_gen)
+    assert "M: 1,000 rows, assumed" in view.explain()
+    load(db, 200)
+    assert db._state.views.decisions["gens"].statistics.rows == {"M": 200}
+    assert "M: 200 rows" in view.explain()
+    assert "counted at version 1" in view.explain()
+    load(db, 200 * MOVED - 1, first=200)
+    assert db._state.views.decisions["gens"].statistics.rows == {"M": 200}
+    db.insert("M", [(f"last{i}", "g0", "d0") for i in range(ENOUGH)])
+    assert db._state.views.decisions["gens"].statistics.rows == {"M": 200 * MOVED + ENOUGH - 1}
+    assert "counted at version 3" in view.explain()
+    db.delete("M", where=lambda m: m.dir != "d1" or m.gen != "g1")
+    assert db._state.views.decisions["gens"].statistics.rows == {"M": 54}
+    assert "M: 1,000 rows, assumed" in view.explain()
+    view.verify(maps=True)
+
+
+def test_between_moves_nothing_is_looked_at(monkeypatch):
+    db = films()
+    db.view(per_gen)
+    load(db, 400)
+    looked: list[int] = []
+    monkeypatch.setattr(replan, "_has_moved", lambda state, name: looked.append(1))
+    for i in range(ENOUGH - 1):
+        db.insert("M", [(f"n{i}", "g1", "d1")])
+    assert not looked
+
+
+def test_a_small_commit_looks_at_one_view(monkeypatch):
+    """So that no commit takes longer than one view does."""
+    db = films()
+    for name, view in VIEWS.items():
+        db.view(name, view)
+    looked: list[str] = []
+    planned = replan._planned_again
+
+    def noted(logging: Any, name: str) -> bool:
+        looked.append(name)
+        return planned(logging, name)
+
+    monkeypatch.setattr(replan, "_planned_again", noted)
+    load(db, 120)
+    assert len(looked) == 1
+    for i in range(5):
+        db.insert("A", [(f"n{i}", "d1")])
+    assert sorted(looked) == sorted(VIEWS)
+    db.verify(maps=True)
+
+
+def test_what_was_asked_for_stays():
+    db = films()
+    db.view("v", related, store="full")
+    before = db._state.views.decisions["v"]
+    load(db, 300)
+    assert db._state.views.decisions["v"] == before
+    assert before.code == KNOB
+
+
+@pytest.mark.parametrize("refresh", ["eager", "hybrid", "lazy"])
+def test_a_watched_view_goes_on_telling_when_it_is_stored_otherwise(refresh):
+    db = films()
+    view = db.view("credits", credits, refresh=refresh)
+    heard: list[Any] = []
+    view.subscribe(heard.append)
+    before = maps(db) if refresh != "lazy" else set()
+    load(db, 400, gens=40, dirs=200)
+    assert db._state.views.decisions["credits"].code == COST
+    assert refresh == "lazy" or maps(db) != before
+    held = view.bag()
+    db.insert("A", [("x", "d3")])
+    assert heard[-1].before(view.bag()) == held
+    assert held != view.bag()
+    view.verify()
+
+
+def test_what_was_decided_again_survives_reopening(tmp_path):
+    path = tmp_path / "films.nest"
+    with films(path) as db:
+        for name, view in VIEWS.items():
+            db.view(name, view)
+        load(db, 400, gens=40, dirs=200)
+        for i in range(len(VIEWS)):
+            db.insert("A", [(f"n{i}", "d1")])
+        found, kept = storings(db), maps(db)
+        assert COST in {code for _, code in found.values()}
+        answers = {name: view.bag() for name, view in db.views.items()}
+    with nl.Database(path) as db:
+        assert storings(db) == found
+        assert maps(db) == kept
+        assert {name: view.bag() for name, view in db.views.items()} == answers
+        db.verify(maps=True)
+        db.insert("A", [("x", "d3")])
+        assert storings(db) == found
+
+
+def test_a_view_that_fits_again_is_stored_again():
+    db = films(memory="20kB")
+    view = db.view(related)
+    with pytest.warns(nl.OverBudget):
+        load(db, 600)
+    assert db._state.views.decisions["related"].code == MEMORY
+    assert db._state.views["related"].on_read is not None
+    db.delete("M", where=lambda m: m.dir != "d0")
+    db.delete("M", where=lambda m: m.gen != "g0")
+    assert db._state.views["related"].on_read is None
+    view.verify(maps=True)

@@ -1,0 +1,119 @@
+"""Mutants of the code that the embedded engine writes, and of what it looks things up in."""
+
+from tests.engines import test_in_order, test_inequalities, test_knobs, test_program_laws
+from tests.engines.worlds import KEYED, KEYLESS
+from tests.mutants.lowering import queries
+from tests.mutants.mutant import Mutant, law
+from tests.mutants.viewlet import JOINS, TINY
+
+MAPS = law(test_program_laws.test_every_map_equals_its_query, world=KEYED)
+UNDONE = law(test_program_laws.test_opposite_events_restore_everything, world=KEYLESS)
+BATCHES = law(test_knobs.test_a_batch_is_the_sum_of_its_events, world=KEYLESS)
+WHERE = law(test_inequalities.test_sums_where_a_test_of_other_sums_holds)
+BETWEEN = law(test_in_order.test_between_is_a_scan)
+
+MUTANTS = [
+    Mutant(
+        "an entry is gone with its first measure",
+        "engine/local/writes", "_is_gone",
+        '"not cell[0]" if positive else "not any(cell)"', '"not cell[0]"',
+        queries("floats_joined_twice"), quick=True,
+    ),
+    Mutant(
+        "an index keeps parts that are empty",
+        "engine/local/writes", "_forget",
+        'out.line(f"del {store.index(known)}[{bound}]")', 'out.line("pass")',
+        UNDONE,
+    ),
+    Mutant(
+        "a row that goes stays in the indexes of its table",
+        "engine/local/writes", "_write_keyed",
+        "            _forget(out, store, known, _known(known, columns), key)", "            pass",
+        law(test_program_laws.test_every_map_of_a_join_equals_its_query, world=KEYED),
+    ),
+    Mutant(
+        "an index has the total before",
+        "engine/local/writes", "_put_number",
+        "[{free}] = {total}", "[{free}] = 1",
+        MAPS,
+    ),
+    Mutant(
+        "the last of two changes collected for a key counts",
+        "engine/local/writes", "collect",
+        "{name}.get({whole}, 0) + {amounts[0]}", "{amounts[0]}",
+        TINY,
+    ),
+    Mutant(
+        "a self-join is changed from one side",
+        "engine/local/merge", "_sums",
+        'call("*", const(2), a) if a == b', "a if a == b",
+        JOINS, quick=True,
+    ),
+    Mutant(
+        "statements share steps though one adds to what another reads",
+        "engine/local/merge", "_fits",
+        "return written.isdisjoint(source for a in adds for source in sources(a.statement))", "return True",
+        JOINS,
+    ),
+    Mutant(
+        "what is collected twice is one change",
+        "engine/local/merge", "single_changes",
+        "targets.count(s.target) == 1 and ", "",
+        TINY,
+    ),
+    Mutant(
+        "a key at the turn belongs to the other side",
+        "engine/python/where", "summed_where",
+        'after = operator in (">", "<=")', 'after = operator in (">", "<")',
+        WHERE, quick=True,
+    ),
+    Mutant(
+        "sums that fell have only grown",
+        "engine/python/where", "summed_where",
+        "if inner.was_negative:", "if False:",
+        WHERE, quick=True,
+    ),
+    Mutant(
+        "both ends of a range are included",
+        "engine/local/inorder", "InOrder.between",
+        "if key > high or (key == high and not upper_included):", "if key > high:",
+        BETWEEN, quick=True,
+    ),
+    Mutant(
+        "a key that goes stays in the order",
+        "engine/local/inorder", "InOrder.__delitem__",
+        "self._order.add(key, -1)", "pass",
+        BETWEEN, quick=True,
+    ),
+    Mutant(
+        "a bound that moves passes what lay at its old place",
+        "engine/local/ranges", "_between",
+        'operator in ("<=", ">")', 'operator in ("<", ">=")',
+        queries("bounds_that_move"), quick=True,
+    ),
+    Mutant(
+        "a condition decides though its aggregate is used elsewhere",
+        "engine/local/ranges", "_used_elsewhere",
+        "return var.name in term_vars(*others, *statement.keys, *statement.amounts)", "return False",
+        queries("aggregates_beside_equal_keys"),
+    ),
+    Mutant(
+        "an aggregate binds what is bound",
+        "transform/plan", "_resolved",
+        "case Measure(var) | Total(var) | NewAndOld(var) if var.name in bound:",
+        "case Measure(var) if var.name in bound:",
+        queries("aggregates_beside_equal_keys"), quick=True,
+    ),
+    Mutant(
+        "collected changes have plain names",
+        "engine/local/codegen", "_Writer.scope",
+        "Scope(self.taken,", "Scope([*RESERVED, *(store.python for store in self.stores.values())],",
+        queries("collected_while_looped"), quick=True,
+    ),
+    Mutant(
+        "an aggregate of one measure is a sum",
+        "engine/local/loops", "read_group",
+        "if is_sum else f\"read_{aggregate}([{cell}] * {len(measures)})\"", "",
+        queries("impossible_joins"), quick=True,
+    ),
+]  # fmt: skip
