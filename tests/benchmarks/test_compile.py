@@ -10,6 +10,7 @@ import pytest
 import nestling as nl
 from benchmarks import compile as benchmark
 from benchmarks.workloads.long_texts import CONSTRUCTS, SCHEMA, wide
+from nestling.engine.local.engine import LocalEngine
 
 #: More parts than stand in one expression of generated code, and than are taken apart.
 PARTS = 60
@@ -118,7 +119,9 @@ def test_generated_code_grows_with_the_text(name):
     for n in (parts, 2 * parts):
         db = benchmark.database(construct, n)
         db.view("v", construct.sql(n))
-        lengths.append(len(db._state.engine.source))
+        engine = db._state.engine
+        assert isinstance(engine, LocalEngine)
+        lengths.append(len(engine.source))
     assert lengths[1] < 3 * lengths[0]
 
 

@@ -188,3 +188,8 @@ def _is_one_or_other(test: Call) -> bool:
 def _is_float(term: Term) -> bool:
     type_ = term_type(term)
     return isinstance(type_, Scalar) and type_.name == "float"
+
+
+def _two_valued(test: Term) -> bool:
+    type_ = term_type(test)
+    return isinstance(type_, Scalar) and not type_.nullable
