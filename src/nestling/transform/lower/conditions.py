@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from nestling.calculus.build import FALSE, balanced, call
+from nestling.calculus.logic import inward, is_two_valued, joined
 from nestling.calculus.partial import is_total
 from nestling.calculus.terms import Call, Const, Term, Var
 from nestling.calculus.traverse import walk
-from nestling.calculus.types import Scalar
-from nestling.calculus.typing import term_type
 
 MOST = 16
 #: So many constants that a term is compared with are a set.
@@ -31,7 +30,7 @@ def summands(test: Term) -> list[Signed]:
 
     Law: for every assignment, the signs of the conjunctions that hold add up to 1 where ``test`` is true, else 0.
     """
-    pushed = _pushed(test)
+    pushed = inward(test)
     # Counted before they are made: of n disjuncts there are 2ⁿ − 1.
     found = [(1, tuple(_conjuncts(pushed)))] if _count(pushed) > MOST else _expand(pushed)
     return [(sign, tuple(map(gathered, _fewer(tests)))) for sign, tests in found]
@@ -67,7 +66,7 @@ def _beside(parts: Sequence[Term], name: str) -> list[Term]:
     groups: dict[Any, list[tuple[Term, Const | None]]] = {}
     for part in parts:
         found = _compared(part, name)
-        key = part if found is None else (found[0], _two_valued(part))
+        key = part if found is None else (found[0], is_two_valued(part))
         groups.setdefault(key, []).append((part, found and found[1]))
     return [each for key, group in groups.items() for each in _membership(key, group, name)]
 
@@ -78,7 +77,7 @@ def _membership(key: Any, group: list[tuple[Term, Const | None]], name: str) -> 
         return list(dict.fromkeys(part for part, _ in group))
     term, is_two_valued = key
     found = Call("among", (term, *values))
-    if is_two_valued and not _two_valued(found):
+    if is_two_valued and not is_two_valued(found):
         found = call("coalesce", found, FALSE)  # of the total equality, which a null does not make null
     return [found if name == "or" else call("not", found)]
 
@@ -96,18 +95,6 @@ def _compared(test: Term, name: str) -> tuple[Term, Const] | None:
     if isinstance(other, Const) and other.value is not None and not isinstance(term, Const):
         return term, other
     return None
-
-
-def joined(test: Term, name: str) -> list[Term]:
-    """What ``name``, an ``and`` or ``or``, joins in ``test``, in order."""
-    found, pending = [], [test]
-    while pending:
-        here = pending.pop()
-        if isinstance(here, Call) and here.function == name:
-            pending.extend(reversed(here.args))
-        else:
-            found.append(here)
-    return found
 
 
 def _count(test: Term) -> int:
@@ -157,39 +144,3 @@ def _finds(test: Term) -> bool:
         case Call("or", (left, right)):
             return _finds(left) and _finds(right)
     return False
-
-
-_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-
-
-def _pushed(test: Term) -> Term:
-    """``test`` with ``not`` pushed inward where a comparison or its opposite holds."""
-    match test:
-        case Call("not", (Call("not", (inner,)),)):
-            return _pushed(inner)
-        case Call("not", (Call("and" | "or" as name, (left, right)),)):
-            other = "or" if name == "and" else "and"
-            return Call(other, (_pushed(Call("not", (left,))), _pushed(Call("not", (right,)))))
-        case Call("not", (Call(name, args) as inner,)) if name in _OPPOSITE and _is_one_or_other(inner):
-            return Call(_OPPOSITE[name], args)
-        case Call("and" | "or" as name, (left, right)):
-            return Call(name, (_pushed(left), _pushed(right)))
-    return test
-
-
-def _is_one_or_other(test: Call) -> bool:
-    """Whether a comparison or its opposite holds: of a null neither does, nor of NaN, which stands in no order."""
-    type_ = term_type(test)
-    if not isinstance(type_, Scalar) or type_.nullable:
-        return False
-    return test.function in ("==", "!=") or not any(map(_is_float, test.args))
-
-
-def _is_float(term: Term) -> bool:
-    type_ = term_type(term)
-    return isinstance(type_, Scalar) and type_.name == "float"
-
-
-def _two_valued(test: Term) -> bool:
-    type_ = term_type(test)
-    return isinstance(type_, Scalar) and not type_.nullable
