@@ -30,20 +30,20 @@ MUTANTS = [
         "a row that stands for two atoms counts once",
         "transform/viewlet/deltas", "replaced",
         "for factor in times:", "for factor in times[:1]:",
-        JOINS, quick=True,
+        JOINS,
     ),
     Mutant(
         "writers come before readers",
         "transform/viewlet/schedule", "_readers_first",
         "return [statements[i] for i in sorter.static_order()]",
         "return [statements[i] for i in sorter.static_order()][::-1]",
-        JOINS, quick=True,
+        JOINS,
     ),
     Mutant(
         "the row is written before statements on it have run",
         "transform/viewlet/schedule", "_actions",
         "        *collected,\n", "        Write(table),\n        *collected,\n",
-        JOINS, quick=True,
+        JOINS,
     ),
     Mutant(
         "outer maps are passed on before inner ones",
@@ -62,7 +62,7 @@ MUTANTS = [
         "a child that comes has no parent yet",
         "transform/viewlet/references", "adds_nothing",
         "refers(child, parent, tables)", "refers(parent, child, tables)",
-        REFERRED, quick=True,
+        REFERRED,
     ),
     Mutant(
         "nothing of a parent is ever used",

@@ -43,6 +43,7 @@ from nestling.calculus.terms import (
     Let,
     Lookup,
     Negate,
+    Node,
     Product,
     Relation,
     Sing,
@@ -158,7 +159,7 @@ def check(node: Any, scope: Mapping[str, Var | BagVar] | None = None) -> None:
     check_node(node)
 
 
-def check_node(node: Any) -> None:  # noqa: C901 - one arm per node
+def check_node(node: Node) -> None:  # noqa: C901 - one arm per node
     """The rule of one node, its children taken as well formed."""
     match node:
         case Call():
@@ -193,6 +194,12 @@ def check_node(node: Any) -> None:  # noqa: C901 - one arm per node
                 raise QueryError(f"{brief(label)} is not a label", hint="look up labels only")
         case DictUnion(parts):
             _alike("∪", [dictionary_element(part) for part in parts])
+        case Var() | InL() | Relation() | InputChange() | BagVar() | Empty() | Sing() | SingBag() | Negate():
+            pass  # of any children
+        case First() | DictLit() | DictInput() | DictEmpty():
+            pass
+        case _:
+            assert_never(node)
 
 
 def _bounded(term: Call) -> None:

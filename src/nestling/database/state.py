@@ -14,10 +14,11 @@ from typing import Any, Protocol
 from nestling.calculus.evaluate import evaluate
 from nestling.database.bulk import EMBEDDED
 from nestling.database.definitions import TableDef, ViewDef
-from nestling.database.first import first_leaf, first_type, starts
+from nestling.database.first_column import first_leaf, first_type, starts
 from nestling.database.lazy import LazyView, Pending
 from nestling.database.rows import Row, RowEvent, nested
 from nestling.database.storing import Decision, decide
+from nestling.database.verdict import judge
 from nestling.database.view_state import OnRead, Policy, Views, ViewState, maintained_by
 from nestling.engine.protocol import Engines, RowEngine
 from nestling.errors import UNDEFINED, ChangeError, NestlingError, QueryError, brief
@@ -108,9 +109,10 @@ class State:
             self.go_back_to(before)
             raise
 
-    def add_view(self, view: ViewDef, constraint: bool = False) -> None:
+    def add_view(self, view: ViewDef, constraint: bool = False, strict: bool | None = False) -> None:
         """Compile ``view`` and bring its maps up to date with the rows that are there."""
         self.define(view, constraint=constraint)
+        judge(self.views[view.name], strict)
         try:
             self.reinstall()
             self.engine.check()

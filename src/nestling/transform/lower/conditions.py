@@ -11,12 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 from nestling.calculus.build import balanced
+from nestling.calculus.logic import inward
 from nestling.calculus.membership import compared, joined
 from nestling.calculus.partial import is_total
 from nestling.calculus.terms import Call, Term, Var
 from nestling.calculus.traverse import walk
-from nestling.calculus.types import Scalar
-from nestling.calculus.typing import term_type
 
 MOST = 16
 
@@ -29,7 +28,7 @@ def summands(test: Term) -> list[Signed]:
 
     Law: for every assignment, the signs of the conjunctions that hold add up to 1 where ``test`` is true, else 0.
     """
-    pushed = _pushed(test)
+    pushed = inward(test)
     # Counted before they are made: of n disjuncts there are 2ⁿ − 1.
     found = [(1, tuple(_conjuncts(pushed)))] if _count(pushed) > MOST else _expand(pushed)
     return [(sign, tuple(map(gathered, tests))) for sign, tests in found]
@@ -112,34 +111,3 @@ def _finds(test: Term) -> bool:
         case Call("or", (left, right)):
             return _finds(left) and _finds(right)
     return False
-
-
-_OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-
-
-def _pushed(test: Term) -> Term:
-    """``test`` with ``not`` pushed inward where a comparison or its opposite holds."""
-    match test:
-        case Call("not", (Call("not", (inner,)),)):
-            return _pushed(inner)
-        case Call("not", (Call("and" | "or" as name, (left, right)),)):
-            other = "or" if name == "and" else "and"
-            return Call(other, (_pushed(Call("not", (left,))), _pushed(Call("not", (right,)))))
-        case Call("not", (Call(name, args) as inner,)) if name in _OPPOSITE and _is_one_or_other(inner):
-            return Call(_OPPOSITE[name], args)
-        case Call("and" | "or" as name, (left, right)):
-            return Call(name, (_pushed(left), _pushed(right)))
-    return test
-
-
-def _is_one_or_other(test: Call) -> bool:
-    """Whether a comparison or its opposite holds: of a null neither does, nor of NaN, which stands in no order."""
-    type_ = term_type(test)
-    if not isinstance(type_, Scalar) or type_.nullable:
-        return False
-    return test.function in ("==", "!=") or not any(map(_is_float, test.args))
-
-
-def _is_float(term: Term) -> bool:
-    type_ = term_type(term)
-    return isinstance(type_, Scalar) and type_.name == "float"
