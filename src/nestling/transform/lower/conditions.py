@@ -75,9 +75,9 @@ def _membership(key: Any, group: list[tuple[Term, Const | None]], name: str) -> 
     values = dict.fromkeys(value for _, value in group if value is not None)
     if len(values) < MANY:
         return list(dict.fromkeys(part for part, _ in group))
-    term, is_two_valued = key
+    term, never_null = key
     found = Call("among", (term, *values))
-    if is_two_valued and not is_two_valued(found):
+    if never_null and not is_two_valued(found):
         found = call("coalesce", found, FALSE)  # of the total equality, which a null does not make null
     return [found if name == "or" else call("not", found)]
 
