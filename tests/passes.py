@@ -26,7 +26,9 @@ from nestling.errors import QueryError
 from nestling.program.show import show_program, show_query, show_statement
 from nestling.program.statements import Program, TableDecl
 from nestling.transform.classify import classify
+from nestling.transform.complement import complement
 from nestling.transform.defined import total, undefined
+from nestling.transform.hoist import hoist
 from nestling.transform.lower import FlatView
 from nestling.transform.normalize import normalize
 from nestling.transform.pipeline import EMBEDDED, Made, by_rows, compile_view, flat_form
@@ -217,6 +219,8 @@ PASSES: dict[str, SpecPass] = {
     "derive": on_query(derived),
     "flags": on_query(with_flags),
     "normalize": rewriting(normalize),
+    "hoist": rewriting(lambda query: hoist(normalize(query))),
+    "complement": rewriting(lambda query: complement(normalize(query))),
     "shred": on_query(in_parts),
     "total": rewriting(total),
     "undefined": rewriting(undefined),

@@ -2,18 +2,40 @@
 
 from nestling.bulk import bulk
 from nestling.database import Database
-from nestling.errors import ChangeError, ConstraintError, NestlingError, OverBudget, QueryError, StoreError
+from nestling.database.change import Change, InnerChange
+from nestling.database.refresh import Refresh
+from nestling.database.subscription import Subscription
+from nestling.database.table import Table
+from nestling.database.transaction import Transaction
+from nestling.database.view import View
+from nestling.errors import (
+    ChangeError,
+    ConstraintError,
+    EvaluatedOnRead,
+    NestlingError,
+    OverBudget,
+    QueryError,
+    StoreError,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Change",
     "ChangeError",
     "ConstraintError",
     "Database",
+    "EvaluatedOnRead",
+    "InnerChange",
     "NestlingError",
     "OverBudget",
     "QueryError",
+    "Refresh",
     "StoreError",
+    "Subscription",
+    "Table",
+    "Transaction",
+    "View",
     "__version__",
     "bulk",
 ]

@@ -1,4 +1,4 @@
-"""Every exception Nestling raises on purpose.
+"""Every exception Nestling raises on purpose, and its warning.
 
 ::
 
@@ -7,6 +7,8 @@
       ├── ChangeError       a change that cannot be accepted
       │     └── ConstraintError   … because it would fill a constraint: which, and with what rows
       └── StoreError        files
+
+    EvaluatedOnRead       a warning: a view of which nothing can be maintained
 
 A message has three parts: what is wrong, where (line and caret), and what to do.
 """
@@ -113,6 +115,10 @@ class NoValue(ArithmeticError):
 #: What is raised where a term has no value. A sum of ints is taken to have 64 bits, whatever it sums: that it is too
 #: large for a float is not foreseen, and Python says so.
 UNDEFINED = (NoValue, OverflowError)
+
+
+class EvaluatedOnRead(UserWarning):
+    """A view that is not maintained: every read evaluates its query over whole tables. ``strict=False`` accepts it."""
 
 
 class OverBudget(UserWarning):

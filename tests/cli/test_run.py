@@ -158,21 +158,17 @@ def test_nothing_is_written_after_an_error(run, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_view_that_is_not_maintained_says_so(tmp_path, monkeypatch):
-    from nestling.database.state import State
-    from nestling.database.view_state import OnRead
-
-    before = State.define
-
-    def define(state, view, **options):
-        before(state, view, **options)
-        if view.name == "genres":
-            state.views = state.views.changed("genres", policy=OnRead("it is too hard", "hard"))
-
-    monkeypatch.setattr(State, "define", define)
-    write(tmp_path, pipeline=PIPELINE)
+def test_a_view_that_is_not_maintained_says_so(tmp_path):
+    unrelated = (
+        "lambda M: [m.name for m in M if min([n.name for n in M if n.gen != m.gen], default='') > 'a']"
+    )
+    write(tmp_path, pipeline=f"{PIPELINE}\ndb.view('others', {unrelated})\n")
 
     result = nestling("run", tmp_path / "pipeline.py")
 
-    assert "│ genres │ 0 │ T │ — │" in masked(result.stdout)
-    assert "genres is recomputed when it is read: it is too hard" in result.stdout
+    assert result.exit_code == 0
+    assert "│ others │ 0 │ T │ — │" in masked(result.stdout)
+    assert "others is recomputed when it is read: no row binds" in " ".join(result.stdout.split())
+    told = " ".join(result.stderr.split())
+    assert "others is evaluated on every read" in told
+    assert "hint: relate the inner rows to the outer row by ==" in told

@@ -54,7 +54,7 @@ def database(query: Any, refresh: str, store: str, heard: bool) -> tuple[nl.Data
     told: list[Any] = []
     for name, type_ in CATALOG.items():
         db.table(name, type_.element)
-    db.view("v", query, refresh=refresh, store=store)
+    db.view("v", query, refresh=refresh, store=store, strict=False)
     if heard:
         db.views["v"].subscribe(told.append)
     return db, told

@@ -43,7 +43,7 @@ MUTANTS = [
         "a lazy view that is restored has seen twice what is pending",
         "database/lazy", "LazyView.restore",
         "seen[table].get(row, 0) - times", "seen[table].get(row, 0) + times",
-        LAZY, quick=True,
+        LAZY,
     ),
     Mutant(
         "what came and went between two reads is run",

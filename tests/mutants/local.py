@@ -17,7 +17,7 @@ MUTANTS = [
         "an entry is gone with its first measure",
         "engine/local/writes", "_is_gone",
         '"not cell[0]" if positive else "not any(cell)"', '"not cell[0]"',
-        queries("floats_joined_twice"), quick=True,
+        queries("floats_joined_twice"),
     ),
     Mutant(
         "an index keeps parts that are empty",
@@ -47,7 +47,7 @@ MUTANTS = [
         "a self-join is changed from one side",
         "engine/local/merge", "_sums",
         'call("*", const(2), a) if a == b', "a if a == b",
-        JOINS, quick=True,
+        JOINS,
     ),
     Mutant(
         "statements share steps though one adds to what another reads",
@@ -114,6 +114,6 @@ MUTANTS = [
         "an aggregate of one measure is a sum",
         "engine/local/loops", "read_group",
         "if is_sum else f\"read_{aggregate}([{cell}] * {len(measures)})\"", "",
-        queries("impossible_joins"), quick=True,
+        queries("impossible_joins"),
     ),
 ]  # fmt: skip

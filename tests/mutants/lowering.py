@@ -53,7 +53,7 @@ MUTANTS = [
         "x = y forgets its nulls",
         "transform/lower/unify", "_nulls_apart",
         'return [] if is_said else [Test(call("not", call("is_null", term)))]', "return []",
-        queries("equations_with_nulls"), quick=True,
+        queries("equations_with_nulls"),
     ),
     Mutant(
         "what is fixed is solved for",

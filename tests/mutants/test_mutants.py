@@ -5,7 +5,8 @@ A few of each kind run with every test, all of them in ``make soak``. A mutant t
 
 import pytest
 
-from tests.mutants import database, local, lowering, viewlet
+from tests.engines.spark.session import missing
+from tests.mutants import database, local, lowering, spark, viewlet
 from tests.mutants.mutant import Mutant, NoMutant, catch, example
 
 TABLES = {
@@ -13,8 +14,17 @@ TABLES = {
     "viewlet": viewlet.MUTANTS,
     "local": local.MUTANTS,
     "database": database.MUTANTS,
+    "spark": spark.MUTANTS,
 }
-MUTANTS = [pytest.param(mutant, id=mutant.broken) for table in TABLES.values() for mutant in table]
+ON_SPARK = (
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.skipif(bool(missing()), reason=missing() or "there is Spark"),
+)
+MUTANTS = [
+    pytest.param(mutant, id=mutant.broken, marks=ON_SPARK if name == "spark" else ())
+    for name, table in TABLES.items()
+    for mutant in table
+]
 QUICK = [param for param in MUTANTS if param.values[0].quick]  # type: ignore[union-attr]
 
 
@@ -71,5 +81,5 @@ def wrong() -> None:
 def test_there_are_enough_of_them() -> None:
     names = [param.values[0].broken for param in MUTANTS]  # type: ignore[union-attr]
 
-    assert len(set(names)) == len(names) >= 40
+    assert len(set(names)) == len(names) >= 80
     assert all(any(mutant.quick for mutant in table) for table in TABLES.values())

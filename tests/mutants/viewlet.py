@@ -1,6 +1,6 @@
 """Mutants of the way from flat queries to trigger programs."""
 
-from tests.engines import test_defer, test_fill, test_program_laws, test_storing
+from tests.engines import test_batches, test_defer, test_fill, test_program_laws, test_storing
 from tests.engines.worlds import KEYED, KEYLESS, REFERRING
 from tests.frontends.sql import test_classes
 from tests.mutants.lowering import queries
@@ -15,6 +15,12 @@ TINY = any_of("test_classes::agrees", test_classes.agrees, 20)
 
 MUTANTS = [
     Mutant(
+        "a row differs from itself",
+        "transform/viewlet/specialise", "_One.statement",
+        "if verdict is False:", "if verdict is None and False:",
+        example(test_batches.test_what_a_row_cannot_be_is_left_out), quick=True,
+    ),
+    Mutant(
         "one atom changes at a time",
         "transform/viewlet/deltas", "subsets",
         "range(1, len(items) + 1)", "range(1, 2)",
@@ -24,20 +30,20 @@ MUTANTS = [
         "a row that stands for two atoms counts once",
         "transform/viewlet/deltas", "replaced",
         "for factor in times:", "for factor in times[:1]:",
-        JOINS, quick=True,
+        JOINS,
     ),
     Mutant(
         "writers come before readers",
         "transform/viewlet/schedule", "_readers_first",
         "return [statements[i] for i in sorter.static_order()]",
         "return [statements[i] for i in sorter.static_order()][::-1]",
-        JOINS, quick=True,
+        JOINS,
     ),
     Mutant(
         "the row is written before statements on it have run",
         "transform/viewlet/schedule", "_actions",
         "        *collected,\n", "        Write(table),\n        *collected,\n",
-        JOINS, quick=True,
+        JOINS,
     ),
     Mutant(
         "outer maps are passed on before inner ones",
@@ -56,7 +62,7 @@ MUTANTS = [
         "a child that comes has no parent yet",
         "transform/viewlet/references", "adds_nothing",
         "refers(child, parent, tables)", "refers(parent, child, tables)",
-        REFERRED, quick=True,
+        REFERRED,
     ),
     Mutant(
         "nothing of a parent is ever used",

@@ -89,7 +89,8 @@ class Run:
 
     def define(self, view: View) -> bool:
         try:
-            self.db.view(view.name, view.text, language=view.language, store=view.store, refresh=view.refresh)
+            knobs = {"language": view.language, "store": view.store, "refresh": view.refresh}
+            self.db.view(view.name, view.text, strict=False, **knobs)
         except QueryError as error:
             self.tally.refused_views[str(error).split("\n", 1)[0]] += 1
             return False

@@ -30,4 +30,4 @@ def defined(view: View) -> str:
         if value != usual
     )  # fmt: skip
     watch = ".subscribe(lambda change: change.inner)" if view.watched else ""
-    return f"db.view({view.name!r}, {view.text!r}{knobs}){watch}"
+    return f"db.view({view.name!r}, {view.text!r}{knobs}, strict=False){watch}"

@@ -27,6 +27,7 @@ from nestling.errors import QueryError
 Catalog: TypeAlias = Mapping[str, ty.Bag]
 Scope: TypeAlias = Mapping[str, t.Var | t.BagVar]
 T = TypeVar("T")
+N = TypeVar("N", bound=t.Node)
 
 Dictionary: TypeAlias = t.DictLit | t.DictInput | t.DictUnion | t.DictEmpty
 _TERM = "a term is x, x.f, ⟨f: t, …⟩, a literal or f(t, …)"
@@ -105,7 +106,7 @@ class _Parser(Tokens):
         _ = separator == "×" and self.accept("×")
         return self.listed(lambda: (*self.read(self.name, ":", rule),), "⟩", separator)
 
-    def made(self, node: T, first: int, place: int | None = None) -> T:
+    def made(self, node: N, first: int, place: int | None = None) -> N:
         """``node``, which stands from ``first`` up to here, if it is well typed."""
         self.spans[id(node)] = (first, self.place)
         with self.blaming(first if place is None else place, node):
@@ -194,7 +195,7 @@ class _Parser(Tokens):
     def calls(self) -> bool:
         return self.token.kind == "name" and self.tokens[self.place + 1].text == "("
 
-    def call(self, make: Callable[[str, Any], T], known: Iterable[str], rule: Callable[[], Any]) -> T:
+    def call(self, make: Callable[[str, Any], N], known: Iterable[str], rule: Callable[[], Any]) -> N:
         """``name(rule, …)``; a name that is not ``known`` is refused before its arguments are read."""
         place, name, _ = self.place, self.take(), self.take()
         if name not in known and name in AGGREGATES:

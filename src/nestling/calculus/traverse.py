@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 from nestling.calculus.once import once
 from nestling.calculus.terms import (
@@ -48,7 +48,7 @@ from nestling.calculus.terms import (
 Rule: TypeAlias = Callable[[Any], Any]
 
 
-def map_children(node: Any, f: Callable[[Any], Any]) -> Any:  # noqa: C901 - one arm per node
+def map_children(node: Node, f: Callable[[Any], Any]) -> Any:  # noqa: C901 - one arm per node
     """``node`` with ``f`` applied to its direct children; binders are not children."""
     match node:
         case Var() | Const():
@@ -95,7 +95,8 @@ def map_children(node: Any, f: Callable[[Any], Any]) -> Any:  # noqa: C901 - one
             return _same(node, DictLit(site, params, f(body)))
         case DictUnion(parts):
             return _same(node, DictUnion(tuple(map(f, parts))))
-    raise TypeError(f"not a node of the calculus: {node!r}")
+        case _:
+            assert_never(node)
 
 
 def _same(old: Any, new: Any) -> Any:
@@ -116,7 +117,7 @@ def _all_same(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
     return True
 
 
-def children(node: Any) -> list[Any]:
+def children(node: Node) -> list[Any]:
     """The direct children of ``node``."""
     if isinstance(node, Call):
         return list(node.args)
@@ -177,10 +178,29 @@ def binders(node: Node) -> tuple[Var | BagVar, ...]:
             return (var, key_var, rows)
         case DictLit(_, params):
             return params
-    return ()
+        case Var() | Const() | Field() | Tuple() | Call() | InL():
+            return ()
+        case (
+            Relation()
+            | InputChange()
+            | BagVar()
+            | Empty()
+            | Sing()
+            | SingBag()
+            | Guard()
+            | Product()
+            | Union()
+        ):
+            return ()
+        case (
+            Negate() | Flatten() | CountWise() | First() | Lookup() | DictInput() | DictUnion() | DictEmpty()
+        ):
+            return ()
+        case _:
+            assert_never(node)
 
 
-def scopes(node: Any) -> list[tuple[Any, frozenset[str]]]:
+def scopes(node: Node) -> list[tuple[Any, frozenset[str]]]:
     """The direct children, each with the names that ``node`` binds in it."""
     match node:
         case Let(var, bound, body):
@@ -192,6 +212,29 @@ def scopes(node: Any) -> list[tuple[Any, frozenset[str]]]:
             return [(source, frozenset()), (key, frozenset({var.name})), (body, inner)]
         case DictLit(_, params, body):
             return [(body, frozenset(param.name for param in params))]
+        case Var() | Const() | Field() | Tuple() | Call() | InL():
+            return _unbound(node)
+        case (
+            Relation()
+            | InputChange()
+            | BagVar()
+            | Empty()
+            | Sing()
+            | SingBag()
+            | Guard()
+            | Product()
+            | Union()
+        ):
+            return _unbound(node)
+        case (
+            Negate() | Flatten() | CountWise() | First() | Lookup() | DictInput() | DictUnion() | DictEmpty()
+        ):
+            return _unbound(node)
+        case _:
+            assert_never(node)
+
+
+def _unbound(node: Node) -> list[tuple[Any, frozenset[str]]]:
     return [(child, frozenset()) for child in children(node)]
 
 

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import linecache
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from traceback import walk_tb
 from types import ModuleType
+from typing import TextIO
 
+from rich.text import Text
+
+from nestling.cli.terminal import messages
 from nestling.database import Database
-from nestling.errors import NestlingError, Span
+from nestling.errors import EvaluatedOnRead, NestlingError, Span
 
 
 def load(path: Path, given: Database | None = None) -> Database:
@@ -26,7 +31,7 @@ def load(path: Path, given: Database | None = None) -> Database:
     if spec is None or spec.loader is None:
         raise NestlingError(f"{path.name} is not a Python file", hint="name it pipeline.py")
     module = module_from_spec(spec)
-    with _importable(module, path):
+    with _importable(module, path), _telling_of_views():
         try:
             spec.loader.exec_module(module)
             return _database(module, path) if given is None else _built(module, path, given)
@@ -55,6 +60,30 @@ def _importable(module: ModuleType, path: Path) -> Iterator[None]:
             sys.modules.pop(name, None)
         else:
             sys.modules[name] = before
+
+
+@contextmanager
+def _telling_of_views() -> Iterator[None]:
+    """Views that every read evaluates are told of on standard error, each with its line."""
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, EvaluatedOnRead):
+                messages().print(Text(f"{Path(filename).name}, line {lineno}: {message}", "yellow"))
+            else:
+                others(message, category, filename, lineno, file, line)
+
+        warnings.simplefilter("always", EvaluatedOnRead)
+        warnings.showwarning = show
+        yield
 
 
 def _database(module: ModuleType, path: Path) -> Database:

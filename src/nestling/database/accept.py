@@ -10,8 +10,7 @@ from nestling.calculus.traverse import relations
 from nestling.calculus.types import Bag, Record, Type, bag_levels, dictionary_name, show_type
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.errors import QueryError, brief, shown
-from nestling.transform.classify import Verdict
-from nestling.transform.theory.derive import derive
+from nestling.transform.pipeline import PASSES, run
 
 REFRESH = ("eager", "lazy", "hybrid")
 #: Records and bags inside one another: as many as are compiled in seconds, and far fewer than Python's stack holds.
@@ -88,16 +87,14 @@ def _check_columns(table: str, record: Record, columns: tuple[str, ...]) -> None
             raise QueryError(f"{name} {what} a bag and cannot be a key", hint="keys are scalar columns")
 
 
-def check_efficient(view: ViewDef) -> None:
-    """``strict=True``: no construct of the view stands in the way of incremental maintenance."""
-    classification = derive(view.name, view.query).classification
-    if classification.verdict is Verdict.NOT:
-        obstacle = classification.obstacles[0]
-        raise QueryError(
-            f"{view.name} is not efficiently incrementalizable: {obstacle.text}",
-            at=obstacle.at,
-            hint=f"{obstacle.class_.code}: {obstacle.class_.reason}, {obstacle.class_.cost}",
-        )
+def is_same_view(stored: ViewDef, given: ViewDef) -> bool:
+    """Whether a view that is there is the one that is defined again.
+
+    What was stored by an earlier version may have gone through passes that a front end no longer applies.
+    """
+    if (stored.refresh, stored.store) != (given.refresh, given.store):
+        return False
+    return stored.query == given.query or run(stored.query, PASSES) == run(given.query, PASSES)
 
 
 def other_view(stored: ViewDef, given: ViewDef) -> QueryError:

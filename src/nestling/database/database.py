@@ -19,16 +19,17 @@ from nestling.database.core import Core
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import DatabaseFile
 from nestling.database.engines import on_spark
+from nestling.database.inline import inline_views
 from nestling.database.inspect import stats
 from nestling.database.languages import reader
 from nestling.database.memory import bytes_of, keep_within_memory
 from nestling.database.names import check_name, check_table_names, check_view_names
-from nestling.database.over import inline_views
 from nestling.database.refresh import Refresh
 from nestling.database.script import run_script
 from nestling.database.state import State, computing
 from nestling.database.table import Table
 from nestling.database.view import View
+from nestling.depth import room
 from nestling.errors import QueryError
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.schema import record_type, row_value
@@ -63,6 +64,7 @@ class Database(Core):
         if path is not None and path != ":memory:":
             self._load(DatabaseFile(arguments.path_argument(path)))
 
+    @room()
     def _load(self, file: DatabaseFile) -> None:
         try:
             file.load(self._state)
@@ -141,12 +143,14 @@ class Database(Core):
         language: str = "sql",
         refresh: str = "eager",
         store: str = "auto",
-        strict: bool = False,
+        strict: bool | None = None,
     ) -> Any:
         """Define a view: ``@db.view`` on a function, or a name with a callable or a text.
 
         ``refresh`` says when it follows its tables: ``"eager"``, at every change; ``"hybrid"``, the same but for
-        conditions on aggregates, which wait for a reading; ``"lazy"``, when it is read.
+        conditions on aggregates, which wait for a reading; ``"lazy"``, when it is read. ``strict=True`` refuses a view
+        that is not maintained within its stated cost. One that every read would evaluate warns (``EvaluatedOnRead``),
+        unless ``strict=False`` or ``store="none"`` says that this is meant.
         """
         options = {"language": language, "refresh": refresh, "store": store, "strict": strict}
         if name is None:
@@ -155,19 +159,18 @@ class Database(Core):
             return self.view(accept.name_of(name), name, **options)  # type: ignore[arg-type]
         check_name(arguments.name_argument(name, "view"), "a view")
         accept.check_options(refresh, store)
-        arguments.flag_argument(strict, "strict")
+        if strict is not None:
+            arguments.flag_argument(strict, "strict")
         with self._access.defining():
             if name in self._state.tables:
                 self._check_name(name)
             definition = self._view_def(name, query, language, refresh, store)
             if name in self.views:
-                if self._state.definitions[name] != definition:
+                if not accept.is_same_view(self._state.definitions[name], definition):
                     raise accept.other_view(self._state.definitions[name], definition)
                 return View(self, name)
             self._check_name(name)
-            if strict:
-                accept.check_efficient(definition)
-            self._define("view", definition, lambda: self._state.add_view(definition))
+            self._define("view", definition, lambda: self._state.add_view(definition, strict=strict))
         return View(self, name)
 
     @arguments.within_depth()
@@ -176,7 +179,7 @@ class Database(Core):
         arguments.name_argument(name, "constraint")
         with self._access.defining():
             definition = self._view_def(name, query, language, "eager", "auto")
-            if self._constraints.get(name) == definition:
+            if name in self._constraints and accept.is_same_view(self._constraints[name], definition):
                 return
             self._check_name(name)
             self._define("constraint", definition, lambda: self._add_constraint(definition))

@@ -11,20 +11,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from enum import Enum
+from typing import assert_never
 
 from nestling.calculus.show import brief
 from nestling.calculus.terms import (
+    BagVar,
     Call,
     CountWise,
+    Empty,
     Expr,
     Field,
     First,
     Flatten,
     Fold,
     For,
+    Group,
     Guard,
+    InputChange,
+    Let,
+    Lookup,
     Negate,
     Product,
+    Relation,
+    Sing,
     SingBag,
     Term,
     Union,
@@ -104,6 +113,11 @@ class Classification:
     def obstacles(self) -> tuple[Construct, ...]:
         """The constructs that stand in the way."""
         return tuple(construct for construct in self.constructs if construct.class_ not in INDEXED)
+
+    @property
+    def beyond_theorem(self) -> tuple[Construct, ...]:
+        """The constructs that the theorem says nothing of."""
+        return tuple(construct for construct in self.constructs if construct.class_ not in THEOREM)
 
     def show(self) -> str:
         """The verdict and, below it, every construct."""
@@ -188,7 +202,21 @@ def _classes(expr: Expr, outer: Outer) -> list[Class]:
         case Fold(_, aggregate, source, _) if _reads(source, outer):
             ordered = [Class.ORD] if aggregate in ("min", "max") else []
             return [*ordered, _of_fold(expr, outer)]
-    return []
+        case (
+            Fold()
+            | Relation()
+            | InputChange()
+            | BagVar()
+            | Let()
+            | Empty()
+            | Sing()
+            | Guard()
+            | Group()
+            | Lookup()
+        ):
+            return []
+        case _:
+            assert_never(expr)
 
 
 def _of_for(expr: For, outer: Outer) -> Class:
@@ -203,10 +231,20 @@ def _of_for(expr: For, outer: Outer) -> Class:
 
 def _of_fold(expr: Fold, outer: Outer) -> Class:
     """Which rows a change of the aggregate reaches: those of its keys, or all."""
-    rows_below = _reads(expr.body, outer)
     if not outer:
-        return Class.LIFT_X if rows_below else Class.LIFT_EQ
+        return Class.LIFT_X if _rows_below(expr.body, expr.var.name, outer) else Class.LIFT_EQ
     return Class.LIFT_EQ if _correlated(expr.source, outer) else Class.LIFT_X
+
+
+def _rows_below(body: Expr, name: str, outer: Outer) -> bool:
+    """Whether rows of the input are gone through where ``name`` is known: each may change with it."""
+    match body:
+        case Fold(_, _, source, rest):
+            uses = name in free_vars(source) and _reads(source, outer)
+            return uses or _rows_below(rest, name, outer)
+        case For(_, Guard(), rest):
+            return _rows_below(rest, name, outer)
+    return _reads(body, outer)
 
 
 def _correlated(source: Expr, outer: Outer) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, assert_never
 
 from nestling.calculus.build import (
     countwise,
@@ -28,20 +28,33 @@ from nestling.calculus.build import (
 )
 from nestling.calculus.terms import (
     BagVar,
+    Call,
+    Const,
     CountWise,
+    DictEmpty,
+    DictInput,
     DictLit,
     DictUnion,
+    Empty,
     Expr,
+    Field,
     First,
     Flatten,
     Fold,
     For,
     Group,
+    Guard,
     InL,
+    InputChange,
     Let,
     Lookup,
     Negate,
+    Node,
     Product,
+    Relation,
+    Sing,
+    SingBag,
+    Tuple,
     Union,
     Var,
 )
@@ -98,7 +111,7 @@ def _identity(value: Any) -> Any:
     return value
 
 
-def rebuilt(node: Any) -> Any:  # noqa: C901 - one arm per node
+def rebuilt(node: Node) -> Any:  # noqa: C901 - one arm per node
     """``node`` through its smart constructor."""
     match node:
         case Union(terms):
@@ -121,7 +134,23 @@ def rebuilt(node: Any) -> Any:  # noqa: C901 - one arm per node
             return lookup(dictionary, label)
         case DictUnion(parts):
             return dict_union(dictionary_element(node), parts)
-    return node
+        case (
+            Var()
+            | Const()
+            | Field()
+            | Tuple()
+            | Call()
+            | InL()
+            | Relation()
+            | InputChange()
+            | BagVar()
+            | Empty()
+        ):
+            return node
+        case Let() | Sing() | SingBag() | Guard() | Group() | DictLit() | DictInput() | DictEmpty():
+            return node
+        case _:
+            assert_never(node)
 
 
 def _number_sites(expr: Expr) -> Expr:

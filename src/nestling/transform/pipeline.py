@@ -18,7 +18,10 @@ from nestling.calculus.terms import Empty, Expr
 from nestling.calculus.typing import check
 from nestling.program.check import check_program
 from nestling.program.statements import Program, TableDecl
+from nestling.transform.classify import Classification, Verdict, classify
+from nestling.transform.complement import complement
 from nestling.transform.defined import total, undefined
+from nestling.transform.hoist import hoist
 from nestling.transform.lower import FlatView, lower
 from nestling.transform.lower.view import CannotLower
 from nestling.transform.normalize import normalize
@@ -47,7 +50,10 @@ class Pass:
 PASSES = (
     Pass("normalize", normalize),
     Pass("simplify", simplify),
-    Pass("normalize again", normalize),  # simplification may have copied binders
+    Pass("complement", complement),
+    Pass("hoist", hoist),
+    Pass("simplify again", simplify),
+    Pass("normalize again", normalize),  # these may have copied binders
 )
 
 
@@ -93,6 +99,11 @@ class Compiled:
     def may_have_no_value(self) -> bool:
         return not isinstance(self.undefined, Empty)
 
+    @property
+    def verdict(self) -> Verdict:
+        """Whether it is maintained within its stated cost."""
+        return verdict_of(classified(self.query), self.reason)
+
 
 def ignore(step: str, result: object) -> None:
     """Observe nothing."""
@@ -117,6 +128,16 @@ def compile_view(
     check(absent)
     guard = None if isinstance(absent, Empty) else _guard(absent, target, plan_guard)
     return Compiled(query, normal, absent, flat, guard, program, reason, code)
+
+
+def classified(query: Expr) -> Classification:
+    """What each construct of ``query`` costs to maintain, as it is compiled: all inner bags shredded."""
+    return classify(run(query, PASSES))
+
+
+def verdict_of(found: Classification, reason: str) -> Verdict:
+    """The one verdict: what has a ``reason`` to be evaluated on read is not maintained, whatever it is made of."""
+    return Verdict.NOT if reason else found.verdict
 
 
 def run(query: Expr, passes: Sequence[Pass], observe: Observer = ignore) -> Expr:

@@ -41,7 +41,7 @@ def opened(case: Case) -> Database:
     for name, (schema, key) in case.tables.items():
         db.table(name, schema, key=key)
     for name, text in case.views.items():
-        db.view(name, text, language="python")
+        db.view(name, text, language="python", strict=False)
     return db
 
 

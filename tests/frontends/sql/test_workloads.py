@@ -40,7 +40,7 @@ class Stream:
                      for name, (columns, key) in schema.items()}  # fmt: skip
         self.places = {name: len(re.findall(r"\w+ [A-Z]+", columns)) for name, (columns, _) in schema.items()}
         self.names = {name: re.findall(r"(\w+) [A-Z]+", columns) for name, (columns, _) in schema.items()}
-        self.view = self.db.view("v", query)
+        self.view = self.db.view("v", query, strict=False)
 
     def apply(self, events: list[tuple[str, Any, int]]) -> None:
         with self.db.transaction() as change:

@@ -3,9 +3,41 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import assert_never
 
 from nestling.calculus.show import brief, show
-from nestling.calculus.terms import CountWise, Expr, First, Fold, Group, SingBag
+from nestling.calculus.terms import (
+    BagVar,
+    Call,
+    Const,
+    CountWise,
+    DictEmpty,
+    DictInput,
+    DictLit,
+    DictUnion,
+    Empty,
+    Expr,
+    Field,
+    First,
+    Flatten,
+    Fold,
+    For,
+    Group,
+    Guard,
+    InL,
+    InputChange,
+    Let,
+    Lookup,
+    Negate,
+    Node,
+    Product,
+    Relation,
+    Sing,
+    SingBag,
+    Tuple,
+    Union,
+    Var,
+)
 from nestling.calculus.traverse import relations, walk
 from nestling.calculus.types import Bag, show_type
 from nestling.database.explain.code import functions
@@ -14,7 +46,9 @@ from nestling.database.explain.readings import paths, readings
 from nestling.database.explain.report import ConstructReport, PartReport, Report
 from nestling.database.explain.storage import otherwise, storage
 from nestling.database.state import State
-from nestling.transform.classify import THEOREM, Construct
+from nestling.database.verdict import verdict
+from nestling.transform.classify import Classification, Construct
+from nestling.transform.pipeline import classified
 from nestling.transform.theory.cost import show_cost, tcost
 from nestling.transform.theory.degree import TOP, degree
 from nestling.transform.theory.derive import Derivation, Part, derive
@@ -27,7 +61,7 @@ def collect(state: State, name: str, code: bool = False) -> Report:
     """The report on the view ``name``."""
     deep = {(t.name, path) for t in state.tables.values() for path in t.levels}
     view, on_read = state.definitions[name], state.views[name].on_read
-    derivation = derive(name, view.query, frozenset(deep))
+    derivation, found = derive(name, view.query, frozenset(deep)), classified(view.query)
     facts = Facts(state, name) if name in state.views.maintained else None
     return Report(
         view=name,
@@ -36,17 +70,17 @@ def collect(state: State, name: str, code: bool = False) -> Report:
         reads=sorted(relations(view.query)),
         refresh=view.refresh,
         store=view.store,
-        verdict=derivation.classification.verdict.value,
+        verdict=verdict(state.views[name]).value,
         maintained=facts is not None,
         reason=on_read.reason if on_read else "",
         code_of_reason=on_read.code if on_read else "",
         waits=sorted(facts.engine.program.deferred.intersection(facts.maps)) if facts else [],
-        warnings=_warnings(derivation, facts),
+        warnings=_warnings(found, facts),
         degree=_degree(max(part.degree for part in derivation.parts)),
-        degree_because=_responsible(derivation),
+        degree_because=_responsible(derivation, found),
         cost=show_cost(derivation.cost),
         time=str(tcost(derivation.cost)),
-        constructs=_constructs(derivation),
+        constructs=_constructs(found),
         parts=[_part(part) for part in derivation.parts],
         storage=storage(state, name, paths(facts.book.program, facts.view) if facts else {}),
         maps=facts.map_reports() if facts else [],
@@ -57,13 +91,10 @@ def collect(state: State, name: str, code: bool = False) -> Report:
     )
 
 
-def _constructs(derivation: Derivation) -> list[ConstructReport]:
-    classification = derivation.classification
+def _constructs(found: Classification) -> list[ConstructReport]:
     return [
-        ConstructReport(
-            c.class_.code, _text(c), c.class_.cost, c.class_.reason, c in classification.obstacles
-        )
-        for c in classification.constructs
+        ConstructReport(c.class_.code, _text(c), c.class_.cost, c.class_.reason, c in found.obstacles)
+        for c in found.constructs
     ]
 
 
@@ -89,25 +120,36 @@ def _degree(number: float) -> str:
 
 def _not_polynomial(query: Expr) -> str:
     """The first construct of ``query`` that has no degree of its own."""
-    for node in walk(query):
-        match node:
-            case Fold(_, _, source, _) | Group(_, source, _, _, _, _) if degree(source):
-                return brief(node, 60)
-            case CountWise() | First() | SingBag() if degree(node):
-                return brief(node, 60)
-    return ""
+    return next((brief(node, 60) for node in walk(query) if _has_no_degree(node)), "")
 
 
-def _responsible(derivation: Derivation) -> str:
+def _has_no_degree(node: Node) -> bool:
+    """Whether ``node`` is not polynomial in what it reads."""
+    match node:
+        case Fold(_, _, source, _) | Group(_, source, _, _, _, _):
+            return bool(degree(source))
+        case CountWise() | First() | SingBag():
+            return bool(degree(node))
+        case Relation() | InputChange() | BagVar() | Let() | Empty() | Sing() | Guard() | For() | Product():
+            return False
+        case Union() | Negate() | Flatten() | Lookup() | DictLit() | DictInput() | DictUnion() | DictEmpty():
+            return False
+        case Var() | Field() | Tuple() | Const() | Call() | InL():
+            return False
+        case _:
+            assert_never(node)
+
+
+def _responsible(derivation: Derivation, found: Classification) -> str:
     if all(part.degree < TOP for part in derivation.parts):
         return ""
-    outside = [c for c in derivation.classification.constructs if c.class_ not in THEOREM]
+    outside = found.beyond_theorem
     return f"{outside[0].class_.code}: {outside[0].text}" if outside else ""
 
 
-def _warnings(derivation: Derivation, facts: Facts | None) -> list[str]:
+def _warnings(classification: Classification, facts: Facts | None) -> list[str]:
     found = [] if facts else ["nothing is maintained: every read evaluates the query over whole tables"]
-    obstacles = derivation.classification.obstacles
+    obstacles = classification.obstacles
     found += [f"{c.class_.code}: {c.class_.reason}: {c.text}" for c in obstacles]
     for trigger in facts.triggers if facts else ():
         steps = [s for batch in trigger.batches for work in batch.statements for s in work.steps]

@@ -21,11 +21,9 @@ from nestling.depth import room
 from nestling.errors import QueryError
 from nestling.frontend.sql import conditions, nested, scalars
 from nestling.frontend.sql.aggregates import is_aggregate
-from nestling.frontend.sql.apart import apart
 from nestling.frontend.sql.casts import of_cast
 from nestling.frontend.sql.columns import of_column, of_dot, of_identifier
 from nestling.frontend.sql.context import QueryRows, SqlEnv, SqlTranslation
-from nestling.frontend.sql.early import early
 from nestling.frontend.sql.functions import of_extract, of_function, of_rlike, of_substring, of_trim
 from nestling.frontend.sql.queries import of_query
 from nestling.frontend.sql.subqueries import of_subquery
@@ -144,7 +142,6 @@ def of_tree(tree: Any, source: Text, catalog: Mapping[str, Type]) -> Expr:
             if not isinstance(tree, exp.Query | exp.Values):
                 raise env.error(tree, f"{tree.key.upper()} is no query", "write SELECT …")
             expr = _named(of_query(tree, env), tree, env)
-            expr = apart(early(expr))
             check(expr)
             return number_sites(expr)
     except RecursionError:

@@ -9,7 +9,7 @@ from math import inf
 
 from nestling.calculus.aggregates import BY_PARTS, OF_FLOATS
 from nestling.calculus.build import call, const
-from nestling.calculus.terms import Const, Term, Tuple, Var
+from nestling.calculus.terms import Call, Const, Term, Tuple, Var
 from nestling.calculus.traverse import Names
 from nestling.calculus.types import BOOL, FLOAT, Scalar, Type
 from nestling.calculus.typing import term_type
@@ -86,6 +86,17 @@ def place_pattern(columns: tuple[Var, ...], names: Names) -> Tuple:
     fields = place_of(list(columns)).fields
     found = ((n, item if isinstance(item, Var) else Var(names.fresh(n), BOOL)) for n, item in fields)
     return Tuple(tuple(found))
+
+
+def equated(test: Term, outer: frozenset[str]) -> tuple[str, Term, Term] | None:
+    """The equality that ``test`` is, its side of inner variables, and that of ``outer`` ones, which is no variable."""
+    match test:
+        case Call("==" | "=" as name, (left, right)):
+            for inside, outside in ((left, right), (right, left)):
+                around = term_vars(outside)
+                if around and around <= outer and outer.isdisjoint(term_vars(inside)):
+                    return None if isinstance(outside, Var) else (name, inside, outside)
+    return None
 
 
 def within(monomial: Monomial, outer: frozenset[str]) -> tuple[Monomial, tuple[Bound, ...]] | None:

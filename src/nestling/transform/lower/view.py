@@ -15,7 +15,7 @@ from math import prod
 from typing import assert_never
 
 from nestling.calculus.aggregates import aggregate_of
-from nestling.calculus.build import conjunction, const, leaves
+from nestling.calculus.build import call, conjunction, const, leaves
 from nestling.calculus.partial import is_total
 from nestling.calculus.show import brief
 from nestling.calculus.terms import (
@@ -67,7 +67,7 @@ from nestling.program.flat import (
 from nestling.program.traverse import factor_vars, is_safe, substitute_term, term_vars
 from nestling.transform.lower.conditions import summands
 from nestling.transform.lower.filters import filtered
-from nestling.transform.lower.keyed import measured, place_of, place_pattern, powers_of, within
+from nestling.transform.lower.keyed import equated, measured, place_of, place_pattern, powers_of, within
 from nestling.transform.lower.nulls import without_nulls, without_unused
 from nestling.transform.lower.polynomial import expanded
 from nestling.transform.lower.unify import unify
@@ -319,7 +319,38 @@ class _Lowering:
     def closed(
         self, monomials: list[Monomial], outer: Mapping[str, Var], width: int, columns: tuple[Var, ...]
     ) -> tuple[Query, tuple[Term, ...]]:
-        """A query of its own, keyed by the outer variables it uses and then by ``columns``; and those variables."""
+        """A query of its own, keyed by the outer terms it uses and then by ``columns``; and those terms.
+
+        These are variables; where no row binds them, what the rows are compared with: ``x % 2`` of ``y % 2 == x % 2``.
+        """
+        query, args = self.keyed(monomials, outer, width, columns)
+        if is_safe(query):
+            return query, args
+        computed: dict[Term, Var] = {}
+        by_terms = [self.by_terms(monomial, frozenset(outer), computed) for monomial in monomials]
+        keys = {var.name: var for var in computed.values()}
+        other, used = self.keyed(by_terms, {**outer, **keys}, width, columns)
+        if not is_safe(other):
+            return query, args
+        meant = {var.name: term for term, var in computed.items()}
+        return other, tuple(meant.get(var.name, var) for var in used)
+
+    def by_terms(self, monomial: Monomial, outer: frozenset[str], computed: dict[Term, Var]) -> Monomial:
+        """``monomial`` with a variable for every term of ``outer`` variables that something inside equals."""
+        factors: list[Factor] = []
+        for factor in monomial.factors:
+            if isinstance(factor, Test) and (sides := equated(factor.test, outer)) is not None:
+                name, inside, outside = sides
+                if outside not in computed:
+                    computed[outside] = Var(self.names.fresh("key"), term_type(outside))
+                factor = Test(call(name, inside, computed[outside]))
+            factors.append(factor)
+        return Monomial(monomial.keys, monomial.weights, tuple(factors))
+
+    def keyed(
+        self, monomials: list[Monomial], outer: Mapping[str, Var], width: int, columns: tuple[Var, ...]
+    ) -> tuple[Query, tuple[Var, ...]]:
+        """``monomials`` keyed by the ``outer`` variables they use, and then by ``columns``."""
         used: dict[str, Var] = {}
         for monomial in monomials:
             for name in sorted(factor_vars(*monomial.factors) | term_vars(*monomial.keys, *monomial.weights)):

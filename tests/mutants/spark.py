@@ -1,0 +1,125 @@
+"""Mutants of what Spark runs, and of what the driver does in its place."""
+
+from functools import partial
+
+from nestling.calculus.terms import Call, Var
+from tests.engines.spark import test_cost, test_driver
+from tests.engines.spark.small import maintains
+from tests.mutants.mutant import Check, Mutant, any_of, example, folder
+
+
+def on_spark(*names: str) -> Check:
+    """Small programs, by Spark's queries."""
+    return Check(f"small::maintains[{', '.join(names)}]", [partial(maintains, name) for name in names])
+
+
+def by_driver(*names: str) -> Check:
+    """The same by the driver."""
+    cases = [partial(maintains, name, by_queries=False) for name in names]
+    return Check(f"small::maintains[{', '.join(names)}, by the driver]", cases)
+
+
+FOUND = any_of(
+    "test_driver::test_entries_are_found_wherever_they_are",
+    lambda number: example(
+        test_driver.test_entries_are_found_wherever_they_are,
+        tmp_path=folder, positions=((0,), (1,), (0, 1))[number], many=400,
+    ).cases[0](),
+    3,
+)  # fmt: skip
+
+MUTANTS = [
+    Mutant(
+        "every row is read without being summed",
+        "engine/spark/linear", "is_linear",
+        "counts = {count.name for count in step.counts}", "return True",
+        on_spark("count", "condition", "exists"),
+    ),
+    Mutant(
+        "all tables start in one query",
+        "engine/spark/batch", "together",
+        "return number\n", "pass\n",
+        on_spark("other", "product"),
+    ),
+    Mutant(
+        "a map that is passed on is not itself changed",
+        "engine/spark/batch", "propagate",
+        "moment.add(action.map, added_rows)", "pass",
+        on_spark("condition"),
+    ),
+    Mutant(
+        "an event says that nothing was there before",
+        "engine/spark/events", "event_sql",
+        "*(f\"m{i} AS o{i}\" for i, _ in measures)", "*(f\"{zero(t)} AS o{i}\" for i, t in measures)",
+        on_spark("condition"),
+    ),
+    Mutant(
+        "an aggregate that stays is an event",
+        "engine/spark/events", "_groups",
+        "WHERE NOT (m0 <=> m1)", "WHERE (m0 <=> m1)",
+        on_spark("greatest", "least"),
+    ),
+    Mutant(
+        "what lies at a bound is within it",
+        "engine/spark/ranges", "_running",
+        'entry_first = operator.endswith("=")', "entry_first = True",
+        on_spark("below"),
+    ),
+    Mutant(
+        "values that went are still the least",
+        "engine/spark/aggregates", "ordered",
+        'f"{aggregate}(CASE WHEN {count} > 0 THEN {value} END)"', 'f"{aggregate}({value})"',
+        on_spark("least"),
+    ),
+    Mutant(
+        "what is there no times is there once",
+        "engine/spark/aggregates", "combined",
+        '"distinct": f"CASE WHEN {a} > 0 ', '"distinct": f"CASE WHEN {a} >= 0 ',
+        on_spark("set"),
+    ),
+    Mutant(
+        "what comes to nothing is there",
+        "engine/spark/relations", "summed",
+        "WHERE {layout.there}", "WHERE true",
+        on_spark("product", "exists"),
+    ),
+    Mutant(
+        "sums here keep what comes to nothing",
+        "engine/spark/totals", "totals",
+        ".filter(some)", "",
+        example(test_cost.test_sums_here_are_those_of_spark), quick=True,
+    ),
+    Mutant(
+        "sums here have no end",
+        "engine/spark/totals", "_exactly",
+        'raise NoValue("a sum has more than 64 bits")', "pass",
+        example(test_cost.test_sums_here_have_64_bits), quick=True,
+    ),
+    Mutant(
+        "a file that is not sorted by the key is bisected",
+        "engine/spark/driver/lookup", "entries",
+        "        if key in wanted:\n", "        if True:\n",
+        FOUND, quick=True,
+    ),
+    Mutant(
+        "what was added since is not looked at",
+        "engine/spark/driver/lookup", "entries",
+        "if stored.recent_rows:", "if False:",
+        FOUND, quick=True,
+    ),
+    Mutant(
+        "the driver's events forget what was there",
+        "engine/spark/driver/events", "event_rows",
+        "old = before[key][0][width:] if key in before else nothing", "old = nothing",
+        by_driver("condition"),
+    ),
+    Mutant(
+        "the driver multiplies decimals",
+        "engine/spark/driver/exact", "_is_alike",
+        'exact = name != "*" or', "exact = True or",
+        example(
+            test_driver.test_what_is_sparks_alone,
+            term=Call("*", (Var("d", test_driver.DECIMAL),) * 2),
+        ), quick=True,
+    ),
+]  # fmt: skip
