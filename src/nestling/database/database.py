@@ -29,6 +29,7 @@ from nestling.database.script import run_script
 from nestling.database.state import State, computing
 from nestling.database.table import Table
 from nestling.database.view import View
+from nestling.depth import room
 from nestling.errors import QueryError
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.schema import record_type, row_value
@@ -63,6 +64,7 @@ class Database(Core):
         if path is not None and path != ":memory:":
             self._load(DatabaseFile(arguments.path_argument(path)))
 
+    @room()
     def _load(self, file: DatabaseFile) -> None:
         try:
             file.load(self._state)
