@@ -1,83 +1,74 @@
-"""How long it takes to derive delta, degree, cost and the shredded form of a query of 200 nodes.
+"""How long a view takes to define whose text is long, and how that grows with the text.
 
-Run: ``python benchmarks/compile.py``. Times are medians; the goal is less than 100 ms for all four together.
+Run: ``python benchmarks/compile.py [--quick]``. Every construct is defined through the public door with half as many
+parts as its goal, and with as many; the exponent is what the time grows by: 1 in proportion to the text, 2 with its
+square. Times are CPU seconds, the least of three; each goal is one second. Then what a paper's derivation costs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from statistics import median
-from time import perf_counter
-from typing import Any
+import argparse
+import sys
+from math import log2
+from pathlib import Path
+from time import process_time
 
-from nestling.calculus.parse import parse, parse_type
-from nestling.calculus.terms import Expr
-from nestling.calculus.traverse import relations, size
-from nestling.calculus.typing import check
-from nestling.transform.normalize import normalize
-from nestling.transform.shred import dictionaries, shred
-from nestling.transform.theory.cost import cost, symbolic_size
-from nestling.transform.theory.degree import degree
-from nestling.transform.theory.delta import delta
-from nestling.transform.theory.flags import infer_flags
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
-RUNS = 50
-CATALOG = {
-    "Customer": parse_type("Bag(⟨ck: int, name: str, seg: str⟩)"),
-    "Orders": parse_type("Bag(⟨ok: int, ck: int, day: int, total: int⟩)"),
-    "Item": parse_type("Bag(⟨ok: int, pk: int, qty: int, price: int⟩)"),
-    "Part": parse_type("Bag(⟨pk: int, name: str, brand: str⟩)"),
-}
-#: Customers with their orders with their items with their parts, twice over: two segments, two conditions.
-BRANCH = """
-for c in Customer where c.seg == '{segment}' union sng⟨
-  name: c.name, seg: c.seg, key: c.ck + 1,
-  orders: bag_{a}(for o in Orders where o.ck == c.ck and o.total > {least} union sng⟨
-    day: o.day,
-    items: bag_{b}(for i in Item where i.ok == o.ok and i.qty * i.price > {least} and i.qty < o.total union sng⟨
-      qty: i.qty, cost: i.qty * i.price,
-      parts: bag_{c}(for p in Part where p.pk == i.pk and (p.brand == '{segment}' or p.name == c.name)
-                     union sng⟨name: p.name, brand: p.brand, pk: p.pk⟩)⟩)⟩)⟩
-"""
+from benchmarks.parts.derivation import show_derivation
+from benchmarks.workloads.harness import show
+from benchmarks.workloads.long_texts import CONSTRUCTS, SCHEMA, Construct, wide
+from nestling import Database
+
+GOAL = 1.0
 
 
-def query() -> Expr:
-    """The benchmark's query; about 200 nodes."""
-    branches = (
-        BRANCH.format(segment="auto", least=10, a=1, b=2, c=3),
-        BRANCH.format(segment="home", least=20, a=4, b=5, c=6),
-    )
-    return parse(" ⊎ ".join(f"({branch})" for branch in branches), CATALOG)  # type: ignore[arg-type]
+def database(construct: Construct, parts: int) -> Database:
+    """The table that ``construct`` of so many parts reads."""
+    db = Database()
+    db.table(construct.table, SCHEMA if construct.table == "T" else wide(parts))
+    return db
 
 
-def timed(action: Callable[[], Any]) -> float:
-    """The median time of ``action`` in milliseconds."""
+def seconds(construct: Construct, language: str, parts: int, runs: int) -> float:
+    """What it takes to define a view."""
+    text = construct.sql if language == "sql" else construct.python
+    assert text is not None
     times = []
-    for _ in range(RUNS):
-        start = perf_counter()
-        action()
-        times.append((perf_counter() - start) * 1000)
-    return median(times)
+    for _ in range(runs):
+        db = database(construct, parts)
+        start = process_time()
+        db.view("v", text(parts), language=language)
+        times.append(process_time() - start)
+    return min(times)
+
+
+def exponent(half: float, whole: float) -> float:
+    """By which power time grows, if it is ``half`` for half as much."""
+    return log2(whole / half)
+
+
+def row(name: str, construct: Construct, language: str, runs: int) -> list[str]:
+    """One line of the table."""
+    half, whole = (seconds(construct, language, n, runs) for n in (construct.goal // 2, construct.goal))
+    met = "yes" if whole <= GOAL else "no"
+    growth = f"{exponent(half, whole):.1f}"
+    return [name, language, f"{construct.goal:,}", f"{half:.3f}", f"{whole:.3f}", growth, met]
 
 
 def main() -> None:
-    nested = query()
-    check(nested)
-    sizes = {name: symbolic_size(name, type_) for name, type_ in CATALOG.items()}
-    shredded = shred(infer_flags(normalize(nested)))
-    parts = [shredded.flat, *(d for _, d in dictionaries(shredded.context))]
-    steps: dict[str, Callable[[], Any]] = {
-        "delta": lambda: delta(nested, relations(nested)),
-        "degree": lambda: degree(nested),
-        "cost": lambda: cost(nested, sizes),
-        "shredded form": lambda: shred(infer_flags(normalize(nested))),
-    }
-    print(f"query of {size(nested)} nodes, shredded into {len(parts)} parts; median of {RUNS} runs")
-    times = {name: timed(action) for name, action in steps.items()}
-    for name, milliseconds in times.items():
-        print(f"  {name:14} {milliseconds:8.2f} ms")
-    total = sum(times.values())
-    print(f"  {'all four':14} {total:8.2f} ms   {'below' if total < 100 else 'ABOVE'} the goal of 100 ms")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="one run of each")
+    runs = 1 if parser.parse_args().quick else 3
+    seconds(CONSTRUCTS["IN (constants)"], "sql", 2, 1)  # what is loaded at first use
+    rows = [
+        row(name, construct, language, runs)
+        for name, construct in CONSTRUCTS.items()
+        for language in ("sql", "python")
+        if language == "sql" or construct.python is not None
+    ]
+    show("Defining a view", ["construct", "language", "n", "s at n/2", "s at n", "exponent", "≤ 1 s"], rows)
+    show_derivation()
 
 
 if __name__ == "__main__":

@@ -53,6 +53,28 @@ def kind(cost: str) -> str:
     return "O(matches)" if " by " in cost else cost
 
 
+def test_names_for_annotations_are_exported():
+    """every class that a public method of the database, a table or a view returns"""
+    db = database()
+    found = [db, db.tables["orders"], db.view("v", "SELECT id FROM orders"), db.insert("orders", [])]
+    found += [db.views["v"].subscribe(lambda change: None), *db.views["v"].changes()]
+    with db.transaction() as transaction:
+        found.append(transaction)
+
+    assert {type(value).__name__ for value in found} <= set(nl.__all__)
+    assert all(getattr(nl, name) for name in nl.__all__)
+
+
+def test_what_is_not_in_the_interface_has_an_underscore():
+    db = database()
+    public = {name for name in dir(db) if not name.startswith("_")}
+
+    assert public == {
+        "apply", "close", "constraint", "delete", "drop", "insert", "sql", "stats", "sync", "table", "tables",
+        "transaction", "update", "verify", "version", "view", "views",
+    }  # fmt: skip
+
+
 def test_commands_exist():
     blocks = re.findall(r"^```sh\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
     words = [line.split("#")[0].split() for block in blocks for line in block.splitlines()]

@@ -2,6 +2,12 @@
 
 from nestling.bulk import bulk
 from nestling.database import Database
+from nestling.database.change import Change, InnerChange
+from nestling.database.refresh import Refresh
+from nestling.database.subscription import Subscription
+from nestling.database.table import Table
+from nestling.database.transaction import Transaction
+from nestling.database.view import View
 from nestling.errors import (
     ChangeError,
     ConstraintError,
@@ -15,14 +21,21 @@ from nestling.errors import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "Change",
     "ChangeError",
     "ConstraintError",
     "Database",
     "EvaluatedOnRead",
+    "InnerChange",
     "NestlingError",
     "OverBudget",
     "QueryError",
+    "Refresh",
     "StoreError",
+    "Subscription",
+    "Table",
+    "Transaction",
+    "View",
     "__version__",
     "bulk",
 ]

@@ -26,7 +26,7 @@ from nestling.engine.python.terms import namespace, run_source
 from nestling.engine.spark.columns import Layout, layouts
 from nestling.engine.spark.driver.exact import is_exact
 from nestling.engine.spark.driver.write import written
-from nestling.engine.spark.refuse import change_layouts
+from nestling.engine.spark.support import change_layouts
 from nestling.program.batches import is_change
 from nestling.program.flat import Bound, Query, is_ordered
 from nestling.program.meaning import Cells, meaning

@@ -1,6 +1,6 @@
 """Mutants of the way from flat queries to trigger programs."""
 
-from tests.engines import test_defer, test_fill, test_program_laws, test_storing
+from tests.engines import test_batches, test_defer, test_fill, test_program_laws, test_storing
 from tests.engines.worlds import KEYED, KEYLESS, REFERRING
 from tests.frontends.sql import test_classes
 from tests.mutants.lowering import queries
@@ -14,6 +14,12 @@ LABELS = law(test_program_laws.test_labels_defined_are_those_in_use, world=KEYED
 TINY = any_of("test_classes::agrees", test_classes.agrees, 20)
 
 MUTANTS = [
+    Mutant(
+        "a row differs from itself",
+        "transform/viewlet/specialise", "_One.statement",
+        "if verdict is False:", "if verdict is None and False:",
+        example(test_batches.test_what_a_row_cannot_be_is_left_out), quick=True,
+    ),
     Mutant(
         "one atom changes at a time",
         "transform/viewlet/deltas", "subsets",

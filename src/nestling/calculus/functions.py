@@ -1,9 +1,9 @@
 """Scalar functions: their types and their meaning.
 
-A *strict* function of a null is null. Those that look at nulls say so: ``==`` and ``!=`` are total (a
-null equals a null), ``and`` / ``or`` / ``not`` follow Kleene, ``if`` takes the other branch on null,
-``is_null`` and ``coalesce`` are what they say. ``=`` is the strict equality of SQL. A *partial* function has no
-value for some arguments, and raises ``NoValue`` there; none raises anything else.
+A *strict* function of a null is null. Those that look at nulls say so: ``==`` and ``!=`` are total (a null equals a
+null), ``and`` / ``or`` / ``not`` follow Kleene, ``if`` takes the other branch on null, ``is_null`` and ``coalesce``
+are what they say, ``among(x, a, b, …)`` is ``x = a or x = b or …``. ``=`` is the strict equality of SQL. A *partial*
+function has no value for some arguments, and raises ``NoValue`` there; none raises anything else.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ TypeRule = Callable[[Sequence[Scalar]], Scalar | None]
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """``result`` is ``None`` for arguments the function does not take; ``takes`` says what it does."""
+    """``result`` is ``None`` for arguments the function does not take; ``takes`` says what it does.
+
+    ``many``: there may be more arguments than ``arity``, all like the last.
+    """
 
     name: str
     arity: int
@@ -33,6 +36,7 @@ class Function:
     strict: bool = True
     precedence: int = 0
     partial: bool = False
+    many: bool = False
 
 
 def _joined(left: Scalar, right: Scalar) -> Scalar | None:
@@ -132,6 +136,20 @@ def _coalesce(args: Sequence[Scalar]) -> Scalar | None:
     return Scalar(joined.name, args[0].nullable and args[1].nullable) if joined else None
 
 
+def _among_types(args: Sequence[Scalar]) -> Scalar | None:
+    if any(_joined(args[0], other) is None for other in args[1:]):
+        return None
+    return Scalar("bool", any(arg.nullable for arg in args))
+
+
+def _among(value: Any, *others: Any) -> Any:
+    if value is None:
+        return None
+    if any(other is not None and arithmetic.equal(value, other) for other in others):
+        return True
+    return None if None in others else False
+
+
 def _and(left: Any, right: Any) -> Any:
     if left is False or right is False:
         return False
@@ -164,6 +182,7 @@ def _functions() -> tuple[Function, ...]:
         Function("<=", 2, _TWO, _compare, operator.le, True, 4),
         Function(">", 2, _TWO, _compare, operator.gt, True, 4),
         Function(">=", 2, _TWO, _compare, operator.ge, True, 4),
+        Function("among", 3, "scalars that compare with the first", _among_types, _among, False, many=True),
         Function("+", 2, "numbers, strings, or a date and a span", _plus, arithmetic.add, True, 5, True),
         Function("-", 2, "numbers, dates, or a date and a span", _minus, arithmetic.subtract, True, 5, True),
         Function("*", 2, _NUM, _arithmetic, arithmetic.multiply, True, 6, True),

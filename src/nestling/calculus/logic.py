@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from nestling.calculus.membership import joined
 from nestling.calculus.terms import Call, Term
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
@@ -13,6 +12,18 @@ _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 def conjuncts(test: Term) -> list[Term]:
     """What ``and`` joins in ``test``, from left to right."""
     return joined(test, "and")
+
+
+def joined(test: Term, name: str) -> list[Term]:
+    """What ``name``, an ``and`` or ``or``, joins in ``test``, in order."""
+    found, pending = [], [test]
+    while pending:
+        here = pending.pop()
+        if isinstance(here, Call) and here.function == name:
+            pending.extend(reversed(here.args))
+        else:
+            found.append(here)
+    return found
 
 
 def inward(test: Term) -> Term:

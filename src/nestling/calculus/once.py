@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from nestling.calculus.terms import Call, facts_of
 
 Asked = TypeVar("Asked")
 Answer = TypeVar("Answer")
+_ITSELF: Any = object()
 
 
 def once(function: Callable[[Asked], Answer]) -> Callable[[Asked], Answer]:
@@ -27,13 +28,15 @@ def once(function: Callable[[Asked], Answer]) -> Callable[[Asked], Answer]:
     """
 
     @wraps(function)
-    def found(node: Asked) -> Answer:
+    def asked(node: Asked) -> Answer:
         if not isinstance(node, Call):
             return function(node)
         facts = facts_of(node)
         if function not in facts:
-            facts[function] = function(node)
+            found = function(node)
+            # A node that held itself would outlive its last user until the collector came.
+            facts[function] = _ITSELF if found is node else found
         answer: Answer = facts[function]
-        return answer
+        return node if answer is _ITSELF else answer  # type: ignore[return-value] # then it is an answer
 
-    return found
+    return asked

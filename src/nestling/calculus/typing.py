@@ -53,7 +53,7 @@ from nestling.calculus.terms import (
     Union,
     Var,
 )
-from nestling.calculus.traverse import binders, height, scopes
+from nestling.calculus.traverse import binders, height, scopes, walk
 from nestling.calculus.types import (
     LABEL,
     UNIT,
@@ -145,6 +145,11 @@ def check(node: Any, scope: Mapping[str, Var | BagVar] | None = None) -> None:
     """
     # A definition sees its label's environment and nothing else, so its body is closed under its parameters.
     scope = {} if isinstance(node, DictLit) else scope or {}
+    if isinstance(node, Call):
+        # It binds nothing: what holds of it holds in every scope that has its variables.
+        for var in _checked_call(node).values():
+            _bound(var, scope)
+        return
     if isinstance(node, Var | BagVar):
         _bound(node, scope)
     _distinct_names([var.name for var in binders(node) if var.name != "_"], node)
@@ -157,6 +162,26 @@ def check(node: Any, scope: Mapping[str, Var | BagVar] | None = None) -> None:
     for child, names in scopes(node):
         check(child, {**scope, **{name: own[name] for name in names}})
     check_node(node)
+
+
+@once
+def _checked_call(call: Call) -> Mapping[str, Var]:
+    """The variables of ``call``, which is well formed where these are bound."""
+    found: dict[str, Var] = {}
+    for arg in call.args:
+        if isinstance(arg, Call):
+            _merge(found, _checked_call(arg))
+        else:
+            used = {node.name: node for node in walk(arg) if isinstance(node, Var)}
+            check(arg, used)
+            _merge(found, used)
+    check_node(call)
+    return found
+
+
+def _merge(found: dict[str, Var], more: Mapping[str, Var]) -> None:
+    for name, var in more.items():
+        _bound(var, {name: found.setdefault(name, var)})
 
 
 def check_node(node: Node) -> None:  # noqa: C901 - one arm per node
@@ -264,7 +289,7 @@ def _call(name: str, args: tuple[Term, ...]) -> Type:
         raise QueryError(
             f"there is no function {name!r}", hint=f"did you mean {close[0]!r}?" if close else ""
         )
-    if len(args) != function.arity:
+    if len(args) < function.arity or (len(args) > function.arity and not function.many):
         raise QueryError(f"{name} takes {_count(function.arity, 'argument')}, not {len(args)}")
     types = [_scalar(name, arg) for arg in args]
     result = function.result(types)

@@ -19,16 +19,17 @@ from nestling.database.core import Core
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import DatabaseFile
 from nestling.database.engines import on_spark
+from nestling.database.inline import inline_views
 from nestling.database.inspect import stats
 from nestling.database.languages import reader
 from nestling.database.memory import bytes_of, keep_within_memory
 from nestling.database.names import check_name, check_table_names, check_view_names
-from nestling.database.over import inline_views
 from nestling.database.refresh import Refresh
 from nestling.database.script import run_script
 from nestling.database.state import State, computing
 from nestling.database.table import Table
 from nestling.database.view import View
+from nestling.depth import room
 from nestling.errors import QueryError
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.schema import record_type, row_value
@@ -63,6 +64,7 @@ class Database(Core):
         if path is not None and path != ":memory:":
             self._load(DatabaseFile(arguments.path_argument(path)))
 
+    @room()
     def _load(self, file: DatabaseFile) -> None:
         try:
             file.load(self._state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nestling.database.alike import alike
+from nestling.database.rounding import equal_up_to_rounding
 from nestling.database.state import State, guard_of
 from nestling.errors import NestlingError
 from nestling.program.meaning import meaning
@@ -41,7 +41,7 @@ def stats(state: State, name: str) -> dict[str, Any]:
 def verify(state: State, name: str, maps: bool) -> None:
     """Compute a view anew from its tables and compare, with ``maps`` also all that is stored for it."""
     stored, meant = state.read(name), state.evaluate(name)
-    if stored != meant and not alike(stored, meant, tolerance=0):
+    if stored != meant and not equal_up_to_rounding(stored, meant, tolerance=0):
         raise wrong_answer(name, f": {meant - stored!r} is missing")
     if maps and (wrong := wrong_maps(state, name)):
         raise wrong_answer(f"{', '.join(wrong)} of {name}")
@@ -62,7 +62,7 @@ def wrong_maps(state: State, name: str) -> list[str]:
     return [
         source
         for source in dict.fromkeys(served)
-        if not alike(
+        if not equal_up_to_rounding(
             ZBag.of(*engine.cells(source).items()),
             ZBag.of(*meaning(engine.program.maps[source].query, tables).items()),
             tolerance=0,

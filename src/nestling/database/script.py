@@ -12,8 +12,8 @@ from nestling.calculus.terms import Expr
 from nestling.calculus.types import Bag, Record
 from nestling.calculus.typing import element_type
 from nestling.database.definitions import TableDef
+from nestling.database.inline import inline_views
 from nestling.database.languages import sql
-from nestling.database.over import inline_views
 from nestling.database.state import State, computing
 from nestling.database.table import Table
 from nestling.database.transaction import Transaction

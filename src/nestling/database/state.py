@@ -14,12 +14,13 @@ from typing import Any, Protocol
 from nestling.calculus.evaluate import evaluate
 from nestling.database.bulk import EMBEDDED
 from nestling.database.definitions import TableDef, ViewDef
-from nestling.database.first import first_leaf, first_type, starts
+from nestling.database.first_column import first_leaf, first_type, starts
 from nestling.database.lazy import LazyView, Pending
 from nestling.database.rows import Row, RowEvent, nested
 from nestling.database.storing import Decision, decide
 from nestling.database.verdict import judge
 from nestling.database.view_state import OnRead, Policy, Views, ViewState, maintained_by
+from nestling.depth import room
 from nestling.engine.protocol import Engines, RowEngine
 from nestling.errors import UNDEFINED, ChangeError, NestlingError, QueryError, brief
 from nestling.frontend.schema import element_value
@@ -210,6 +211,7 @@ class State:
             return self.engine
         return self.later(name).fresh()
 
+    @room()
     def later(self, name: str) -> LazyView:
         """A view that has an engine of its own."""
         made = self.views[name].engine
@@ -244,6 +246,7 @@ class State:
             assert isinstance(view, LazyView)
             view.note(events)
 
+    @room()
     def install(self) -> None:
         """An engine for what is defined, with nothing in it."""
         self.engine = self.engines.empty(self._program())
@@ -284,6 +287,7 @@ class State:
         del self.tables[name]
         self.reinstall()
 
+    @room()
     def reinstall(self) -> None:
         """A new engine for what is defined now; maps that stay keep their contents."""
         # A row that cannot be computed leaves the old engine as it is.
@@ -344,6 +348,7 @@ class State:
                 raise NestlingError(f"{name} cannot be computed: {absent}", hint=EXCLUDE)
             yield
 
+    @room()
     def evaluate(self, name: str) -> ZBag:
         """The reference meaning of a view on the tables as they are."""
         with computing(name):

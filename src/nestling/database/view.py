@@ -13,6 +13,7 @@ from nestling.database.core import Core
 from nestling.database.definitions import ViewDef
 from nestling.database.document.follow import Document
 from nestling.database.subscription import OnError, Subscription, Told
+from nestling.depth import room
 from nestling.errors import NestlingError, QueryError, brief
 from nestling.frontend.schema import copies, length, python_value
 from nestling.values.bag import ZBag
@@ -111,6 +112,7 @@ class View:
         """
         self._database._verify_view(self._definition.name, flag_argument(maps, "maps"))
 
+    @room()
     def explain(self, format: str = "text", code: bool = False) -> str:
         """How the view is kept, and what that costs: as ``"text"``, ``"json"`` or a page in ``"html"``.
 

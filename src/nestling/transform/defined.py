@@ -17,6 +17,7 @@ from typing import Any, assert_never
 from nestling.calculus.aggregates import AGGREGATES
 from nestling.calculus.build import FALSE, TRUE, call, const, countwise, empty, for_, let, union, where
 from nestling.calculus.functions import FUNCTIONS
+from nestling.calculus.once import once
 from nestling.calculus.partial import disjuncts, undefined_where
 from nestling.calculus.show import show
 from nestling.calculus.terms import (
@@ -55,6 +56,7 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 Known = frozenset[Term]
 
 
+@once
 def total(node: Any) -> Any:
     """``node`` with a value wherever it is asked: some value where there is none."""
     inner = map_children(node, total)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from nestling.calculus.build import empty, for_, negate, union
+from nestling.calculus.build import FALSE, balanced, call, empty, for_, negate, union
 from nestling.calculus.functions import FUNCTIONS, apply_function
+from nestling.calculus.partial import undefined_where
 from nestling.calculus.terms import (
     Call,
     Const,
@@ -202,6 +203,21 @@ def constant_call(node: Any) -> Any:
     return None
 
 
+def null_of_strict(node: Any) -> Any:
+    """``is_null(fn(t, …))  →  is_null(t) or …`` of a strict fn that has a value, over the t that may be null"""
+    match node:
+        case Call("is_null", (Call(name, args) as inner,)):
+            if FUNCTIONS[name].strict and undefined_where(inner) is None:
+                nulls = [call("is_null", arg) for arg in dict.fromkeys(args) if _is_nullable(arg)]
+                return balanced("or", nulls) if nulls else FALSE
+    return None
+
+
+def _is_nullable(term: Term) -> bool:
+    type_ = term_type(term)
+    return isinstance(type_, Scalar) and type_.nullable
+
+
 def call_of_choice(node: Any) -> Any:
     """``fn(if(t, a, b), c, …)  →  if(t, fn(a, c, …), fn(b, c, …))`` of constants a, b, c, …"""
     match node:
@@ -250,5 +266,6 @@ SIMPLIFICATIONS: tuple[Rule, ...] = (
     connective_unit,
     multiplied_constant,
     constant_call,
+    null_of_strict,
     call_of_choice,
 )

@@ -42,7 +42,10 @@ CHANGES = [
     (lambda db: db.constraint(5, "SELECT a FROM T"), "is a str, not 5"),
     (lambda db: db.sql(5), "SQL is a str, not 5"),
     (lambda db: db.drop(5), "is a str, not 5"),
-    (lambda db: db.view("x", "SELECT " + "(" * 300 + "a" + ")" * 300 + " AS x FROM T"), "nested too deeply"),
+    (
+        lambda db: db.view("x", "SELECT " + "(" * 1_000 + "a" + ")" * 1_000 + " AS x FROM T"),
+        "nested too deeply",
+    ),
 ]
 
 

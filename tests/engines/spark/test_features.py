@@ -11,7 +11,7 @@ from nestling.database.definitions import TableDef
 from nestling.engine.protocol import Batch
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
-from nestling.engine.spark.refuse import check_program
+from nestling.engine.spark.support import check_program
 from nestling.errors import QueryError
 from nestling.frontend.sql import translate
 from nestling.program.statements import Program

@@ -11,7 +11,7 @@ import pytest
 import nestling as nl
 from nestling.database.database import Database
 from nestling.engine.spark import limits, stage
-from nestling.engine.spark.columns import postponed
+from nestling.engine.spark.columns import deferred_name
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.state import LakeState
 from tests.engines.spark.test_cost import BY_REGION, Counters, applied, sold
@@ -132,7 +132,9 @@ def waits(db: Any) -> dict[str, int]:
     """What waits: for lazy views, and to be passed on."""
     now, running = db._state.running.now, db._state.running
     found = {name: later.waiting for name, later in db._state.behind.items()}
-    return found | {postponed(name): now.stored[postponed(name)].rows for name in running.program.deferred}
+    return found | {
+        deferred_name(name): now.stored[deferred_name(name)].rows for name in running.program.deferred
+    }
 
 
 def walked(spark: Any, path: Path, seed: int, steps: int, views: list[tuple[str, str]]) -> None:

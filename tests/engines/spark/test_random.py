@@ -14,7 +14,7 @@ from nestling.engine.protocol import Batch
 from nestling.engine.reference import ReferenceEngine
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
-from nestling.engine.spark.refuse import check_program
+from nestling.engine.spark.support import check_program
 from nestling.transform.lower.view import CannotLower, FlatView
 from nestling.transform.viewlet import compile_batches
 from nestling.transform.viewlet.compile import CannotCompile

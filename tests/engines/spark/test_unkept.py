@@ -11,11 +11,11 @@ from nestling.engine.reference import ReferenceEngine
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
-from nestling.engine.spark.refuse import check_program
-from nestling.engine.spark.unkept import computed
+from nestling.engine.spark.on_read import computed
+from nestling.engine.spark.support import check_program
 from nestling.errors import NestlingError, QueryError
 from nestling.frontend.schema import element_value
-from nestling.transform.viewlet import compile_batches, unkept
+from nestling.transform.viewlet import compile_batches, fill_on_read
 from nestling.values.bag import ZBag
 from tests.draws import draws
 from tests.engines.spark.test_cost import Counters
@@ -138,7 +138,7 @@ def test_random_views(spark, world, monkeypatch):
     found = WORLDS[world]
     views, among = compiled(found, draws(queries("full", schema=found.schema), 40))
     assert len(views) == VIEWS
-    program = unkept(found.tables, views)
+    program = fill_on_read(found.tables, views)
     check_program(program, layouts(program))
     engine = SparkEngine(compile_batches(found.tables, {}), spark)
     reference = ReferenceEngine(compile_batches(found.tables, views))

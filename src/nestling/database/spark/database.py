@@ -21,9 +21,9 @@ from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.elements import inner_bag
 from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
-from nestling.database.spark.addressed import change_elements, elements_frame
-from nestling.database.spark.arriving import apart, as_frame, check_batch, few_apart, few_changes
+from nestling.database.spark.element_changes import change_elements, elements_frame
 from nestling.database.spark.explain import explain
+from nestling.database.spark.frame_changes import as_frame, check_batch, few_changes, few_split, split
 from nestling.database.spark.frames import Frames
 from nestling.database.spark.inspect import stats, verify
 from nestling.database.spark.large import Large
@@ -287,9 +287,9 @@ class SparkDatabase(Database):
                 return
             self._arriving = {**self._batches, name: (query, number)}
             try:
-                few = few_apart(rows, tables)
+                few = few_split(rows, tables)
                 if few is None:
-                    self._apply_large(apart(rows, tables))
+                    self._apply_large(split(rows, tables))
                 else:
                     with self.transaction() as change:
                         change.apply(self._in_order(few))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from nestling.calculus.types import show_type
+from nestling.database.spark.on_read import OnReadView
 from nestling.database.spark.state import SparkState
-from nestling.database.spark.unkept import Computed
-from nestling.engine.spark.columns import postponed
+from nestling.engine.spark.columns import deferred_name
 from nestling.engine.spark.linear import is_linear
-from nestling.engine.spark.refuse import change_layouts
-from nestling.engine.spark.unkept import fillings
+from nestling.engine.spark.on_read import fillings
+from nestling.engine.spark.support import change_layouts
 from nestling.errors import QueryError
 from nestling.program.batches import is_change
 from nestling.program.show import show_query, show_statement
@@ -27,7 +27,7 @@ def explain(state: SparkState, view: str, format: str, code: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _computed(state: SparkState, view: Computed) -> Iterator[str]:
+def _computed(state: SparkState, view: OnReadView) -> Iterator[str]:
     """What it takes to read a view of which nothing is kept."""
     name, program = view.view.name, view.program
     plan = program.views[name]
@@ -67,7 +67,7 @@ def _lines(state: SparkState, view: str) -> Iterator[str]:
         )
     late = [name for name in maps_of(program, view) if name in program.deferred]
     if late:
-        rows = sum(state.running.now.stored[postponed(name)].rows for name in late)
+        rows = sum(state.running.now.stored[deferred_name(name)].rows for name in late)
         yield f"hybrid: what changes in {', '.join(late)} is passed on when it is read; {rows} rows wait"
     yield ""
     yield "Stored"

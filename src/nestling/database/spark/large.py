@@ -16,7 +16,7 @@ from nestling.calculus.types import ELEMENT, LABEL, Bag, Path, Record, Type, bag
 from nestling.database.definitions import TableDef
 from nestling.database.feed import FEED_COLUMNS, SIGNS, z_bag
 from nestling.database.references import referred
-from nestling.database.spark.canonical import canonical, value_of, wrong
+from nestling.database.spark.frame_values import canonical, value_of, wrong
 from nestling.database.spark.shredding import Column, by_key, flat, leaves, named, numbered
 from nestling.database.transaction import check_removable, key_taken, no_parent, no_row
 from nestling.engine.spark.frames import table_rows

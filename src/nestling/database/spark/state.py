@@ -18,13 +18,13 @@ from typing import Any
 from nestling.calculus.types import Record
 from nestling.database.constraints import violation
 from nestling.database.definitions import ViewDef
-from nestling.database.first import starts
+from nestling.database.first_column import starts
 from nestling.database.rows import Row
-from nestling.database.spark.arriving import few_rows, kept
 from nestling.database.spark.defined import absent, plan_guard
+from nestling.database.spark.frame_changes import few_rows, kept
+from nestling.database.spark.on_read import OnReadView, program_on_read
+from nestling.database.spark.programs import knob, open_programs
 from nestling.database.spark.remembered import check_note, check_tables, remember
-from nestling.database.spark.started import knob, started
-from nestling.database.spark.unkept import Computed, program_on_read
 from nestling.database.spark.watching import feed_name, record
 from nestling.database.state import EXCLUDE, NOTHING_KEPT, State, computing
 from nestling.database.texts import table_text, view_text
@@ -33,10 +33,10 @@ from nestling.database.view_state import OnRead, Views, ViewState, maintained_by
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
-from nestling.engine.spark.later import Later
+from nestling.engine.spark.lazy import LazyProgram
 from nestling.engine.spark.reading import Reading
-from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.state import LakeState
+from nestling.engine.spark.support import check_program
 from nestling.errors import UNDEFINED, ChangeError, NestlingError, NoValue, QueryError
 from nestling.frontend.schema import element_value, row_value
 from nestling.program.statements import Program
@@ -78,7 +78,7 @@ class SparkState(State):
         return self.engine
 
     def _started(self) -> tuple[SparkEngine, Views]:
-        engine, behind = started(self, self.spark, self.lake)
+        engine, behind = open_programs(self, self.spark, self.lake)
         engine.accept = self.accept
         views = self.views
         for name, later in behind.items():
@@ -87,15 +87,15 @@ class SparkState(State):
         return engine, views
 
     @property
-    def behind(self) -> dict[str, Later]:
+    def behind(self) -> dict[str, LazyProgram]:
         """The programs of lazy views."""
         engines = {name: policy.engine for name, policy in self.views.lazy.items()}
-        return {name: engine for name, engine in engines.items() if isinstance(engine, Later)}
+        return {name: engine for name, engine in engines.items() if isinstance(engine, LazyProgram)}
 
-    def computed(self, name: str) -> Computed | None:
+    def computed(self, name: str) -> OnReadView | None:
         """What computes a view of which nothing is stored."""
         on_read = self.views[name].on_read
-        return Computed(self.definitions[name], on_read.program) if on_read and on_read.program else None
+        return OnReadView(self.definitions[name], on_read.program) if on_read and on_read.program else None
 
     def accept(self, moment: LakeState, before: LakeState) -> None:
         """What a batch leads to: take what it logged; refuse it if a view has no value, or a constraint a row."""
@@ -132,12 +132,12 @@ class SparkState(State):
     def program_of(self, view: str) -> Program:
         """The program that a view is read by."""
         later = self.views[view].engine if view else None
-        return later.program if isinstance(later, Later) else self.running.program
+        return later.program if isinstance(later, LazyProgram) else self.running.program
 
     def reader(self, view: str) -> SparkEngine:
         """An engine that reads a view, up to date."""
         later = self.views[view].engine
-        if isinstance(later, Later):
+        if isinstance(later, LazyProgram):
             return later.fresh()
         if view in self.views.hybrid:
             self.running.settle()

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from nestling.database.accept import known
 from nestling.database.elements import inner_bag
 from nestling.database.names import check_path_name
-from nestling.database.spark.arriving import is_feed
+from nestling.database.spark.frame_changes import is_feed
 from nestling.database.state import State
 from nestling.errors import NestlingError, QueryError, StoreError
 from nestling.storage.lake.folder import scheme_of

@@ -16,7 +16,6 @@ from typing import Any, assert_never
 from nestling.calculus.aggregates import EVERY
 from nestling.calculus.arithmetic import mean
 from nestling.calculus.functions import FUNCTIONS, apply_function
-from nestling.calculus.membership import Membership, membership
 from nestling.calculus.partial import undefined_where
 from nestling.calculus.terms import Call, Const, Field, InL, Term, Tuple, Var
 from nestling.calculus.traverse import free_vars, height
@@ -171,11 +170,10 @@ def tuple_of(parts: Sequence[str]) -> str:
 
 
 def _call(term: Call, scope: Scope, level: int) -> str:
-    found = membership(term)
-    if found is not None:
-        return _among(found, scope, level)
     name, args = term.function, term.args
     match name, args:
+        case "among", (value, *others) if (text := _among(value, others, scope, level)) is not None:
+            return text
         case "and" | "or", (left, right) if not is_nullable(left) and not is_nullable(right):
             own = 1 if name == "or" else 2
             text = f"{_python(left, scope, own)} {name} {_python(right, scope, own + 1)}"
@@ -254,13 +252,16 @@ _SPELLED = {
 }  # fmt: skip
 
 
-def _among(found: Membership, scope: Scope, level: int) -> str:
-    """``x in {1, 2, …}``: Python makes the set when it reads the source."""
-    values = ", ".join(map(literal, found.values))
-    operator = "in" if found.inside else "not in"
-    text = f"{_python(found.term, scope, 5)} {operator} {{{values}}}"
-    if found.strict:
-        return f"(None if {_python(found.term, scope, 5)} is None else {text})"
+def _among(term: Term, values: Sequence[Term], scope: Scope, level: int) -> str | None:
+    """``x in {1, 2, …}``, where Python can make the set when it reads the source."""
+    if not all(isinstance(value, Const) and value.value is not None for value in values):
+        return None
+    if any(_kind(value) != _kind(term) for value in values) or _kind(term) not in ("int", "str", "bytes"):
+        return None
+    texts = ", ".join(dict.fromkeys(_python(value, scope, 0) for value in values))
+    text = f"{_python(term, scope, 5)} in {{{texts}}}"
+    if is_nullable(term):
+        return f"(None if {_python(term, scope, 5)} is None else {text})"
     return f"({text})" if level > 3 else text
 
 

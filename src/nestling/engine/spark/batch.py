@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
-from nestling.engine.spark.columns import Layout, postponed
+from nestling.engine.spark.columns import Layout, deferred_name
 from nestling.engine.spark.events import event_layout, event_sql
 from nestling.engine.spark.linear import is_linear
 from nestling.engine.spark.relations import pruned
@@ -52,7 +52,7 @@ def run_batch(moment: LakeState, changes: Sequence[Arrived], sink: Sink | None =
         for trigger, rows in group:
             seen(moment, change_of(trigger.table), moment.layouts[trigger.table], rows)
         for (trigger, rows), added in zip(group, first_stage(moment, group, sink), strict=True):
-            settle(moment, trigger, rows, added, sink)
+            add_results(moment, trigger, rows, added, sink)
         done += len(group)
 
 
@@ -83,7 +83,7 @@ def first_stage(moment: LakeState, group: Sequence[Arrived], sink: Sink | None) 
         before.drop_views(moment)
 
 
-def settle(moment: LakeState, trigger: Trigger, rows: Any, added: Added, sink: Sink | None) -> None:
+def add_results(moment: LakeState, trigger: Trigger, rows: Any, added: Added, sink: Sink | None) -> None:
     """Add the results to a table and to maps, and propagate the changes of maps."""
     later = {a.statement.target for a in trigger.actions if isinstance(a, Add) and a.later}
     collected = {name: [table] for name, table in added.items() if name in later}
@@ -96,9 +96,9 @@ def settle(moment: LakeState, trigger: Trigger, rows: Any, added: Added, sink: S
     forget(moment, change_of(trigger.table))
     for action in trigger.actions:
         if isinstance(action, Propagate):
-            if postponed(action.map) in moment.stored:
+            if deferred_name(action.map) in moment.stored:
                 for found in collected.pop(action.map, ()):
-                    moment.add(postponed(action.map), found)
+                    moment.add(deferred_name(action.map), found)
             else:
                 propagate(moment, action, collected, sink)
 

@@ -53,16 +53,16 @@ def layouts(program: Program) -> dict[str, Layout]:
     """The layouts of all tables and maps, and of deferred changes."""
     found = {name: table_layout(decl) for name, decl in program.tables.items()}
     found |= {name: map_layout(decl) for name, decl in program.maps.items()}
-    return found | {postponed(name): replace(found[name], positive=False) for name in program.deferred}
+    return found | {deferred_name(name): replace(found[name], positive=False) for name in program.deferred}
 
 
 #: Before the name of a map in a lake: what changed in it, and has not been passed on.
-POSTPONED = "postponed "
+DEFERRED = "postponed "
 
 
-def postponed(map_: str) -> str:
+def deferred_name(map_: str) -> str:
     """The name of the relation of a map's deferred changes."""
-    return f"·{POSTPONED}{map_}"
+    return f"·{DEFERRED}{map_}"
 
 
 def table_layout(table: TableDecl) -> Layout:

@@ -9,18 +9,18 @@ from typing import Any
 from nestling.engine.protocol import Batch, Places, Row, consolidated, inner_first
 from nestling.engine.spark import limits
 from nestling.engine.spark.batch import restricted, run_batch, size
-from nestling.engine.spark.columns import POSTPONED, Layout, layouts, postponed
+from nestling.engine.spark.columns import DEFERRED, Layout, deferred_name, layouts
+from nestling.engine.spark.deferred import propagate_deferred
 from nestling.engine.spark.driver import Driver
 from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.durable import Definitions, EngineLake
 from nestling.engine.spark.fetched import Fetched
-from nestling.engine.spark.postponed import pass_on
 from nestling.engine.spark.reading import Reading
-from nestling.engine.spark.refuse import check_program
 from nestling.engine.spark.relations import difference, summed
 from nestling.engine.spark.session import TooManyError, own_session
 from nestling.engine.spark.stage import Sink, arrow
 from nestling.engine.spark.state import LakeState, SourceRows, TempView, register_frame
+from nestling.engine.spark.support import check_program
 from nestling.engine.spark.totals import sums_here, totals
 from nestling.engine.spark.types import arrow_table
 from nestling.errors import NoValue
@@ -66,11 +66,11 @@ class SparkEngine(Reading):
         #: The maps that were not there, and have been computed.
         self.built = {name for name in program.maps if name not in stored} - self.watched
         if self.durable is not None:
-            late = {key for key in self.durable.held if key.startswith(POSTPONED)}
+            late = {key for key in self.durable.held if key.startswith(DEFERRED)}
             if late and (self.built or not late <= set(self.durable.keys.values())):
                 # What waits is not for these maps.
                 self.built = set(program.maps) - self.watched
-                self.now.stored |= {postponed(name): SourceRows() for name in program.deferred}
+                self.now.stored |= {deferred_name(name): SourceRows() for name in program.deferred}
             self._build(self.built)
 
     @property
@@ -103,7 +103,7 @@ class SparkEngine(Reading):
         """``maps`` of the tables of ``moment``, in bulk, as if each table were one change of an empty one."""
         scratch = self._empty()
         for name in self.program.deferred:
-            del scratch.stored[postponed(name)]  # nothing waits
+            del scratch.stored[deferred_name(name)]  # nothing waits
         kept = set(needed(self.program, sorted(maps)))
         sink = self.durable.write if self.durable is not None else None
         parts = []
@@ -188,7 +188,7 @@ class SparkEngine(Reading):
 
     def settle(self) -> None:
         """Pass on what waits in hybrid views, and store what follows."""
-        names = {name: postponed(name) for name in sorted(self.program.deferred)}
+        names = {name: deferred_name(name) for name in sorted(self.program.deferred)}
         late = {name: self.gathered(own) for name, own in names.items() if self.now.stored[own].rows}
         if late:
             moment, large = self.after({}, late=late)
@@ -264,7 +264,7 @@ class SparkEngine(Reading):
         try:
             run_batch(moment, [(self.program.triggers[name], changes[name]) for name in some], sink)
             if late is not None:
-                pass_on(moment, self.program, late, sink)
+                propagate_deferred(moment, self.program, late, sink)
         except BaseException:
             moment.drop_views(self.now)
             raise
@@ -276,7 +276,7 @@ class SparkEngine(Reading):
         for name, rows in changes.items():
             moment.add(name, rows)
         for name in self.program.deferred:
-            moment.empty(postponed(name))
+            moment.empty(deferred_name(name))
         scratch = self.computed(moment, set(self.program.maps))
         before = self.computed(self.now, self.watched) if self.watched else moment
         for name in self.program.maps:

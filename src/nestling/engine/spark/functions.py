@@ -82,6 +82,8 @@ def _written(
         return _to_str(args[0], types[0])
     if name in _COMPARED:
         return _compared(name, args[0], args[1], types)
+    if name == "among":
+        return _among(args, types)
     if name in ("+", "-", "*", "/", "//", "%"):
         return _arithmetic(name, args[0], args[1], types, result)
     if name in _PLAIN:
@@ -111,6 +113,13 @@ def _to_str(text: str, type_: Scalar) -> str:
     if type_.name == "bool":
         return f"CASE {text} WHEN true THEN 'True' WHEN false THEN 'False' END"
     return f"CAST({text} AS STRING)"
+
+
+def _among(args: list[str], types: Sequence[Scalar]) -> str:
+    if {type_.name for type_ in types} in ({"int"}, {"str"}):
+        return f"({args[0]} IN ({', '.join(args[1:])}))"
+    pairs = zip(args[1:], types[1:], strict=True)
+    return f"({' OR '.join(_compared('=', args[0], arg, (types[0], type_)) for arg, type_ in pairs)})"
 
 
 def _compared(name: str, left: str, right: str, types: Sequence[Scalar]) -> str:

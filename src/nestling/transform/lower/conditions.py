@@ -8,16 +8,18 @@ stands before it says where it is asked.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from nestling.calculus.build import balanced
-from nestling.calculus.logic import inward
-from nestling.calculus.membership import compared, joined
+from nestling.calculus.build import FALSE, balanced, call
+from nestling.calculus.logic import inward, is_two_valued, joined
 from nestling.calculus.partial import is_total
-from nestling.calculus.terms import Call, Term, Var
+from nestling.calculus.terms import Call, Const, Term, Var
 from nestling.calculus.traverse import walk
 
 MOST = 16
+#: So many constants that a term is compared with are a set.
+MANY = 8
 
 #: A product of conditions with its sign.
 Signed = tuple[int, tuple[Term, ...]]
@@ -31,7 +33,7 @@ def summands(test: Term) -> list[Signed]:
     pushed = inward(test)
     # Counted before they are made: of n disjuncts there are 2ⁿ − 1.
     found = [(1, tuple(_conjuncts(pushed)))] if _count(pushed) > MOST else _expand(pushed)
-    return [(sign, tuple(map(gathered, tests))) for sign, tests in found]
+    return [(sign, tuple(map(gathered, _fewer(tests)))) for sign, tests in found]
 
 
 def gathered(test: Term) -> Term:
@@ -54,14 +56,45 @@ def gathered(test: Term) -> Term:
     return test
 
 
-def _beside(parts: list[Term], name: str) -> list[Term]:
-    """``parts`` with comparisons of one term with constants joined."""
-    groups: dict[Any, list[Term]] = {}
+def _fewer(tests: tuple[Term, ...]) -> Sequence[Term]:
+    """``tests`` with comparisons of one term with many constants as one."""
+    return _beside(tests, "and") if len(tests) > MOST and all(map(is_total, tests)) else tests
+
+
+def _beside(parts: Sequence[Term], name: str) -> list[Term]:
+    """``parts``, joined by ``name``, with comparisons of one term with ``MANY`` constants as a membership."""
+    groups: dict[Any, list[tuple[Term, Const | None]]] = {}
     for part in parts:
-        one = compared(part, name == "or")
-        groups.setdefault(part if one is None else (one.term, one.strict), []).append(part)
-    # What stands there twice says it twice.
-    return [balanced(name, list(dict.fromkeys(group))) for group in groups.values()]
+        found = _compared(part, name)
+        key = part if found is None else (found[0], is_two_valued(part))
+        groups.setdefault(key, []).append((part, found and found[1]))
+    return [each for key, group in groups.items() for each in _membership(key, group, name)]
+
+
+def _membership(key: Any, group: list[tuple[Term, Const | None]], name: str) -> list[Term]:
+    values = dict.fromkeys(value for _, value in group if value is not None)
+    if len(values) < MANY:
+        return list(dict.fromkeys(part for part, _ in group))
+    term, never_null = key
+    found = Call("among", (term, *values))
+    if never_null and not is_two_valued(found):
+        found = call("coalesce", found, FALSE)  # of the total equality, which a null does not make null
+    return [found if name == "or" else call("not", found)]
+
+
+def _compared(test: Term, name: str) -> tuple[Term, Const] | None:
+    """The term that an equality compares with a constant, or, under ``and``, the opposite of one does."""
+    match test:
+        case Call("=" | "==", sides) if name == "or":
+            pass
+        case Call("!=", sides) | Call("not", (Call("=" | "==", sides),)) if name == "and":
+            pass
+        case _:
+            return None
+    term, other = sides if isinstance(sides[1], Const) else sides[::-1]
+    if isinstance(other, Const) and other.value is not None and not isinstance(term, Const):
+        return term, other
+    return None
 
 
 def _count(test: Term) -> int:

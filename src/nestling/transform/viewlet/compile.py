@@ -62,7 +62,7 @@ from nestling.transform.viewlet.components import StoredComponent as Component
 from nestling.transform.viewlet.components import split
 from nestling.transform.viewlet.deltas import Delta, Nested, key_deltas, row_deltas
 from nestling.transform.viewlet.handles import Identity, MapHandle, Weights
-from nestling.transform.viewlet.naming import apart, renamed
+from nestling.transform.viewlet.naming import rename_apart, renamed
 from nestling.transform.viewlet.references import without_implied
 from nestling.transform.viewlet.refusals import in_a_line, unbound
 from nestling.transform.viewlet.storing import BY_KEYS, Storing
@@ -175,7 +175,7 @@ class Compiler:
         """The statements by which ``monomial`` of ``target`` follows its tables and its nested maps."""
         if not self.maintains:
             return
-        monomial = apart(monomial, (), self.names)
+        monomial = rename_apart(monomial, (), self.names)
         for table in dict.fromkeys(f.name for f in monomial.factors if isinstance(f, Atom)):
             for delta in row_deltas(monomial, self.tables[table], self.tables, self.names):
                 for statement in self.changes(target, delta, table):
@@ -302,7 +302,7 @@ class Compiler:
         given = tuple(node for arg in lift.args for node in walk(arg) if isinstance(node, Var))
         fixed, nests = frozenset(var.name for var in given), []
         for monomial in lift.query.monomials:
-            m = apart(monomial, (), self.names)
+            m = rename_apart(monomial, (), self.names)
             tests = [Test(call("==", key, arg)) for key, arg in zip(m.keys, lift.args, strict=True)]
             solved = unify(Monomial((), m.weights, (*m.factors, *tests)), fixed)
             if solved is not None:

@@ -28,7 +28,7 @@ from nestling.transform.lower import FlatView
 from nestling.transform.viewlet.compile import NESTED, Compiler
 from nestling.transform.viewlet.deltas import replaced
 from nestling.transform.viewlet.handles import Identity, MapHandle
-from nestling.transform.viewlet.naming import apart
+from nestling.transform.viewlet.naming import rename_apart
 from nestling.transform.viewlet.reading import compile_batches
 from nestling.transform.viewlet.schedule import TIMES
 
@@ -63,7 +63,7 @@ def fill(program: Program, wanted: Iterable[str]) -> Program:
     )
 
 
-def unkept(tables: Mapping[str, TableDecl], views: Mapping[str, FlatView]) -> Program:
+def fill_on_read(tables: Mapping[str, TableDecl], views: Mapping[str, FlatView]) -> Program:
     """The program that reads ``views`` and maintains nothing: its triggers fill maps, in the order they stand in."""
     program = compile_batches(tables, views, maintains=False)
     filled = fill(program, program.maps)
@@ -95,7 +95,7 @@ def _identity(decl: MapDecl) -> Identity:
 
 def _pass_over(compiler: Compiler, target: str, monomial: Monomial) -> Statement | None:
     """What fills ``target`` with ``monomial``: a pass over its first table, or over what is nested in it."""
-    monomial = apart(monomial, (), compiler.names)
+    monomial = rename_apart(monomial, (), compiler.names)
     driver = next((factor for factor in monomial.factors if isinstance(factor, Atom)), None)
     if driver is None:
         return compiler.statement(target, monomial, (), "aux")

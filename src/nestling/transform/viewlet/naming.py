@@ -33,7 +33,7 @@ from nestling.program.traverse import factor_terms, substitute, substitute_bound
 Columns = Mapping[str, Sequence[Var]]
 
 
-def apart(monomial: Monomial, given: Sequence[Var], names: Names) -> Monomial:
+def rename_apart(monomial: Monomial, given: Sequence[Var], names: Names) -> Monomial:
     """``monomial`` with every variable but those ``given`` under a name that nothing else has.
 
     A row, an event and the counts of a statement have variables of their own, which must not be captured.

@@ -25,7 +25,7 @@ from nestling.transform.viewlet.compile import MOST_MAPS, CannotCompile, Compile
 from nestling.transform.viewlet.domains import restricted
 from nestling.transform.viewlet.handles import Identity, Weights
 from nestling.transform.viewlet.lookups import around, asked
-from nestling.transform.viewlet.naming import apart, renamed
+from nestling.transform.viewlet.naming import rename_apart, renamed
 from nestling.transform.viewlet.refusals import unbound
 from nestling.transform.viewlet.schedule import triggers
 from nestling.transform.viewlet.slices import share_slices
@@ -163,7 +163,7 @@ class _Reading:
         known = {param.name for param in params}
         if not is_safe(query, known):
             raise CannotCompile(unbound(query, known), CannotCompile.UNBOUND)
-        monomials = [apart(monomial, params, self.compiler.names) for monomial in query.monomials]
+        monomials = [rename_apart(monomial, params, self.compiler.names) for monomial in query.monomials]
         statements = [self.compiler.statement("", monomial, params, "rows") for monomial in monomials]
         return Plan(params, share_slices(statements), skipped)
 

@@ -15,7 +15,7 @@ from nestling.values.exact import is_same
 TOLERANCE = 1e-6
 
 
-def alike(left: Any, right: Any, tolerance: float = TOLERANCE) -> bool:
+def equal_up_to_rounding(left: Any, right: Any, tolerance: float = TOLERANCE) -> bool:
     """Whether ``left`` is ``right``, floats compared up to rounding; NaN is NaN.
 
     >>> alike(ZBag.of(("a", 0.3)), ZBag.of(("a", 0.1 + 0.2))), alike(ZBag.of(1), ZBag.of(2))
@@ -26,7 +26,7 @@ def alike(left: Any, right: Any, tolerance: float = TOLERANCE) -> bool:
             return _paired(left - right, tolerance)
         case tuple(), tuple():
             pairs = zip(left, right, strict=True)
-            return len(left) == len(right) and all(alike(a, b, tolerance) for a, b in pairs)
+            return len(left) == len(right) and all(equal_up_to_rounding(a, b, tolerance) for a, b in pairs)
         case float(), float():
             return is_same(left, right) or isclose(left, right, rel_tol=tolerance, abs_tol=tolerance)
     return bool(left == right)
@@ -36,7 +36,11 @@ def _paired(difference: ZBag, tolerance: float) -> bool:
     """Whether every element that is only on one side has its like, as often, on the other."""
     pending = dict(difference.negative().items())
     for value, times in difference.positive().items():
-        for other in [other for other, count in pending.items() if count and alike(value, other, tolerance)]:
+        for other in [
+            other
+            for other, count in pending.items()
+            if count and equal_up_to_rounding(value, other, tolerance)
+        ]:
             taken = min(times, pending[other])
             pending[other] -= taken
             times -= taken

@@ -11,17 +11,17 @@ from contextlib import AbstractContextManager
 
 from nestling.calculus.traverse import relations
 from nestling.database.definitions import ViewDef
-from nestling.database.spark.canonical import canonical, value_of
+from nestling.database.spark.frame_values import canonical, value_of
 from nestling.engine.spark.columns import layouts
-from nestling.engine.spark.refuse import check_program
+from nestling.engine.spark.on_read import OnReadProgram, computed
 from nestling.engine.spark.session import python_errors
 from nestling.engine.spark.state import LakeState
-from nestling.engine.spark.unkept import Unkept, computed
+from nestling.engine.spark.support import check_program
 from nestling.errors import QueryError
 from nestling.program.statements import Program, TableDecl
 from nestling.transform.lower.view import CannotLower
 from nestling.transform.pipeline import SPARK, flat_form
-from nestling.transform.viewlet import unkept
+from nestling.transform.viewlet import fill_on_read
 from nestling.transform.viewlet.compile import CannotCompile
 from nestling.values.bag import EMPTY, ZBag
 
@@ -29,7 +29,7 @@ from nestling.values.bag import EMPTY, ZBag
 def program_on_read(view: ViewDef, tables: Mapping[str, TableDecl]) -> Program:
     """What computes a view from its tables."""
     try:
-        program = unkept(tables, {view.name: flat_form(view.query, SPARK)})
+        program = fill_on_read(tables, {view.name: flat_form(view.query, SPARK)})
     except (CannotLower, CannotCompile) as reason:
         raise QueryError(
             f"{view.name} cannot be computed on Spark: {reason}",
@@ -39,7 +39,7 @@ def program_on_read(view: ViewDef, tables: Mapping[str, TableDecl]) -> Program:
     return program
 
 
-class Computed:
+class OnReadView:
     """A view that every reading computes."""
 
     def __init__(self, view: ViewDef, program: Program) -> None:
@@ -49,7 +49,7 @@ class Computed:
         #: The flat tables that it is computed from.
         self.tables = [name for name in program.tables if name.partition(".")[0] in read]
 
-    def over(self, moment: LakeState) -> AbstractContextManager[Unkept]:
+    def over(self, moment: LakeState) -> AbstractContextManager[OnReadProgram]:
         """What reads the view as the tables are at a moment."""
         return computed(self.program, self.layouts, moment)
 

@@ -23,7 +23,7 @@ from nestling.program.statements import Program, Statement
 from nestling.program.steps import reads, trigger_statements
 
 
-class Unkept(Reading):
+class OnReadProgram(Reading):
     """A program whose triggers fill its maps, over one state of the tables."""
 
     def __init__(self, program: Program, layouts: dict[str, Layout], tables: LakeState) -> None:
@@ -59,9 +59,9 @@ class Unkept(Reading):
 
 
 @contextmanager
-def computed(program: Program, layouts: dict[str, Layout], tables: LakeState) -> Iterator[Unkept]:
+def computed(program: Program, layouts: dict[str, Layout], tables: LakeState) -> Iterator[OnReadProgram]:
     """A reader of the views of ``program`` over ``tables``; its DataFrames are valid as long as these are."""
-    reading = Unkept(program, layouts, tables)
+    reading = OnReadProgram(program, layouts, tables)
     try:
         reading.fill()
         yield reading

@@ -22,7 +22,7 @@ from nestling.program.statements import Program
 from nestling.program.steps import needed
 
 
-def waiting_for(view: str, program: Program) -> dict[str, str]:
+def pending_names(view: str, program: Program) -> dict[str, str]:
     """The names of the relations of pending rows of ``view``, by table."""
     found = set(needed(program, sorted(program.maps)))
     return {
@@ -32,14 +32,14 @@ def waiting_for(view: str, program: Program) -> dict[str, str]:
     }
 
 
-def later_layouts(view: str, program: Program) -> dict[str, Layout]:
+def lazy_layouts(view: str, program: Program) -> dict[str, Layout]:
     """The layouts of a lazy program's relations, besides its tables."""
-    waiting = waiting_for(view, program)
+    waiting = pending_names(view, program)
     own = {name: layout for name, layout in layouts(program).items() if name not in program.tables}
     return own | {name: table_layout(program.tables[table]) for table, name in waiting.items()}
 
 
-class Later:
+class LazyProgram:
     """The program of one lazy view. ``keys`` maps its relations to those of the lake.
 
     Until it is first read nothing is pending: the first reading computes its maps from the tables.
@@ -47,7 +47,7 @@ class Later:
 
     def __init__(self, view: str, program: Program, engine: SparkEngine, keys: Mapping[str, str]) -> None:
         self.program, self.engine, self.keys = program, engine, keys
-        self.relations = waiting_for(view, program)
+        self.relations = pending_names(view, program)
         #: Sees what a run leads to before it is stored, and may add to it.
         self.accept: Callable[[LakeState], None] = lambda moment: None
 

@@ -13,16 +13,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from nestling.engine.spark.batch import propagate
-from nestling.engine.spark.columns import postponed
+from nestling.engine.spark.columns import deferred_name
 from nestling.engine.spark.stage import Sink
 from nestling.engine.spark.state import LakeState
 from nestling.program.statements import Program
 from nestling.program.steps import waiting
 
 
-def pass_on(moment: LakeState, program: Program, late: Mapping[str, Any], sink: Sink | None) -> None:
+def propagate_deferred(
+    moment: LakeState, program: Program, late: Mapping[str, Any], sink: Sink | None
+) -> None:
     """Propagate the ``late`` changes of maps, inner maps before those that depend on them."""
     collected = {name: [rows] for name, rows in late.items()}
     for action in waiting(program):
         propagate(moment, action, collected, sink)
-        moment.empty(postponed(action.map))
+        moment.empty(deferred_name(action.map))

@@ -13,8 +13,8 @@ from nestling.database.deep import inner_labels, not_one
 from nestling.database.definitions import TableDef, leaf_positions
 from nestling.database.elements import elements
 from nestling.database.feed import FEED_COLUMNS, Pairs
-from nestling.database.spark.arriving import as_frame
-from nestling.database.spark.canonical import value_of
+from nestling.database.spark.frame_changes import as_frame
+from nestling.database.spark.frame_values import value_of
 from nestling.database.spark.large import Large
 from nestling.database.spark.shredding import leaves
 from nestling.database.transaction import check_removable, keyless, no_key, not_in

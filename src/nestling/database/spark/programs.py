@@ -13,9 +13,9 @@ from nestling.database.definitions import ViewDef
 from nestling.database.maps import map_name
 from nestling.database.spark.watching import feed_layout, feed_name
 from nestling.database.state import State, guard_of
-from nestling.engine.spark.columns import POSTPONED, postponed
+from nestling.engine.spark.columns import DEFERRED, deferred_name
 from nestling.engine.spark.engine import SparkEngine
-from nestling.engine.spark.later import Later, later_layouts, waiting_for
+from nestling.engine.spark.lazy import LazyProgram, lazy_layouts, pending_names
 from nestling.program.statements import Program
 from nestling.storage.lake import Lake
 from nestling.transform.viewlet import compile_batches
@@ -23,7 +23,7 @@ from nestling.transform.viewlet.defer import deferred
 from nestling.transform.viewlet.storing import Store
 
 
-def started(state: State, spark: Any, lake: Lake) -> tuple[SparkEngine, dict[str, Later]]:
+def open_programs(state: State, spark: Any, lake: Lake) -> tuple[SparkEngine, dict[str, LazyProgram]]:
     """Open the engine that maintains all eager and hybrid views, and one deferred program per lazy view."""
     program = program_of(state, state.views.shared)
     later: dict[str, Program] = {}
@@ -39,10 +39,10 @@ def started(state: State, spark: Any, lake: Lake) -> tuple[SparkEngine, dict[str
     keys |= {name: name.replace("·", "", 1) for name in kept}
     there = lake.manifest.relations
     for name, own in later.items():
-        kept |= later_layouts(name, own)
-        keys |= {n: key for n, key in later_keys(name, own).items() if key in there}
+        kept |= lazy_layouts(name, own)
+        keys |= {n: key for n, key in lazy_keys(name, own).items() if key in there}
     engine = SparkEngine(program, spark, lake, keys, kept)
-    return engine, {name: Later(name, own, engine, later_keys(name, own)) for name, own in later.items()}
+    return engine, {name: LazyProgram(name, own, engine, lazy_keys(name, own)) for name, own in later.items()}
 
 
 def program_of(state: State, views: Iterable[str], taken: Iterable[str] = ()) -> Program:
@@ -66,10 +66,10 @@ def knob(view: ViewDef) -> Store:
 def map_keys(program: Program) -> dict[str, str]:
     """The lake relation of every map and of its deferred changes. Change logs are not stored."""
     maps = {name: map_name(decl) for name, decl in program.maps.items() if decl.role != "watch"}
-    return maps | {postponed(name): f"{POSTPONED}{maps[name]}" for name in program.deferred}
+    return maps | {deferred_name(name): f"{DEFERRED}{maps[name]}" for name in program.deferred}
 
 
-def later_keys(view: str, program: Program) -> dict[str, str]:
+def lazy_keys(view: str, program: Program) -> dict[str, str]:
     """``map_keys`` for a lazy view, including the relations of its pending rows."""
     maps = {name: f"{key} of {view}" for name, key in map_keys(program).items()}
-    return maps | {name: f"table {name}" for name in waiting_for(view, program).values()}
+    return maps | {name: f"table {name}" for name in pending_names(view, program).values()}

@@ -55,7 +55,7 @@ def few_changes(changes: Mapping[str, Any], sign: int) -> dict[str, Any] | None:
     return found
 
 
-def few_apart(frame: Any, tables: Mapping[str, bool]) -> dict[str, Any] | None:
+def few_split(frame: Any, tables: Mapping[str, bool]) -> dict[str, Any] | None:
     """Rows of several tables, each a struct in a column of its own, by table, if they are few."""
     rows = few_rows(frame)
     if rows is None:
@@ -66,7 +66,7 @@ def few_apart(frame: Any, tables: Mapping[str, bool]) -> dict[str, Any] | None:
     }
 
 
-def apart(frame: Any, tables: Iterable[str]) -> dict[str, Any]:
+def split(frame: Any, tables: Iterable[str]) -> dict[str, Any]:
     """The same as DataFrames."""
     return {
         table: frame.where(frame[sql_name(table)].isNotNull()).select(f"{sql_name(table)}.*")

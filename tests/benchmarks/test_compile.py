@@ -1,0 +1,152 @@
+"""Long texts: what views of them answer, and that the work to define one grows no faster than its square."""
+
+import sys
+from collections import Counter
+from random import Random
+
+import duckdb
+import pytest
+
+import nestling as nl
+from benchmarks import compile as benchmark
+from benchmarks.workloads.long_texts import CONSTRUCTS, SCHEMA, wide
+from nestling.engine.local.engine import LocalEngine
+
+#: More parts than stand in one expression of generated code, and than are taken apart.
+PARTS = 60
+TYPES = {str(int): "BIGINT", str(int | None): "BIGINT", str(str): "VARCHAR", str(str | None): "VARCHAR"}
+
+
+def rows_of(schema, count, random):
+    def value(type_):
+        if type_ in (int | None, str | None) and random.random() < 0.2:
+            return None
+        return random.randrange(9) if type_ in (int, int | None) else f"k{random.randrange(9)}"
+
+    return [(i, *(value(type_) for type_ in list(schema.values())[1:])) for i in range(count)]
+
+
+def changed(construct, text, language, parts):
+    """A view that rows were inserted into and deleted from, and the rows that are left."""
+    db = benchmark.database(construct, parts)
+    view = db.view("v", text, language=language)
+    rows = rows_of(SCHEMA if construct.table == "T" else wide(parts), 40, Random(parts))
+    db.insert(construct.table, rows[:30])
+    for row in rows[30:]:
+        db.insert(construct.table, [row])
+    db.delete(construct.table, rows[::3])
+    view.verify()
+    return view, [row for i, row in enumerate(rows) if i % 3]
+
+
+@pytest.mark.parametrize("name", CONSTRUCTS)
+def test_a_long_text_answers_as_duckdb_does(name):
+    construct = CONSTRUCTS[name]
+    parts = min(PARTS, construct.goal // 2)
+    view, rows = changed(construct, construct.sql(parts), "sql", parts)
+    schema = SCHEMA if construct.table == "T" else wide(parts)
+    other = duckdb.connect()
+    columns = ", ".join(f"{name} {TYPES[str(type_)]}" for name, type_ in schema.items())
+    other.execute(f"CREATE TABLE {construct.table} ({columns})")
+    other.executemany(f"INSERT INTO {construct.table} VALUES ({', '.join('?' * len(schema))})", rows)
+
+    expected = other.execute(construct.sql(parts)).fetchall()
+
+    assert Counter(map(tuple, view.rows())) == Counter(expected)
+
+
+@pytest.mark.parametrize("name", [name for name, construct in CONSTRUCTS.items() if construct.python])
+def test_a_long_comprehension_answers_as_python_does(name):
+    construct = CONSTRUCTS[name]
+    parts = min(PARTS, construct.goal)
+    assert construct.python is not None
+    text = construct.python(parts)
+    view, rows = changed(construct, text, "python", parts)
+
+    class Row:
+        def __init__(self, row):
+            self.__dict__ |= dict(zip(SCHEMA, row, strict=True))
+
+    expected = eval(text, {"T": [Row(row) for row in rows]})
+
+    assert Counter(map(tuple, view.rows())) == Counter(expected)
+
+
+@pytest.mark.parametrize("name", CONSTRUCTS)
+def test_a_long_text_is_maintained(name):
+    construct = CONSTRUCTS[name]
+    db = benchmark.database(construct, construct.goal)
+
+    db.view("v", construct.sql(construct.goal))
+
+    assert not db.stats()["v"].get("evaluated_on_read")
+
+
+def calls(construct, language, parts):
+    """How many calls of Python's functions defining a view takes."""
+    made = 0
+
+    def count(frame, event, arg):
+        nonlocal made
+        made += event == "call"
+
+    db = benchmark.database(construct, parts)
+    text = (construct.sql if language == "sql" else construct.python)(parts)
+    sys.setprofile(count)
+    try:
+        db.view("v", text, language=language)
+    finally:
+        sys.setprofile(None)
+    return made
+
+
+@pytest.mark.parametrize("language", ["sql", "python"])
+@pytest.mark.parametrize("name", CONSTRUCTS)
+def test_work_grows_with_the_square_of_the_text_at_most(name, language):
+    construct = CONSTRUCTS[name]
+    if language == "python" and construct.python is None:
+        pytest.skip("only SQL has it")
+    parts = min(40, construct.goal // 2)
+    small, large = calls(construct, language, parts), calls(construct, language, 2 * parts)
+    assert large < 4 * small
+
+
+@pytest.mark.parametrize("name", CONSTRUCTS)
+def test_generated_code_grows_with_the_text(name):
+    construct = CONSTRUCTS[name]
+    parts = min(60, construct.goal // 2)
+    lengths = []
+    for n in (parts, 2 * parts):
+        db = benchmark.database(construct, n)
+        db.view("v", construct.sql(n))
+        engine = db._state.engine
+        assert isinstance(engine, LocalEngine)
+        lengths.append(len(engine.source))
+    assert lengths[1] < 3 * lengths[0]
+
+
+def test_the_exponent_of_a_square_is_two():
+    assert benchmark.exponent(0.25, 1.0) == 2.0
+
+
+@pytest.mark.parametrize("name", ["a sum of terms", "CASE"])
+def test_a_deep_view_is_read_explained_and_opened_again(name, tmp_path):
+    """All that goes through the term has room for it, not its definition alone."""
+    construct = CONSTRUCTS[name]
+    text = construct.sql(200)
+    rows = rows_of(SCHEMA, 5, Random(1))
+    with nl.Database(str(tmp_path / "shop.db")) as db:
+        db.table("T", SCHEMA)
+        kept = db.view("kept", text)
+        computed = db.view("computed", text, store="none")
+        late = db.view("late", text, refresh="lazy")
+        db.insert("T", rows)
+        expected = Counter(map(tuple, kept.rows()))
+        for view in (kept, computed, late):
+            assert Counter(map(tuple, view.rows())) == expected
+            view.verify()
+            assert view.name in view.explain()
+    with nl.Database(str(tmp_path / "shop.db")) as db:
+        db.table("U", {"a": int})
+        for view in db.views:
+            assert Counter(map(tuple, db.views[view].rows())) == expected
