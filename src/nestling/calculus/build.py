@@ -41,6 +41,8 @@ from nestling.calculus.types import BOOL, INT, STR, UNIT, Bag, Record, Scalar, T
 from nestling.calculus.typing import element_type, fold_type, term_type
 from nestling.errors import Span
 
+#: A longer conjunction is a balanced tree.
+FEW = 16
 TRUE, FALSE = Const(True, BOOL), Const(False, BOOL)
 
 
@@ -223,6 +225,8 @@ def conjunction(tests: Sequence[Term]) -> Term:
     """``t₁ and … and tₙ``; true of none."""
     if not tests:
         return TRUE
+    if len(tests) > FEW:
+        return balanced("and", tests)
     result = tests[0]
     for test in tests[1:]:
         result = call("and", result, test)
