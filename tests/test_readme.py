@@ -53,6 +53,18 @@ def kind(cost: str) -> str:
     return "O(matches)" if " by " in cost else cost
 
 
+@pytest.mark.parametrize(
+    ("view", "kept", "change"), [row for row in ROWS if row[1] == "computed by every read"]
+)
+def test_a_view_that_every_read_computes_warns_or_is_rejected(view, kept, change):
+    db, language = database(), "sql" if view.startswith("SELECT") else "python"
+
+    with pytest.warns(nl.EvaluatedOnRead, match="\nhint: "):
+        db.view("v", view, language=language)
+    with pytest.raises(nl.QueryError, match="not efficiently incrementalizable"):
+        db.view("w", view, language=language, strict=True)
+
+
 def test_names_for_annotations_are_exported():
     """every class that a public method of the database, a table or a view returns"""
     db = database()
