@@ -92,7 +92,7 @@ def test_what_an_eager_view_needs_does_not_wait():
         )
         assert program.deferred or name != "twice"
         engine = LocalEngine(program)
-        engine.settle = lambda: None  # type: ignore[method-assign]
+        engine.flush = lambda: None  # type: ignore[method-assign]
         tables: dict[str, Counter[Any]] = {"T": Counter(), "U": Counter()}
         for table, row, times in changes(name, 25):
             engine.apply(table, row, times)
@@ -113,7 +113,7 @@ def test_what_is_late_is_passed_on_to_what_waits():
             if fails(engine, change):
                 break
             if number % 3 == 2:
-                engine.settle()
+                engine.flush()
                 for name, decl in program.maps.items():
                     stored = {table: engine.table(table) for table in "TU"}
                     assert engine.cells(name) == meaning(decl.query, stored), name

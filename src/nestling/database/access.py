@@ -51,7 +51,7 @@ class Access:
 
     def prepare(self, is_nested: bool) -> None:
         """Bring the engine to what this thread may see."""
-        if not self.settle(is_nested):
+        if not self.recover(is_nested):
             return
         change = self.own
         if change is None:
@@ -61,8 +61,8 @@ class Access:
         elif change.events:
             self._try_on(change)
 
-    def settle(self, is_nested: bool) -> bool:
-        """Leave nothing in the engine that is half done, or another thread's; whether nothing is under way.
+    def recover(self, is_nested: bool) -> bool:
+        """Undo what is half done, or another thread's; whether no commit is under way.
 
         A commit under way in this thread holds the lock already: what finds one otherwise, finds one that was cut off.
         """
@@ -167,7 +167,7 @@ class Access:
 
     def committing(self, change: Transaction, is_nested: bool) -> Journal:
         """The journal of a transaction that is to be committed; the caller holds ``lock``."""
-        self.settle(is_nested)
+        self.recover(is_nested)
         journal = self.journal or Journal(self.state, change.events)
         journal.is_committing = True
         self.journal, self.state.uncommitted = journal, []

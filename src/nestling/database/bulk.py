@@ -41,7 +41,7 @@ def filled(program: Program, old: RowEngine) -> LocalEngine:
     assert isinstance(old, LocalEngine)
     common = program.tables.keys() & old.program.tables.keys()
     with suppress(*UNDEFINED):
-        old.settle()
+        old.flush()
     if old.is_torn:
         return computed(program, {name: old.table(name) for name in common})
     engine = LocalEngine(program, before=old)

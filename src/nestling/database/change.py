@@ -195,8 +195,8 @@ class Change:
     def _row(self, flat: Row, after: bool) -> Any:
         return python_value(self.element, self._told_by().row(flat, after))
 
-    def settle(self) -> None:
-        """Read what is told, for good: the view will not be logged any more, or this is too long ago."""
+    def evaluate(self) -> None:
+        """Evaluate the change for good: the view is not logged any more, or too many steps have followed."""
         self.read_locked()
         if self._told is not None:
             self._patch = self._told.known_patch

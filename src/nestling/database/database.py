@@ -201,7 +201,7 @@ class Database(Core):
         arguments.name_argument(name, "table")
         with self._access.defining():
             if name in self._state.views:
-                self._subscribers.settle(name)
+                self._subscribers.evaluate_held(name)
                 self._forget(
                     "constraint" if name in self._constraints else "view", name, self._state.drop_view
                 )

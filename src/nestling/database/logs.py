@@ -71,7 +71,7 @@ class Logging:
         """Log these levels of a view."""
         state = self.state
         state.views = state.views.changed(name, levels=levels, is_told=True)
-        if state.is_apart(name):
+        if state.has_own_engine(name):
             state.later(name).watch({level.name: level.query for level in levels})
         else:
             state.reinstall()
@@ -83,7 +83,7 @@ class Logging:
         with state.whole():
             levels = state.views[name].levels
             state.views = state.views.changed(name, levels=None, compared=None, is_told=False)
-            if levels and state.is_apart(name):
+            if levels and state.has_own_engine(name):
                 with suppress(*UNDEFINED):  # then it starts anew when it is read, and logs nothing
                     state.later(name).watch({})
             elif levels:

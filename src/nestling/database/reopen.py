@@ -180,7 +180,7 @@ class Reopening:
         (first, *changes), (kept, *times) = contents[WAITING + name]
         if first != () or type(kept) is not tuple or not all(type(each) is str for each in kept):
             raise StoreError(f"the pending changes of {name} do not say of which maps")
-        if not self.state.is_apart(name):
+        if not self.state.has_own_engine(name):
             return  # another version of Nestling had a program for it
         later = self.state.started_later(name)
         maps = {own: map_name(d) for own, d in later.engine.program.maps.items()}

@@ -185,7 +185,7 @@ class State:
                 return name, absent
         return None
 
-    def is_apart(self, name: str) -> bool:
+    def has_own_engine(self, name: str) -> bool:
         """Whether a view has an engine of its own."""
         return name in self.views.lazy
 
@@ -207,7 +207,7 @@ class State:
 
     def engine_of(self, name: str) -> RowEngine:
         """The engine that answers for a view, up to date."""
-        if not self.is_apart(name):
+        if not self.has_own_engine(name):
             return self.engine
         return self.later(name).fresh()
 
@@ -281,7 +281,7 @@ class State:
 
     def _reads_tables(self, name: str) -> bool:
         """Whether the reference answers for a view: nothing is kept of it, or not yet of the open transaction."""
-        return name in self.views.on_read or (bool(self.uncommitted) and self.is_apart(name))
+        return name in self.views.on_read or (bool(self.uncommitted) and self.has_own_engine(name))
 
     def drop_table(self, name: str) -> None:
         del self.tables[name]
@@ -328,7 +328,7 @@ class State:
         for name in self.views.lazy:
             self.views = self.views.running(name, None)
         for name in self.views.watched:
-            if self.is_apart(name):
+            if self.has_own_engine(name):
                 self.later(name)
             elif self.views[name].compared is not None:
                 self.views = self.views.changed(name, compared=self.read(name))

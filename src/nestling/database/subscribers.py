@@ -60,7 +60,7 @@ class Subscribers:
 
     def __init__(self, access: Access, logging: Logging) -> None:
         self._access, self._logging = access, logging
-        logging.before_unlogged = self.settle
+        logging.before_unlogged = self.evaluate_held
         self._watched: dict[str, Watched] = {}
         self._queue: deque[tuple[Subscription, Change]] = deque()
         self._telling = Lock()
@@ -91,7 +91,7 @@ class Subscribers:
     def miss(self, version: int) -> None:
         """A change may be stored that was not noted: histories begin anew, and the next patch is the whole document."""
         for view, watched in self._watched.items():
-            self.settle(view)
+            self.evaluate_held(view)
             watched.history = History(view, version)
             watched.resize()
 
@@ -187,8 +187,8 @@ class Subscribers:
                     found = model_of(self._logging, view).document()
             return Document(found, self._access.version)
 
-    def settle(self, view: str) -> None:
-        """A view will not be logged any more, or in another way: read the changes of it that somebody holds."""
+    def evaluate_held(self, view: str) -> None:
+        """Evaluate the changes of a view that somebody holds: it is not logged any more, or in another way."""
         if view in self._watched:
             self._watched[view].trail.end()
 
@@ -217,7 +217,7 @@ class Subscribers:
 
     def _drop_if_unread(self, view: str) -> None:
         if not self._watched[view].has_readers:
-            self.settle(view)
+            self.evaluate_held(view)
             del self._watched[view]
             self._left.add(view)
             self._drop_left()

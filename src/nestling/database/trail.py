@@ -92,7 +92,7 @@ class Trail:
         self._patches.catch_up()
         for old in self._changes[:-steps]:
             if (change := old()) is not None:
-                change.settle()
+                change.evaluate()
         self._changes, self._logged = self._changes[-steps:], 0
 
     def end(self) -> None:
@@ -100,7 +100,7 @@ class Trail:
         self._patches.catch_up()
         for held in self._changes:
             if (change := held()) is not None:
-                change.settle()
+                change.evaluate()
         self._changes, self._patches = [], Patches(self.element)
         self._is_anew = True  # if it is read on, it is logged in another way
 

@@ -211,5 +211,5 @@ class Views(dict[str, ViewState]):
 
     @cached_property
     def told(self) -> set[str]:
-        """The views of whose changes somebody hears."""
+        """The views with subscribers or a history."""
         return {name for name, view in self.items() if view.is_told}

@@ -49,7 +49,7 @@ class Answers(Protocol):
     def prefetch(self, table: str, places: Places, parts: Iterable[Row]) -> None:
         return  # nothing is far away
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         return  # nothing waits
 
     # -- answers

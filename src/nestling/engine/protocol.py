@@ -76,7 +76,7 @@ class Engine(Protocol):
     def find(self, view: str, first: Any) -> ZBag:
         """The rows of a view whose first column is ``first``."""
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Bring up to date what waits for a reading."""
 
 

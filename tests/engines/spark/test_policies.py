@@ -131,7 +131,7 @@ class Walk:
 def waits(db: Any) -> dict[str, int]:
     """What waits: for lazy views, and to be passed on."""
     now, running = db._state.running.now, db._state.running
-    found = {name: later.waiting for name, later in db._state.behind.items()}
+    found = {name: later.waiting for name, later in db._state.lazy_programs.items()}
     return found | {
         deferred_name(name): now.stored[deferred_name(name)].rows for name in running.program.deferred
     }

@@ -121,7 +121,7 @@ def test_random_programs_whose_changes_wait(spark, world, wave, way, request):
     for changes in draws(batches(world, among, 2), wave + 1)[wave]:
         engine.apply_batch(changes)
         reference.apply_batch(changes)
-    engine.settle()
+    engine.flush()
     for name, decl in program.maps.items():
         assert engine.cells(name) == reference.cells(name), decl.why
     for name in views:

@@ -58,8 +58,8 @@ def _lines(state: SparkState, view: str) -> Iterator[str]:
     read = [s for p in plans(plan) for statement in p.statements for s in reads(statement)]
     sources = [name for name in needed(program, read) if not is_change(name)]
     yield f"{view}: Bag({show_type(plan.element)}), kept on Spark"
-    if view in state.behind:
-        later = state.behind[view]
+    if view in state.lazy_programs:
+        later = state.lazy_programs[view]
         yield (
             f"lazy: {later.waiting} rows wait, and are run as one batch when it is read"
             if later.is_started

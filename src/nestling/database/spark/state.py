@@ -78,16 +78,16 @@ class SparkState(State):
         return self.engine
 
     def _started(self) -> tuple[SparkEngine, Views]:
-        engine, behind = open_programs(self, self.spark, self.lake)
+        engine, programs = open_programs(self, self.spark, self.lake)
         engine.accept = self.accept
         views = self.views
-        for name, later in behind.items():
+        for name, later in programs.items():
             later.accept = partial(self._take, name)
             views = views.running(name, later)
         return engine, views
 
     @property
-    def behind(self) -> dict[str, LazyProgram]:
+    def lazy_programs(self) -> dict[str, LazyProgram]:
         """The programs of lazy views."""
         engines = {name: policy.engine for name, policy in self.views.lazy.items()}
         return {name: engine for name, engine in engines.items() if isinstance(engine, LazyProgram)}
@@ -101,9 +101,9 @@ class SparkState(State):
         """What a batch leads to: take what it logged; refuse it if a view has no value, or a constraint a row."""
         self.logged = {}
         for view in self.views.watched:
-            if not self.is_apart(view):
+            if not self.has_own_engine(view):
                 self._take(view, moment)
-        for later in self.behind.values():
+        for later in self.lazy_programs.values():
             later.note(moment, before)
         compared = {name: self.computed(name) for name in self.views.told}
         self.differing = {name: view.change(moment, before) for name, view in compared.items() if view}
@@ -140,12 +140,12 @@ class SparkState(State):
         if isinstance(later, LazyProgram):
             return later.fresh()
         if view in self.views.hybrid:
-            self.running.settle()
+            self.running.flush()
         return self.running
 
     def follow(self) -> None:
         """Bring views up to date that are refreshed when they are read, and whose changes somebody hears of."""
-        for name in self.behind:
+        for name in self.lazy_programs:
             if name in self.views.watched:
                 with suppress(*UNDEFINED):  # told when it has a value
                     self.reader(name)
@@ -217,7 +217,7 @@ class SparkState(State):
         A new ``constraint`` must be empty.
         """
         before = self.running
-        before.settle()
+        before.flush()
         before.tidied()
         engine, views = self._started()
         for name in views.guards:

@@ -134,7 +134,7 @@ class LocalEngine:
             for row, times in sorted(rows, key=lambda pair: pair[1]):
                 self.apply(table, row, times)
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Propagate deferred changes; if one is undefined, recompute the maps."""
         if not self.is_torn and any(self._waiting):
             self.is_torn = True
@@ -149,7 +149,7 @@ class LocalEngine:
     def check(self) -> None:
         """Raise an error if a map is known to be undefined."""
         if self.is_torn:
-            self.settle()
+            self.flush()
 
     def recompute(self) -> None:
         """Compute every map from the tables. An undefined one stays empty until it is computed again.
@@ -181,7 +181,7 @@ class LocalEngine:
 
     def cells(self, name: str) -> dict[Row, tuple[Any, ...]]:
         """The entries of a map, as ``meaning`` gives them."""
-        self.settle()
+        self.flush()
         store, stored = self.stores[name], self.stored[name]
         if store.is_ordered:
             return {
@@ -205,14 +205,14 @@ class LocalEngine:
 
     def read(self, view: str) -> ZBag:
         """The answer of ``view``, nested."""
-        self.settle()
+        self.flush()
         plan = self.program.views[view]
         rows = self._rows_of[view]()
         return ZBag((self.nested(view, row, plan.element), times) for row, times in rows)
 
     def flat_rows(self, view: str) -> Iterable[tuple[Row, int]]:
         """The flat rows of ``view``; a row may come more than once."""
-        self.settle()
+        self.flush()
         rows: Iterable[tuple[Row, int]] = self._rows_of[view]()
         return rows
 
@@ -222,7 +222,7 @@ class LocalEngine:
 
     def find(self, view: str, first: Any) -> ZBag:
         """The rows of ``view`` whose first column is ``first``."""
-        self.settle()
+        self.flush()
         element = self.program.views[view].element
         rows = self._rows_with[view](first)
         return ZBag((self.nested(view, row, element), times) for row, times in rows)
@@ -276,7 +276,7 @@ class LocalEngine:
     def rows_under(self, view: str, label: Label) -> Iterable[tuple[Row, int]]:
         """The flat rows of the inner bag that ``label`` names; a row may come more than once."""
         if isinstance(label.site, int):
-            self.settle()
+            self.flush()
             found: Iterable[tuple[Row, int]] = self._bag_of[view, shape(label)](*leaves(label.environment))
             return found
         return self.under(label.site, label).items()
@@ -354,7 +354,7 @@ class LocalEngine:
         there = called or name
         mine, theirs = self.stores[name], other.stores[there]
         if not mine.is_table:
-            other.settle()
+            other.flush()
         if not (mine.slices or theirs.slices):
             take_over(mine, self.names, theirs, other.names)
         elif not take_slices(mine, self.names, theirs, other.names):

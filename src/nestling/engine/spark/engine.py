@@ -186,7 +186,7 @@ class SparkEngine(Reading):
         except TooManyError:
             return self.after(changes, True, late)
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Pass on what waits in hybrid views, and store what follows."""
         names = {name: deferred_name(name) for name in sorted(self.program.deferred)}
         late = {name: self.gathered(own) for name, own in names.items() if self.now.stored[own].rows}
