@@ -33,13 +33,13 @@ MUTANTS = [
     ),
     Mutant(
         "¬(a ∧ b) is ¬a ∧ ¬b",
-        "transform/lower/conditions", "_pushed",
+        "calculus/logic", "inward",
         'other = "or" if name == "and" else "and"', "other = name",
         SUMMANDS, quick=True,
     ),
     Mutant(
         "¬(x < NaN) is x ≥ NaN",
-        "transform/lower/conditions", "_is_one_or_other",
+        "calculus/logic", "_is_one_or_other",
         "not any(map(_is_float, test.args))", "True",
         SUMMANDS, quick=True,
     ),
