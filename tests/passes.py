@@ -37,7 +37,7 @@ from nestling.transform.simplify import simplify
 from nestling.transform.theory.cost import ONE, BagCost, Cost, Mode, cost, show_cost, symbolic_size, tcost
 from nestling.transform.theory.degree import TOP, degree
 from nestling.transform.theory.delta import delta
-from nestling.transform.theory.derive import derive
+from nestling.transform.theory.derive import derive, show_change, show_cost_of_change
 from nestling.transform.theory.flags import DeepPath, infer_flags
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.compile import CannotCompile
@@ -130,7 +130,7 @@ def derived(query: Expr, words: Words) -> str:
     for part in derive("q", query, deep_paths(words)).parts:
         found = "⊤" if part.degree == TOP else part.degree
         lines += [f"{part.name}, degree {found}, cost {show_cost(part.cost)}", show(part.query)]
-        lines += [f"its change, cost {show_cost(part.cost_of_change)}", show(part.change)]
+        lines += [f"its change, cost {show_cost_of_change(part)}", show_change(part)]
     return "\n".join(lines)
 
 

@@ -9,7 +9,7 @@ from nestling.calculus.types import Bag
 from nestling.transform.shred import BagContext, RecordContext
 from nestling.transform.theory.cost import show_cost, tcost
 from nestling.transform.theory.degree import TOP
-from nestling.transform.theory.derive import Derivation, Part, derive
+from nestling.transform.theory.derive import Derivation, Part, derive, show_change, show_cost_of_change
 from nestling.values.bag import ZBag
 
 MOVIE = parse_type("Bag(⟨name: str, gen: str, dir: str⟩)")
@@ -56,8 +56,8 @@ def _part(part: Part) -> list[str]:
     degree = "⊤" if part.degree == TOP else part.degree
     return [
         f"{part.name}{label}", _indent(show(part.query)),
-        f"δ({part.name}){label}", _indent(show(part.change)),
-        f"degree {degree}, cost {show_cost(part.cost)}, cost of the change {show_cost(part.cost_of_change)}",
+        f"δ({part.name}){label}", _indent(show_change(part)),
+        f"degree {degree}, cost {show_cost(part.cost)}, cost of the change {show_cost_of_change(part)}",
     ]  # fmt: skip
 
 

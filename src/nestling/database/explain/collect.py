@@ -51,7 +51,7 @@ from nestling.transform.classify import Classification, Construct
 from nestling.transform.pipeline import classified
 from nestling.transform.theory.cost import show_cost, tcost
 from nestling.transform.theory.degree import TOP, degree
-from nestling.transform.theory.derive import Derivation, Part, derive
+from nestling.transform.theory.derive import Derivation, Part, derive, show_change, show_cost_of_change
 
 #: Texts stand indented, so that the whole is readable at a hundred columns.
 WIDTH = 92
@@ -109,8 +109,8 @@ def _text(construct: Construct) -> str:
 def _part(part: Part) -> PartReport:
     params = [param.name for param in part.definition.params] if part.definition else []
     return PartReport(
-        part.name, params, show(part.query, WIDTH), show(part.change, WIDTH), _degree(part.degree),
-        _not_polynomial(part.query), show_cost(part.cost), show_cost(part.cost_of_change),
+        part.name, params, show(part.query, WIDTH), show_change(part, WIDTH), _degree(part.degree),
+        _not_polynomial(part.query), show_cost(part.cost), show_cost_of_change(part),
     )  # fmt: skip
 
 

@@ -6,7 +6,9 @@ Law: every step is well typed (``check`` passes after each), and the parts obey 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
+from nestling.calculus.show import show
 from nestling.calculus.terms import DictInput, Dictionary, DictLit, Expr, InputChange, Relation
 from nestling.calculus.traverse import relations, walk
 from nestling.calculus.types import Bag, Path, Type, dictionary_name
@@ -15,23 +17,30 @@ from nestling.transform.classify import Classification, classify
 from nestling.transform.pipeline import PASSES, run
 from nestling.transform.shred import Shredded, dictionaries, shred
 from nestling.transform.simplify import simplify
-from nestling.transform.theory.cost import Cost, cost, symbolic_size
+from nestling.transform.theory.cost import Cost, cost, show_cost, symbolic_size
 from nestling.transform.theory.degree import degree
 from nestling.transform.theory.delta import delta
 from nestling.transform.theory.flags import DeepPath, infer_flags
 from nestling.values.update import change_name
 
+#: A delta with more nodes than this is not simplified: it doubles with every input, and nobody would read it.
+MOST = 20_000
+TOO_LONG = f"more than {MOST:,} terms, not shown"
+
 
 @dataclass(frozen=True)
 class Part:
-    """One flat query of a shredded view: its flat part, or one definition of a dictionary."""
+    """One flat query of a shredded view: its flat part, or one definition of a dictionary.
+
+    ``change`` and its cost are None where the delta is too long to be shown.
+    """
 
     name: str
     query: Expr
-    change: Expr
+    change: Expr | None
     degree: float
     cost: Cost
-    cost_of_change: Cost
+    cost_of_change: Cost | None
     definition: DictLit | None = None
 
 
@@ -64,10 +73,23 @@ def derive(name: str, query: Expr, deep: frozenset[DeepPath] = frozenset()) -> D
 
 
 def _part(name: str, query: Expr, definition: DictLit | None) -> Part:
-    changing = relations(query)
-    change = simplify(delta(query, changing))
-    sizes = _symbolic_sizes(query) | _symbolic_sizes(change)
+    changing, sizes = relations(query), _symbolic_sizes(query)
+    raw = delta(query, changing)
+    if any(islice(walk(raw), MOST, None)):
+        return Part(name, query, None, degree(query), cost(query, sizes), None, definition)
+    change = simplify(raw)
+    sizes |= _symbolic_sizes(change)
     return Part(name, query, change, degree(query), cost(query, sizes), cost(change, sizes), definition)
+
+
+def show_change(part: Part, width: int = 88) -> str:
+    """The delta of a part, and that it is too long where it is."""
+    return TOO_LONG if part.change is None else show(part.change, width)
+
+
+def show_cost_of_change(part: Part) -> str:
+    """What the delta of a part costs, where it was derived."""
+    return "not computed" if part.cost_of_change is None else show_cost(part.cost_of_change)
 
 
 def _definitions(dictionary: Dictionary) -> list[DictLit]:

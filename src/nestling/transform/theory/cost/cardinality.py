@@ -1,7 +1,8 @@
 """Cardinalities as numbers or as symbols: ``12``, ``|M|``, ``|M|·|ΔM|``, ``max(|M|, |ΔM|)``.
 
 Cost is arithmetic with +, · and sup on cardinalities. With numbers it estimates; with symbols it shows the
-formula the papers print. A symbolic cardinality is a set of polynomials whose greatest counts.
+formula the papers print. A symbolic cardinality is a set of polynomials whose greatest counts; where there would be
+more than ``MOST`` of them, which nobody reads and which double with every level, one that is at least each is taken.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import TypeAlias
 Monomial: TypeAlias = tuple[str, ...]
 Polynomial: TypeAlias = tuple[tuple[Monomial, int], ...]
 Cardinality: TypeAlias = "int | Symbolic"
+#: So many polynomials are told apart.
+MOST = 32
 Join: TypeAlias = Callable[[Polynomial, Polynomial], list[tuple[Monomial, int]]]
 
 
@@ -70,7 +73,7 @@ def greater(left: Cardinality, right: Cardinality) -> Cardinality:
     if isinstance(left, int) and isinstance(right, int):
         return max(left, right)
     choices = _choices(left) | _choices(right)
-    return Symbolic(
+    return _symbolic(
         frozenset(c for c in choices if not any(c != other and _covers(other, c) for other in choices))
     )
 
@@ -81,7 +84,17 @@ def _choices(value: Cardinality) -> frozenset[Polynomial]:
 
 def _combine(left: Cardinality, right: Cardinality, join: Join) -> Cardinality:
     pairs = product(_choices(left), _choices(right))
-    return Symbolic(frozenset(_collect(join(a, b)) for a, b in pairs))
+    return _symbolic(frozenset(_collect(join(a, b)) for a, b in pairs))
+
+
+def _symbolic(choices: frozenset[Polynomial]) -> Symbolic:
+    """The greatest of ``choices``; of too many, the polynomial that is at least each of them."""
+    if len(choices) <= MOST:
+        return Symbolic(choices)
+    most: dict[Monomial, int] = {}
+    for names, count in (term for choice in choices for term in choice):
+        most[names] = max(most.get(names, 0), count)
+    return Symbolic(frozenset({tuple(sorted(most.items()))}))
 
 
 def _collect(terms: list[tuple[Monomial, int]]) -> Polynomial:
