@@ -7,11 +7,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import Expr
 from nestling.calculus.types import show_type
 from nestling.database import accept, arguments
 from nestling.database.accept import known
+from nestling.database.answer import answer
 from nestling.database.arguments import NOT_GIVEN
 from nestling.database.closed import Closed
 from nestling.database.constraints import violation
@@ -186,7 +186,7 @@ class Database(Core):
 
     def _add_constraint(self, definition: ViewDef) -> None:
         with computing(definition.name):
-            rows = evaluate(definition.query, self._state.nested_tables())
+            rows = answer(definition.query, self._state.nested_tables())
         if rows:
             raise violation(definition, rows)
         self._state.add_view(definition, constraint=True)

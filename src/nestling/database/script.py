@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import Expr
 from nestling.calculus.types import Bag, Record
 from nestling.calculus.typing import element_type
+from nestling.database.answer import answer
 from nestling.database.definitions import TableDef
 from nestling.database.inline import inline_views
 from nestling.database.languages import sql
@@ -123,7 +123,7 @@ def _changed(db: Scripted, statement: Any) -> Any:
 def _rows(db: Scripted, expr: Expr) -> list[Any]:
     """The rows of a query on the tables as they are."""
     with db._reading(), computing("the query"):
-        bag: ZBag = evaluate(inline_views(expr, db._state.definitions), db._state.nested_tables())
+        bag: ZBag = answer(inline_views(expr, db._state.definitions), db._state.nested_tables())
     return copies(bag.items(), "the query")
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
-from nestling.calculus.evaluate import evaluate
+from nestling.database.answer import answer
 from nestling.database.bulk import EMBEDDED
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first_column import first_leaf, first_type, starts
@@ -175,7 +175,7 @@ class State:
         if guard_of(name) in engine.program.views and not engine.is_torn:
             texts = engine.texts(guard_of(name))
         else:
-            texts = list(evaluate(view.undefined, self.nested_tables()))
+            texts = list(answer(view.undefined, self.nested_tables()))
         return f"{min(texts)} has no value" if texts else ""
 
     def refused(self) -> tuple[str, str] | None:
@@ -352,7 +352,7 @@ class State:
     def evaluate(self, name: str) -> ZBag:
         """The reference meaning of a view on the tables as they are."""
         with computing(name):
-            return evaluate(self.definitions[name].query, self.nested_tables())
+            return answer(self.definitions[name].query, self.nested_tables())
 
     def nested_tables(self) -> dict[str, ZBag]:
         """Every table, its inner bags in their rows."""
