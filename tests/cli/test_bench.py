@@ -36,7 +36,7 @@ def test_the_source_tree_has_benchmarks():
     result = command("bench")
 
     assert result.exit_code == 0
-    assert "│ compile │ How long it takes to derive" in masked(result.stdout)
+    assert "│ compile │ How long a view takes to define" in masked(result.stdout)
 
 
 def test_the_working_directory_may_have_some(suite):

@@ -185,7 +185,7 @@ def test_reopening_computes_nothing(tmp_path, monkeypatch):
     def computed(*_: Any) -> Any:
         raise AssertionError("maps are filled")
 
-    monkeypatch.setattr(lazy, "fill_maps", computed)
+    monkeypatch.setattr(lazy.LazyView, "load", computed)
     with nl.Database(path) as again:
         assert again._state.later("cost").pending == waiting
         assert contents(again._state.later("cost").engine) == held
