@@ -66,9 +66,11 @@ class SparkState(State):
         self.differing: dict[str, ZBag] = {}
         for kind, name, text in lake.manifest.definitions:
             remember(self, kind, name, text)
-        self.engine, self.views = self._started()
-        check_note(self.note)
+        # What makes no sense is rejected before a map that is missing is computed: the folder stays as it was.
+        check_note(lake.manifest.note)
         check_tables(self.declarations(), lake.manifest.relations)
+        self.engine, self.views = self._started()
+        check_note(self.note)  # of the last epoch in the log
         if self.running.built:
             self.running.tidied()
 
