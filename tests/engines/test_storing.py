@@ -327,7 +327,8 @@ def test_beyond_the_cap_only_the_part_is_read_from_tables(monkeypatch):
 
 def test_beyond_the_cap_for_every_way_it_is_evaluated(monkeypatch):
     monkeypatch.setattr(reading, "MOST_MAPS", 0)
-    db, view = numbers()
+    with pytest.warns(nl.EvaluatedOnRead, match="more than 100 maps"):
+        db, view = numbers()
     assert not db._state.views.maintained
     assert db._state.views.on_read["v"].reason == "it would take more than 100 maps"
     assert "on every read, because it would take more than 100 maps (CAP)" in view.explain()
