@@ -185,6 +185,12 @@ FIRES = [
     ("connective_unit", "for x in R where x < 1 and true union S", "for x in R where x < 1 union S"),
     ("connective_unit", "for x in R where x < 1 or true union S", "for x in R where true union S"),
     ("connective_unit", "sng(null[bool] and false)", "sng(false[bool?])"),
+    ("null_of_strict", "for x in U union sng(is_null(x + 1))", "for x in U union sng(is_null(x))"),
+    (
+        "null_of_strict",
+        "for x in U union for y in U union sng(is_null(x + y))",
+        "for x in U union for y in U union sng(is_null(x) or is_null(y))",
+    ),
     ("multiplied_constant", "for x in R union sng(1 * x)", "for x in R union sng(x)"),
     ("multiplied_constant", "for x in R union sng(x * 0)", "for x in R union sng(0)"),
     ("constant_call", "sng(1 + 1)", "sng(2)"),
