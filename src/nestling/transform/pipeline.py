@@ -149,6 +149,9 @@ def run(query: Expr, passes: Sequence[Pass], observe: Observer = ignore) -> Expr
     >>> normal = run(query, PASSES, lambda step, term: print(f"{step}: {show(term)}"))
     normalize: for x in R ⊎ R union sng(x)
     simplify: R ⊎ R
+    complement: R ⊎ R
+    hoist: R ⊎ R
+    simplify again: R ⊎ R
     normalize again: R ⊎ R
     """
     for step in passes:

@@ -121,7 +121,7 @@ def at_most(left: Cost, right: Cost) -> bool:
 def tcost(cost: Cost) -> Cardinality:
     """The running time a cost stands for, up to a constant: every element of every level, once.
 
-    >>> print(tcost(Many(Symbolic.size_of("M"), Costs((ONE, Many(Symbolic.size_of("M"), ONE))))))
+    >>> print(tcost(BagCost(Symbolic.size_of("M"), RecordCost((ONE, BagCost(Symbolic.size_of("M"), ONE))))))
     |M| + |M|·|M|
     """
     match cost:
