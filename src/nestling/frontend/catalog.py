@@ -3,19 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from nestling.calculus.types import Type
 from nestling.errors import QueryError
 
+#: Names of fields from a row inwards; elements of bags are passed through without a name: ``("lines", "product")``.
+FieldPath = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A reference, as a query sees it: the table whose key stands there.
+
+    ``is_kept``: the row is always there unless the reference is nil; one that may dangle reads as one that may be nil.
+    """
+
+    table: str
+    is_nullable: bool = False
+    is_kept: bool = True
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The type of a row, a record for every table, and the columns no two rows agree on (none: a bag)."""
+    """The type of a row, a record for every table, and the columns no two rows agree on (none: a bag).
+
+    ``references``: by path, what the keys that stand there refer to. ``inverses``: by name, a derived collection of the
+    rows of a table whose reference at a path is this row. ``extends``: the table of the superclass.
+    """
 
     element: Type
     key: tuple[str, ...] = ()
+    references: Mapping[FieldPath, Link] = field(default_factory=dict)
+    inverses: Mapping[str, tuple[str, FieldPath]] = field(default_factory=dict)
+    extends: str | None = None
 
 
 class Catalog(Mapping[str, Type]):
@@ -33,7 +55,11 @@ class Catalog(Mapping[str, Type]):
 
     def add(self, name: str, element: Type, key: Iterable[str] = ()) -> None:
         """Declare a table or view; a declared name gets its new meaning."""
-        self._entries[name] = Entry(element, tuple(key))
+        self.declare(name, Entry(element, tuple(key)))
+
+    def declare(self, name: str, entry: Entry) -> None:
+        """``add``, with all that is known of the name."""
+        self._entries[name] = entry
 
     def remove(self, name: str) -> None:
         """Forget a table or view."""
@@ -45,6 +71,15 @@ class Catalog(Mapping[str, Type]):
         if name not in self._entries:
             raise unknown(name, self._entries)
         return self._entries[name].element
+
+    def entry(self, name: str) -> Entry:
+        """All that is known of ``name``; ``QueryError`` where there is no such table or view."""
+        self.find(name)
+        return self._entries[name]
+
+    def subclasses(self, name: str) -> tuple[str, ...]:
+        """The tables that extend ``name`` directly, in the order of declaration."""
+        return tuple(other for other, entry in self._entries.items() if entry.extends == name)
 
     def key(self, name: str) -> tuple[str, ...]:
         """The key columns of ``name``; none where it is a bag."""
