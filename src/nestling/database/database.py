@@ -11,10 +11,8 @@ from nestling.calculus.terms import Expr
 from nestling.calculus.types import show_type
 from nestling.database import accept, arguments
 from nestling.database.accept import known
-from nestling.database.answer import answer
 from nestling.database.arguments import NOT_GIVEN
 from nestling.database.closed import Closed
-from nestling.database.constraints import violation
 from nestling.database.core import Core
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import DatabaseFile
@@ -26,7 +24,8 @@ from nestling.database.memory import bytes_of, keep_within_memory
 from nestling.database.names import check_name, check_table_names, check_view_names
 from nestling.database.refresh import Refresh
 from nestling.database.script import run_script
-from nestling.database.state import State, computing
+from nestling.database.state import State
+from nestling.database.store import Store
 from nestling.database.table import Table
 from nestling.database.view import View
 from nestling.depth import room
@@ -79,11 +78,13 @@ class Database(Core):
     @property
     def tables(self) -> Mapping[str, Table]:
         """The tables by name."""
+        self._access.mend()
         return {name: Table(self, name) for name in tuple(self._state.tables)}
 
     @property
     def views(self) -> Mapping[str, View]:
         """The views by name."""
+        self._access.mend()
         return {name: View(self, name) for name in tuple(self._state.views) if name not in self._constraints}
 
     @property
@@ -182,14 +183,7 @@ class Database(Core):
             if name in self._constraints and accept.is_same_view(self._constraints[name], definition):
                 return
             self._check_name(name)
-            self._define("constraint", definition, lambda: self._add_constraint(definition))
-
-    def _add_constraint(self, definition: ViewDef) -> None:
-        with computing(definition.name):
-            rows = answer(definition.query, self._state.nested_tables())
-        if rows:
-            raise violation(definition, rows)
-        self._state.add_view(definition, constraint=True)
+            self._define("constraint", definition, lambda: self._state.add_view(definition, constraint=True))
 
     @arguments.within_depth()
     def sql(self, script: str) -> Any:
@@ -219,16 +213,19 @@ class Database(Core):
     def _forget(self, kind: str, name: str, action: Callable[[str], None]) -> None:
         self._redefine(lambda: action(name), lambda file: file.drop(kind, name, self._state))
 
-    def _redefine(self, action: Callable[[], None], store: Callable[[DatabaseFile], None]) -> None:
+    def _redefine(self, action: Callable[[], None], store: Callable[[Store], None]) -> None:
         """Change what is defined, here and in the file, or in neither, whatever is raised."""
         file = self._file
         self._references.forget()
         before = after = self._state.checkpoint()
         edits = file.edits if file is not None else 0
         try:
-            action()
-            after = self._state.checkpoint()
-            if file is not None:
+            if file is None:
+                action()
+                return
+            with file.doubting():
+                action()
+                after = self._state.checkpoint()
                 store(file)
         except BaseException:
             # An interrupt may come after the file has it.

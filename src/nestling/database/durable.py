@@ -11,15 +11,15 @@ that are read before it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import chain, count
 from pathlib import Path
 
 from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.journal import Journal
 from nestling.database.lazy import LazyView
 from nestling.database.maps import LATER, MADE, NEXT, TABLE, WAITING, map_name
 from nestling.database.reopen import Reopening
-from nestling.database.rows import RowEvent
 from nestling.database.state import State
 from nestling.database.texts import check_storable, read_table, read_view, table_text, view_text
 from nestling.engine.protocol import Engine
@@ -116,15 +116,21 @@ class DatabaseFile:
 
         self.store.atomically(drop)
 
-    def append(self, events: Iterable[RowEvent]) -> int:
-        """Store a change; it survives whatever happens next once this returns."""
-        self.version = self.store.append(encode(tuple(tuple(event) for event in events)))
-        return self.version
+    def take_up(self) -> None:
+        """It is read once."""
 
-    def stored_version(self) -> int:
-        """The version that is in the file now: after an interrupt it says whether the change was committed."""
+    def doubting(self) -> AbstractContextManager[None]:
+        """What is cut off is undone here, and in the file."""
+        return nullcontext()
+
+    def append(self, journal: Journal) -> None:
+        """Store a change; it survives whatever happens next once this returns."""
+        self.version = self.store.append(encode(tuple(tuple(event) for event in journal.events)))
+
+    def has_stored(self, version: int) -> bool:
+        """Whether the file has a change after ``version``: after an interrupt, whether it was committed."""
         self.version = self.store.stored_version()
-        return self.version
+        return self.version > version
 
     @property
     def edits(self) -> int:

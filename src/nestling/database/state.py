@@ -7,7 +7,7 @@ undefined, a total query and a guard query are maintained; the guard is empty ex
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -20,6 +20,7 @@ from nestling.database.rows import Row, RowEvent, nested
 from nestling.database.storing import Decision, decide
 from nestling.database.verdict import judge
 from nestling.database.view_state import OnRead, Policy, Views, ViewState, maintained_by
+from nestling.database.violation import violation
 from nestling.depth import room
 from nestling.engine.protocol import Engines, RowEngine
 from nestling.errors import UNDEFINED, ChangeError, NestlingError, QueryError, brief
@@ -111,7 +112,12 @@ class State:
             raise
 
     def add_view(self, view: ViewDef, constraint: bool = False, strict: bool | None = False) -> None:
-        """Compile ``view`` and bring its maps up to date with the rows that are there."""
+        """Compile ``view`` and bring its maps up to date with the rows that are there; a constraint has none."""
+        if constraint:
+            with computing(view.name):
+                rows = answer(view.query, self.nested_tables())
+            if rows:
+                raise violation(view, rows)
         self.define(view, constraint=constraint)
         judge(self.views[view.name], strict)
         try:
@@ -256,6 +262,10 @@ class State:
         self.views = self.views.without(name)
         self.reinstall()
 
+    def statements(self, tables: Mapping[str, int]) -> int:
+        """How many maintenance statements so many rows of ``tables`` set off."""
+        return sum([self.statements_of(table) * times for table, times in tables.items()])
+
     def statements_of(self, table: str) -> int:
         """How many maintenance statements one row of ``table`` sets off."""
         if table not in self._statements:
@@ -304,9 +314,25 @@ class State:
             for row, times in self.engine.table(name).items():
                 yield RowEvent(name, row, times)
 
-    def rebuild(self) -> None:
-        """Compute every map anew from the tables."""
+    def rebuild(self) -> bool:
+        """Compute every map anew from the tables. Whether it was read from what is stored."""
         self.restore({})
+        return False
+
+    def held(self) -> AbstractContextManager[None]:
+        """A block in which this thread sees one state, of an engine that has snapshots."""
+        raise NotImplementedError
+
+    def is_behind(self, name: str) -> bool:
+        """Whether a view has changes to see before it is read."""
+        return False
+
+    def refresh(self, name: str) -> None:
+        """Let a view see them; the caller holds the lock."""
+
+    def offending(self, constraint: str) -> ZBag:
+        """Rows that a constraint forbids."""
+        return self.read(constraint)
 
     def restore(self, before: Mapping[str, Mapping[Row, int]]) -> None:
         """A new engine over the tables, in which rows are there as often as ``before`` says; all maps are computed.

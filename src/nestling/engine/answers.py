@@ -22,6 +22,7 @@ class Answers(Protocol):
 
     program: Program
     is_remote: bool = False
+    has_snapshots: bool = False
     is_torn: bool = False
 
     def source(self, name: str) -> Cells:

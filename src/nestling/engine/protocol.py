@@ -37,6 +37,10 @@ class Engine(Protocol):
         """Whether rows are far away, and many at once cost what one does."""
 
     @property
+    def has_snapshots(self) -> bool:
+        """Whether its states are replaced, never changed, so that a reader who holds one needs no lock."""
+
+    @property
     def is_torn(self) -> bool:
         """Whether something was cut off, and maps may hold some of it."""
 

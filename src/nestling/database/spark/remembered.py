@@ -25,14 +25,21 @@ def remember(state: State, kind: str, name: str, text: str) -> None:
     with remembering(kind, name):
         if kind == "feed":
             feed = read_feed(name, text, state.views.maintained)
-            levels = WatchedLevels(watches(name, state.views.maintained[name], state.declarations()))
-            state.views = state.views.changed(name, feed=feed, levels=levels)
+            state.views = state.views.changed(name, feed=feed, levels=levels_of(state, name))
             return
         check_new(kind, [*state.tables, *state.views], name)
         if kind == "table":
             state.tables[name] = read_table(name, text, state.tables)
         else:
             state.define(*read_view(name, text, state), constraint=kind == "constraint")
+
+
+def levels_of(state: State, name: str) -> WatchedLevels:
+    """The levels of a view that are logged, or would be; none where nothing is stored of it."""
+    view = state.views[name]
+    if view.levels is not None or view.flat is None:
+        return view.levels or WatchedLevels()
+    return WatchedLevels(watches(name, view.flat, state.declarations()))
 
 
 @contextmanager

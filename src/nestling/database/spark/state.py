@@ -7,31 +7,34 @@ A view without a program is rejected: the reference would bring all tables to th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from copy import copy
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
-from threading import RLock
 from typing import Any
 
 from nestling.calculus.types import Record
-from nestling.database.constraints import violation
-from nestling.database.definitions import ViewDef
+from nestling.database.access import uncommitted
+from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first_column import starts
 from nestling.database.rows import Row
 from nestling.database.spark.defined import absent, plan_guard
 from nestling.database.spark.frame_changes import few_rows, kept
+from nestling.database.spark.gate import Gate
 from nestling.database.spark.on_read import OnReadView, program_on_read
+from nestling.database.spark.opened import readable
 from nestling.database.spark.programs import knob, open_programs
-from nestling.database.spark.remembered import check_note, check_tables, remember
+from nestling.database.spark.remembered import check_note, check_tables, levels_of, remember
 from nestling.database.spark.watching import feed_name, record
 from nestling.database.state import EXCLUDE, NOTHING_KEPT, State, computing
-from nestling.database.texts import table_text, view_text
+from nestling.database.texts import check_storable, table_text, view_text
 from nestling.database.verdict import judge
 from nestling.database.view_state import OnRead, Views, ViewState, maintained_by
+from nestling.database.violation import violation
 from nestling.engine.spark import limits
-from nestling.engine.spark.columns import layouts
+from nestling.engine.spark.columns import deferred_name, layouts
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.lazy import LazyProgram
 from nestling.engine.spark.reading import Reading
@@ -40,13 +43,13 @@ from nestling.engine.spark.support import check_program
 from nestling.errors import UNDEFINED, ChangeError, NestlingError, NoValue, QueryError
 from nestling.frontend.schema import element_value, row_value
 from nestling.program.statements import Program
-from nestling.program.steps import plans, reads, trigger_statements
+from nestling.program.steps import plans, reads
 from nestling.storage.lake import Lake
 from nestling.transform.lower import FlatView
 from nestling.transform.pipeline import SPARK, compile_view
 from nestling.transform.viewlet import compile_batches
 from nestling.transform.viewlet.choose import KNOB
-from nestling.values.bag import ZBag
+from nestling.values.bag import EMPTY, ZBag
 
 
 class SparkState(State):
@@ -54,35 +57,58 @@ class SparkState(State):
 
     engine: SparkEngine  # type: ignore[assignment]  # another engine than the embedded one
 
-    def __init__(self, spark: Any, lake: Lake, lock: RLock | None = None) -> None:
+    def __init__(self, spark: Any, lake: Lake) -> None:
         super().__init__()
         self.spark, self.lake = spark, lake
-        #: Changes and readings are one at a time: streams bring changes from threads of their own.
-        self.lock = lock or RLock()
+        self.gate = Gate()
         #: The version that is about to be stored, and when; and per level what changes with it in a view.
         self.coming = (0, datetime.min)
         self.logged: dict[str, list[Any]] = {}
         #: What changed in views that are computed on reading, and that somebody hears of.
         self.differing: dict[str, ZBag] = {}
-        for kind, name, text in lake.manifest.definitions:
-            remember(self, kind, name, text)
+        self._read_lake()
+
+    def _read_lake(self) -> None:
+        """Be what the folder says; who was told of changes still is."""
+        found, manifest = copy(self), self.lake.manifest
+        found.tables, found.views = {}, Views()
+        for kind, name, text in manifest.definitions:
+            remember(found, kind, name, text)
+        for name in self.views.told & found.views.keys():
+            found.views = found.views.changed(name, is_told=True, levels=levels_of(found, name))
         # What makes no sense is rejected before a map that is missing is computed: the folder stays as it was.
-        check_note(lake.manifest.note)
-        check_tables(self.declarations(), lake.manifest.relations)
-        self.engine, self.views = self._started()
-        check_note(self.note)  # of the last epoch in the log
-        if self.running.built:
-            self.running.tidied()
+        check_note(manifest.note)
+        check_tables(found.declarations(), manifest.relations)
+        engine, views = self._started(found)
+        check_note(engine.note)  # of the last epoch in the log
+        with self.gate.closed():
+            self.tables = found.tables
+            self._go_on_with(engine, views)
+        if engine.built:
+            engine.tidied()
+
+    def rebuild(self) -> bool:
+        """Read the folder again: something was raised while it, and what is in memory, moved on."""
+        with readable(self.lake):
+            self.lake.reload()
+            self._read_lake()
+        self.lake.is_ahead = False
+        return True
+
+    def _go_on_with(self, engine: SparkEngine, views: Views) -> None:
+        self.engine, self.views, self._statements = engine, views, {}
+        self.logged, self.differing = {}, {}
+        self.lake.in_use = lambda: engine.snapshots.files
 
     @property
     def running(self) -> SparkEngine:
         """The engine of all views that are not lazy."""
         return self.engine
 
-    def _started(self) -> tuple[SparkEngine, Views]:
-        engine, programs = open_programs(self, self.spark, self.lake)
-        engine.accept = self.accept
-        views = self.views
+    def _started(self, found: State) -> tuple[SparkEngine, Views]:
+        """The engine of what is defined in ``found``, and the views with theirs."""
+        engine, programs = open_programs(found, self.spark, self.lake)
+        views = found.views
         for name, later in programs.items():
             later.accept = partial(self._take, name)
             views = views.running(name, later)
@@ -99,9 +125,8 @@ class SparkState(State):
         on_read = self.views[name].on_read
         return OnReadView(self.definitions[name], on_read.program) if on_read and on_read.program else None
 
-    def accept(self, moment: LakeState, before: LakeState) -> None:
-        """What a batch leads to: take what it logged; refuse it if a view has no value, or a constraint a row."""
-        self.logged = {}
+    def take(self, moment: LakeState, before: LakeState) -> None:
+        """Take what a batch logged, and let it wait for lazy views."""
         for view in self.views.watched:
             if not self.has_own_engine(view):
                 self._take(view, moment)
@@ -109,17 +134,19 @@ class SparkState(State):
             later.note(moment, before)
         compared = {name: self.computed(name) for name in self.views.told}
         self.differing = {name: view.change(moment, before) for name, view in compared.items() if view}
+
+    def refused(self) -> tuple[str, str] | None:
         for name in self.views.guards:
             if without := absent(self.running, name):
-                raise ChangeError(f"{name} could not be computed: {without}", hint="nothing was changed")
-        for name in self.views.constraints:
-            if any(moment.stored[source] is not before.stored[source] for source in self._sources(name)):
-                try:
-                    self._check_empty(self.running, name)
-                except ChangeError:
-                    raise
-                except NestlingError as error:
-                    raise ChangeError(f"constraint {error.what}", hint="nothing was changed") from error
+                return name, without
+        return None
+
+    def offending(self, constraint: str) -> ZBag:
+        """Some rows that a constraint forbids; none is looked for where nothing it reads was changed."""
+        now, stored = self.running.now.stored, self.running.snapshots.stored.stored
+        if all(now[source] is stored[source] for source in self._sources(constraint)):
+            return EMPTY
+        return self._some(self.running, constraint)
 
     def _take(self, view: str, moment: LakeState) -> None:
         """Take what was logged of a view: for its feed, and for those who are told."""
@@ -135,6 +162,26 @@ class SparkState(State):
         """The program that a view is read by."""
         later = self.views[view].engine if view else None
         return later.program if isinstance(later, LazyProgram) else self.running.program
+
+    def held(self) -> AbstractContextManager[None]:
+        """A block in which this thread reads what is stored now; nobody is waited for but who replaces definitions."""
+        return self._held()
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        with self.gate.passing(), self.running.snapshots.held():
+            yield
+
+    def is_behind(self, name: str) -> bool:
+        later = self.views[name].engine if name in self.views else None
+        if isinstance(later, LazyProgram):
+            return not later.is_started or later.waiting > 0
+        stored, late = self.running.now.stored, self.running.program.deferred
+        return name in self.views.hybrid and any(stored[deferred_name(map_)].rows for map_ in late)
+
+    def refresh(self, name: str) -> None:
+        with computing(name), self.lake.doubting():
+            self.reader(name)
 
     def reader(self, view: str) -> SparkEngine:
         """An engine that reads a view, up to date."""
@@ -161,19 +208,22 @@ class SparkState(State):
         found = plans(self.program_of(view).views[view])
         return [source for plan in found for statement in plan.statements for source in reads(statement)]
 
-    def _check_empty(self, engine: SparkEngine, constraint: str) -> None:
+    def _some(self, engine: SparkEngine, constraint: str) -> ZBag:
         definition = self.definitions[constraint]
         with computing(constraint):
             found = engine.some(constraint, limits.MAX_OFFENDING_ROWS)
         rows = found if isinstance(definition.element, Record) else [row["value"] for row in found]
-        if rows:
-            raise violation(definition, ZBag((element_value(definition.element, row), 1) for row in rows))
+        return ZBag((element_value(definition.element, row), 1) for row in rows)
 
     @property
     def note(self) -> dict[str, Any]:
         """What was stored with the last change."""
-        durable = self.running.durable
-        return dict(durable.note) if durable is not None else {}
+        return self.running.note
+
+    @property
+    def stored_version(self) -> int:
+        """How many changes were stored."""
+        return int(self.note.get("version", 0))
 
     # -- definitions
 
@@ -199,37 +249,39 @@ class SparkState(State):
         check_program(program, layouts(program))
         return program
 
+    def add_table(self, table: TableDef) -> None:
+        check_storable(table, table_text(table), self)
+        super().add_table(table)
+
     def add_view(self, view: ViewDef, constraint: bool = False, strict: bool | None = False) -> None:
         self.define(view, constraint=constraint)
         judge(self.views[view.name], strict)
+        check_storable(view, view_text(view, self), self)
         try:
             self.reinstall(view.name if constraint else "")
-        except BaseException as error:
-            self.views = self.views.without(view.name)
-            if isinstance(error, UNDEFINED):
-                raise QueryError(
-                    f"{view.name} cannot be computed from the rows in its tables: {error}",
-                    hint=EXCLUDE,
-                ) from error
-            raise
+        except UNDEFINED as error:
+            raise QueryError(
+                f"{view.name} cannot be computed from the rows in its tables: {error}", hint=EXCLUDE
+            ) from error
 
     def reinstall(self, constraint: str = "") -> None:
         """A new engine over what is stored; maps that stay keep their files, new ones are computed in bulk.
 
         A new ``constraint`` must be empty.
         """
-        before = self.running
-        before.flush()
-        before.tidied()
-        engine, views = self._started()
-        for name in views.guards:
-            if without := absent(engine, name):
-                raise NoValue(without)
-        if constraint:
-            self._check_empty(engine, constraint)
-        with self.lake.moving():
-            engine.tidied(self._definitions())
-            self.engine, self.views, self._statements = engine, views, {}
+        with self.lake.doubting():
+            before = self.running
+            before.flush()
+            before.tidied()
+            engine, views = self._started(self)
+            for name in views.guards:
+                if without := absent(engine, name):
+                    raise NoValue(without)
+            if constraint and (rows := self._some(engine, constraint)):
+                raise violation(self.definitions[constraint], rows)
+            with self.gate.closed(), self.lake.moving():
+                engine.tidied(self._definitions())
+                self._go_on_with(engine, views)
 
     def _definitions(self) -> tuple[tuple[str, str, str], ...]:
         tables = [("table", name, table_text(table)) for name, table in self.tables.items()]
@@ -247,36 +299,27 @@ class SparkState(State):
     @contextmanager
     def reading(self, name: str) -> Iterator[Reading]:
         """What answers for a view: an engine, nothing waiting, or a plan over the tables as they are."""
-        with self.lock:
-            computed = self.computed(name)
-            if computed is None:
-                with computing(name), self.lake.doubting():
-                    engine = self.reader(name)
-                yield engine
-                return
-            with computed.over(self.running.now) as found:
-                yield found
+        computed = self.computed(name)
+        if computed is None:
+            with computing(name), self.lake.doubting():
+                engine = self.reader(name)
+            yield engine
+            return
+        with computed.over(self.running.now) as found:
+            yield found
 
     def read(self, name: str) -> ZBag:
         with computing(name), self.reading(name) as found:
-            self.check_committed()
             return found.read(name)
 
     def find(self, name: str, first: Any) -> ZBag:
         with computing(name), self.reading(name) as found:
-            self.check_committed()
             if found.program.views[name].lookup is not None and not isinstance(first, tuple):
                 return found.find(name, first)
         return ZBag((row, n) for row, n in self.read(name).items() if starts(row, first))
 
-    def check_committed(self) -> None:
-        if self.uncommitted:
-            raise uncommitted()
-
     def rows(self, name: str) -> ZBag:
-        with self.lock:
-            self.check_committed()
-            return self.running.nested_table(name, self.tables[name].record)
+        return self.running.nested_table(name, self.tables[name].record)
 
     def rows_where(self, name: str, where: Any) -> Any:
         """The rows of a table for which ``where`` holds, as a DataFrame."""
@@ -297,13 +340,9 @@ class SparkState(State):
             )
         return [(row_value(table.record, row), 1) for row in rows]
 
-    def statements_of(self, table: str) -> int:
-        return 0  # statements are counted per batch
-
-    def batch_statements(self, tables: Iterable[str]) -> int:
-        """How many statements a batch of changes of ``tables`` runs."""
-        triggers = self.running.program.triggers
-        return sum(len(list(trigger_statements(triggers[table]))) for table in tables)
+    def statements(self, tables: Mapping[str, int]) -> int:
+        """A batch runs each once, however many rows it has."""
+        return sum(map(self.statements_of, tables))
 
     # -- watching
 
@@ -323,15 +362,13 @@ class SparkState(State):
     @contextmanager
     def computing(self, name: str) -> Iterator[None]:
         with computing(name):
-            self.check_committed()
             yield
 
     def committed(self, events: Any) -> None:
         """What waits is stored with the change."""
+        self.follow()
 
 
-def uncommitted() -> NestlingError:
-    """The refusal to read what a transaction has changed, before it ends."""
-    return NestlingError(
-        "on Spark a view cannot be read inside a transaction", hint="read it after the commit"
-    )
+def now() -> datetime:
+    """The time that is stored with a change."""
+    return datetime.now(UTC).replace(tzinfo=None)

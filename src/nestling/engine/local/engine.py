@@ -42,6 +42,7 @@ class LocalEngine:
 
     #: Rows are here, and each is looked up by itself.
     is_remote = False
+    has_snapshots = False
 
     def __init__(self, program: Program, keep_tables: bool = True, before: LocalEngine | None = None) -> None:
         """``before``: an engine whose generated functions serve here too, where they come to the same."""
