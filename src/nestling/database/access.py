@@ -75,7 +75,8 @@ class Access:
 
     def mend(self) -> None:
         """Recover from what was cut off, unless somebody is at it, or is changing the engine."""
-        if self.state.engine.is_torn:
+        engine = self.state.engine
+        if engine.is_torn or (engine.has_snapshots and self.journal is not None):
             is_nested = self.is_locked
             if self.lock.acquire(blocking=False):
                 try:

@@ -6,7 +6,7 @@ Law (13): all of it, or nothing, whatever is raised. Until ``_committed`` has ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import count
 from time import perf_counter
@@ -17,13 +17,15 @@ from nestling.database.constraints import check_state
 from nestling.database.explain import explain
 from nestling.database.inspect import verify
 from nestling.database.journal import Journal, Journals, RowJournal
+from nestling.database.languages import Reader
 from nestling.database.logs import Logging
 from nestling.database.memory import keep_within_memory
 from nestling.database.references import References
 from nestling.database.refresh import Refresh
 from nestling.database.replan import follow_data
+from nestling.database.row_logs import RowLogging
 from nestling.database.rows import Shredder
-from nestling.database.state import State
+from nestling.database.state import Holder, State
 from nestling.database.store import Store
 from nestling.database.subscribers import Subscribers
 from nestling.database.transaction import Transaction
@@ -36,7 +38,13 @@ class Core:
 
     _state: State
 
-    def __init__(self, state: State, file: Store | None = None, journals: Journals = RowJournal) -> None:
+    def __init__(
+        self,
+        state: State,
+        file: Store | None = None,
+        journals: Journals = RowJournal,
+        logging: Callable[[Holder], Logging] = RowLogging,
+    ) -> None:
         self._state = state
         self._last_refresh = Refresh(0, 0.0, 0, 0)
         self._file = file
@@ -44,8 +52,11 @@ class Core:
         self._numbers = file.numbers if file is not None else count()
         self._access = Access(self, self._recover, journals)
         self._references = References(self)
-        self._logging = Logging(self)
+        self._logging: Logging = logging(self)
         self._subscribers = Subscribers(self._access, self._logging)
+
+    #: What reads a DataFrame as a query, where one can be a view.
+    _read_frame: Reader | None = None
 
     # -- reading
 
@@ -78,10 +89,11 @@ class Core:
         with self._access.reading():
             return explain(self._state, name, format, code)
 
-    def _verify_view(self, name: str, maps: bool) -> None:
-        """Compute a view anew from its tables and compare."""
+    def _verify(self, names: Sequence[str], maps: bool) -> None:
+        """Compute views anew from their tables and compare."""
+        self._access.check_committed()
         with self._access.reading():
-            verify(self._state, name, maps)
+            verify(self._state, names, maps)
 
     # -- changes
 
@@ -124,6 +136,7 @@ class Core:
             state.patience = float("inf")  # until there is a view to decide for
             return
         with self._access.exclusive(), self._access.reading():
+            assert isinstance(self._logging, RowLogging)  # who decides what to store stores it here
             state.version = self.version
             if state.patience <= 0:
                 follow_data(self._logging, self._file, rows)

@@ -19,12 +19,13 @@ from nestling.database.durable import DatabaseFile
 from nestling.database.engines import on_spark
 from nestling.database.inline import inline_views
 from nestling.database.inspect import stats
-from nestling.database.languages import reader
+from nestling.database.languages import is_frame, reader
 from nestling.database.memory import bytes_of, keep_within_memory
 from nestling.database.names import check_name, check_table_names, check_view_names
 from nestling.database.refresh import Refresh
+from nestling.database.row_logs import RowLogging
+from nestling.database.row_state import RowState
 from nestling.database.script import run_script
-from nestling.database.state import State
 from nestling.database.store import Store
 from nestling.database.table import Table
 from nestling.database.view import View
@@ -48,6 +49,10 @@ class Database(Core):
     [Row(name='Drive', _1=['Drive', 'Jarhead']), Row(name='Jarhead', _1=['Drive', 'Jarhead'])]
     """
 
+    #: Of a database in this process; one on Spark has others.
+    _state: RowState
+    _logging: RowLogging
+
     def __new__(cls, *args: Any, spark: Any = None, **options: Any) -> Database:
         """With ``spark``, a database whose work and state are Spark's, in the folder ``path``."""
         return super().__new__(cls if spark is None else on_spark(cls))
@@ -58,15 +63,16 @@ class Database(Core):
         """``path``: the file it is kept in; without one, or as ``":memory:"``, it lives and ends with the process.
 
         ``memory``: what views may take besides the tables, in bytes or as ``"512MB"``; they then store less."""
-        super().__init__(State())
-        self._state.memory = bytes_of(memory)
+        state = RowState()
+        super().__init__(state)
+        state.memory = bytes_of(memory)
         if path is not None and path != ":memory:":
-            self._load(DatabaseFile(arguments.path_argument(path)))
+            self._load(DatabaseFile(arguments.path_argument(path)), state)
 
     @room()
-    def _load(self, file: DatabaseFile) -> None:
+    def _load(self, file: DatabaseFile, state: RowState) -> None:
         try:
-            file.load(self._state)
+            file.load(state)
         except BaseException:
             file.close()
             raise
@@ -208,7 +214,8 @@ class Database(Core):
         self._state.version = self.version
         self._redefine(action, lambda file: file.define(kind, definition, self._state))
         self._state.looked_at, self._state.patience = 0, 0
-        keep_within_memory(self._logging, self._file)
+        if self._state.memory is not None:
+            keep_within_memory(self._logging, self._file)
 
     def _forget(self, kind: str, name: str, action: Callable[[str], None]) -> None:
         self._redefine(lambda: action(name), lambda file: file.drop(kind, name, self._state))
@@ -239,7 +246,8 @@ class Database(Core):
         return ViewDef(name, over_tables, refresh, store)
 
     def _translated(self, query: Any, language: str) -> Expr:
-        return reader(query, language)(query, self._catalog())
+        read = self._read_frame if is_frame(query) else None
+        return (read or reader(query, language))(query, self._catalog())
 
     def _catalog(self) -> Catalog:
         """What a query may read."""
@@ -298,8 +306,7 @@ class Database(Core):
 
     def verify(self, maps: bool = False) -> None:
         """Verify every view, and with ``maps`` all that is stored for it."""
-        for view in self.views.values():
-            view.verify(maps)
+        self._verify(list(self.views), arguments.flag_argument(maps, "maps"))
 
     # -- closing
 
@@ -308,7 +315,7 @@ class Database(Core):
         with self._access.writing, self._access.lock:
             if self._file is not None:
                 self._file.close()
-            self._state = Closed()
+            self._state = Closed()  # type: ignore[assignment]  # whatever it is asked, it says so
 
     def __enter__(self) -> Database:
         return self

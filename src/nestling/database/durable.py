@@ -20,6 +20,7 @@ from nestling.database.journal import Journal
 from nestling.database.lazy import LazyView
 from nestling.database.maps import LATER, MADE, NEXT, TABLE, WAITING, map_name
 from nestling.database.reopen import Reopening
+from nestling.database.row_state import RowState
 from nestling.database.state import State
 from nestling.database.texts import check_storable, read_table, read_view, table_text, view_text
 from nestling.engine.protocol import Engine
@@ -45,7 +46,7 @@ class DatabaseFile:
         self.numbers = count()
         self.version = 0
 
-    def load(self, state: State) -> None:
+    def load(self, state: RowState) -> None:
         """Bring ``state`` to where the file is."""
         for kind, name, text in self.store.definitions():
             with self._blaming(f"the definition of {kind} {name!r:.60}"):
@@ -62,7 +63,7 @@ class DatabaseFile:
             self.version = number
         self.numbers = count(reopening.next_number)
 
-    def _define(self, state: State, kind: str, name: str, text: str) -> None:
+    def _define(self, state: RowState, kind: str, name: str, text: str) -> None:
         if kind not in KINDS:
             raise StoreError(f"there is no {kind!r:.40} in a database", hint="upgrade nestling")
         if name in state.tables or name in state.views:

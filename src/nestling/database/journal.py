@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
+from nestling.database.row_state import RowState
 from nestling.database.rows import Row, RowEvent
-from nestling.database.state import State
 from nestling.errors import UNDEFINED, ChangeError
 from nestling.values.label import Label
 
@@ -47,14 +47,14 @@ class Journal(Protocol):
         """Bring it to where it was, after something was cut off."""
 
 
-#: How a journal is made, for the events of a transaction.
-Journals: TypeAlias = Callable[[State, Sequence[RowEvent]], Journal]
+#: How a journal is made, of a state and the events of a transaction.
+Journals: TypeAlias = Callable[[Any, Sequence[RowEvent]], Journal]
 
 
 class RowJournal:
     """The events applied to the engine of ``state`` by one transaction, row by row, in place."""
 
-    def __init__(self, state: State, events: Sequence[RowEvent]) -> None:
+    def __init__(self, state: RowState, events: Sequence[RowEvent]) -> None:
         self.state, self.events = state, events
         self.applied = 0
         #: Whether a trigger was cut off, or a lazy view told of only some events.

@@ -22,7 +22,7 @@ from nestling.database.accept import check_options, check_table
 from nestling.database.decisions import check_decision
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.names import check_table_names, check_view_names
-from nestling.database.state import State
+from nestling.database.state import Defined
 from nestling.database.storing import as_data
 from nestling.errors import QueryError, StoreError
 
@@ -42,7 +42,7 @@ def table_text(table: TableDef) -> str:
     })  # fmt: skip
 
 
-def view_text(view: ViewDef, state: State) -> str:
+def view_text(view: ViewDef, state: Defined) -> str:
     text = show(view.query, width=WIDTH)
     there = state.views.get(view.name)
     decision = there.decision if there is not None else None
@@ -68,7 +68,7 @@ def read_table(name: str, text: str, tables: Mapping[str, TableDef] | None = Non
     return table
 
 
-def read_view(name: str, text: str, state: State) -> tuple[ViewDef, dict[str, Any] | None]:
+def read_view(name: str, text: str, state: Defined) -> tuple[ViewDef, dict[str, Any] | None]:
     """The view that ``text`` defines over the tables of ``state``, and how it was stored."""
     stored = _members(text, ("query", "refresh", "store"), ("stored",))
     refresh, store = _name(stored["refresh"]), _name(stored["store"])
@@ -81,7 +81,7 @@ def read_view(name: str, text: str, state: State) -> tuple[ViewDef, dict[str, An
     return ViewDef(name, query, refresh, store), decision
 
 
-def check_storable(definition: TableDef | ViewDef, text: str, state: State) -> None:
+def check_storable(definition: TableDef | ViewDef, text: str, state: Defined) -> None:
     """Refuse a definition whose ``text`` does not say it again: the file could not be opened any more."""
     try:
         if isinstance(definition, TableDef):
@@ -103,7 +103,7 @@ def _unstorable(definition: TableDef | ViewDef, why: str) -> QueryError:
     )
 
 
-def _query(text: str, state: State) -> Expr:
+def _query(text: str, state: Defined) -> Expr:
     catalog = {table.name: Bag(table.record) for table in state.tables.values()}
     query: list[Expr] = []
     _accepted(lambda: query.append(parse(text, catalog)))

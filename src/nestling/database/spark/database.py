@@ -9,7 +9,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from nestling.calculus.terms import Expr
 from nestling.database import arguments
 from nestling.database.accept import known
 from nestling.database.arguments import NOT_GIVEN
@@ -19,10 +18,8 @@ from nestling.database.elements import inner_bag
 from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
 from nestling.database.spark.element_changes import change_elements, elements_frame
-from nestling.database.spark.explain import explain
 from nestling.database.spark.frame_changes import as_frame, check_batch, few_changes, few_split, split
 from nestling.database.spark.frames import Frames
-from nestling.database.spark.inspect import stats, verify
 from nestling.database.spark.journal import LakeJournal
 from nestling.database.spark.large import Large
 from nestling.database.spark.logs import SparkLogging
@@ -31,7 +28,6 @@ from nestling.database.spark.state import SparkState
 from nestling.database.spark.store import LakeStore
 from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.watching import feed_of
-from nestling.database.subscribers import Subscribers
 from nestling.database.view_state import Feed
 from nestling.engine.spark import limits
 from nestling.engine.spark.accepted import check_session, is_local
@@ -45,7 +41,8 @@ class SparkDatabase(Database):
     Law (7, durable): what is answered after reopening is what was answered when the last change was acknowledged.
     """
 
-    _state: SparkState
+    _state: SparkState  # type: ignore[assignment]  # another than the embedded one
+    _logging: SparkLogging  # type: ignore[assignment]
 
     def __init__(self, path: str | Path | None = None, *, spark: Any = None) -> None:
         if not isinstance(path, str | os.PathLike):
@@ -64,16 +61,8 @@ class SparkDatabase(Database):
             raise
         self.folder = lake.path
         self._streams: dict[str, Stream] = {}
-        Core.__init__(self, state, self._store, LakeJournal)
-        self._logging: SparkLogging = SparkLogging(self)
-        self._subscribers = Subscribers(self._access, self._logging)
-
-    # -- definitions
-
-    def _translated(self, query: Any, language: str) -> Expr:
-        if is_frame(query):
-            return self._frames.translated(query, self._catalog())
-        return super()._translated(query, language)
+        self._read_frame = self._frames.translated
+        Core.__init__(self, state, self._store, LakeJournal, SparkLogging)
 
     # -- changes
 
@@ -285,26 +274,6 @@ class SparkDatabase(Database):
         """
         with self._access.reading():
             self._frames.publish(names or (*self._state.tables, *self._state.views))
-
-    def stats(self) -> dict[str, dict[str, Any]]:
-        """Per view: rows, stored rows of its maps, statements per batch of each table it follows."""
-        with self._access.reading():
-            return {name: stats(self._state, name) for name in self.views}
-
-    def verify(self, maps: bool = False) -> None:
-        """Verify every view, all at once."""
-        self._access.check_committed()
-        with self._access.reading():
-            verify(self._state, list(self.views), maps)
-
-    def _verify_view(self, name: str, maps: bool) -> None:
-        self._access.check_committed()
-        with self._access.reading():
-            verify(self._state, [name], maps)
-
-    def _explain_view(self, name: str, format: str, code: bool) -> str:
-        with self._access.reading():
-            return explain(self._state, name, format, code)
 
     def close(self) -> None:
         """End the streams and the use of the folder."""

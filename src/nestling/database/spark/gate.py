@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Condition
+from threading import Condition, local
 
 
 class Gate:
@@ -17,16 +17,22 @@ class Gate:
         self._changed = Condition()
         self._readers = 0
         self._is_closed = False
+        self._own = local()
 
     @contextmanager
     def passing(self) -> Iterator[None]:
         """A block in which nothing is replaced."""
+        if getattr(self._own, "is_inside", False):
+            yield  # who is through waits for nobody
+            return
         with self._changed:
             self._changed.wait_for(lambda: not self._is_closed)
             self._readers += 1
+        self._own.is_inside = True
         try:
             yield
         finally:
+            self._own.is_inside = False
             with self._changed:
                 self._readers -= 1
                 self._changed.notify_all()

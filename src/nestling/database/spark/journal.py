@@ -13,7 +13,6 @@ from nestling.database.journal import rows_by_table
 from nestling.database.rows import RowEvent
 from nestling.database.spark.opened import computable
 from nestling.database.spark.state import SparkState, now
-from nestling.database.state import State
 from nestling.engine.protocol import batch_of
 from nestling.engine.spark.state import LakeState, TempView
 
@@ -22,9 +21,8 @@ class LakeJournal:
     """The change of one transaction, or the rows in ``files`` of a large one."""
 
     def __init__(
-        self, state: State, events: Sequence[RowEvent] = (), files: Mapping[str, TempView] | None = None
+        self, state: SparkState, events: Sequence[RowEvent] = (), files: Mapping[str, TempView] | None = None
     ) -> None:
-        assert isinstance(state, SparkState)
         self.state, self.events, self.files = state, events, files
         self.applied = 0
         self.torn = self.is_committing = self.is_running = False

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from nestling.database.logs import FlatRows, Logging
-from nestling.database.spark.inspect import stats
+from collections.abc import Callable
+from typing import cast
+
+from nestling.database.logs import FlatRows
 from nestling.database.spark.remembered import levels_of
 from nestling.database.spark.state import SparkState
 from nestling.database.spark.watching import Logged, flat_rows
+from nestling.database.state import Holder
 from nestling.database.view_state import Feed
 from nestling.database.watching import CurrentView, Logs, Taken, WatchedLevels
 from nestling.errors import NestlingError, QueryError
@@ -14,14 +17,16 @@ from nestling.transform.viewlet.compile import CannotCompile
 from nestling.values.bag import EMPTY
 
 
-class SparkLogging(Logging):
+class SparkLogging:
     """The logs of a state on Spark. A change holds what it needs of the view, as the batch left it."""
+
+    def __init__(self, holder: Holder) -> None:
+        self._holder = holder
+        self.before_unlogged: Callable[[str], None] = lambda name: None
 
     @property
     def state(self) -> SparkState:
-        state = super().state
-        assert isinstance(state, SparkState)
-        return state
+        return cast(SparkState, self._holder._state)
 
     def levels(self, name: str) -> WatchedLevels:
         return levels_of(self.state, name)
@@ -30,7 +35,7 @@ class SparkLogging(Logging):
         """Tell the changes of a view from now on."""
         state = self.state
         if state.views[name].on_read:
-            stats(state, name)  # from now on it has a value, or a change is refused
+            state.total(name)  # from now on it has a value, or a change is refused
             state.views = state.views.changed(name, levels=WatchedLevels())
         else:
             self.log(name)

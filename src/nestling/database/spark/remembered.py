@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
-from nestling.database.state import State
-from nestling.database.texts import read_table, read_view
+from nestling.database.definitions import ViewDef
+from nestling.database.state import Defined
+from nestling.database.texts import read_table, read_view, table_text, view_text
 from nestling.database.view_state import Feed
 from nestling.database.watching import WatchedLevels
 from nestling.errors import NestlingError, StoreError
@@ -20,7 +21,15 @@ from nestling.transform.viewlet.watch import watches
 KINDS = ("table", "view", "constraint")
 
 
-def remember(state: State, kind: str, name: str, text: str) -> None:
+class Remembering(Defined, Protocol):
+    """What definitions are taken up by."""
+
+    def define(
+        self, view: ViewDef, remembered: dict[str, Any] | None = None, *, constraint: bool = False
+    ) -> None: ...
+
+
+def remember(state: Remembering, kind: str, name: str, text: str) -> None:
     """Take up a definition that is stored."""
     with remembering(kind, name):
         if kind == "feed":
@@ -34,7 +43,20 @@ def remember(state: State, kind: str, name: str, text: str) -> None:
             state.define(*read_view(name, text, state), constraint=kind == "constraint")
 
 
-def levels_of(state: State, name: str) -> WatchedLevels:
+def stored_definitions(state: Defined) -> tuple[tuple[str, str, str], ...]:
+    """What ``remember`` takes up again: kind, name and text of every definition."""
+    tables = [("table", name, table_text(table)) for name, table in state.tables.items()]
+    views = [
+        ("constraint" if view.is_constraint else "view", name, view_text(view.definition, state))
+        for name, view in state.views.items()
+    ]
+    feeds = [
+        ("feed", name, json.dumps([feed.since, feed.versions])) for name, feed in state.views.feeds.items()
+    ]
+    return (*tables, *views, *feeds)
+
+
+def levels_of(state: Defined, name: str) -> WatchedLevels:
     """The levels of a view that are logged, or would be; none where nothing is stored of it."""
     view = state.views[name]
     if view.levels is not None or view.flat is None:

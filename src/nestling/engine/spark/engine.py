@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping, Set
 from copy import copy
 from typing import Any
 
-from nestling.engine.protocol import Batch, Places, Row, consolidated, inner_first
+from nestling.engine.described import Places
+from nestling.engine.protocol import Batch, Row, consolidated, inner_first
 from nestling.engine.spark import limits
 from nestling.engine.spark.batch import restricted, run_batch, size
 from nestling.engine.spark.columns import DEFERRED, Layout, deferred_name, layouts
 from nestling.engine.spark.deferred import propagate_deferred
+from nestling.engine.spark.described import SparkDescription
 from nestling.engine.spark.driver import Driver
 from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.durable import Definitions, EngineLake
@@ -24,10 +26,11 @@ from nestling.engine.spark.state import LakeState, SourceRows, TempView, registe
 from nestling.engine.spark.support import check_program
 from nestling.engine.spark.totals import sums_here, totals
 from nestling.engine.spark.types import arrow_table
+from nestling.engine.spark.verify import wrong_maps
 from nestling.errors import NoValue
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
-from nestling.program.steps import needed
+from nestling.program.steps import maps_of, needed
 from nestling.storage.lake import Lake
 from nestling.values.label import Label
 
@@ -41,6 +44,7 @@ class SparkEngine(Reading):
     driver: Driver
     #: Rows are fetched, and many at once cost what one does.
     is_remote = True
+    name = "Spark"
     has_snapshots = True
 
     def __init__(
@@ -137,6 +141,30 @@ class SparkEngine(Reading):
 
     def _table(self, name: str, rows: Iterable[Row]) -> Any:
         return arrow_table(self.layouts[name].columns, rows)
+
+    # -- what it says of itself
+
+    def described(self) -> SparkDescription:
+        """Rows in files, and for every statement who runs it."""
+        folder = None if self.durable is None else self.durable.lake.path
+        return SparkDescription(self.program, self.now, self.driver, self.layouts, folder)
+
+    def entries(self, name: str) -> int:
+        """How many rows a table or map has, as they are stored: what is added once more is another row."""
+        return self.now.stored[name].rows
+
+    def view_bytes(self, view: str) -> int:
+        """Of the files of its maps, and of what the driver holds of them."""
+        described = self.described()
+        return sum(described.bytes(name, ()) for name in maps_of(self.program, view))
+
+    def fits(self, rows: int) -> bool:
+        """Whether so many rows of its tables may come to the driver."""
+        return rows <= limits.MAX_TRANSACTION_ROWS
+
+    def differing(self, maps: Iterable[str]) -> list[str] | None:
+        """Those of ``maps`` that are not what their queries say: Spark computes them anew, and compares."""
+        return wrong_maps(self, set(maps))
 
     # -- rows that a change looks up
 

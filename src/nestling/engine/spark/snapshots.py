@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock, local
+from threading import Lock, get_ident, local
 
 from nestling.engine.spark.state import LakeState
 
@@ -23,6 +23,8 @@ class Snapshots:
         #: The state that was stored last.
         self.stored = stored
         self._own = local()
+        #: The state that is tried out, and by which thread; who recovers from what that left ends it.
+        self._tried: tuple[int, LakeState] | None = None
         self._lock = Lock()
         #: By identity: states that are held, and by how many.
         self._held: dict[int, tuple[LakeState, int]] = {}
@@ -32,8 +34,11 @@ class Snapshots:
     @property
     def seen(self) -> LakeState:
         """The state as this thread sees it."""
-        found: LakeState | None = getattr(self._own, "seen", None)
-        return self.stored if found is None else found
+        tried = self._tried
+        held: LakeState | None = getattr(self._own, "seen", None)
+        if tried is not None and tried[0] == get_ident():
+            return tried[1]
+        return self.stored if held is None else held
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -70,22 +75,22 @@ class Snapshots:
         return free, [self.stored, *(state for state, _ in self._held.values())]
 
     def try_on(self, state: LakeState) -> None:
-        """Let this thread see ``state``, which is not stored."""
-        self._own.seen = state
+        """Let this thread see ``state``, which is not stored; one at a time does."""
+        self._tried = (get_ident(), state)
 
     def take_off(self) -> None:
-        """Let this thread see what is stored."""
-        self._own.seen = None
+        """Let whoever tried a state out see what is stored."""
+        self._tried = None
 
     def replace(self, state: LakeState, *others: LakeState, files: bool = False) -> None:
         """``state`` is stored now; views of the one before, and of ``others``, go unless somebody holds them."""
-        seen, self._own.seen = getattr(self._own, "seen", None), None
+        seen: LakeState | None = getattr(self._own, "seen", None)
         with self._lock:
-            before, self.stored = self.stored, state
+            before, self.stored, self._tried = self.stored, state, None
             held = [one for one, _ in self._held.values()]
             if id(before) in self._held:
                 self._replaced.append(before)
-        if seen is not None and id(seen) in self._held:  # a reader who brought a view up to date sees that
+        if seen is not None:  # a reader who brought a view up to date sees that
             self._own.seen = self._hold()
             self._let_go(seen)
         for one in (before, *others):
