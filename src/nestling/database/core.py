@@ -13,6 +13,7 @@ from time import perf_counter
 from typing import Any
 
 from nestling.database.access import Access
+from nestling.database.backing import Backing
 from nestling.database.constraints import check_state
 from nestling.database.explain import explain
 from nestling.database.inspect import verify
@@ -26,7 +27,6 @@ from nestling.database.replan import follow_data
 from nestling.database.row_logs import RowLogging
 from nestling.database.rows import Shredder
 from nestling.database.state import Holder, State
-from nestling.database.store import Store
 from nestling.database.subscribers import Subscribers
 from nestling.database.transaction import Transaction
 from nestling.errors import ChangeError, QueryError
@@ -41,7 +41,7 @@ class Core:
     def __init__(
         self,
         state: State,
-        file: Store | None = None,
+        file: Backing | None = None,
         journals: Journals = RowJournal,
         logging: Callable[[Holder], Logging] = RowLogging,
     ) -> None:

@@ -12,6 +12,7 @@ from nestling.calculus.types import show_type
 from nestling.database import accept, arguments
 from nestling.database.accept import known
 from nestling.database.arguments import NOT_GIVEN
+from nestling.database.backing import Backing
 from nestling.database.closed import Closed
 from nestling.database.core import Core
 from nestling.database.definitions import TableDef, ViewDef
@@ -26,7 +27,6 @@ from nestling.database.refresh import Refresh
 from nestling.database.row_logs import RowLogging
 from nestling.database.row_state import RowState
 from nestling.database.script import run_script
-from nestling.database.store import Store
 from nestling.database.table import Table
 from nestling.database.view import View
 from nestling.depth import room
@@ -220,7 +220,7 @@ class Database(Core):
     def _forget(self, kind: str, name: str, action: Callable[[str], None]) -> None:
         self._redefine(lambda: action(name), lambda file: file.drop(kind, name, self._state))
 
-    def _redefine(self, action: Callable[[], None], store: Callable[[Store], None]) -> None:
+    def _redefine(self, action: Callable[[], None], store: Callable[[Backing], None]) -> None:
         """Change what is defined, here and in the file, or in neither, whatever is raised."""
         file = self._file
         self._references.forget()

@@ -6,9 +6,9 @@ import re
 import warnings
 from collections.abc import Iterable
 
+from nestling.database.backing import Backing
 from nestling.database.row_logs import RowLogging
 from nestling.database.row_state import RowState
-from nestling.database.store import Store
 from nestling.database.storing import Decision, chosen_from, counted
 from nestling.errors import OverBudget, QueryError
 from nestling.transform.viewlet.choose import Memory, cost_of, tables_of
@@ -35,7 +35,7 @@ def bytes_of(memory: int | str | None) -> int | None:
     return int(float(found[1]) * UNITS[found[2]])
 
 
-def keep_within_memory(logging: RowLogging, file: Store | None) -> None:
+def keep_within_memory(logging: RowLogging, file: Backing | None) -> None:
     """Store less of the views that have outgrown the memory there is, remember it, and say which do not fit at all."""
     changed = outgrown(logging)
     if file is not None and changed:

@@ -16,10 +16,10 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
+from nestling.database.backing import Backing
 from nestling.database.memory import tell_of_unkept
 from nestling.database.row_logs import RowLogging
 from nestling.database.row_state import RowState
-from nestling.database.store import Store
 from nestling.database.storing import Decision, chosen_from, counted, memory_for
 from nestling.errors import UNDEFINED
 from nestling.transform.cost.statistics import ENOUGH, Statistics
@@ -33,7 +33,7 @@ EACH = 1_000
 UNPAID = "another way is cheaper now, but it would not make up yet for what it takes to change over"
 
 
-def follow_data(logging: RowLogging, file: Store | None, rows: int) -> None:
+def follow_data(logging: RowLogging, file: Backing | None, rows: int) -> None:
     """Decide again for views whose tables have moved, after a commit of so many ``rows``."""
     state, changed, looks = logging.state, [], 1 + rows // EACH
     for name in [name for name in state.views.decisions if _has_moved(state, name)]:

@@ -43,7 +43,7 @@ class Described(Protocol):
         """The generated functions that serve a view, by name, those of the changes of ``tables`` first."""
 
 
-class Counted(Protocol):
+class HasEntries(Protocol):
     """An engine of which nothing else is known."""
 
     @property
@@ -54,7 +54,7 @@ class Counted(Protocol):
 class Plain:
     """What can be said of any engine that has entries: it looks at all of them."""
 
-    def __init__(self, engine: Counted) -> None:
+    def __init__(self, engine: HasEntries) -> None:
         self._engine = engine
         self.program = engine.program
 

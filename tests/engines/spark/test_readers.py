@@ -120,10 +120,10 @@ def test_a_reader_finishes_while_a_writer_is_held(shop, spark, monkeypatch, wher
 
 def test_a_reader_finishes_while_a_view_is_filled(shop, monkeypatch):
     held = Held(monkeypatch, SparkEngine, "computed")
-    with meanwhile(held, lambda: shop.view("ids", "SELECT id FROM orders")):
+    with meanwhile(held, lambda: shop.view("all_of_them", "SELECT sum(id) AS ids FROM orders")):
         assert in_time(lambda: readings(shop)) == BEFORE
-        assert "ids" not in shop.views
-    assert sorted(shop.views["ids"]) == [(1,), (2,)]
+        assert "all_of_them" not in shop.views
+    assert list(shop.views["all_of_them"]) == [(3,)]
 
 
 def test_a_reader_keeps_its_state(shop, monkeypatch):
@@ -140,10 +140,10 @@ def test_a_reader_keeps_its_state(shop, monkeypatch):
         return len(list(shop.folder.glob("data/**/*.parquet")))
 
     def changed() -> None:
-        for number in range(3, 6):
+        for number in (3, 4):
             shop.insert("orders", [(number, [(7, number)])])
             shop.views["late"].rows()
-        for number in range(3, 6):
+        for number in (3, 4):
             shop.delete("orders", key=number)
             shop.views["late"].rows()
 

@@ -239,7 +239,11 @@ def _access(step: StepReport) -> str:
 def _code(report: Report) -> list[str]:
     if not report.code:
         return []
-    return ["generated code", *(f"\n{function.source}" for function in report.code)]
+    lines = ["generated code"]
+    for function in report.code:
+        named = [] if function.source.startswith(f"def {function.name}(") else [function.name]
+        lines += ["", *named, function.source]
+    return lines
 
 
 def shorten(cost: str) -> str:

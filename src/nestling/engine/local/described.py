@@ -16,7 +16,7 @@ from nestling.program.steps import trigger_statements
 from nestling.quoting import identifier
 
 
-class Generated(Sized, Protocol):
+class HasSource(Sized, Protocol):
     """What is described: stores, and the source of the functions over them."""
 
     @property
@@ -27,7 +27,7 @@ class Generated(Sized, Protocol):
 class LocalDescription:
     """What the embedded engine says of itself."""
 
-    def __init__(self, engine: Generated) -> None:
+    def __init__(self, engine: HasSource) -> None:
         self._engine, self.program = engine, engine.program
 
     def entries(self, name: str) -> int:

@@ -42,9 +42,8 @@ class LocalEngine:
     """
 
     #: Rows are here, and each is looked up by itself.
-    is_remote = False
+    is_remote = has_snapshots = False
     name = "the embedded engine"
-    has_snapshots = False
 
     def __init__(self, program: Program, keep_tables: bool = True, before: LocalEngine | None = None) -> None:
         """``before``: an engine whose generated functions serve here too, where they come to the same."""
@@ -329,7 +328,6 @@ class LocalEngine:
         return sizes.view_bytes(self, view)
 
     def described(self) -> LocalDescription:
-        """Its dictionaries, their indexes, and its generated functions."""
         return LocalDescription(self)
 
     def fits(self, rows: int) -> bool:

@@ -79,9 +79,8 @@ class SparkDescription:
             mine = [s for s in trigger_statements(self.program.triggers[table]) if s.target in maps]
             for statement in mine:
                 if is_exact(statement, self._layouts, self._layouts[statement.target]):
-                    name = f"on {table}, to {statement.target}"
                     source = written(statement, self._layouts).source
-                    found.append((name, f"# {name}: {show_statement(statement)}\n{source.rstrip()}"))
+                    found.append((f"on {table}: {show_statement(statement)}", source.rstrip()))
         return found
 
 

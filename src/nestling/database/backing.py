@@ -12,7 +12,7 @@ from nestling.database.journal import Journal
 from nestling.database.state import State
 
 
-class Store(Protocol):
+class Backing(Protocol):
     """Where a database is stored: a file, or a folder."""
 
     @property
