@@ -72,9 +72,15 @@ class Facts:
         targets = set(self.maps)
         return [
             name
-            for name, trigger in program.triggers.items()
-            if name in self.sources or any(s.target in targets for s in trigger_statements(trigger))
+            for name in dict.fromkeys([*program.triggers, *program.tables])
+            if name in program.tables
+            and (name in self.sources or any(s.target in targets for s in self.statements(name)))
         ]
+
+    def statements(self, table: str) -> list[Statement]:
+        """What a change of a table runs: nothing where the view is computed by whoever reads it."""
+        triggers = self.engine.program.triggers
+        return list(trigger_statements(triggers[table])) if table in triggers else []
 
     @cached_property
     def triggers(self) -> list[TriggerReport]:
@@ -83,10 +89,10 @@ class Facts:
     @cached_property
     def uses(self) -> list[tuple[str, Statement]]:
         """Every statement that serves the view, with where it runs."""
-        program, targets = self.engine.program, set(self.maps)
+        targets = set(self.maps)
         found = [("the view", s) for plan in plans(self.view) for s in plan.statements]
         for table in self.tables:
-            for statement in trigger_statements(program.triggers[table]):
+            for statement in self.statements(table):
                 if statement.target in targets:
                     found.append((f"on {table}", statement))
         return found

@@ -75,7 +75,7 @@ class SparkDescription:
         """What the driver runs, a function for each statement on a change of ``tables``."""
         maps = set(maps_of(self.program, view))
         found = []
-        for table in tables:
+        for table in tables if self._driver is not None else ():
             mine = [s for s in trigger_statements(self.program.triggers[table]) if s.target in maps]
             for statement in mine:
                 if is_exact(statement, self._layouts, self._layouts[statement.target]):
