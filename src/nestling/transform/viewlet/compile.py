@@ -70,7 +70,8 @@ from nestling.transform.viewlet.tested import tests_ranges, untested
 
 #: More maps than this for one view: re-evaluate it instead, and say so.
 MOST_MAPS = 100
-
+#: More aggregates than this of one map in one row that is stored: every set of them is a statement.
+MOST_AT_ONCE = 6
 
 NESTED = ("lift", "count")
 
@@ -90,6 +91,11 @@ class CannotCompile(Exception):
 
 def _is_count(weight: Term) -> bool:
     return isinstance(weight, Const) and bool(weight.value)
+
+
+def _counts_first(weights: tuple[Weights, ...]) -> tuple[Weights, ...]:
+    """In the order in which a map holds them."""
+    return tuple(sorted(weights, key=lambda measure: not all(_is_count(w) for w in measure)))
 
 
 @dataclass
@@ -116,6 +122,13 @@ class Compiler:
             for name in ("by_identity", "rows", "events")
         }
         return lists | {"maps": dict(self.maps), "wanted": dict(self.wanted)}
+
+    def has_all_wanted(self) -> bool:
+        """Whether each body is one map with the measures that are wanted of it: another round would come to the same."""
+        return all(
+            len(made) == 1 and made[0].weights == _counts_first(self.wanted[key])
+            for key, made in self.by_identity.items()
+        )
 
     def fresh(self, like: str) -> str:
         """A name for a variable of a statement, apart from every name that a query can have."""
@@ -157,7 +170,7 @@ class Compiler:
         self, key: Identity, of: Parts, weights: tuple[Weights, ...], query: Query, role: str, why: str
     ) -> MapHandle:
         """A new map over the body ``of``, with all the measures that are wanted of it."""
-        weights = tuple(sorted(weights, key=lambda measure: not all(_is_count(w) for w in measure)))
+        weights = _counts_first(weights)
         name = self.names.fresh(f"{role.upper()[0]}{len(self.maps)}")
         made = MapHandle(name, weights)
         self.by_identity.setdefault(key, []).append(made)
@@ -184,6 +197,11 @@ class Compiler:
             if self.maps[name].ordered and len(read) > 1:
                 raise CannotCompile(
                     "min or max of one bag twice in one condition or row", CannotCompile.TWICE
+                )
+            if len(read) > MOST_AT_ONCE:
+                raise CannotCompile(
+                    f"{len(read)} aggregates of one map change at once, each set of them by a statement of its own",
+                    CannotCompile.CAP,
                 )
             for event, delta in key_deltas(monomial, self.maps[name], read, self.names):
                 for statement in self.changes(target, delta, name):

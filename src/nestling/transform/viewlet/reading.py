@@ -82,7 +82,7 @@ def compile_batches(
         for name, query in (watched or {}).items():
             compiler.watch(name, query)
         totals = _Reading(compiler, Storing("none")).totals(watched or {})
-        if compiler.wanted == wanted:
+        if compiler.wanted == wanted or (not capped and compiler.has_all_wanted()):
             break
         wanted = compiler.wanted
     return Program(tables, compiler.maps, triggers(tables, compiler.rows, compiler.events), plans, totals)
