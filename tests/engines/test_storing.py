@@ -315,23 +315,23 @@ def test_beyond_the_cap_only_the_part_is_read_from_tables(monkeypatch):
     view = db.view("v", lambda S, T: [(s.b, t.b, sum(u.b for u in T)) for s in S for t in T if s.a == t.a])
     [note] = db._state.engine.program.views["v"].notes
     assert (note.part, note.code) == ("rows", "CAP")
-    assert "more than 100 maps" in note.why
+    assert "more than 40 maps" in note.why
     assert [decl.role for decl in db._state.engine.program.maps.values()] == ["lift"]
     db.insert("S", [(1, 5), (2, 6)])
     db.insert("T", [(1, 7), (1, 8)])
     assert sorted(view) == [(5, 7, 15), (5, 8, 15)]
     view.verify()
     shown = view.explain()
-    assert "! CAP: rows not as asked for: it would take more than 100 maps" in shown
+    assert "! CAP: rows not as asked for: it would take more than 40 maps" in shown
 
 
 def test_beyond_the_cap_for_every_way_it_is_evaluated(monkeypatch):
     monkeypatch.setattr(reading, "MOST_MAPS", 0)
-    with pytest.warns(nl.EvaluatedOnRead, match="more than 100 maps"):
+    with pytest.warns(nl.EvaluatedOnRead, match="more than 40 maps"):
         db, view = numbers()
     assert not db._state.views.maintained
-    assert db._state.views.on_read["v"].reason == "it would take more than 100 maps"
-    assert "on every read, because it would take more than 100 maps (CAP)" in view.explain()
+    assert db._state.views.on_read["v"].reason == "it would take more than 40 maps"
+    assert "on every read, because it would take more than 40 maps (CAP)" in view.explain()
     db.insert("S", [(1,)])
     assert list(view) == [(1, [])]
 

@@ -121,6 +121,8 @@ def children(node: Node) -> list[Any]:
     """The direct children of ``node``."""
     if isinstance(node, Call):
         return list(node.args)
+    if isinstance(node, Var | Const):
+        return []
     found: list[Any] = []
 
     def visit(child: Any) -> Any:

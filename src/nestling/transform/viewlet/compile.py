@@ -65,11 +65,11 @@ from nestling.transform.viewlet.handles import Identity, MapHandle, Weights
 from nestling.transform.viewlet.naming import rename_apart, renamed
 from nestling.transform.viewlet.references import without_implied
 from nestling.transform.viewlet.refusals import in_a_line, unbound
-from nestling.transform.viewlet.storing import BY_KEYS, Storing
+from nestling.transform.viewlet.storing import BY_KEYS, Rule, Storing
 from nestling.transform.viewlet.tested import tests_ranges, untested
 
 #: More maps than this for one view: re-evaluate it instead, and say so.
-MOST_MAPS = 100
+MOST_MAPS = 40
 #: More aggregates than this of one map in one row that is stored: every set of them is a statement.
 MOST_AT_ONCE = 6
 
@@ -98,6 +98,16 @@ def _counts_first(weights: tuple[Weights, ...]) -> tuple[Weights, ...]:
     return tuple(sorted(weights, key=lambda measure: not all(_is_count(w) for w in measure)))
 
 
+class _Columns(dict[str, Sequence[Var]]):
+    """The columns of tables and maps; most statements ask for few of them."""
+
+    def __init__(self, tables: Mapping[str, TableDecl], maps: Mapping[str, MapDecl]) -> None:
+        self.tables, self.maps = tables, maps
+
+    def __missing__(self, name: str) -> Sequence[Var]:
+        return (self.tables[name] if name in self.tables else self.maps[name]).columns
+
+
 @dataclass
 class Compiler:
     """The maps so far, and the statements that each table and each map sets off."""
@@ -114,6 +124,8 @@ class Compiler:
     storing: Storing = BY_KEYS
     #: Whether maps follow their tables; they may also be filled when they are read.
     maintains: bool = True
+    #: The rules that would store other components than those of declared keys, where somebody asks.
+    differently: set[Rule] | None = None
 
     def kept(self) -> dict[str, Any]:
         """All that compiling a part of a view adds to, to go back to where the part has no program."""
@@ -223,7 +235,7 @@ class Compiler:
             return
         columns = self.columns()
         read = (step.source for step in delta.first if isinstance(step, Find | Range))
-        columns |= {name: columns[source] for name in read if is_change(name)}
+        columns.update({name: columns[source] for name in read if is_change(name)})
         yield renamed(replace(found, target=target, keys=found.keys[: delta.arity]), (), columns)
 
     def nested_map(self, factor: Lift | Pointwise) -> MapHandle:
@@ -245,7 +257,10 @@ class Compiler:
         bound = known | frozenset(var.name for step in before for var in binds(step))
         monomial = without_implied(monomial, self.tables, bound)
         moving = frozenset(s.var.name for s in before if isinstance(s, NewAndOld))
-        pieces = split(monomial, bound, self.tables, self.storing, moving)
+        asked = self.differently is not None
+        pieces = split(monomial, bound, self.tables, self.storing, moving, compares=asked)
+        if self.differently is not None:
+            self.differently |= pieces.differently
         steps, weights = list(before), list(pieces.weights)
         for component in pieces.stored:
             order: Order = "sums" if component.bounds or component.where else ""
@@ -268,8 +283,8 @@ class Compiler:
         return Statement("", monomial.keys, tuple(weights), ordered)
 
     def columns(self) -> dict[str, Sequence[Var]]:
-        """What the columns of every source are called."""
-        return {name: decl.columns for name, decl in (self.tables | self.maps).items()}
+        """What the columns of every source are called, looked up when asked for."""
+        return _Columns(self.tables, self.maps)
 
     def solved(self, factor: Factor, is_read: bool) -> tuple[list[Step], Var | None]:
         """The steps that solve ``factor``, and the multiplicity it contributes."""
