@@ -150,7 +150,7 @@ class Compiler:
         """Log what is added to ``query``."""
         if not is_safe(query):
             raise CannotCompile(unbound(query), CannotCompile.UNBOUND)
-        self.most = len(self.maps) + MOST_MAPS
+        self.most = len(self.by_identity) + MOST_MAPS
         self.maps[name] = MapDecl(name, query, "watch", "it is watched")
         for monomial in query.monomials:
             self.maintain(name, monomial)
@@ -173,7 +173,8 @@ class Compiler:
                 f"values in order, of a bag that may have negative counts: {in_a_line(query)}",
                 CannotCompile.NEGATIVE,
             )
-        if len(self.maps) >= self.most:
+        # Bodies, not maps: in a first round there may be several maps of one body, which are one in the end.
+        if len(self.by_identity) >= self.most:
             raise CannotCompile(f"it would take more than {MOST_MAPS} maps", CannotCompile.CAP)
         weights = tuple(dict.fromkeys((*self.known.get(key, ()), *split_.measures)))
         return self.make(key, split_, weights, query, role, why).at(split_.measures, order)

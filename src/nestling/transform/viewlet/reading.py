@@ -103,7 +103,7 @@ class _Reading:
 
     def view(self, name: str, view: FlatView) -> ViewPlan:
         """All plans."""
-        self.compiler.most = len(self.compiler.maps) + MOST_MAPS
+        self.compiler.most = len(self.compiler.by_identity) + MOST_MAPS
         whole = restricted(view) if self.wanted.bags else {}
         definitions = {}
         for shape, d in view.definitions.items():
