@@ -193,7 +193,9 @@ def parts(query: Query) -> Parts:
     found = []
     for monomial in query.monomials:
         plain = _canonical_monomial(monomial)
-        found.append((Monomial(plain.keys, (), plain.factors), plain.weights, _names_back(monomial), monomial))
+        found.append(
+            (Monomial(plain.keys, (), plain.factors), plain.weights, _names_back(monomial), monomial)
+        )
     if len(found) > 1:
         found.sort(key=lambda entry: repr(entry[0]))
     measures = tuple(tuple(weights[i] for _, weights, _, _ in found) for i in range(query.width))

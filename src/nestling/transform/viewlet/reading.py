@@ -76,7 +76,9 @@ def compile_batches(
     of_rows = frozenset(column.name for table in tables.values() for column in table.columns)
     others = of_rows.union(tables, taken, ["times"])
     for _ in range(ROUNDS):
-        compiler = Compiler(dict(tables), wanted, names=Names(others), maintains=maintains, differently=differently)
+        compiler = Compiler(
+            dict(tables), wanted, names=Names(others), maintains=maintains, differently=differently
+        )
         plans = {
             name: _Reading(compiler, storing((store or {}).get(name, "auto"), view), capped).view(name, view)
             for name, view in views.items()
