@@ -19,8 +19,8 @@ from time import process_time
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.parts.derivation import show_derivation
-from benchmarks.workloads.harness import show
 from benchmarks.workloads import tpch22
+from benchmarks.workloads.harness import show
 from benchmarks.workloads.long_texts import CONSTRUCTS, JOINS, SCHEMA, Construct, wide
 from nestling import Database, QueryError
 

@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import nestling as nl
+from benchmarks.workloads.long_texts import JOINS
 from nestling.calculus.build import const
 from nestling.calculus.evaluate import evaluate
 from nestling.calculus.parse import parse
@@ -303,6 +304,39 @@ def test_a_definition_that_cannot_be_restricted_stays_put_together():
     assert sorted(view) == [(1, [2]), (2, [])]
     db.delete("T", [(1, 3)])
     assert sorted(view) == [(1, []), (2, [])]
+    view.verify()
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+@pytest.mark.parametrize("kind", JOINS)
+def test_a_rule_that_cannot_differ_from_declared_keys_does_not(kind, keyed):
+    """What is not compiled, because it must come to the same, comes to the same."""
+    schemas, text = JOINS[kind](4)
+    db = nl.Database()
+    for name, schema in schemas.items():
+        db.table(name, schema, **({"key": next(iter(schema))} if keyed else {}))
+    db.view("v", text)
+    tables, decision = db._state.declarations(), db._state.views["v"].decision
+    differently: set[Any] = set()
+    by_keys = compile_views(tables, {"v": decision.view}, None, {"v": BY_KEYS}, differently)
+
+    rules = {"slices", "every"} - differently
+    for rule in rules:
+        assert compile_views(tables, {"v": decision.view}, None, {"v": Storing(rule)}) == by_keys
+    assert "every" in (differently if keyed else rules)
+
+
+def test_many_aggregates_in_a_row_are_not_stored_set_by_set():
+    """The row is read from the map of its group instead, and it is said."""
+    db = nl.Database()
+    db.table("T", {"k": int, "a": int})
+    sums = ", ".join(f"sum(a * {i + 2}) AS s{i}" for i in range(8))
+    view = db.view("v", f"SELECT k, {sums} FROM T GROUP BY k", store="full")
+    [note] = db._state.engine.program.views["v"].notes
+    assert (note.part, note.code) == ("rows", "CAP")
+    db.insert("T", [(1, 1), (1, 2), (2, 5)])
+    db.delete("T", [(1, 1)])
+    assert sorted(view) == [(k, *((i + 2) * a for i in range(8))) for k, a in [(1, 2), (2, 5)]]
     view.verify()
 
 

@@ -112,8 +112,8 @@ def is_total(term: Term) -> bool:
 
 
 def _and_not_null(test: Term, *terms: Term) -> Term:
-    for term in dict.fromkeys(null for term in terms for null in _nulls(term)):
-        test = call("and", test, call("not", call("is_null", term)))
+    for null in dict.fromkeys(null for term in terms for null in _nulls(term)):
+        test = call("and", test, call("not", call("is_null", null)))
     return test
 
 

@@ -136,7 +136,7 @@ class Compiler:
         return lists | {"maps": dict(self.maps), "wanted": dict(self.wanted)}
 
     def has_all_wanted(self) -> bool:
-        """Whether each body is one map with the measures that are wanted of it: another round would come to the same."""
+        """Whether each body is one map with all that is wanted of it: another round would come to the same."""
         return all(
             len(made) == 1 and made[0].weights == _counts_first(self.wanted[key])
             for key, made in self.by_identity.items()
