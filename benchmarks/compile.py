@@ -99,7 +99,7 @@ def both(make: Callable[[], Database], text: str, runs: int) -> tuple[float, flo
 
 def show_joins(runs: int) -> None:
     """Joins and TPC-H, defined and explained."""
-    texts = [
+    texts: list[tuple[str, Callable[[], Database], str]] = [
         (f"{kind} of {n}", partial(joined, kind, n), JOINS[kind](n)[1]) for kind in JOINS for n in TABLES
     ]
     texts += [(f"TPC-H {name}", of_tpch, text) for name, text in tpch22.QUERIES.items()]

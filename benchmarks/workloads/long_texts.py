@@ -155,7 +155,8 @@ def chain(tables: int) -> tuple[dict[str, dict[str, object]], str]:
 def star(tables: int) -> tuple[dict[str, dict[str, object]], str]:
     """The tables of a join of one with all others, and the join."""
     schemas: dict[str, dict[str, object]] = {f"d{i}": {"id": int, "c": int} for i in range(1, tables)}
-    schemas["f"] = {f"k{i}": int for i in range(1, tables)} | {"v": int}
+    facts: dict[str, object] = {f"k{i}": int for i in range(1, tables)}
+    schemas["f"] = facts | {"v": int}
     joins = " ".join(f"JOIN d{i} ON f.k{i} = d{i}.id" for i in range(1, tables))
     return schemas, f"SELECT d1.c, sum(v) AS s FROM f {joins} GROUP BY d1.c"
 

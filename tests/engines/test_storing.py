@@ -26,7 +26,7 @@ from nestling.transform.lower.view import CannotLower
 from nestling.transform.viewlet import compile_views, reading
 from nestling.transform.viewlet.choose import COST, KEYS, KNOB, MEMORY, Choice, Memory, Way, choose, cost_of
 from nestling.transform.viewlet.compile import CannotCompile
-from nestling.transform.viewlet.storing import BY_KEYS, Storing, storing
+from nestling.transform.viewlet.storing import BY_KEYS, Rule, Storing, storing
 from nestling.values.bag import ZBag
 from tests.engines.worlds import WORLDS, flat_view
 from tests.strategies import queries
@@ -314,13 +314,15 @@ def test_a_rule_that_cannot_differ_from_declared_keys_does_not(kind, keyed):
     schemas, text = JOINS[kind](4)
     db = nl.Database()
     for name, schema in schemas.items():
-        db.table(name, schema, **({"key": next(iter(schema))} if keyed else {}))
+        db.table(name, schema, key=next(iter(schema)) if keyed else ())
     db.view("v", text)
     tables, decision = db._state.declarations(), db._state.views["v"].decision
-    differently: set[Any] = set()
+    assert decision is not None
+    differently: set[Rule] = set()
     by_keys = compile_views(tables, {"v": decision.view}, None, {"v": BY_KEYS}, differently)
 
-    rules = {"slices", "every"} - differently
+    others: set[Rule] = {"slices", "every"}
+    rules = others - differently
     for rule in rules:
         assert compile_views(tables, {"v": decision.view}, None, {"v": Storing(rule)}) == by_keys
     assert "every" in (differently if keyed else rules)

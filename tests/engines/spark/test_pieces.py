@@ -46,6 +46,7 @@ def test_what_may_be_negative_stays_while_any_measure_does():
 def test_an_aggregate_in_order_takes_what_is_there_alone(aggregate, answer):
     """The text is plain enough for DuckDB."""
     text = ordered(aggregate, "v", "n")
-    found = duckdb.sql(f"SELECT {text} FROM (VALUES (1, 0), (3, 2), (5, 1), (7, -1)) AS t(v, n)").fetchall()
+    rows = "(VALUES (1, 0), (3, 2), (5, 1), (7, -1)) AS t(v, n)"
+    found = duckdb.connect().execute(f"SELECT {text} FROM {rows}").fetchall()
 
     assert found == [(answer,)]
