@@ -118,6 +118,8 @@ class Database(Core):
         arguments.name_argument(name, "table")
         if schema is None:
             if name not in self._state.tables:
+                if name in self._state.waiting:
+                    return Table(self, name)
                 raise QueryError(f"there is no table {name!r}", hint=known(self._state.tables))
             return Table(self, name)
         asked = Asked(
@@ -136,13 +138,13 @@ class Database(Core):
     def _asked(self, asked: Asked) -> Table:
         """Declare a table, or let it wait for the class that it refers to; then those that waited for it."""
         state = self._state
+        state.waiting.pop(asked.name, None)
         try:
             table = self._declare(table_def(asked, state.tables, state.waiting))
         except Unresolved as unresolved:
             check_name(asked.name, "a table")
             state.waiting[asked.name] = replace(asked, target=unresolved.target)
             return Table(self, asked.name)
-        state.waiting.pop(asked.name, None)
         for waiting in list(state.waiting.values()):
             if waiting.target in (asked.class_name, asked.name):
                 self._asked(waiting)
@@ -235,6 +237,8 @@ class Database(Core):
         """Forget a view, a constraint, or a table that no view reads."""
         arguments.name_argument(name, "table")
         with self._access.defining():
+            if self._state.waiting.pop(name, None) is not None:
+                return
             if name in self._state.views:
                 self._subscribers.evaluate_held(name)
                 self._forget(
@@ -287,7 +291,7 @@ class Database(Core):
         return catalog
 
     def _check_name(self, name: str) -> None:
-        if name in self._state.tables or name in self._state.views:
+        if name in self._state.tables or name in self._state.views or name in self._state.waiting:
             raise QueryError(f"{name!r} is already defined", hint=f"db.drop({name!r}) first")
 
     # -- changes
@@ -306,10 +310,12 @@ class Database(Core):
             change.delete(table, rows, where=where, key=key)
         return change.refresh
 
-    def update(self, table: str, *, key: Any, set: Mapping[str, Any]) -> Refresh:
-        """Give columns of one row new values."""
+    def update(
+        self, table: str, *, key: Any = NOT_GIVEN, where: Any = None, set: Mapping[str, Any]
+    ) -> Refresh:
+        """Give columns of the row with this ``key``, or of those for which ``where`` holds, new values."""
         with self.transaction() as change:
-            change.update(table, key=key, set=set)
+            change.update(table, key=key, where=where, set=set)
         return change.refresh
 
     def apply(self, changes: Mapping[str, Any]) -> Refresh:
