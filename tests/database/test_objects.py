@@ -1,4 +1,4 @@
-# mypy: disable-error-code="valid-type, assignment, name-defined"
+# mypy: disable-error-code="valid-type, assignment, name-defined, misc"
 """Classes, references, inverses, sets and families: what a table declares, what is refused, and that it is stored."""
 
 import json
@@ -10,7 +10,18 @@ import pytest
 import nestling as nl
 from nestling.database.definitions import Reference
 from nestling.database.texts import read_table, table_text
-from tests.objects import ORDERS, Customer, Order, Person, Region, declare_people, declare_shop, people, shop
+from tests.objects import (
+    ORDERS,
+    Address,
+    Customer,
+    Order,
+    Person,
+    Region,
+    declare_people,
+    declare_shop,
+    people,
+    shop,
+)
 
 PRODUCT = Reference((("lines", "product"),), "products")
 
@@ -77,8 +88,8 @@ def test_what_a_query_sees():
 
 def test_an_instance_stands_for_its_key():
     db = shop(nl.Database())
-    ada = Customer(1, "Ada", ("Main", "Rome"), 1, 100, {"gold"}, None)
-    eve = Customer(5, "Eve", ("Main", "Rome"), Region(2, "south"), None, set(), ada)
+    ada = Customer(1, "Ada", Address("Main", "Rome"), 1, 100, {"gold"}, None)
+    eve = Customer(5, "Eve", Address("Main", "Rome"), Region(2, "south"), None, set(), ada)
     db.insert("customers", [eve])
     db.insert("orders", [Order(14, eve, ORDERS[0][2], [], None, [ada, 2])])
     assert db.table("orders").rows()[-1] == (14, 5, ORDERS[0][2], [], None, [1, 2])

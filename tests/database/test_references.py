@@ -1,4 +1,4 @@
-# mypy: disable-error-code="valid-type, assignment, name-defined"
+# mypy: disable-error-code="valid-type, assignment, name-defined, misc"
 """References are kept good: what is refused, what follows from a row that goes, and updates along references."""
 
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import nestling as nl
-from tests.objects import ORDERS, Customer, people, shop
+from tests.objects import ORDERS, Address, Customer, people, shop
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -108,7 +108,7 @@ def test_what_would_lead_nowhere_is_refused(there, act, message):
 def test_rows_of_one_call_refer_to_each_other_in_any_order(path):
     with shop(nl.Database(path)) as db:
         db.insert("customers", [(7, "x", ("", ""), None, None, [], 8), (8, "y", ("", ""), None, None, [], 7)])
-        new = (9, "z", ("", ""), 3, None, [], 9)
+        new: Any = (9, "z", ("", ""), 3, None, [], 9)
         db.apply({"customers": [dict_of(db, "customers", new)], "regions": {(3, "west"): 1}})
         assert rows(db, "customers")[9].referrer == 9
         db.delete("customers", where=lambda c: c.id > 6)  # two that refer to each other, and one to itself
@@ -372,7 +372,55 @@ def test_programs_rely_on_what_holds():
 
 def test_instances_are_found_by_their_key():
     db = shop(nl.Database())
-    ada = Customer(1, "", ("", ""), None, None, set(), None)
+    ada = Customer(1, "", Address("", ""), None, None, set(), None)
     db.table("customers").at(ada).update({"name": "Eve"})
     db.table("customers").at(ada).orders.insert([12])
     assert rows(db, "orders")[12].customer == 1
+
+
+def events_of(db: Any, act: Callable[[Any], Any]) -> list[tuple[str, Any, int]]:
+    """The events of a transaction, as they are applied."""
+    with db.transaction() as t:
+        act(t)
+    return [(event.table, event.row[0], event.times) for event in t.events]
+
+
+def chain() -> nl.Database:
+    db = nl.Database()
+    db.table("a", {"id": int}, key="id")
+    db.table("b", {"id": int, "a": int}, key="id", references={"a": "a"}, on_delete="cascade")
+    db.table("c", {"id": int, "b": int | None, "n": int}, key="id", references={"b": "b"}, on_delete="nil")
+    db.insert("a", [(1,), (2,)])
+    db.insert("b", [(1, 1), (2, 1)])
+    db.insert("c", [(1, 1, 0)])
+    return db
+
+
+def test_events_of_a_cascade_are_children_first():
+    events = events_of(chain(), lambda t: t.delete("a", key=1))
+    assert [(table, times) for table, _, times in events] == [
+        ("c", -1),
+        ("c", 1),
+        ("b", -1),
+        ("b", -1),
+        ("a", -1),
+    ]
+
+
+def test_a_row_that_is_replaced_stays_where_it_is():
+    db = chain()
+
+    def act(t: Any) -> None:
+        t.delete("a", key=1)
+        t.insert("a", [(1,)])
+        t.delete("b", key=2)
+
+    assert events_of(db, act) == [("a", 1, -1), ("a", 1, 1), ("b", 2, -1)]
+
+
+def test_a_row_whose_parent_goes_may_change():
+    db = chain()
+    with db.transaction() as t:
+        t.delete("b", key=1)
+        t.update("c", key=1, set={"n": 1})
+    assert rows(db, "c")[1] == (1, None, 1)

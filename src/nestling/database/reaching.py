@@ -8,9 +8,10 @@ at the end: a row that is inserted into it refers to this one from then on.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nestling.database import arguments
+from nestling.database.changing import Changing
 from nestling.database.deep import Address, bag_at, element_of
 from nestling.database.definitions import Site, TableDef
 from nestling.database.objects import Objects
@@ -19,9 +20,6 @@ from nestling.database.refused import check_removable, shown_key
 from nestling.database.rows import Row, RowEvent
 from nestling.errors import ChangeError
 from nestling.values.label import Label
-
-if TYPE_CHECKING:
-    from nestling.database.transaction import Transaction
 
 
 def reached(
@@ -66,7 +64,7 @@ def inverse_of(objects: Objects, table: TableDef, address: Address) -> bool:
     return len(address) == 1 and isinstance(address[0], str) and address[0] in dict(table.inverses)
 
 
-def insert_referring(change: Transaction, table: TableDef, row: Row, name: str, given: Any) -> None:
+def insert_referring(change: Changing, table: TableDef, row: Row, name: str, given: Any) -> None:
     """Let rows, given by their keys, refer to ``row``."""
     own = _flat_key(table, row)
 
@@ -79,7 +77,7 @@ def insert_referring(change: Transaction, table: TableDef, row: Row, name: str, 
     _each(change, table, name, given, insert)
 
 
-def delete_referring(change: Transaction, table: TableDef, row: Row, name: str, given: Any) -> None:
+def delete_referring(change: Changing, table: TableDef, row: Row, name: str, given: Any) -> None:
     """Let rows that refer to ``row`` refer to nothing."""
     own = _flat_key(table, row)
 
@@ -105,7 +103,7 @@ def delete_referring(change: Transaction, table: TableDef, row: Row, name: str, 
 
 
 def _each(
-    change: Transaction, table: TableDef, name: str, given: Any, act: Callable[[Site, TableDef, Row], None]
+    change: Changing, table: TableDef, name: str, given: Any, act: Callable[[Site, TableDef, Row], None]
 ) -> None:
     objects = change.state.objects
     text = dict(table.inverses)[name]
@@ -130,7 +128,7 @@ def _each(
             act(next(s for s in owner.sites if s.reference.paths == site.reference.paths), owner, flat)
 
 
-def _row_of(change: Transaction, objects: Objects, other: TableDef, key: Any) -> tuple[TableDef, Row]:
+def _row_of(change: Changing, objects: Objects, other: TableDef, key: Any) -> tuple[TableDef, Row]:
     """The row of the extent of ``other`` that is meant by a key or an instance."""
     names = objects.extents[other.name]
     for name in names[1:]:
@@ -147,7 +145,7 @@ def _bags_of_rows(table: TableDef) -> set[str]:
     return {columns[place].name for place in table.labels.values()}
 
 
-def _bag(change: Transaction, site: Site, other: TableDef, flat: Row) -> Label:
+def _bag(change: Changing, site: Site, other: TableDef, flat: Row) -> Label:
     return bag_at(change.stored, other, flat, site.reference.paths[0])[1]
 
 
@@ -159,7 +157,7 @@ def _refers(site: Site, flat: Row, own: Row) -> bool:
     return tuple([flat[i] for i in site.places]) == own
 
 
-def _lead(change: Transaction, site: Site, other: TableDef, flat: Row, key: Row) -> None:
+def _lead(change: Changing, site: Site, other: TableDef, flat: Row, key: Row) -> None:
     """Let the reference of a row be ``key``."""
     row = list(flat)
     for place, part in zip(site.places, key, strict=True):

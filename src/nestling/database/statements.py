@@ -8,8 +8,8 @@ References that lead to rows which go are the matter of the commit: see ``refere
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from nestling.database.changing import Changing
 from nestling.database.definitions import Site
 from nestling.database.objects import Objects
 from nestling.database.overlay import Overlay
@@ -18,11 +18,8 @@ from nestling.database.rows import Row, RowEvent
 from nestling.errors import ChangeError
 from nestling.values.label import Label
 
-if TYPE_CHECKING:
-    from nestling.database.transaction import Transaction
 
-
-def check_statement(change: Transaction, done: int) -> None:
+def check_statement(change: Changing, done: int) -> None:
     """Check the events of ``change`` after the first ``done``."""
     events = change.events[done:] if done else change.events
     objects, stored = change.state.objects, change.stored
