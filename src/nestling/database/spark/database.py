@@ -313,8 +313,7 @@ class SparkDatabase(Database):
                 "the database was reloaded since this change began", hint="apply the change again"
             )
         if change.events:
-            if (arranged := self._references.check(change)) is not None:
-                change.events[:] = arranged
+            change.events[:] = self._references.check(change) or change.events
             with self._lake.doubting(), computable():
                 self._state.running.apply_batch(batch_of(change.events), self._note())
         tables: dict[str, int] = {}
