@@ -25,7 +25,7 @@ from nestling.database.references import References
 from nestling.database.refresh import Refresh
 from nestling.database.replan import follow_data
 from nestling.database.row_logs import RowLogging
-from nestling.database.rows import Shredder
+from nestling.database.rows import RowEvent, Shredder
 from nestling.database.state import Holder, State
 from nestling.database.subscribers import Subscribers
 from nestling.database.transaction import Transaction
@@ -151,10 +151,11 @@ class Core:
             journal = self._access.committing(change, is_nested)
             return self._run(journal, began, lambda: self._references.check(change))
 
-    def _run(self, journal: Journal, began: float, check: Callable[[], None]) -> Refresh:
-        """Apply what is in ``journal``, if ``check`` has nothing against it; the caller holds the lock."""
+    def _run(self, journal: Journal, began: float, check: Callable[[], Sequence[RowEvent] | None]) -> Refresh:
+        """Apply what is in ``journal``, or the events that ``check`` makes of it; the caller holds the lock."""
         try:
-            check()
+            if (arranged := check()) is not None:
+                journal.replace(arranged)
             journal.run()
             check_state(self._state)
             if self._file is not None and journal.tables:

@@ -24,7 +24,7 @@ Pairs = list[tuple[Row, int]]
 class Journal(Protocol):
     """One change that an engine is being given."""
 
-    events: Sequence[RowEvent]
+    events: list[RowEvent]
     #: How many of the events the engine has.
     applied: int
     #: Whether it was cut off where the engine cannot be trusted.
@@ -37,6 +37,9 @@ class Journal(Protocol):
     def tables(self) -> Mapping[str, int]:
         """How many rows of each flat table it changes."""
 
+    def replace(self, events: Sequence[RowEvent]) -> None:
+        """Have other events, of which the engine has none."""
+
     def run(self) -> None:
         """Bring the engine to the state after the change."""
 
@@ -48,13 +51,13 @@ class Journal(Protocol):
 
 
 #: How a journal is made, of a state and the events of a transaction.
-Journals: TypeAlias = Callable[[Any, Sequence[RowEvent]], Journal]
+Journals: TypeAlias = Callable[[Any, list[RowEvent]], Journal]
 
 
 class RowJournal:
     """The events applied to the engine of ``state`` by one transaction, row by row, in place."""
 
-    def __init__(self, state: RowState, events: Sequence[RowEvent]) -> None:
+    def __init__(self, state: RowState, events: list[RowEvent]) -> None:
         self.state, self.events = state, events
         self.applied = 0
         #: Whether a trigger was cut off, or a lazy view told of only some events.
@@ -75,6 +78,12 @@ class RowJournal:
             self._note(table, group)
             self._apply(table, group)
         self.is_running = False
+
+    def replace(self, events: Sequence[RowEvent]) -> None:
+        """Have other events, of which the engine has none."""
+        if self.applied:
+            self.undo()
+        self.events[:] = events
 
     def _apply(self, table: str, group: Pairs) -> None:
         engine = self.state.engine

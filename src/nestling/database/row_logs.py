@@ -12,7 +12,8 @@ from typing import cast
 
 from nestling.database.lazy import LazyView
 from nestling.database.logs import FlatRows
-from nestling.database.row_state import RowState, policy
+from nestling.database.policies import policy
+from nestling.database.row_state import RowState
 from nestling.database.state import Holder
 from nestling.database.storing import Decision
 from nestling.database.view_state import Lazy, OnRead

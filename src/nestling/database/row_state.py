@@ -13,15 +13,17 @@ from typing import Any
 
 from nestling.database.answer import answer
 from nestling.database.bulk import EMBEDDED
+from nestling.database.declaring import Asked
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first_column import first_leaf, first_type, starts
 from nestling.database.lazy import LazyView, Pending
+from nestling.database.objects import Objects, declarations
+from nestling.database.policies import guarded_by, policy
 from nestling.database.rows import Row, RowEvent, nested
 from nestling.database.state import (
     EXCLUDE,
     NOTHING_KEPT,
     computing,
-    declarations_of,
     evaluated,
     guard_of,
     parts_of,
@@ -29,7 +31,7 @@ from nestling.database.state import (
 )
 from nestling.database.storing import Decision, decide
 from nestling.database.verdict import judge
-from nestling.database.view_state import OnRead, Policy, Views, ViewState, maintained_by
+from nestling.database.view_state import OnRead, Policy, Views, ViewState
 from nestling.database.violation import violation
 from nestling.depth import room
 from nestling.engine.described import Described
@@ -44,7 +46,7 @@ from nestling.transform.pipeline import by_rows, compile_view
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.choose import KNOB
 from nestling.transform.viewlet.defer import deferred
-from nestling.transform.viewlet.storing import BY_KEYS, Storing
+from nestling.transform.viewlet.storing import Storing
 from nestling.values.bag import EMPTY, ZBag
 from nestling.values.label import Label
 
@@ -66,18 +68,29 @@ class RowState:
         self.version = 0
         self._statements: dict[str, int] = {}
         self.uncommitted: list[RowEvent] = []
+        #: Tables that wait for the class that they refer to, by name.
+        self.waiting: dict[str, Asked] = {}
+        self._objects: tuple[Program, Objects] | None = None
         self.engine = engines.empty(compile_views({}, {}))
 
     def declarations(self) -> dict[str, TableDecl]:
         """The flat tables of all tables."""
-        return declarations_of(self.tables)
+        return declarations(self.tables)
+
+    @property
+    def objects(self) -> Objects:
+        """What the tables say together; another program may have other tables."""
+        known, program = self._objects, self.engine.program
+        if known is None or known[0] is not program:
+            known = self._objects = (program, Objects(self.tables))
+        return known[1]
 
     def table(self, name: str) -> TableDef:
         """The table that a change names."""
-        return table_of(self.tables, name)
+        return table_of(self, name)
 
     def add_table(self, table: TableDef) -> None:
-        self.tables[table.name] = table
+        self.tables[table.name], self._objects = table, None
         self.reinstall()
 
     @property
@@ -403,16 +416,3 @@ class RowState:
 
     def notes(self, name: str) -> list[str]:
         return []
-
-
-def policy(view: ViewDef, decision: Decision) -> Policy:
-    """When a view follows its tables, and by what."""
-    if decision.storing is None:
-        return OnRead(decision.why, decision.code)
-    return maintained_by(view.refresh, decision.view)
-
-
-def guarded_by(decision: Decision | None) -> Storing:
-    """How the guard of a view is stored: by the same rule, so that the two share their maps."""
-    chosen = decision.storing if decision else None
-    return replace(chosen, rows=False, bags=frozenset()) if chosen else BY_KEYS

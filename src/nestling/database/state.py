@@ -11,7 +11,9 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 from nestling.database.answer import answer
+from nestling.database.declaring import Asked
 from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.objects import Objects
 from nestling.database.rows import Row, RowEvent
 from nestling.database.view_state import Views
 from nestling.depth import room
@@ -31,6 +33,12 @@ class Defined(Protocol):
 
     tables: dict[str, TableDef]
     views: Views
+    #: Tables that wait for the class that they refer to, by name.
+    waiting: dict[str, Asked]
+
+    @property
+    def objects(self) -> Objects:
+        """What the tables say together."""
 
     @property
     def definitions(self) -> dict[str, ViewDef]:
@@ -167,17 +175,14 @@ class Holder(Protocol):
 # -- what every state does alike
 
 
-def declarations_of(tables: Mapping[str, TableDef]) -> dict[str, TableDecl]:
-    """The flat tables of ``tables``."""
-    return {name: decl for table in tables.values() for name, decl in table.declarations.items()}
-
-
-def table_of(tables: Mapping[str, TableDef], name: str) -> TableDef:
+def table_of(state: Defined, name: str) -> TableDef:
     """The table that a change names."""
     try:
-        return tables[name]
+        return state.tables[name]
     except (KeyError, TypeError):
-        known = ", ".join(tables) or "none yet"
+        if isinstance(name, str) and name in state.waiting:
+            raise ChangeError(state.waiting[name].why, hint=state.waiting[name].hint) from None
+        known = ", ".join(state.tables) or "none yet"
         raise ChangeError(f"there is no table {brief(name)}", hint=f"tables: {known}") from None
 
 

@@ -22,6 +22,7 @@ from nestling.database.spark.frame_changes import as_frame, check_batch, few_cha
 from nestling.database.spark.frames import Frames
 from nestling.database.spark.journal import LakeJournal
 from nestling.database.spark.large import Large
+from nestling.database.spark.large_references import keep_references
 from nestling.database.spark.logs import SparkLogging
 from nestling.database.spark.opened import check_shared, readable
 from nestling.database.spark.state import SparkState
@@ -163,7 +164,7 @@ class SparkDatabase(Database):
                 self._state.running.discard()
 
     def _loaded(self, large: Large) -> Refresh:
-        large.check_parents()
+        keep_references(large)
         journal = LakeJournal(self._state, files=self._state.running.written(large.frames()))
         return self._run(self._access.begin(journal), self._began, lambda: None)
 

@@ -10,21 +10,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from nestling.calculus.types import Record
 from nestling.database.definitions import ViewDef
 from nestling.database.spark.on_read import program_on_read
 from nestling.database.spark.programs import knob
-from nestling.database.state import NOTHING_KEPT, guard_of
+from nestling.database.state import NOTHING_KEPT, computing, guard_of
 from nestling.database.view_state import OnRead, ViewState, maintained_by
+from nestling.engine.spark import limits
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.support import check_program
 from nestling.errors import QueryError
+from nestling.frontend.schema import element_value
 from nestling.program.statements import Program, TableDecl, ViewPlan
 from nestling.program.steps import plans, reads
 from nestling.transform.lower import FlatView
 from nestling.transform.pipeline import SPARK, compile_view
 from nestling.transform.viewlet import compile_batches
 from nestling.transform.viewlet.choose import KNOB
+from nestling.values.bag import ZBag
 
 
 def compiled(view: ViewDef, tables: Mapping[str, TableDecl], constraint: bool) -> ViewState:
@@ -71,3 +75,11 @@ def absent(engine: SparkEngine, view: str) -> str:
 def sources_of(plan: ViewPlan) -> set[str]:
     """The tables and maps that a view is read from."""
     return {s for each in plans(plan) for statement in each.statements for s in reads(statement)}
+
+
+def some_rows(engine: SparkEngine, constraint: ViewDef) -> ZBag:
+    """Some rows of a query that must be empty."""
+    with computing(constraint.name):
+        found = engine.some(constraint.name, limits.MAX_OFFENDING_ROWS)
+    rows = found if isinstance(constraint.element, Record) else [row["value"] for row in found]
+    return ZBag((element_value(constraint.element, row), 1) for row in rows)

@@ -21,9 +21,12 @@ class LakeJournal:
     """The change of one transaction, or the rows in ``files`` of a large one."""
 
     def __init__(
-        self, state: SparkState, events: Sequence[RowEvent] = (), files: Mapping[str, TempView] | None = None
+        self,
+        state: SparkState,
+        events: list[RowEvent] | None = None,
+        files: Mapping[str, TempView] | None = None,
     ) -> None:
-        self.state, self.events, self.files = state, events, files
+        self.state, self.events, self.files = state, [] if events is None else events, files
         self.applied = 0
         self.torn = self.is_committing = self.is_running = False
         #: The state after it, and whether what was added is in files.
@@ -35,6 +38,10 @@ class LakeJournal:
         if self.files is None:
             return rows_by_table(self.events)
         return {name: part.rows for name, part in self.files.items()}
+
+    def replace(self, events: Sequence[RowEvent]) -> None:
+        """Have other events."""
+        self.events[:] = events
 
     def run(self) -> None:
         """Make the state after it, which this thread sees from now on."""

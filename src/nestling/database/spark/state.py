@@ -14,12 +14,13 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from nestling.calculus.types import Record
 from nestling.database.access import uncommitted
+from nestling.database.declaring import Asked
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first_column import starts
+from nestling.database.objects import Objects, declarations
 from nestling.database.rows import Row, RowEvent
-from nestling.database.spark.defined import absent, compiled, sources_of
+from nestling.database.spark.defined import absent, compiled, some_rows, sources_of
 from nestling.database.spark.frame_changes import few_rows, kept
 from nestling.database.spark.gate import Gate
 from nestling.database.spark.notes import notes
@@ -38,7 +39,6 @@ from nestling.database.state import (
     EXCLUDE,
     Defined,
     computing,
-    declarations_of,
     evaluated,
     parts_of,
     table_of,
@@ -55,7 +55,7 @@ from nestling.engine.spark.lazy import LazyProgram
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.state import LakeState
 from nestling.errors import UNDEFINED, ChangeError, NestlingError, NoValue, QueryError
-from nestling.frontend.schema import element_value, row_value
+from nestling.frontend.schema import row_value
 from nestling.program.statements import Program, TableDecl
 from nestling.program.steps import trigger_statements
 from nestling.storage.lake import Lake
@@ -75,6 +75,9 @@ class SparkState:
         self.memory: int | None = None
         self.looked_at, self.patience, self.version = 0, float("inf"), 0
         self.uncommitted: list[RowEvent] = []
+        #: Tables that wait for the class that they refer to, by name.
+        self.waiting: dict[str, Asked] = {}
+        self._objects: tuple[Program, Objects] | None = None
         self.spark, self.lake = spark, lake
         self.gate = Gate()
         #: The version that is about to be stored, and when; and per level what changes with it in a view.
@@ -97,7 +100,7 @@ class SparkState:
         engine, views = self._started(found)
         check_note(engine.note)  # of the last epoch in the log
         with self.gate.closed():
-            self.tables = found.tables
+            self.tables, self._objects = found.tables, None
             self._go_on_with(engine, views)
         if engine.built:
             engine.tidied()
@@ -160,7 +163,7 @@ class SparkState:
         read = sources_of(self.running.program.views[constraint])
         if all(now[source] is stored[source] for source in read):
             return EMPTY
-        return _some(self.running, self.definitions[constraint])
+        return some_rows(self.running, self.definitions[constraint])
 
     def _take(self, view: str, moment: LakeState) -> None:
         """Take what was logged of a view: for its feed, and for those who are told."""
@@ -227,10 +230,18 @@ class SparkState:
         return self.views.definitions
 
     def declarations(self) -> dict[str, TableDecl]:
-        return declarations_of(self.tables)
+        return declarations(self.tables)
+
+    @property
+    def objects(self) -> Objects:
+        """What the tables say together; another program may have other tables."""
+        known, program = self._objects, self.engine.program
+        if known is None or known[0] is not program:
+            known = self._objects = (program, Objects(self.tables))
+        return known[1]
 
     def table(self, name: str) -> TableDef:
-        return table_of(self.tables, name)
+        return table_of(self, name)
 
     def checkpoint(self) -> dict[str, Any]:
         return parts_of(self)
@@ -285,11 +296,11 @@ class SparkState:
             for name in views.guards:
                 if without := absent(engine, name):
                     raise NoValue(without)
-            if constraint and (rows := _some(engine, views.definitions[constraint])):
+            if constraint and (rows := some_rows(engine, views.definitions[constraint])):
                 raise violation(views.definitions[constraint], rows)
             with self.gate.closed(), self.lake.moving():
                 engine.tidied(stored_definitions(found))
-                self.tables = found.tables
+                self.tables, self._objects = found.tables, None
                 self._go_on_with(engine, views)
 
     # -- reading
@@ -401,14 +412,6 @@ class SparkState:
     def committed(self, events: Any) -> None:
         """What waits is stored with the change."""
         self.follow()
-
-
-def _some(engine: SparkEngine, constraint: ViewDef) -> ZBag:
-    """Some rows of a query that must be empty."""
-    with computing(constraint.name):
-        found = engine.some(constraint.name, limits.MAX_OFFENDING_ROWS)
-    rows = found if isinstance(constraint.element, Record) else [row["value"] for row in found]
-    return ZBag((element_value(constraint.element, row), 1) for row in rows)
 
 
 def now() -> datetime:
