@@ -424,3 +424,20 @@ def test_a_row_whose_parent_goes_may_change():
         t.delete("b", key=1)
         t.update("c", key=1, set={"n": 1})
     assert rows(db, "c")[1] == (1, None, 1)
+
+
+def test_a_set_has_no_two_nils():
+    @dataclass
+    class Mark:
+        who: nl.Ref["people"] | None
+        n: int
+
+    db = nl.Database()
+    db.table("people", {"id": int}, key="id")
+    db.table("walls", {"id": int, "marks": set[Mark]}, key="id", on_delete="nil")
+    db.insert("people", [(1,), (2,), (3,)])
+    db.insert("walls", [(1, [(1, 0), (2, 0), (3, 1)])])
+    db.delete("people", key=1)
+    check_refused(db, lambda db: db.delete("people", key=2), r"\(None, 0\) is in walls.marks already")
+    db.delete("people", key=3)
+    assert sorted(rows(db, "walls")[1].marks, key=repr) == [(2, 0), (None, 0), (None, 1)]

@@ -22,7 +22,7 @@ from nestling.database.definitions import Site
 from nestling.database.refused import shown_key
 from nestling.database.rows import Row, RowEvent
 from nestling.database.state import Holder, State
-from nestling.database.statements import is_there, where
+from nestling.database.statements import check_sets, is_there, where
 from nestling.database.transaction import Transaction
 from nestling.errors import ChangeError
 
@@ -58,6 +58,7 @@ class References:
         following = _Following(self, change)
         following.run(gone)
         following.check_refused()
+        check_sets(objects, change.stored, change.events[following.given :])
         return following.arranged()
 
     def follow(self, events: Sequence[RowEvent]) -> None:

@@ -32,7 +32,7 @@ def check_statement(change: Changing, done: int) -> None:
                 )
                 raise no_target(objects, site, key, where(stored, objects, site, row))
     if objects.sets:
-        _check_sets(objects, stored, events)
+        check_sets(objects, stored, events)
 
 
 def _new(objects: Objects, events: Sequence[RowEvent]) -> list[tuple[Site, list[Row]]]:
@@ -62,7 +62,8 @@ def _prefetch(objects: Objects, stored: Overlay, site: Site, keys: Iterable[Row]
             stored.prefetch(name, objects.tables[name].declarations[name].key, keys)
 
 
-def _check_sets(objects: Objects, stored: Overlay, events: Sequence[RowEvent]) -> None:
+def check_sets(objects: Objects, stored: Overlay, events: Sequence[RowEvent]) -> None:
+    """Refuse ``events`` that leave an element twice in a set."""
     new = [event for event in events if event.times > 0 and event.table in objects.sets]
     if stored.state.engine.is_remote:
         for name in {event.table for event in new}:
