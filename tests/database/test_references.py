@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import nestling as nl
+from tests.hostile import NAMES, nothing_gets_in
 from tests.objects import ORDERS, Address, Customer, people, shop
 
 
@@ -441,3 +442,29 @@ def test_a_set_has_no_two_nils():
     check_refused(db, lambda db: db.delete("people", key=2), r"\(None, 0\) is in walls.marks already")
     db.delete("people", key=3)
     assert sorted(rows(db, "walls")[1].marks, key=repr) == [(2, 0), (None, 0), (None, 1)]
+
+
+def test_hostile_names_are_refused_or_work():
+    """Tables, columns, structs and inverses of any name refer to each other as others do."""
+    worked = 0
+    with nothing_gets_in():
+        for name in NAMES:
+            db = nl.Database()
+            try:
+                db.table("t", {"id": int}, key="id", inverse={name: f"{name}.x"})
+                db.table(name, {"id": int, "x": int, "y": [{name: int}]}, key="id", references={"x": "t"})
+                db.table("u", {name: {name: int}}, references={f"{name}.{name}": name}, on_delete="cascade")
+            except nl.QueryError:
+                continue
+            db.insert("t", [(1,), (2,)])
+            db.insert(name, [(1, 1, [])])
+            db.insert("u", [((1,),)])
+            with pytest.raises(nl.ChangeError, match="is referred to by"):
+                db.delete("t", key=1)
+            with pytest.raises(nl.ChangeError, match="but t has no such row"):
+                db.insert(name, [(2, 9, [])])
+            db.table("t").at(2)[name].insert([1])
+            db.delete(name, key=1)
+            assert (db.table("u").rows(), len(db.table("t"))) == ([], 2)
+            worked += 1
+    assert worked > len(NAMES) // 2
