@@ -333,7 +333,8 @@ class Database(Core):
         """Make ``table`` hold exactly ``snapshot``: the difference is found and applied."""
         definition = self._state.table(table)
         rows = arguments.rows_argument(snapshot, definition.record)
-        wanted = ZBag((row_value(definition.record, row), 1) for row in rows)
+        links = self._state.objects.links.get(table)
+        wanted = ZBag((row_value(definition.record, row, links), 1) for row in rows)
         with self.transaction() as change:
             change.apply({table: wanted - change.rows(table)})
         return change.refresh
