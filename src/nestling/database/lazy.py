@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from nestling.database.rows import Row, RowEvent
 from nestling.engine.protocol import Engines, RowEngine
+from nestling.engine.runs import summed_runs
 from nestling.program.flat import Query
 from nestling.program.statements import Program, TableDecl
 from nestling.program.traverse import inputs
@@ -89,11 +90,12 @@ class LazyView:
         self.torn = torn
 
     def fresh(self) -> RowEngine:
-        """The engine, with all changes seen; what is removed goes first, so that a key may come again."""
+        """The engine, with all changes seen; however often a row was updated, it changes once."""
         if self.pending:
             self.torn = True
-            for (table, row), times in sorted(self.pending.items(), key=lambda entry: entry[1] > 0):
-                self.engine.apply(table, row, times)
+            waiting = [(table, row, times) for (table, row), times in self.pending.items()]
+            for run in summed_runs(waiting, self.tables):
+                run.apply(self.engine)
             self.pending, self.torn = {}, False
         return self.engine
 

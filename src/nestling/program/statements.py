@@ -27,8 +27,8 @@ Order: TypeAlias = Literal["", "values", "sums"]
 class TableDecl:
     """A stored table, or the dictionary of a nested column (its first column is the label).
 
-    ``references``: columns that hold the key of a row of another table, which is there first. ``append_only``: rows
-    neither go nor change.
+    ``references``: columns that hold the key of a row of another table, which is there first and goes last.
+    ``append_only``: rows neither go nor change. ``fixed``: columns that no update of a row changes.
     """
 
     name: str
@@ -36,6 +36,7 @@ class TableDecl:
     key: tuple[int, ...] = ()
     references: tuple[tuple[tuple[int, ...], str], ...] = ()
     append_only: bool = False
+    fixed: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +206,7 @@ class Add:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Add the row itself to its table."""
+    """Add the row itself to its table; of an update, put the new row in the place of the old one."""
 
     table: str
 
@@ -247,6 +248,21 @@ class Trigger:
 
 
 @dataclass(frozen=True, slots=True)
+class Update:
+    """What to do when the row ``old`` of ``table`` becomes ``columns``, under the same key.
+
+    Columns that an update leaves as they are, the key among them, are the same variables in both. Statements see
+    everything as it was before: each has what the old row no longer adds or what the new one does, behind a test that
+    some column it uses differs.
+    """
+
+    table: str
+    old: tuple[Var, ...]
+    columns: tuple[Var, ...]
+    actions: tuple[Action, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """How to read rows, given ``params``: every statement adds to the answer.
 
@@ -283,8 +299,9 @@ class ViewPlan:
 class Program:
     """Tables, maps, triggers and views.
 
-    ``totals`` finds in a watched query the rows that a log speaks of, by their ``exact_columns``. The triggers collect
-    changes of the ``deferred`` maps, and the next reading propagates them.
+    ``updates`` are the triggers of rows that change under their key. ``totals`` finds in a watched query the rows that
+    a log speaks of, by their ``exact_columns``. The triggers collect changes of the ``deferred`` maps, and the next
+    reading propagates them.
     """
 
     tables: Mapping[str, TableDecl]
@@ -293,3 +310,4 @@ class Program:
     views: Mapping[str, ViewPlan]
     totals: Mapping[str, Plan] = field(default_factory=dict)
     deferred: frozenset[str] = frozenset()
+    updates: Mapping[str, Update] = field(default_factory=dict)

@@ -27,7 +27,7 @@ from nestling.transform.viewlet.handles import Identity, Weights
 from nestling.transform.viewlet.lookups import around, asked
 from nestling.transform.viewlet.naming import rename_apart, renamed
 from nestling.transform.viewlet.refusals import unbound
-from nestling.transform.viewlet.schedule import triggers
+from nestling.transform.viewlet.schedule import triggers, updates
 from nestling.transform.viewlet.slices import share_slices
 from nestling.transform.viewlet.specialise import specialise
 from nestling.transform.viewlet.storing import BY_KEYS, Store, Storing, storing
@@ -51,7 +51,7 @@ def compile_views(
     store: Mapping[str, Store | Storing] | None = None,
 ) -> Program:
     """The program that maintains ``views`` row by row: that for batches, specialised."""
-    return specialise(compile_batches(tables, views, watched, store))
+    return specialise(compile_batches(tables, views, watched, store, one_by_one=True))
 
 
 def compile_batches(
@@ -61,19 +61,22 @@ def compile_batches(
     store: Mapping[str, Store | Storing] | None = None,
     taken: Iterable[str] = (),
     maintains: bool = True,
+    one_by_one: bool = False,
 ) -> Program:
     """The program that maintains ``views`` over ``tables``, and logs what changes in the ``watched`` queries.
 
     Its triggers start from changes, ``ΔR``. Equal maps are stored once. ``store`` has the materialisation knob of
     views that do not leave it at ``"auto"``. No map is called as one that is ``taken``. If it maintains nothing, its
-    maps are filled when they are read.
+    maps are filled when they are read. ``one_by_one``: it is to be specialised, and may rely on the order of rows.
     """
     wanted: dict[Identity, tuple[Weights, ...]] = {}
     capped: dict[tuple[str, str, int], Note] = {}
     of_rows = frozenset(column.name for table in tables.values() for column in table.columns)
     others = of_rows.union(tables, taken, ["times"])
     for _ in range(ROUNDS):
-        compiler = Compiler(dict(tables), wanted, names=Names(others), maintains=maintains)
+        compiler = Compiler(
+            dict(tables), wanted, names=Names(others), maintains=maintains, one_by_one=one_by_one
+        )
         plans = {
             name: _Reading(compiler, storing((store or {}).get(name, "auto"), view), capped).view(name, view)
             for name, view in views.items()
@@ -85,7 +88,9 @@ def compile_batches(
         if compiler.wanted == wanted:
             break
         wanted = compiler.wanted
-    return Program(tables, compiler.maps, triggers(tables, compiler.rows, compiler.events), plans, totals)
+    on_rows = triggers(tables, compiler.rows, compiler.events)
+    on_updates = updates(tables, compiler.updates, compiler.events) if one_by_one else {}
+    return Program(tables, compiler.maps, on_rows, plans, totals, updates=on_updates)
 
 
 @dataclass
