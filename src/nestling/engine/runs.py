@@ -91,14 +91,24 @@ def summed_runs(events: Iterable[Event], tables: Tables) -> Iterator[Run]:
 
 def goes(run: Run, tables: Tables) -> bool:
     """Whether rows go that others may refer to."""
-    if run.updates or not any(times < 0 for _, times in run.pairs):
-        return False
-    return any(parent == run.table for decl in tables.values() for _, parent in decl.references)
+    return not run.updates and any(times < 0 for _, times in run.pairs) and bool(_children(run.table, tables))
 
 
 def _is_out_of_order(found: Sequence[Run], tables: Tables) -> bool:
-    """Whether a row goes before one may that refers to it: whichever of them went first, many may have."""
-    return len(found) > 1 and any(goes(run, tables) for run in found)
+    """Whether a row may come after one that refers to it, or go before one."""
+    if len(found) == 1:
+        return False
+    children = {run.table: _children(run.table, tables) for run in found}
+    seen: set[str] = set()
+    for run in found:
+        if not run.updates and children[run.table] and (goes(run, tables) or seen & children[run.table]):
+            return True
+        seen.add(run.table)
+    return False
+
+
+def _children(parent: str, tables: Tables) -> set[str]:
+    return {decl.name for decl in tables.values() for _, to in decl.references if to == parent}
 
 
 def _paired(table: str, pairs: list[tuple[Row, int]], key: Sequence[int]) -> Iterator[Run]:
