@@ -151,6 +151,8 @@ class Stored:
     among: frozenset[str] = frozenset()
     tables: dict[str, Counter[Row]] = field(init=False)
     numbers: count = field(default_factory=count)
+    #: The fixed columns that a key had when it was first given.
+    fixed: dict[tuple[str, Row], Row] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.tables = {name: Counter() for name in self.world.tables}
@@ -256,9 +258,10 @@ def _insertion(draw: Draw, stored: Stored) -> list[list[RowEvent]]:
     if old is not None and table.append_only:
         return []
     gone = [] if old is None else [stored.shredder(name).deletion(old, 1, stored)]
-    if old is not None:
-        fixed = stored.world.fixed.get(name, frozenset())
-        value = tuple(old[i] if i in fixed else column for i, column in enumerate(value))
+    key = name, tuple(value[i] for i in table.key_positions)
+    first = stored.fixed.setdefault(key, value)
+    fixed = stored.world.fixed.get(name, frozenset())
+    value = tuple(first[i] if i in fixed else column for i, column in enumerate(value))
     return [*gone, stored.shredder(name).insertion(value, 1)]
 
 

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 from nestling.database.rows import Row, RowEvent
 from nestling.database.state import State
-from nestling.engine.runs import Run, goes, runs
-from nestling.errors import UNDEFINED, ChangeError
+from nestling.engine.runs import Run, goes, replaces, runs
+from nestling.errors import UNDEFINED, ChangeError, brief
+from nestling.program.statements import TableDecl
 from nestling.values.label import Label
 
 
@@ -37,8 +38,10 @@ class Journal:
         If a row went for a reading that others referred to, and the transaction goes on, these are yet to be deleted:
         then all is run anew, children first.
         """
-        self.is_running = True
         tables = self.state.engine.program.tables
+        if len(self.events) > 1 and (event := replaces(self.events, tables)) is not None:
+            raise replaced(*event[:2], tables[event[0]])
+        self.is_running = True
         if self.applied and self.applied < len(self.events) and any(goes(run, tables) for run in self.done):
             self.undo()
             self.is_running = True
@@ -106,6 +109,16 @@ class Journal:
         self.state.restore(self.before)
         for run in self.done if applied is None else ():
             run.apply(self.state.engine)
+
+
+def replaced(table: str, row: Row, decl: TableDecl) -> ChangeError:
+    """The refusal of a row that has other fixed columns than the one whose key it takes."""
+    names = ", ".join(decl.columns[i].name.removeprefix(f"{table}.") for i in sorted(decl.fixed))
+    key = tuple(row[i] for i in decl.key)
+    return ChangeError(
+        f"{names} of the row with key {brief(key[0] if len(key) == 1 else key)} of {table} cannot change",
+        hint="delete the row in one transaction and insert the other in the next",
+    )
 
 
 def unfollowed(table: str, row: Row, error: Exception) -> ChangeError:

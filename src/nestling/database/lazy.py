@@ -9,10 +9,11 @@ Law (9): a reading of a lazy view gives the answer of an eager one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import itemgetter
 
 from nestling.database.rows import Row, RowEvent
 from nestling.engine.protocol import Engines, RowEngine
-from nestling.engine.runs import summed_runs
+from nestling.engine.runs import Gone, replaces, summed_runs
 from nestling.program.flat import Query
 from nestling.program.statements import Program, TableDecl
 from nestling.program.traverse import inputs
@@ -46,7 +47,9 @@ class LazyView:
         below = (name for name in tables if any(name.startswith(f"{outer}.") for outer in read))
         self.reads = read.union(below)
         self.pending: Pending = {}
-        #: Whether a refresh was cut off: then it starts anew from the tables.
+        #: Rows with fixed columns that went meanwhile.
+        self.gone: Gone = {}
+        #: Whether a refresh was cut off, or a row replaced by another: then it starts anew from the tables.
         self.torn = False
         self.engine = engines.empty(self._program({}))
 
@@ -71,6 +74,8 @@ class LazyView:
         for name, cells in maps.items():
             self.engine.load_map(name, cells)
         self.pending = dict(pending)
+        first_gone = sorted(((*change, times) for change, times in pending.items()), key=itemgetter(2))
+        self.torn = replaces(first_gone, self.tables, self.gone) is not None
 
     def watch(self, logs: Mapping[str, Query]) -> None:
         """Log what changes in these queries from now on."""
@@ -79,14 +84,15 @@ class LazyView:
     def note(self, events: Iterable[RowEvent]) -> None:
         """Remember changes for the next read."""
         self.torn, torn = True, self.torn
+        events = [event for event in events if event[0] in self.reads]
+        torn = torn or replaces(events, self.tables, self.gone) is not None
         for table, row, times in events:
-            if table in self.reads:
-                key = (table, row)
-                total = self.pending.get(key, 0) + times
-                if total:
-                    self.pending[key] = total
-                else:
-                    del self.pending[key]
+            key = (table, row)
+            total = self.pending.get(key, 0) + times
+            if total:
+                self.pending[key] = total
+            else:
+                del self.pending[key]
         self.torn = torn
 
     def fresh(self) -> RowEngine:
@@ -96,7 +102,7 @@ class LazyView:
             waiting = [(table, row, times) for (table, row), times in self.pending.items()]
             for run in summed_runs(waiting, self.tables):
                 run.apply(self.engine)
-            self.pending, self.torn = {}, False
+            self.pending, self.gone, self.torn = {}, {}, False
         return self.engine
 
     @property

@@ -4,6 +4,9 @@ A row that takes the place of one with its key is one update. Triggers rely on r
 children first, as ``program/kept`` says; the events of a change may be in another order, and then what they come to is
 run: what comes, what changes, what goes.
 
+A key that goes and comes again with other values in ``fixed`` columns is another row: events in which that happens are
+not to be summed (``replaces`` tells).
+
 Law: after the runs of some events a table has the rows that it would have after the events.
 """
 
@@ -20,6 +23,8 @@ from nestling.program.statements import TableDecl
 
 Tables = Mapping[str, TableDecl]
 Event = tuple[str, Row, int]
+#: By table and key, the row that went first.
+Gone = dict[tuple[str, Row], Row]
 
 
 class Run(NamedTuple):
@@ -87,6 +92,23 @@ def summed_runs(events: Iterable[Event], tables: Tables) -> Iterator[Run]:
     for name, (_, _, gone) in reversed(changes.items()):
         if gone:
             yield Run(name, gone)
+
+
+def replaces(events: Iterable[Event], tables: Tables, gone: Gone | None = None) -> Event | None:
+    """The first event by which a row comes under a key that one with other fixed columns had before.
+
+    ``gone`` has the rows that had such keys earlier, and is added to.
+    """
+    gone = {} if gone is None else gone
+    for event in events:
+        name, row, times = event
+        if fixed := tables[name].fixed:
+            key = name, tuple([row[i] for i in tables[name].key])
+            if times < 0:
+                gone.setdefault(key, row)
+            elif key in gone and any(gone[key][i] != row[i] for i in fixed):
+                return event
+    return None
 
 
 def goes(run: Run, tables: Tables) -> bool:
