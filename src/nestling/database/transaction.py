@@ -6,8 +6,7 @@ its events are in a list, and ``overlay`` looks rows up with them. Guards are ch
 
 from __future__ import annotations
 
-import builtins
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from threading import get_ident
@@ -17,9 +16,10 @@ from nestling.calculus.types import Path, Record, Type, bag_levels
 from nestling.database import arguments
 from nestling.database.arguments import NOT_GIVEN
 from nestling.database.deep import Address, bag_at, changed, element_of
-from nestling.database.definitions import TableDef, leaf_positions
+from nestling.database.definitions import TableDef
 from nestling.database.elements import elements, inner_bag
 from nestling.database.feed import Pairs
+from nestling.database.images import differing, images, without_bags
 from nestling.database.overlay import Overlay
 from nestling.database.prefetch import prefetch_bags, prefetch_changes, prefetch_rows
 from nestling.database.refresh import Refresh
@@ -27,7 +27,7 @@ from nestling.database.rows import Row, RowEvent, Shredder, nested
 from nestling.database.state import State
 from nestling.errors import ChangeError, brief
 from nestling.frontend.schema import element_value, multiplicity, python_value, row_value
-from nestling.values.bag import EMPTY, ZBag
+from nestling.values.bag import ZBag
 from nestling.values.columns import columns
 from nestling.values.label import Label
 
@@ -155,41 +155,22 @@ class Transaction:
         definition = self._table(table)
         flat = self._row_of(definition, key)
         for name in arguments.set_argument(set):
-            if name not in definition.record.names:
-                raise ChangeError(
-                    f"{table} has no column {name!r}", hint=f"it has {', '.join(definition.record.names)}"
-                )
-        fields = tuple((name, type_) for name, type_ in definition.record.fields if name in set)
-        values = row_value(Record(fields), dict(set))
-        self._update(definition, flat, {name: value for (name, _), value in zip(fields, values, strict=True)})
+            if name not in (names := definition.record.names):
+                raise ChangeError(f"{table} has no column {name!r}", hint=f"it has {', '.join(names)}")
+        given = Record(tuple((name, type_) for name, type_ in definition.record.fields if name in set))
+        self._update(definition, flat, dict(zip(given.names, row_value(given, dict(set)), strict=True)))
 
     def _update(self, table: TableDef, flat: Row, values: Mapping[str, Any]) -> None:
         """Give columns of a stored row new values; with another key it is another row."""
-        named = dict(zip(table.record.names, self._plain(table, flat), strict=True))
+        named = without_bags(table, flat, self.stored)
         if any(named[name] != values.get(name, named[name]) for name in table.key):
-            old = nested(iter(flat), table.record, self.stored)
-            new = dict(zip(table.record.names, old, strict=True)) | dict(values)
+            new = zip(table.record.names, nested(iter(flat), table.record, self.stored), strict=True)
             self._remove(table, flat, 1)
-            self._insert(table, tuple(new.values()), 1)
-            return
-        events = self.shredder(table.name).update(flat, values, self.stored)
-        if events:
+            return self._insert(table, tuple({**dict(new), **values}.values()), 1)
+        if events := self.shredder(table.name).update(flat, values, self.stored):
             check_removable(table)
-            if any(name in values for names, _ in table.references for name in names):
-                self._check_references(table, tuple((named | dict(values)).values()), builtins.set())
+            self._check_references(table, tuple({**named, **values}.values()))
             self._run(events)
-
-    def _plain(self, table: TableDef, flat: Row) -> Row:
-        """A stored row as a value, but for its inner bags."""
-        if table.is_flat:
-            return flat
-        places = leaf_positions(table.record)
-        return tuple(
-            EMPTY
-            if any(bag_levels(type_))
-            else nested(iter([flat[i] for i in places[name]]), type_, self.stored)
-            for name, type_ in table.record.fields
-        )
 
     @_all_or_nothing
     def apply(self, changes: Mapping[str, Any]) -> None:
@@ -206,28 +187,15 @@ class Transaction:
                 self._apply_elements(*bag, change)
                 continue
             definition = self._table(table)
-            pairs = (
-                (row_value(definition.record, row), multiplicity(times)) for row, times in change.items()
-            )
-            total = ZBag(pairs)
-            gone, come = total.negative(), dict(total.positive().items())
-            by_key = {_key(definition, row): row for row in come} if definition.key else {}
-            for row, times in gone.items():
-                new = by_key.get(_key(definition, row)) if definition.key else None
-                if new is None:
-                    self._delete(definition, row, times)
-                else:
-                    self._replace(definition, row, new)
-                    del come[new]
-            self._insert_all(definition, list(come.items()))
-
-    def _replace(self, table: TableDef, old: Row, new: Row) -> None:
-        """Put ``new`` in the place of ``old``, which is stored and has its key."""
-        stored = self._copies(table, old)
-        if not stored:
-            raise no_row(table, old, 1)
-        columns = zip(table.record.names, old, new, strict=True)
-        self._update(table, stored[0][0], {name: value for name, before, value in columns if value != before})
+            pairs = ((row_value(definition.record, row), multiplicity(n)) for row, n in change.items())
+            gone, changed_rows, come = images(definition, ZBag(pairs))
+            for row, times in gone:
+                self._delete(definition, row, times)
+            for old, new in changed_rows:
+                if not (there := self._copies(definition, old)):
+                    raise no_row(definition, old, 1)
+                self._update(definition, there[0][0], differing(definition, old, new))
+            self._insert_all(definition, come)
 
     def _apply_elements(self, table: TableDef, level: Path, changes: Any) -> None:
         for key, address, value, times in elements(table, level, changes):
@@ -326,7 +294,7 @@ class Transaction:
     def _check_new(self, table: TableDef, value: Row, times: int, keys: set[Row]) -> None:
         """Refuse a row whose key is taken, also by ``keys``, or that refers to none; its own key is taken then."""
         if table.key:
-            key = _key(table, value)
+            key = tuple([value[i] for i in table.key_positions])
             if times > 1 or key in keys or self._by_key(table, key) is not None:
                 raise key_taken(table, key)
             self._check_references(table, value, keys)
@@ -339,7 +307,7 @@ class Transaction:
         flat = tuple(columns(key)) if tuple in map(type, key) else key
         return self.stored.by_key(table.name, flat)
 
-    def _check_references(self, table: TableDef, value: Row, keys: set[Row]) -> None:
+    def _check_references(self, table: TableDef, value: Row, keys: Set[Row] = frozenset()) -> None:
         for names, parent in table.references:
             key = tuple(value[table.record.names.index(name)] for name in names)
             if parent == table.name and key in keys:
@@ -442,10 +410,6 @@ def no_row(table: TableDef, value: Row, times: int) -> ChangeError:
     """``value`` would have to be there ``times`` more times."""
     shown = f"{table.name} has no row {brief(python_value(table.record, value), 200)}"
     return ChangeError(shown + ("" if times == 1 else f" {times} more times"), hint="nothing was deleted")
-
-
-def _key(table: TableDef, value: Row) -> Row:
-    return tuple([value[i] for i in table.key_positions])
 
 
 def _parts(table: TableDef, key: Any) -> Row:

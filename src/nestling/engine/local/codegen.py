@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from nestling.calculus.show import show
 from nestling.calculus.terms import Var
+from nestling.engine.local.cells import cell_of, changes_of, noted, stored_cell, unpacked
 from nestling.engine.local.loops import Loops, key_of, needs, read_group
 from nestling.engine.local.merge import single_changes, sources, summed, together
 from nestling.engine.local.storage import Store, statements
@@ -41,33 +42,10 @@ from nestling.quoting import identifier
 
 #: Names that generated functions use for themselves.
 RESERVED = (
-    "row",
-    "old",
-    "times",
-    "total",
-    "key",
-    "cell",
-    "part",
-    "ordered",
-    "change",
-    "changes",
-    "group",
-    "groups",
-    "value",
-    "keys",
-    "at",
-    "low",
-    "high",
-    "is_true",
-    "was_true",
-    "bound_new",
-    "bound_old",
-    "ABOVE",
-    "BELOW",
-    "EMPTY",
-    "NOTHING",
-    "Label",
-)
+    "row", "old", "times", "total", "key", "cell", "part", "ordered", "change", "changes", "group",
+    "groups", "value", "keys", "at", "low", "high", "is_true", "was_true", "bound_new", "bound_old",
+    "ABOVE", "BELOW", "EMPTY", "NOTHING", "Label",
+)  # fmt: skip
 
 
 class Draft(NamedTuple):
@@ -163,7 +141,7 @@ class _Writer:
         self.single = single_changes(trigger, self.stores) - self.program.deferred
         for action in self.passed_on(trigger):
             if action.map in self.single:
-                for key, name in zip(action.events[0][0].keys, _noted(self.stores[action.map]), strict=True):
+                for key, name in zip(action.events[0][0].keys, noted(self.stores[action.map]), strict=True):
                     scope.keep(key, name)
         self.out.line()
         self.out.line()
@@ -313,7 +291,7 @@ class _Writer:
 
     def note(self, store: Store, key: Sequence[str], amounts: Sequence[str]) -> None:
         """The one change of a map that a row can bring: kept in variables."""
-        for name, part in zip((*_noted(store), *_changes(store)), (*key, *amounts), strict=True):
+        for name, part in zip((*noted(store), *changes_of(store)), (*key, *amounts), strict=True):
             self.out.line(f"{name} = {part}")
         self.out.line(f"change_{store.python} = True")
 
@@ -331,15 +309,15 @@ class _Writer:
         event = action.events[0][0]
         keys = [scope.name(var) for var in event.keys]
         old, new = [scope.name(v) for v in event.old], [scope.name(v) for v in event.new]
-        changes = _changes(store)
+        changes = changes_of(store)
         depth = self.out.depth
         if action.map in self.single:
             self.out.open(f"if change_{store.python}:")
         else:
-            target = f"{key_of(keys) if keys else '_'}, {_cell(changes)}"
+            target = f"{key_of(keys) if keys else '_'}, {cell_of(changes)}"
             self.out.open(f"for {target} in change_{store.python}.items():")
-        names = old[0] if store.width == 1 and not store.is_cell else _unpacked(old)
-        self.out.line(f"{names} = {_stored_cell(store, keys)}")
+        names = old[0] if store.width == 1 and not store.is_cell else unpacked(old)
+        self.out.line(f"{names} = {stored_cell(store, keys)}")
         for o, n, c in zip(old, new, changes, strict=True):
             self.out.line(f"{n} = {o} + {c}")
         self.set_off([add for _, adds in action.events for add in adds], scope)
@@ -351,13 +329,13 @@ class _Writer:
         event = action.events[0][0]
         *group, value = [scope.name(var) for var in event.keys]
         old, new = [scope.name(v) for v in event.old], [scope.name(v) for v in event.new]
-        changes = _changes(store)
+        changes = changes_of(store)
         group_key = key_of(group)
         with self.out.block(
-            f"for ({group_key}, {value}), {_cell(changes)} in change_{store.python}.items():"
+            f"for ({group_key}, {value}), {cell_of(changes)} in change_{store.python}.items():"
         ):
             self.out.line(f"ordered = {store.python}.get({group_key})")
-            self.out.line(f"{_unpacked(old)} = (ordered and ordered.get({value})) or NOTHING[:{store.width}]")
+            self.out.line(f"{unpacked(old)} = (ordered and ordered.get({value})) or NOTHING[:{store.width}]")
             for o, n, c in zip(old, new, changes, strict=True):
                 self.out.line(f"{n} = {o} + {c}")
             self.set_off([add for _, adds in action.events for add in adds], scope)
@@ -410,16 +388,6 @@ class _Writer:
         self.out.close_to(depth)
 
 
-def _noted(store: Store) -> list[str]:
-    """Where the key of a map's one change is kept; no variable is called so but the event's."""
-    return [f"{store.python}_k{i}" for i in range(store.arity)]
-
-
-def _changes(store: Store) -> list[str]:
-    """Where the change of each measure of a map is kept."""
-    return [f"{store.python}_change{i}" for i in range(store.width)]
-
-
 def _used_after(adds: Sequence[Add], taken: int) -> frozenset[str]:
     """The variables that ``adds`` use after their first ``taken`` steps."""
     used: frozenset[str] = frozenset()
@@ -438,20 +406,3 @@ def describe(statement: Statement) -> str:
     text = f"{statement.target or 'answer'}[{keys}] += {amounts}{f'  from {sources}' if sources else ''}"
     # A comment is for reading: names need no quotes there.
     return re.sub(r"`·?([\w.]+)`", r"\1", text)
-
-
-def _cell(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"({', '.join(names)})"
-
-
-def _unpacked(names: Sequence[str]) -> str:
-    return ", ".join(names) + ("," if len(names) == 1 else "")
-
-
-def _stored_cell(store: Store, keys: Sequence[str]) -> str:
-    """The measures under ``keys``, as something to unpack."""
-    if store.is_cell:
-        return store.python
-    if store.width == 1:
-        return f"{store.python}.get({key_of(keys)}, 0)"
-    return f"{store.python}.get({key_of(keys)}, ({', '.join('0' * store.width)}))"
