@@ -27,7 +27,11 @@ def functions(engine: LocalEngine, view: str, tables: Iterable[str]) -> list[Fun
 
 
 def _entries(engine: LocalEngine, table: str) -> tuple[str, ...]:
-    """The entry points of a table's trigger; where nothing is passed on, a batch is a loop and not worth showing."""
-    actions, waits = engine.program.triggers[table].actions, engine.program.deferred
-    passes_on = any(isinstance(action, Propagate) and action.map not in waits for action in actions)
-    return ("", "_batch") if passes_on else ("",)
+    """The entry points of a table's trigger; where nothing is passed on, a batch is a loop and not worth showing.
+
+    Nor is an update that only puts the row in its place.
+    """
+    program, waits = engine.program, engine.program.deferred
+    passes_on = any(isinstance(a, Propagate) and a.map not in waits for a in program.triggers[table].actions)
+    changes = table in program.updates and len(program.updates[table].actions) > 1
+    return ("", *["_batch"] * passes_on, *["_update"] * changes)
