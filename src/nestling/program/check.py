@@ -35,12 +35,12 @@ from nestling.program.statements import (
     Program,
     Propagate,
     Range,
+    RowUpdate,
     Statement,
     Step,
     TableDecl,
     Total,
     Trigger,
-    Update,
     Where,
     Write,
 )
@@ -126,7 +126,7 @@ class _Checker:
 
     # -- statements
 
-    def update(self, name: str, update: Update) -> None:
+    def update(self, name: str, update: RowUpdate) -> None:
         table = self.table(name)
         for columns in (update.old, update.columns):
             _same(len(columns), len(table.columns), f"columns of an update of {name}")
@@ -135,7 +135,7 @@ class _Checker:
             refuse(f"an update of {name} keeps the columns {sorted(same)}")
         self.trigger(name, update, dict.fromkeys((*update.old, *update.columns)))
 
-    def trigger(self, name: str, trigger: Trigger | Update, row: Iterable[Var]) -> None:
+    def trigger(self, name: str, trigger: Trigger | RowUpdate, row: Iterable[Var]) -> None:
         for action in trigger.actions:
             match action:
                 case Add(statement):

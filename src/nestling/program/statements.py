@@ -248,7 +248,7 @@ class Trigger:
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class RowUpdate:
     """What to do when the row ``old`` of ``table`` becomes ``columns``, under the same key.
 
     Columns that an update leaves as they are, the key among them, are the same variables in both. Statements see
@@ -310,4 +310,4 @@ class Program:
     views: Mapping[str, ViewPlan]
     totals: Mapping[str, Plan] = field(default_factory=dict)
     deferred: frozenset[str] = frozenset()
-    updates: Mapping[str, Update] = field(default_factory=dict)
+    updates: Mapping[str, RowUpdate] = field(default_factory=dict)

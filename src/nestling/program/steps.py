@@ -20,11 +20,11 @@ from nestling.program.statements import (
     Program,
     Propagate,
     Range,
+    RowUpdate,
     Statement,
     Step,
     Total,
     Trigger,
-    Update,
     ViewPlan,
     Where,
     Write,
@@ -110,13 +110,13 @@ def reads(statement: Statement) -> list[str]:
     return list(dict.fromkeys(step.source for step in looking))
 
 
-def every_trigger(program: Program) -> Iterator[Trigger | Update]:
+def every_trigger(program: Program) -> Iterator[Trigger | RowUpdate]:
     """What is done when a row comes or goes, and when it changes."""
     yield from program.triggers.values()
     yield from program.updates.values()
 
 
-def trigger_statements(trigger: Trigger | Update) -> Iterator[Statement]:
+def trigger_statements(trigger: Trigger | RowUpdate) -> Iterator[Statement]:
     """The statements of ``trigger``, those on changes of maps included."""
     for action in trigger.actions:
         if isinstance(action, Propagate):

@@ -31,9 +31,9 @@ from nestling.program.statements import (
     Plan,
     Program,
     Propagate,
+    RowUpdate,
     Statement,
     Trigger,
-    Update,
     Write,
 )
 from nestling.program.steps import waiting
@@ -169,7 +169,7 @@ class _Writer:
             for action in actions:
                 self.propagate(action, scope)
 
-    def update(self, function: str, update: Update) -> None:
+    def update(self, function: str, update: RowUpdate) -> None:
         """Row by row, as a batch is; the statements of a row whose used columns stay as they are pass it over."""
         scope, self.single = self.scope(), frozenset()
         self.out.line()
@@ -183,7 +183,7 @@ class _Writer:
             for action in actions:
                 self.propagate(action, scope)
 
-    def on_change(self, update: Update, scope: Scope) -> None:
+    def on_change(self, update: RowUpdate, scope: Scope) -> None:
         """The part of an update before it propagates changes."""
         columns, old = ([scope.name(column) for column in part] for part in (update.columns, update.old))
         self.unpack(update, columns)
@@ -212,7 +212,7 @@ class _Writer:
                 case Write(table) if table in self.kept:
                     write_row(self.out, self.stores[table], columns)
 
-    def unpack(self, trigger: Trigger | Update, columns: Sequence[str]) -> None:
+    def unpack(self, trigger: Trigger | RowUpdate, columns: Sequence[str]) -> None:
         """The columns that the trigger uses, by their names."""
         used = self.used(trigger, trigger.columns)
         self.take(columns, used, "row")
@@ -220,7 +220,7 @@ class _Writer:
         if not any(used) and not is_kept and not any(isinstance(a, Add) for a in trigger.actions):
             self.out.line("pass")
 
-    def used(self, trigger: Trigger | Update, columns: Sequence[Var]) -> list[bool]:
+    def used(self, trigger: Trigger | RowUpdate, columns: Sequence[Var]) -> list[bool]:
         """Which columns the statements use, and the indexes of a table that is kept."""
         adds = [action for action in trigger.actions if isinstance(action, Add)]
         store = self.stores[trigger.table]
@@ -234,7 +234,7 @@ class _Writer:
         elif any(used):
             self.out.line(f"{', '.join(c if u else '_' for c, u in zip(columns, used, strict=True))} = {row}")
 
-    def passed_on(self, trigger: Trigger | Update) -> list[Propagate]:
+    def passed_on(self, trigger: Trigger | RowUpdate) -> list[Propagate]:
         """The changes that ``trigger`` passes on itself."""
         waits = self.program.deferred
         return [a for a in trigger.actions if isinstance(a, Propagate) and a.map not in waits]

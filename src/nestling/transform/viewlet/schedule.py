@@ -21,10 +21,10 @@ from nestling.program.statements import (
     Add,
     MapEvent,
     Propagate,
+    RowUpdate,
     Statement,
     TableDecl,
     Trigger,
-    Update,
     Write,
 )
 from nestling.program.steps import reads
@@ -44,10 +44,10 @@ def triggers(tables: Mapping[str, TableDecl], rows: Rows, events: Events) -> dic
     }
 
 
-def updates(tables: Mapping[str, TableDecl], rows: Rows, events: Events) -> dict[str, Update]:
+def updates(tables: Mapping[str, TableDecl], rows: Rows, events: Events) -> dict[str, RowUpdate]:
     """One update per table whose rows change under their key."""
     return {
-        name: Update(name, _before(table), table.columns, tuple(_actions(name, rows, events)))
+        name: RowUpdate(name, _before(table), table.columns, tuple(_actions(name, rows, events)))
         for name, table in tables.items()
         if table.key and not table.append_only
     }

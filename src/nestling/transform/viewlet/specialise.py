@@ -31,10 +31,10 @@ from nestling.program.statements import (
     Program,
     Propagate,
     Range,
+    RowUpdate,
     Statement,
     Step,
     Trigger,
-    Update,
     Write,
 )
 from nestling.program.steps import binds, uses
@@ -84,7 +84,7 @@ class _One:
                 case Write():
                     yield action
 
-    def changed(self, update: Update) -> Iterator[Action]:
+    def changed(self, update: RowUpdate) -> Iterator[Action]:
         """The actions of an update."""
         for action in update.actions:
             match action:
@@ -95,7 +95,7 @@ class _One:
                 case Write():
                     yield action
 
-    def both(self, statement: Statement, update: Update) -> Iterator[Statement]:
+    def both(self, statement: Statement, update: RowUpdate) -> Iterator[Statement]:
         """What ``statement`` adds for the old row and for the new one, where what it uses of each differs."""
         new = change_of(update.table)
         old = change_of(update.table, OLD)
