@@ -9,7 +9,6 @@ from inspect import signature
 from typing import Any
 
 from benchmarks.parts.goals import Goal
-from benchmarks.parts.triggers import REFERENCES
 from benchmarks.workloads import nakamura, nakamura_hand, nakamura_updates
 from benchmarks.workloads.harness import Job, Timing, collector, measure, show, slower
 from benchmarks.workloads.workload import as_bag
@@ -56,7 +55,9 @@ def database(view: str, text: Any, append_only: bool) -> Database:
     needed = set(signature(nakamura.VIEWS[view]).parameters)
     for table, schema in nakamura.SCHEMA.items():
         if table in needed:
-            refers = {c: parent for c, parent in REFERENCES.get(table, {}).items() if parent in needed}
+            refers: Mapping[str | tuple[str, ...], str] = {
+                c: parent for c, parent in nakamura.REFERENCES.get(table, {}).items() if parent in needed
+            }
             db.table(table, schema, key=nakamura.KEYS[table], references=refers, append_only=append_only)
     db.view(view, text)
     return db
@@ -75,7 +76,7 @@ def program(db: Database, view: str, stream: Stream) -> Program:
     return compile_views(tables, {view: state.views.maintained[view]}, store=state._stored())
 
 
-Calls = list[tuple[Callable[..., None], tuple[Any, ...]]]
+Calls = list[tuple[Callable[..., object], tuple[Any, ...]]]
 
 
 def calls(on: Mapping[str, Any], changed: Mapping[str, Any], events: Sequence[Any], pairs: bool) -> Calls:
