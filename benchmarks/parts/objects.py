@@ -72,7 +72,7 @@ def program(db: Database, view: str, stream: Stream) -> Program:
         kept = {
             name: nakamura_updates.fixed(name) if stream.changing else all_ for name, all_ in every.items()
         }
-        tables = {name: replace(table, fixed=kept[name]) for name, table in tables.items()}
+        tables = {name: replace(table, fixed=tuple(sorted(kept[name]))) for name, table in tables.items()}
     return compile_views(tables, {view: state.views.maintained[view]}, store=state._stored())
 
 

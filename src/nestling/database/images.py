@@ -5,13 +5,11 @@ Law: what goes, the pairs and what comes are the change, each row once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from nestling.calculus.types import bag_levels
-from nestling.database.definitions import TableDef, leaf_positions
-from nestling.database.rows import InnerBags, Row, nested
-from nestling.values.bag import EMPTY, ZBag
+from nestling.database.definitions import TableDef
+from nestling.database.rows import Row
+from nestling.values.bag import ZBag
 
 
 class Images(NamedTuple):
@@ -40,19 +38,6 @@ def differing(table: TableDef, old: Row, new: Row) -> dict[str, Any]:
     """The columns of ``new`` that ``old`` has otherwise, by name."""
     columns = zip(table.record.names, old, new, strict=True)
     return {name: value for name, before, value in columns if value != before}
-
-
-def without_bags(table: TableDef, flat: Row, stored: InnerBags) -> Mapping[str, Any]:
-    """The columns of a stored row by name; inner bags, which may be large, are not looked at."""
-    if table.is_flat:
-        return dict(zip(table.record.names, flat, strict=True))
-    places = leaf_positions(table.record)
-    return {
-        name: EMPTY
-        if any(bag_levels(type_))
-        else nested(iter([flat[i] for i in places[name]]), type_, stored)
-        for name, type_ in table.record.fields
-    }
 
 
 def _key(table: TableDef, row: Row) -> Row:

@@ -21,7 +21,7 @@ from nestling.values.label import Label
 class Journal:
     """The events applied to the engine of ``state`` by one transaction."""
 
-    def __init__(self, state: State, events: Sequence[RowEvent]) -> None:
+    def __init__(self, state: State, events: list[RowEvent]) -> None:
         self.state, self.events = state, events
         #: How many of the events the engine has, and by which runs.
         self.applied = 0
@@ -50,6 +50,12 @@ class Journal:
             self._apply(run)
         self.applied = len(self.events)
         self.is_running = False
+
+    def replace(self, events: Sequence[RowEvent]) -> None:
+        """Have other events, of which the engine has none."""
+        if self.applied:
+            self.undo()
+        self.events[:] = events
 
     def _apply(self, run: Run) -> None:
         self.torn = True

@@ -26,7 +26,7 @@ Edges = frozenset[tuple[str, str]]
 def kept_columns(table: TableDecl) -> frozenset[int]:
     """The columns of a row that are the same after an update of it."""
     labels = (i for i, column in enumerate(table.columns) if column.type == LABEL)
-    return frozenset((*table.key, *labels)) | table.fixed
+    return frozenset((*table.key, *labels, *table.fixed))
 
 
 def parents_first(tables: Tables) -> list[str]:

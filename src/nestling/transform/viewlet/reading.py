@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 from nestling.calculus.terms import Var
 from nestling.calculus.traverse import Names
@@ -30,9 +30,12 @@ from nestling.transform.viewlet.refusals import unbound
 from nestling.transform.viewlet.schedule import triggers, updates
 from nestling.transform.viewlet.slices import share_slices
 from nestling.transform.viewlet.specialise import specialise
-from nestling.transform.viewlet.storing import BY_KEYS, Store, Storing, storing
+from nestling.transform.viewlet.storing import BY_KEYS, Rule, Store, Storing, storing
 
 T = TypeVar("T")
+
+#: What a program follows its tables by: batches of rows of all tables, rows one by one, or not at all.
+Follows: TypeAlias = Literal["batches", "rows", "nothing"]
 
 #: Maps over one body are one map with all their measures. Which these are is known after a round of compiling.
 ROUNDS = 4
@@ -49,9 +52,10 @@ def compile_views(
     views: Mapping[str, FlatView],
     watched: Mapping[str, Query] | None = None,
     store: Mapping[str, Store | Storing] | None = None,
+    differently: set[Rule] | None = None,
 ) -> Program:
     """The program that maintains ``views`` row by row: that for batches, specialised."""
-    return specialise(compile_batches(tables, views, watched, store, one_by_one=True))
+    return specialise(compile_batches(tables, views, watched, store, follows="rows", differently=differently))
 
 
 def compile_batches(
@@ -60,14 +64,15 @@ def compile_batches(
     watched: Mapping[str, Query] | None = None,
     store: Mapping[str, Store | Storing] | None = None,
     taken: Iterable[str] = (),
-    maintains: bool = True,
-    one_by_one: bool = False,
+    follows: Follows = "batches",
+    differently: set[Rule] | None = None,
 ) -> Program:
     """The program that maintains ``views`` over ``tables``, and logs what changes in the ``watched`` queries.
 
     Its triggers start from changes, ``ΔR``. Equal maps are stored once. ``store`` has the materialisation knob of
-    views that do not leave it at ``"auto"``. No map is called as one that is ``taken``. If it maintains nothing, its
-    maps are filled when they are read. ``one_by_one``: it is to be specialised, and may rely on the order of rows.
+    views that do not leave it at ``"auto"``. No map is called as one that is ``taken``. If it ``follows`` nothing, its
+    maps are filled when they are read; if rows, it is to be specialised, and may rely on their order. The rules that
+    would store other components than those of declared keys are added to ``differently``.
     """
     wanted: dict[Identity, tuple[Weights, ...]] = {}
     capped: dict[tuple[str, str, int], Note] = {}
@@ -75,7 +80,12 @@ def compile_batches(
     others = of_rows.union(tables, taken, ["times"])
     for _ in range(ROUNDS):
         compiler = Compiler(
-            dict(tables), wanted, names=Names(others), maintains=maintains, one_by_one=one_by_one
+            dict(tables),
+            wanted,
+            names=Names(others),
+            maintains=follows != "nothing",
+            one_by_one=follows == "rows",
+            differently=differently,
         )
         plans = {
             name: _Reading(compiler, storing((store or {}).get(name, "auto"), view), capped).view(name, view)
@@ -85,11 +95,11 @@ def compile_batches(
         for name, query in (watched or {}).items():
             compiler.watch(name, query)
         totals = _Reading(compiler, Storing("none")).totals(watched or {})
-        if compiler.wanted == wanted:
+        if compiler.wanted == wanted or (not capped and compiler.has_all_wanted()):
             break
         wanted = compiler.wanted
     on_rows = triggers(tables, compiler.rows, compiler.events)
-    on_updates = updates(tables, compiler.updates, compiler.events) if one_by_one else {}
+    on_updates = updates(tables, compiler.updates, compiler.events) if follows == "rows" else {}
     return Program(tables, compiler.maps, on_rows, plans, totals, updates=on_updates)
 
 
@@ -105,7 +115,7 @@ class _Reading:
 
     def view(self, name: str, view: FlatView) -> ViewPlan:
         """All plans."""
-        self.compiler.most = len(self.compiler.maps) + MOST_MAPS
+        self.compiler.most = len(self.compiler.by_identity) + MOST_MAPS
         whole = restricted(view) if self.wanted.bags else {}
         definitions = {}
         for shape, d in view.definitions.items():
