@@ -379,7 +379,7 @@ import nestling as nl
 import nestling.engine.spark.limits as limits
 from tests.engines.spark.session import session
 
-limits.MAX_LOG_EPOCHS, limits.MAX_CHANGE_FILES = int(sys.argv[2]), 1
+limits.MAX_LOG_EPOCHS, limits.TIER_RUNS, limits.MIN_COMPACTED_ROWS, limits.MAX_MERGED_ROWS = int(sys.argv[2]), 2, 20, 50
 db = nl.Database(spark=session(), path=sys.argv[1])
 db.table("T", {"k": int, "x": int})
 db.view("later", "[(k, sum(t.x for t in T if t.k == k)) for k in {t.k for t in T}]", language="python", refresh="lazy")

@@ -39,10 +39,20 @@ MAX_IN_VALUES = 100
 MAX_LOG_EPOCHS = 64
 #: Recent rows of one source from which on the log is flushed to files.
 MAX_RECENT_ROWS = 20_000
-#: Files of changes of one source from which on it is compacted.
-MAX_CHANGE_FILES = 16
-#: Rows in files of changes that never make a compaction worth while.
+#: Runs of changes of one size from which on they are merged, and how much larger those of the next tier are: 2 or more.
+TIER_RUNS = 8
+#: Bytes of a run of the lowest tier: those that are up to TIER_RUNS times as large belong to it.
+TIER_BYTES = 64_000
+#: Changes are merged into the base when they have more rows than this part of it: a tenth.
+BASE_SHARE = 10
+#: Rows of changes that never make it worth while to write a base anew.
 MIN_COMPACTED_ROWS = 100_000
+#: Rows that are merged after one change, before it returns; larger merges run beside the changes to come.
+MAX_MERGED_ROWS = 100_000
+#: Rows that Arrow merges in this process; Spark merges more.
+MAX_ARROW_ROWS = 2_000_000
+#: Runs of one source beyond which a change waits for the merge that runs beside it.
+MAX_RUNS = 64
 #: Bytes of a row group: the least that a look-up by key reads.
 ROW_GROUP_BYTES = 2_000_000
 #: Seconds to wait for the number of written rows, which Spark reports after a query.
