@@ -175,7 +175,9 @@ def test_changes_become_part_of_the_base(shop, monkeypatch):
         names.append(len(shop._state.running.session.catalog.listTables()))
     relations = shop._state.lake.manifest.relations
 
-    assert all(relation.change_rows <= relation.base_rows / 10 for relation in relations.values())
+    assert all(
+        relation.change_rows <= relation.base_rows / limits.BASE_SHARE for relation in relations.values()
+    )
     assert names[1:] == [names[1]] * 3
     shop.verify()
 

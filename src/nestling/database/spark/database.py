@@ -97,7 +97,7 @@ class SparkDatabase(Database):
         self._in_memory = state
 
     def _reload(self) -> None:
-        before, published = self._in_memory, self._frames.published
+        before, published = self._in_memory, self._frames.published.names
         with readable(self._lake):
             self._lake.reload()
             self._take_up(SparkState(self._spark, self._lake, before.lock))
@@ -107,7 +107,7 @@ class SparkDatabase(Database):
         for name in told:
             self._logging.resume(name)
         self._subscribers.miss(self.version)
-        self._frames.published = published
+        self._frames.published.names = published
         self._lake.is_ahead = False
 
     @property
@@ -337,7 +337,7 @@ class SparkDatabase(Database):
         events = sum(tables.values())
         changes = self._subscribers.note(self.version) if tables else {}
         self._last_refresh = Refresh(self.version, seconds(), events, statements, tables, changes)
-        self._frames.refresh()
+        self._frames.published.refresh()
 
     # -- reading
 
@@ -385,10 +385,10 @@ class SparkDatabase(Database):
     def publish(self, *names: str) -> None:
         """Let ``spark.table(name)`` and ``spark.sql`` find these tables and views, or all, in the user's session.
 
-        They are temporary views there, replaced after every change; so they hide other tables of these names.
+        They are temporary views there, which answer as of the last change; they hide other tables of these names.
         """
         with self._state.lock:
-            self._frames.publish(names or (*self._state.tables, *self._state.views))
+            self._frames.published.publish(names or (*self._state.tables, *self._state.views))
 
     def stats(self) -> dict[str, dict[str, Any]]:
         """Per view: rows, stored rows of its maps, statements per batch of each table it follows."""

@@ -1,15 +1,16 @@
 """Which files of a relation are merged, and when.
 
 Files that were written at once are a *run*. Runs of changes of about one size, a tier, are merged with one another when
-there are several, so that a row is written once per tier. All of them are merged into the base when they are more than
-a tenth of it. A relation is a sum, so any runs can be merged, in any order, and a merged file may hold a key twice.
+there are several, so that a row is written once per tier, the next being several times as large. All of them are merged
+into the base when they are more than a sixth of it. A relation is a sum, so any runs can be merged, in any order, and a
+merged file may hold a key twice.
 
-Law: a row that comes is written at most 1 + tiers + ``BASE_SHARE + 1`` times, whatever the size of batches.
+Law: a row that comes is written ten times at most, whatever the size of batches and of the base.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,13 +45,29 @@ def chosen(source: str, files: RelationFiles) -> Merge | None:
     """What to merge next, if anything."""
     if files.change_rows > max(limits.MIN_COMPACTED_ROWS, files.base_rows // limits.BASE_SHARE):
         return Merge(source, files.files, True)
-    tiers: dict[int, list[tuple[DataFile, ...]]] = {}
-    for run in runs(files.changes):
-        tiers.setdefault(tier(sum(file.bytes for file in run)), []).append(run)
-    for _, some in sorted(tiers.items()):
-        if len(some) >= limits.TIER_RUNS:
-            return Merge(source, tuple(file for run in some for file in run), False)
-    return None
+    found = runs(files.changes)
+    sizes = [max(limits.MIN_RUN_BYTES, sum(file.bytes for file in run)) for run in found]
+    tier = first_tier(sizes)
+    return Merge(source, tuple(file for i in tier for file in found[i]), False) if tier else None
+
+
+def first_tier(sizes: Sequence[int]) -> list[int]:
+    """Which runs are to be merged, the smallest first: several, none larger than those before it together.
+
+    >>> first_tier([9, 1, 1, 1, 1, 1, 1, 1, 1]), first_tier([8, 1, 1, 1, 1, 1, 1, 1])
+    ([1, 2, 3, 4, 5, 6, 7, 8], [])
+    """
+    places = sorted(range(len(sizes)), key=sizes.__getitem__)
+    for start in range(len(places) - limits.TIER_RUNS + 1):
+        tier, total = [places[start]], sizes[places[start]]
+        for place in places[start + 1 :]:
+            if sizes[place] > total:
+                break
+            tier.append(place)
+            total += sizes[place]
+        if len(tier) >= limits.TIER_RUNS:
+            return tier
+    return []
 
 
 def runs(files: Iterable[DataFile]) -> list[tuple[DataFile, ...]]:
@@ -60,15 +77,3 @@ def runs(files: Iterable[DataFile]) -> list[tuple[DataFile, ...]]:
         folder, _, name = file.name.rpartition("/")
         found.setdefault(file.name if name.startswith("changes-") else folder, []).append(file)
     return [tuple(run) for run in found.values()]
-
-
-def tier(size: int) -> int:
-    """The tier of a run of so many bytes.
-
-    >>> [tier(size) for size in (0, 500_000, 600_000, 5_000_000)]
-    [0, 0, 1, 2]
-    """
-    found = 0
-    while size >= limits.TIER_BYTES * limits.TIER_RUNS ** (found + 1):
-        found += 1
-    return found

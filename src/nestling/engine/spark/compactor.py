@@ -124,7 +124,7 @@ class Compactor:
                 rows = f"SELECT {', '.join(layout.names)} FROM {part.view}"
                 text = summed(rows, layout) if merge.whole else difference(rows, layout)
                 frame = state.session.sql(text)
-                frame = frame.sort(*layout.key_names) if layout.keys else frame
+                frame = frame.sort(*layout.sorted_names) if layout.keys else frame
                 return written(state.lake, frame, folder)[0]
             finally:
                 state.session.catalog.dropTempView(part.view)

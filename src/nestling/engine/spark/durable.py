@@ -139,7 +139,7 @@ class EngineLake:
         with python_errors():
             frame = self.session.sql(text)
             if name in self.layouts and self.layouts[name].keys:
-                frame = frame.sort(*self.layouts[name].key_names)
+                frame = frame.sort(*self.layouts[name].sorted_names)
             files, rows = written(self.lake, frame, folder)
         names = tuple(file.name for file in files)
         self.files |= dict(zip(names, files, strict=True))

@@ -39,12 +39,13 @@ MAX_IN_VALUES = 100
 MAX_LOG_EPOCHS = 64
 #: Recent rows of one source from which on the log is flushed to files.
 MAX_RECENT_ROWS = 20_000
-#: Runs of changes of one size from which on they are merged, and how much larger those of the next tier are: 2 or more.
+#: Runs of changes of about one size from which on they are merged with one another: 2 or more.
 TIER_RUNS = 8
-#: Bytes of a run of the lowest tier: those that are up to TIER_RUNS times as large belong to it.
-TIER_BYTES = 64_000
-#: Changes are merged into the base when they have more rows than this part of it: a tenth.
-BASE_SHARE = 10
+#: Bytes that a run is taken to have at least.
+MIN_RUN_BYTES = 4_000
+#: Changes are merged into the base when they have more rows than this part of it: a sixth. So a row is written seven
+#: times by that, and three times before.
+BASE_SHARE = 6
 #: Rows of changes that never make it worth while to write a base anew.
 MIN_COMPACTED_ROWS = 100_000
 #: Rows that are merged after one change, before it returns; larger merges run beside the changes to come.
