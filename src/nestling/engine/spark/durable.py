@@ -16,7 +16,7 @@ from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.compactor import Compactor
 from nestling.engine.spark.merging import group_rows, in_order, summed_here
 from nestling.engine.spark.session import python_errors
-from nestling.engine.spark.state import LakeState, SourceRows, TempView, register_frame
+from nestling.engine.spark.state import LakeState, SourceRows, TempView, register_frame, unregistered
 from nestling.engine.spark.types import arrow_schema
 from nestling.engine.spark.written import written
 from nestling.errors import StoreError
@@ -103,7 +103,8 @@ class EngineLake:
         if not relation.files:
             return ()
         columns = ", ".join(f"{column} {type_}" for column, type_ in self.layouts[name].sql)
-        return (register_frame(self.read(relation.names, columns), relation.rows, relation.names),)
+        names = relation.names
+        return (unregistered(lambda: self.read(names, columns), relation.rows, names),)
 
     def append(self, note: Mapping[str, Any], moment: LakeState) -> None:
         """Append an epoch with what was added. When this returns, it is durable."""
