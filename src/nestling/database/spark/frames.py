@@ -30,7 +30,7 @@ class Frames:
 
     def __init__(self, state: SparkState, spark: Any, path: str | Path) -> None:
         self.state, self.spark, self.place = state, spark, str(Path(path).resolve())
-        self.published = Published(self)
+        self.published = Published(state, spark, self.place, self.frame)
 
     def frame(self, name: str) -> Any:
         """A table or a view, its inner bags as arrays."""
@@ -43,12 +43,7 @@ class Frames:
             raise QueryError(
                 f"there is no table or view {name!r}", hint=known([*self.state.tables, *self.state.views])
             )
-        return marked(in_session(declared(rows, self.element(name)), self.spark), self.place, name)
-
-    def element(self, name: str) -> Type:
-        """The type of the rows of a table or a view."""
-        tables = self.state.tables
-        return tables[name].record if name in tables else self.state.definitions[name].element
+        return marked(in_session(declared(rows, self.state.element(name)), self.spark), self.place, name)
 
     def translated(self, frame: Any, catalog: Mapping[str, Type]) -> Expr:
         """The query of a DataFrame, by way of SQL."""

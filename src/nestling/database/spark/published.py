@@ -9,7 +9,7 @@ Law: a published name answers as of the last change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from nestling.database.spark.declared import declared_columns
@@ -20,14 +20,14 @@ from nestling.frontend.dataframe import marker
 from nestling.quoting import sql_name
 
 if TYPE_CHECKING:
-    from nestling.database.spark.frames import Frames
+    from nestling.database.spark.state import SparkState
 
 
 class Published:
-    """The names that the user's session knows."""
+    """The names that the user's session ``spark`` knows; ``frame`` gives a table or view as a DataFrame there."""
 
-    def __init__(self, frames: Frames) -> None:
-        self._frames, self.state = frames, frames.state
+    def __init__(self, state: SparkState, spark: Any, place: str, frame: Callable[[str], Any]) -> None:
+        self.state, self.spark, self.place, self._frame = state, spark, place, frame
         self.names: dict[str, None] = {}
         #: The program that the text of a name is of, and the sources of that program.
         self._texts: dict[str, object] = {}
@@ -61,7 +61,7 @@ class Published:
         self._follow()
 
     def _drop(self, name: str) -> None:
-        self._frames.spark.catalog.dropTempView(name)
+        self.spark.catalog.dropTempView(name)
         self._texts.pop(name, None)
 
     def _follow(self) -> None:
@@ -72,7 +72,7 @@ class Published:
         """Register a name, unless its text is there; a view that waits for its readers has one now."""
         if name in self.state.views and self.state.computed(name) is not None:
             # Its maps are queries of this moment, and no sources.
-            self._frames.frame(name).createOrReplaceTempView(sql_name(name))
+            self._frame(name).createOrReplaceTempView(sql_name(name))
             return
         program = self._up_to_date(name)
         if self._texts.get(name) is not program:
@@ -88,19 +88,19 @@ class Published:
             return found.program
 
     def _register(self, name: str, program: Any) -> None:
-        running, element = self.state.running, self._frames.element(name)
+        running, element = self.state.running, self.state.element(name)
         leaves = self._sources()
         is_table = name in self.state.tables
         text = table_text(program, leaves, name, element) if is_table else view_text(program, leaves, name)
         leaves.follow(running.now)
-        mark = sql_name(marker(self._frames.place, name))
+        mark = sql_name(marker(self.place, name))
         own = "nestling_published"
         columns = declared_columns(element)
         running.session.sql(
             f"CREATE OR REPLACE TEMPORARY VIEW {own} AS SELECT * FROM (SELECT {columns} FROM ({text})) AS {mark}"
         )
         made = running.session._jsparkSession.sessionState().catalog().getRawTempView(own).get()
-        self._frames.spark._jsparkSession.sessionState().catalog().createTempView(name, made, True)
+        self.spark._jsparkSession.sessionState().catalog().createTempView(name, made, True)
 
     def _sources(self) -> Leaves:
         """The sources of the engine as it is: another engine may give a name to another source."""

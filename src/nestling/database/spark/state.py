@@ -15,7 +15,7 @@ from functools import partial
 from threading import RLock
 from typing import Any
 
-from nestling.calculus.types import Record
+from nestling.calculus.types import Record, Type
 from nestling.database.constraints import violation
 from nestling.database.definitions import ViewDef
 from nestling.database.first_column import starts
@@ -268,6 +268,10 @@ class SparkState(State):
             if found.program.views[name].lookup is not None and not isinstance(first, tuple):
                 return found.find(name, first)
         return ZBag((row, n) for row, n in self.read(name).items() if starts(row, first))
+
+    def element(self, name: str) -> Type:
+        """The type of the rows of a table or a view."""
+        return self.tables[name].record if name in self.tables else self.definitions[name].element
 
     def check_committed(self) -> None:
         if self.uncommitted:

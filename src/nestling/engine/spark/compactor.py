@@ -23,7 +23,7 @@ from nestling.engine.spark.written import written
 from nestling.storage.lake import DataFile, Lake, RelationFiles
 
 
-class Merged(Protocol):
+class CompactedState(Protocol):
     """The state whose files are merged."""
 
     lake: Lake
@@ -39,7 +39,7 @@ class Merged(Protocol):
 class Compactor:
     """What is to be merged, and who does it."""
 
-    def __init__(self, state: Merged) -> None:
+    def __init__(self, state: CompactedState) -> None:
         self._state = state
         #: The manifest in which nothing is left to be merged.
         self._tidy: object = None
