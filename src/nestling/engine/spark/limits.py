@@ -33,6 +33,9 @@ MAX_REMEMBERED_KEYS = 200_000
 #: Distinct values of a change that a query is given as ``IN``; beyond, as a range.
 MAX_IN_VALUES = 100
 
+#: Recent rows of one source that published names see as part of a change; more get a name of their own.
+MAX_NEWEST_ROWS = 500
+
 # Files.
 
 #: Epochs in the log from which on it is flushed to files.
