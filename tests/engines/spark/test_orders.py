@@ -10,7 +10,7 @@ pa = pytest.importorskip("pyarrow", reason="files are Parquet: pip install nestl
 import nestling as nl  # noqa: E402 - after the skip
 from nestling.calculus.types import INT, LABEL, STR, Type  # noqa: E402 - after the skip
 from nestling.engine.spark.columns import Layout, layouts  # noqa: E402 - after the skip
-from nestling.engine.spark.driver.files import Files  # noqa: E402 - after the skip
+from nestling.engine.spark.driver.files import Files, Rows  # noqa: E402 - after the skip
 from nestling.engine.spark.driver.lookup import Budget, entries  # noqa: E402 - after the skip
 from nestling.engine.spark.merging import in_order  # noqa: E402 - after the skip
 from nestling.engine.spark.orders import orders  # noqa: E402 - after the skip
@@ -85,6 +85,17 @@ def test_a_look_up_that_gives_no_sorted_column_goes_through_all(tmp_path):
     other, again = Layout((INT, INT), order=(0, 1)), Files(tmp_path)
     assert entries(again, source, other, (1,), {(4321,)}, Budget()) == {(4321,): [(21, 4321, 1)]}
     assert again.reads == 1
+
+
+def test_what_is_near_has_a_value_asked_for_in_every_column():
+    """whether it is found by halving or not"""
+    layout = Layout((INT, INT))
+    table = arrow_table(layout.columns, [(i // 10, i % 10, 1) for i in range(1000)])
+    for many in (1, 90):
+        asked = arrow_table([("k1", INT), ("k0", INT)], [(3, i) for i in range(many)])
+        rows = Rows(table, "k0")
+        assert rows.is_halved(asked) == (many == 1)
+        assert rows.near(asked).num_rows == many
 
 
 def test_nulls_are_found(tmp_path):

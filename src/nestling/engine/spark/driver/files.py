@@ -40,14 +40,12 @@ class Rows:
 
         if asked is None:
             return self.table
-        table = self.table
-        if self.is_halved(asked):
-            table = table.take(self._places(asked.column(self.sorted)))
+        is_halved = self.is_halved(asked)
+        table = self.table.take(self._places(asked.column(self.sorted))) if is_halved else self.table
         for name in asked.column_names:
-            if table is self.table or name != self.sorted:
-                table = table.filter(
-                    pc.is_in(table.column(name), value_set=asked.column(name).combine_chunks())
-                )
+            if not is_halved or name != self.sorted:
+                values = asked.column(name).combine_chunks()
+                table = table.filter(pc.is_in(table.column(name), value_set=values))
         return table
 
     def _places(self, values: Any) -> Any:
@@ -66,20 +64,20 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedRows:
     """What is asked for, by the columns that it gives: each has a copy of it in its order, nulls last."""
 
     table: Any
     by: dict[str, tuple[Any, list[Any]]]
 
     @staticmethod
-    def of(table: Any) -> Asked:
+    def of(table: Any) -> AskedRows:
         found = {}
         for name in table.column_names:
             if not table.column(name).null_count:
                 some = table.sort_by(name)
                 found[name] = some, some.column(name).to_pylist()
-        return Asked(table, found)
+        return AskedRows(table, found)
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ class RowGroup:
     rows: int
     ends: Mapping[str, tuple[Any, Any]]
 
-    def within(self, asked: Asked) -> Any:
+    def within(self, asked: AskedRows) -> Any:
         """What of ``asked`` its rows may have; ``None``: nothing."""
         best = asked.table
         for name, (table, values) in asked.by.items():

@@ -12,7 +12,7 @@ from typing import Any
 from nestling.engine.protocol import Row
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.driver.files import Asked, Files, RowGroup, Rows
+from nestling.engine.spark.driver.files import AskedRows, Files, RowGroup, Rows
 from nestling.engine.spark.state import SourceRows
 from nestling.engine.spark.types import arrow_table, values
 
@@ -84,7 +84,7 @@ def _groups(files: Files, stored: SourceRows, layout: Layout, asked: Any) -> lis
     groups = [group for path in paths for group in files.groups(path)]
     if asked is None:
         return [(group, asked) for group in groups]
-    some = Asked.of(asked)
+    some = AskedRows.of(asked)
     within = [(group, group.within(some)) for group in groups]
     return [(group, found) for group, found in within if found is not None]
 
