@@ -149,7 +149,7 @@ def walked(spark: Any, path: Path, seed: int, steps: int, views: list[tuple[str,
 def test_policies_agree(spark, tmp_path, monkeypatch):
     """as embedded; every few epochs all that waits moves to files, and is summed there"""
     monkeypatch.setattr(limits, "MAX_LOG_EPOCHS", 4)
-    monkeypatch.setattr(limits, "MAX_CHANGE_FILES", 1)
+    monkeypatch.setattr(limits, "MIN_COMPACTED_ROWS", 0)
     walked(spark, tmp_path / "lake", 1, 7, FEW)
 
 
@@ -157,7 +157,7 @@ def test_policies_agree(spark, tmp_path, monkeypatch):
 @pytest.mark.parametrize("seed", range(12))
 def test_policies_agree_for_long(spark, tmp_path, monkeypatch, seed):
     monkeypatch.setattr(limits, "MAX_LOG_EPOCHS", 1 + seed % 5)
-    monkeypatch.setattr(limits, "MAX_CHANGE_FILES", 1)
+    monkeypatch.setattr(limits, "MIN_COMPACTED_ROWS", 0)
     if seed % 3 == 2:
         monkeypatch.setattr(limits, "MAX_COLLECTED_ROWS", 2)
     walked(spark, tmp_path / "lake", seed, 25, ALL)
@@ -247,7 +247,7 @@ def test_much_that_waits_goes_to_files(spark, shop, opened, monkeypatch):
     A change that was in files has these in common with what waits; the table may be stored otherwise since then.
     """
     monkeypatch.setattr(limits, "MAX_RECENT_ROWS", 20)
-    monkeypatch.setattr(limits, "MAX_CHANGE_FILES", 1)
+    monkeypatch.setattr(limits, "MIN_COMPACTED_ROWS", 0)
     monkeypatch.setattr(limits, "MAX_COLLECTED_ROWS", 100)
     rows = [(i, i % 20, 5) for i in range(1000, 1100)]
     with monkeypatch.context() as patched:
