@@ -56,7 +56,7 @@ class SparkDatabase(Database):
                     check_shared(lake, spark)
                 state = SparkState(spark, lake)
                 self._frames = Frames(state, spark, lake.path)
-                self._store = LakeStore(state, self._frames.refresh)
+                self._store = LakeStore(state, self._frames.published.refresh)
         except BaseException:
             lake.withdraw()
             raise
@@ -271,10 +271,10 @@ class SparkDatabase(Database):
     def publish(self, *names: str) -> None:
         """Let ``spark.table(name)`` and ``spark.sql`` find these tables and views, or all, in the user's session.
 
-        They are temporary views there, replaced after every change; so they hide other tables of these names.
+        They are temporary views there, which answer as of the last change; they hide other tables of these names.
         """
         with self._access.reading():
-            self._frames.publish(names or (*self._state.tables, *self._state.views))
+            self._frames.published.publish(names or (*self._state.tables, *self._state.views))
 
     def close(self) -> None:
         """End the streams and the use of the folder."""
