@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 from nestling.calculus.build import where
 from nestling.calculus.terms import Call, Expr, Term, Var
 from nestling.calculus.traverse import walk
 from nestling.calculus.types import Type
 from nestling.errors import QueryError
-from nestling.frontend.bindings import Bindings
+from nestling.frontend.bindings import Binding, Bindings, Qualifier
 from nestling.frontend.comprehension.read import SourceText
 from nestling.frontend.comprehension.refuse import refusal
 from nestling.frontend.values import Many, Value
@@ -43,14 +43,17 @@ class PythonTranslation(Bindings):
         if test is not None:
             late = self.pending[start:]
             self.pending[start:] = [
-                replace(binding, source=where(test, binding.source)) if _may_fail(binding.source) else binding
-                for binding in late
+                replace(found, source=where(test, found.source)) if _may_fail(found) else found
+                for found in late
             ]
         return result
 
 
-def _may_fail(source: Expr) -> bool:
-    return any(isinstance(node, Call) and node.function in PARTIAL for node in walk(source))
+def _may_fail(found: Qualifier) -> TypeGuard[Binding]:
+    # A path through a reference never fails: the row is there.
+    return isinstance(found, Binding) and any(
+        isinstance(node, Call) and node.function in PARTIAL for node in walk(found.source)
+    )
 
 
 @dataclass(frozen=True, slots=True)
