@@ -9,16 +9,18 @@ expression sees, and those that were bound before.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard, TypeVar
 
 from nestling.calculus.build import fold, for_, let, where
-from nestling.calculus.terms import BagVar, Expr, Relation, Term, Var
-from nestling.calculus.traverse import Names
+from nestling.calculus.terms import BagVar, Call, Expr, Relation, Term, Var
+from nestling.calculus.traverse import Names, walk
 from nestling.calculus.types import UNIT, Bag, Type
 from nestling.calculus.typing import element_type, fold_type
 from nestling.errors import Span
+
+Result = TypeVar("Result")
 
 _NAMES = {"count": "n", "sum": "total", "min": "least", "max": "most"}
 
@@ -66,7 +68,11 @@ class Bindings:
 
     ``joined``: the objects that references were followed to, by the reference; they are bound here or further out.
     ``skips_absent``: what is read decides by itself whether the bag around it is empty, and it is where that is absent.
+    ``open_where``: the condition under which the language looks at what is read, if there is one.
     """
+
+    #: Functions without a value for some arguments: what calls them is evaluated only where the language would.
+    partial: tuple[str, ...] = ()
 
     def __init__(self, catalog: Mapping[str, Type]) -> None:
         self.catalog = catalog
@@ -76,19 +82,22 @@ class Bindings:
         self.pending: list[Qualifier] = []
         self.joined: dict[Term, Var] = {}
         self.skips_absent = False
+        self.open_where: Term | None = None
 
     def enclosed(self, build: Callable[[], Expr]) -> Expr:
         """The bag ``build`` yields, with the bindings it asked for around it."""
         outer, self.pending = self.pending, []
         joined, self.joined = self.joined, dict(self.joined)
-        skips, self.skips_absent = self.skips_absent, False
+        modes = self.skips_absent, self.open_where
+        self.skips_absent, self.open_where = False, None
         try:
             body = build()
             for binding in reversed(self.pending):
                 body = binding.around(body)
             return body
         finally:
-            self.pending, self.joined, self.skips_absent = outer, joined, skips
+            self.pending, self.joined = outer, joined
+            self.skips_absent, self.open_where = modes
 
     def generated(self, name: str, source: Expr) -> Var:
         """A new variable for the elements of ``source``: what follows is taken for each of them."""
@@ -111,6 +120,27 @@ class Bindings:
         )
         self.pending.append(Binding(var, source, aggregate))
         return var
+
+    def lazily(self, test: Term | None, build: Callable[[], Result]) -> Result:
+        """What ``build`` yields, where its bindings have a value only if ``test`` holds."""
+        start = len(self.pending)
+        before, self.open_where = self.open_where, test or self.open_where
+        try:
+            result = build()
+        finally:
+            self.open_where = before
+        if test is not None:
+            self.pending[start:] = [
+                replace(found, source=where(test, found.source)) if self._may_fail(found) else found
+                for found in self.pending[start:]
+            ]
+        return result
+
+    def _may_fail(self, found: Qualifier) -> TypeGuard[Binding]:
+        # A path through a reference never fails: the row is there.
+        return isinstance(found, Binding) and any(
+            isinstance(node, Call) and node.function in self.partial for node in walk(found.source)
+        )
 
     def known_fold(self, aggregate: str, source: Expr) -> Var | None:
         """The variable that waits for the same aggregate of the same, if there is one."""
