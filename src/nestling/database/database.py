@@ -33,6 +33,7 @@ from nestling.depth import room
 from nestling.errors import QueryError
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.schema import record_type, row_value
+from nestling.frontend.view_query import ViewQuery
 from nestling.values.bag import ZBag
 
 
@@ -236,12 +237,12 @@ class Database(Core):
             raise
 
     def _view_def(self, name: str, query: Any, language: str, refresh: str, store: str) -> ViewDef:
-        expr = self._translated(query, language)
-        over_tables = inline_views(expr, self._state.definitions)
+        found = self._translated(query, language)
+        over_tables = inline_views(found.expr, self._state.definitions)
         check_view_names(name, over_tables)
-        return ViewDef(name, over_tables, refresh, store)
+        return ViewDef(name, over_tables, refresh, store, found.order)
 
-    def _translated(self, query: Any, language: str) -> Expr:
+    def _translated(self, query: Any, language: str) -> ViewQuery:
         return reader(query, language)(query, self._catalog())
 
     def _catalog(self) -> Catalog:

@@ -21,6 +21,7 @@ from nestling.calculus.types import (
     leaf_types,
 )
 from nestling.calculus.typing import element_type
+from nestling.frontend.view_query import Order
 from nestling.program.statements import TableDecl
 
 
@@ -82,12 +83,13 @@ class TableDef:
 
 @dataclass(frozen=True)
 class ViewDef:
-    """A view: its query over tables, and how it is stored and refreshed."""
+    """A view: its query over tables, how it is stored and refreshed, and the order that it is read in."""
 
     name: str
     query: Expr
     refresh: str = "eager"
     store: str = "auto"
+    order: Order = ()
 
     @cached_property
     def element(self) -> Type:

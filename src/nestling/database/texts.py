@@ -18,13 +18,16 @@ from nestling.calculus.sizes import MOST
 from nestling.calculus.terms import DictEmpty, DictInput, DictLit, DictUnion, Expr, InL, InputChange, Lookup
 from nestling.calculus.traverse import walk
 from nestling.calculus.types import SCALARS, Bag, Record, Scalar, Type
+from nestling.calculus.typing import element_type
 from nestling.database.accept import check_options, check_table
 from nestling.database.decisions import check_decision
 from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.in_order import leads_to
 from nestling.database.names import check_table_names, check_view_names
 from nestling.database.state import State
 from nestling.database.storing import as_data
 from nestling.errors import QueryError, StoreError
+from nestling.frontend.view_query import Order
 
 WIDTH = 1_000_000
 #: How deep records and bags may nest in a table: far more than anybody writes, far below the end of the stack.
@@ -47,7 +50,8 @@ def view_text(view: ViewDef, state: State) -> str:
     there = state.views.get(view.name)
     decision = there.decision if there is not None else None
     stored = as_data(decision) if decision else None
-    return json.dumps({"query": text, "refresh": view.refresh, "store": view.store, "stored": stored})
+    parts: dict[str, Any] = {"query": text, "refresh": view.refresh, "store": view.store, "stored": stored}
+    return json.dumps({**parts, "order": view.order} if view.order else parts)
 
 
 def read_table(name: str, text: str, tables: Mapping[str, TableDef] | None = None) -> TableDef:
@@ -70,7 +74,7 @@ def read_table(name: str, text: str, tables: Mapping[str, TableDef] | None = Non
 
 def read_view(name: str, text: str, state: State) -> tuple[ViewDef, dict[str, Any] | None]:
     """The view that ``text`` defines over the tables of ``state``, and how it was stored."""
-    stored = _members(text, ("query", "refresh", "store"), ("stored",))
+    stored = _members(text, ("query", "refresh", "store"), ("stored", "order"))
     refresh, store = _name(stored["refresh"]), _name(stored["store"])
     _accepted(lambda: check_options(refresh, store))
     query = _query(_name(stored["query"]), state)
@@ -78,7 +82,24 @@ def read_view(name: str, text: str, state: State) -> tuple[ViewDef, dict[str, An
     # A file from before views were stored by cost does not say how this one was.
     decision = stored.get("stored")
     check_decision(decision)
-    return ViewDef(name, query, refresh, store), decision
+    return ViewDef(
+        name, query, refresh, store, _order(stored.get("order", []), element_type(query))
+    ), decision
+
+
+def _order(stored: Any, element: Type) -> Order:
+    """The order of a view; a file from before views had one does not say it."""
+    order = []
+    for path, descends in _pairs(stored, "an order"):
+        is_path = isinstance(path, list) and all(isinstance(name, str) for name in path)
+        if (
+            not is_path
+            or not isinstance(leads_to(element, tuple(path)), Scalar)
+            or type(descends) is not bool
+        ):
+            raise StoreError(f"a view is not ordered by {path!r:.40}, {descends!r:.40}")
+        order.append((tuple(path), descends))
+    return tuple(order)
 
 
 def check_storable(definition: TableDef | ViewDef, text: str, state: State) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from nestling.calculus.terms import Expr
 from nestling.database import arguments
 from nestling.database.accept import known
 from nestling.database.arguments import NOT_GIVEN
@@ -40,6 +39,7 @@ from nestling.engine.protocol import batch_of
 from nestling.engine.spark import limits
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.errors import ChangeError, QueryError
+from nestling.frontend.view_query import ViewQuery
 from nestling.storage.lake import Lake
 
 
@@ -141,9 +141,9 @@ class SparkDatabase(Database):
         check_storable(definition, text, self._state)
         self._redefine(action, None)
 
-    def _translated(self, query: Any, language: str) -> Expr:
+    def _translated(self, query: Any, language: str) -> ViewQuery:
         if is_frame(query):
-            return self._frames.translated(query, self._catalog())
+            return ViewQuery(self._frames.translated(query, self._catalog()))
         return super()._translated(query, language)
 
     # -- changes

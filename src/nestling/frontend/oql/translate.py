@@ -8,7 +8,6 @@ differs from ODMG.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from nestling.calculus.terms import Expr
@@ -25,6 +24,7 @@ from nestling.frontend.oql.parse import parse
 from nestling.frontend.oql.select import of_select
 from nestling.frontend.oql.tokens import span
 from nestling.frontend.values import Many, Value
+from nestling.frontend.view_query import ViewQuery
 
 _CALLS: dict[str, OqlConstruct] = {
     "avg": bags.of_aggregate,
@@ -101,30 +101,16 @@ CONSTRUCTS: dict[type, Callable[[Any, OqlEnv], Value]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class OqlAnswer:
-    """The bag that a query is, and the order in which it is read: by what stands at paths, descending or not."""
-
-    expr: Expr
-    order: tuple[tuple[FieldPath, bool], ...] = ()
-
-
-def translate(text: str, catalog: Mapping[str, Type]) -> Expr:
-    """The expression of a view: the elements of a collection, or the one value that the query is.
+def translate(text: str, catalog: Mapping[str, Type]) -> ViewQuery:
+    """A view: the elements of a collection, or the one value that the query is; and the order that it ends with.
 
     >>> from nestling.calculus.show import show
     >>> from nestling.calculus.types import INT, STR, record
     >>> catalog = {"orders": record(customer=STR, qty=INT)}
-    >>> print(
-    ...     show(translate("select o.customer, twice: o.qty * 2 from o in orders where o.qty > 1", catalog))
-    ... )
+    >>> text = "select o.customer, twice: o.qty * 2 from o in orders where o.qty > 1"
+    >>> print(show(translate(text, catalog).expr))
     for o in orders where o.qty > 1 union sng⟨customer: o.customer, twice: o.qty * 2⟩
     """
-    return answered(text, catalog).expr
-
-
-def answered(text: str, catalog: Mapping[str, Type]) -> OqlAnswer:
-    """The bag of a view, and the order that the query ends with."""
     program = parse(text, frozenset(catalog))
     run = OqlTranslation(catalog, text, CONSTRUCTS)
     order: list[tuple[FieldPath, bool]] = []
@@ -133,7 +119,7 @@ def answered(text: str, catalog: Mapping[str, Type]) -> OqlAnswer:
             env = OqlEnv(run, definitions=_definitions(program, text))
             expr = run.enclosed(lambda: _whole(env.value(program.query), program.query, env, order))
             check(expr)
-            return OqlAnswer(number_sites(expr), tuple(order))
+            return ViewQuery(number_sites(expr), tuple(order))
     except RecursionError:
         raise QueryError(
             "the query is nested too deeply", hint="split it into views that read each other"
