@@ -74,9 +74,9 @@ class OqlCursor:
             return not after.is_word("by")
         return token.kind == "word" and token.text.lower() not in RESERVED
 
-    def name(self, what: str = "a name") -> str:
+    def name(self, what: str = "a name", hint: str = "keywords are no names") -> str:
         if not self.is_name(self.here, self.ahead(1)):
-            raise self.error(f"{what} is expected here", "keywords are no names")
+            raise self.error(f"{what} is expected here", hint)
         self.place += 1
         return self.tokens[self.place - 1].text
 

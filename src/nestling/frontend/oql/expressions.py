@@ -229,7 +229,8 @@ class OqlExpressions(OqlCursor):
         is_function = token.kind == "word" and token.text.lower() not in RESERVED - {"distinct"}
         if is_function and self.ahead(1).is_sign("("):
             return self.call()
-        return Name(self.name("an expression"), self.since(start))
+        hint = "a value, a name, a path or (select …)"
+        return Name(self.name("an expression", hint), self.since(start))
 
     def literal(self, token: OqlToken) -> object:
         if token.kind == "number":
@@ -278,7 +279,7 @@ class OqlExpressions(OqlCursor):
             return Invoke(name, args, self.since(start))
         if len(args) != 1:
             what = f"{name.lower()} takes one query, not {len(args)}"
-            raise self.error(what, token=self.tokens[self.place - 1])
+            raise self.error(what, f"{name.lower()}(select …)", self.tokens[self.place - 1])
         return Invoke(name.lower(), args, self.since(start))
 
     def collection(self, kind: str, start: int) -> Query:

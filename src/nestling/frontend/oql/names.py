@@ -102,9 +102,17 @@ def member(value: Value, name: str, node: Query, env: OqlEnv) -> Value:
     part = _part_of_moment(value, name, node, env)
     found = part if part is not None else paths.member(env.run, value, name)
     if found is None:
-        names = paths.attributes(env.run.catalog, type_of(value))
+        type_ = type_of(value)
+        is_moment = getattr(type_, "name", "") in ("date", "datetime")
+        names = list(PARTS) if is_moment else paths.attributes(env.run.catalog, type_)
         close = get_close_matches(name, names, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(names)}" if names else ""
+        hint = (
+            f"did you mean {close[0]!r}?"
+            if close
+            else f"it has {', '.join(names)}"
+            if names
+            else f"drop .{name}"
+        )
         raise env.error(node, f"{shown(value)} has no attribute {name!r}", hint)
     return found
 
