@@ -118,13 +118,13 @@ def of_exists(node: Invoke, env: OqlEnv) -> Value:
     """``exists(c)``: it has an element."""
     value = env.loose(node.args[0])
     if isinstance(value, Perhaps):
-        return is_absent(value, node.args[0], env, False)
+        return is_absent(node.args[0], env, False)
     return Some(collection_of(value, node.args[0], env).expr)
 
 
 def of_undefined(node: Invoke, env: OqlEnv) -> Value:
     """``is_undefined(e)``, ``is_defined(e)``."""
-    return is_absent(env.loose(node.args[0]), node.args[0], env, node.name == "is_undefined")
+    return is_absent(node.args[0], env, node.name == "is_undefined")
 
 
 def of_among(node: Among, env: OqlEnv) -> Value:
@@ -167,10 +167,8 @@ def _equal(many: Expr, value: Value, node: Among, env: OqlEnv) -> Expr:
 
 def of_versus(node: Versus, env: OqlEnv) -> Value:
     """``x < any c``: true of an element; ``x < all c``: of no element not true."""
-    left = env.loose(node.left)
+    left = _at_hand(node.left, env)
     many = collection(node.right, env)
-    if isinstance(left, Perhaps):
-        left = One(scalar_of(left, node.left, env))
 
     def build() -> Expr:
         other = of_term(env.run.generated("y", many.expr))
@@ -179,6 +177,13 @@ def of_versus(node: Versus, env: OqlEnv) -> Value:
         return YES
 
     return Some(env.run.enclosed(build), node.which == "any")
+
+
+def _at_hand(node: Query, env: OqlEnv) -> Value:
+    """``node`` as it is compared: what may be absent is null, and the row stays."""
+    with env.run.skipping(False):
+        value = env.value(node)
+        return One(scalar_of(value, node, env)) if isinstance(value, Perhaps) else value
 
 
 def of_like(node: Like, env: OqlEnv) -> Value:
@@ -196,6 +201,6 @@ def of_between(node: Between, env: OqlEnv) -> Value:
     value = env.value(node.value)
     if isinstance(value, Perhaps):
         value = One(scalar_of(value, node.value, env))
-    low, high = env.loose(node.low), env.loose(node.high)
+    low, high = _at_hand(node.low, env), _at_hand(node.high, env)
     tests = [compared(">=", value, low, node, env), compared("<=", value, high, node, env)]
     return One(conjunction([boolean_of(test, node, env) for test in tests]))
