@@ -213,10 +213,9 @@ def object_of(run: Bindings, term: Term) -> One | Perhaps:
     """The object behind a reference."""
     if term in run.joined:
         return One(run.joined[term])
-    type_ = term_type(term)
-    of = identity(type_)
+    of = identity(term_type(term))
     assert of is not None
-    may_be_absent = not of.is_kept or (isinstance(type_, Scalar) and type_.nullable)
+    may_be_absent = not of.is_kept or _is_nullable(term)
     if may_be_absent and not run.skips_absent:
         return Perhaps(lookup(run, of.table, term))
     if len(family(run.catalog, of.table)) == 1:
@@ -296,6 +295,8 @@ def inverse(run: Bindings, term: Term, table: str, path: FieldPath) -> Many:
             else:
                 step = found.term
         run.holds(equal_terms(step, key))
+        if _is_nullable(step) and _is_nullable(key):
+            run.holds(call("not", call("is_null", key)))  # nil is no object, and nothing refers to it
         # Rows are met once by themselves; through a collection, once per element that refers here.
         return Sing(_key(run, row, table) if crossed else row)
 
@@ -303,6 +304,11 @@ def inverse(run: Bindings, term: Term, table: str, path: FieldPath) -> Many:
     if not crossed:
         return Many(made, "set")
     return Many(typed(run, countwise("distinct", made), reference_type(run, table)), "set")
+
+
+def _is_nullable(term: Term) -> bool:
+    type_ = term_type(term)
+    return isinstance(type_, Scalar) and type_.nullable
 
 
 def cast(run: Bindings, value: Value, table: str) -> Value | None:

@@ -43,11 +43,11 @@ class Ref:
     key: Any
 
 
-class Struct(dict):  # type: ignore[type-arg]
+class Struct(dict):
     """A struct."""
 
 
-class Coll(list):  # type: ignore[type-arg]
+class Coll(list):
     """A collection."""
 
     def __init__(self, items=(), kind="bag"):
@@ -86,6 +86,11 @@ class Oracle:
     def objects(self, table):
         return [Obj(sub, row, table) for sub in self.family(table) for row in self.data.get(sub, ())]
 
+    def columns(self, table):
+        type_ = self.catalog[table]
+        assert isinstance(type_, Record)
+        return dict(type_.fields)
+
     def key(self, one):
         if isinstance(one, Ref):
             return one.key
@@ -103,8 +108,7 @@ class Oracle:
     def is_collection(self, name):
         """Whether attributes of this name are collections, in the classes that have one."""
         return any(
-            name in self.inverses(table)
-            or isinstance(dict(self.catalog.entry(table).element.fields).get(name), Bag)
+            name in self.inverses(table) or isinstance(self.columns(table).get(name), Bag)
             for table in self.catalog
         )
 
@@ -131,7 +135,7 @@ class Oracle:
         if isinstance(value, Struct):
             return value[name]
         if isinstance(value, Obj):
-            types = dict(self.catalog.entry(value.table).element.fields)
+            types = self.columns(value.table)
             if name in types:
                 return self.wrapped(value.row[name], types[name], (name,), value.table)
             return self.inverse(value, *self.inverses(value.table)[name])
@@ -154,7 +158,7 @@ class Oracle:
             case Ref():
                 return value.key
             case Obj():
-                types = self.catalog.entry(value.shown).element.fields
+                types = self.columns(value.shown).items()
                 return tuple(self.plain(self.wrapped(value.row[n], t, (n,), value.table)) for n, t in types)
             case Struct():
                 return tuple(map(self.plain, value.values()))
@@ -219,7 +223,7 @@ class Oracle:
         if node.text in env:
             return env[node.text]
         for one in reversed(env.get("?", ())):
-            if isinstance(one, Obj) and node.text in self.catalog.entry(one.table).element.names:
+            if isinstance(one, Obj) and node.text in self.columns(one.table):
                 return self.field(one, node.text)
         if node.text in self.definitions:
             return self.expanded(node.text, [])
@@ -494,7 +498,10 @@ def _function(name, value):
     match value:
         case date() | datetime():
             return getattr(value, {"monthIndex": "month"}.get(name, name))
-    return {"abs": abs, "length": len, "upper": str.upper, "lower": str.lower, "trim": str.strip}[name](value)
+    functions: dict[str, Any] = {
+        "abs": abs, "length": len, "upper": str.upper, "lower": str.lower, "trim": str.strip
+    }  # fmt: skip
+    return functions[name](value)
 
 
 # -- answers

@@ -92,7 +92,35 @@ PEOPLE_ROWS: dict[str, list[tuple[Any, ...]]] = {
     "students": [(3, "Sue", 20, 2, [], 1), (4, "Tim", 19, None, [], None)],
 }
 
-WORLDS = {"shop": (SHOP, SHOP_ROWS), "people": (PEOPLE, PEOPLE_ROWS)}
+MARKET = catalog(
+    things=entry("⟨id: int⟩", "id"),
+    customers=entry("⟨id: int, name: str, age: int⟩", "id", extends="things"),
+    products=entry("⟨id: int, title: str⟩", "id", extends="things"),
+    purchases=entry(
+        "⟨id: int, client: int, products: Bag(int)⟩",
+        "id",
+        {"client": "customers", "products": "products"},
+        extends="things",
+    ),
+    offices=entry("⟨id: int, department: str⟩", "id"),
+)
+MARKET_ROWS: dict[str, list[tuple[Any, ...]]] = {
+    "customers": [
+        (1, "Ann", 32),
+        (2, "Bob", 32),
+        (3, "Cy", 17),
+        (4, "Di", 45),
+        (5, "Ed", 32),
+        (6, "Flo", 51),
+    ],
+    "products": [(11, "pen"), (12, "ink"), (13, "pad")],
+    "purchases": [(21, 1, [11, 12]), (22, 2, [11, 12, 13]), (23, 6, [])],
+    "offices": list(
+        enumerate(("Art", "Math", "Law", "Art", "Music", "Bio", "Chem", "Math", "Drama", "Econ"))
+    ),
+}
+
+WORLDS = {"shop": (SHOP, SHOP_ROWS), "people": (PEOPLE, PEOPLE_ROWS), "market": (MARKET, MARKET_ROWS)}
 #: When a view follows its tables, and what is stored of it.
 WAYS = [("eager", "auto"), ("eager", "full"), ("eager", "counts"), ("hybrid", "full"), ("lazy", "auto")]
 
