@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from nestling.calculus.types import Record, Type
+from nestling.calculus.types import Record, Scalar, Type
 from nestling.database.document.shape import ordered
 from nestling.frontend.catalog import FieldPath
 from nestling.frontend.view_query import Order
+from nestling.quoting import sql_name
 
 
 def in_order(rows: Iterable[Any], element: Type, order: Order) -> list[Any]:
@@ -26,6 +27,26 @@ def in_order(rows: Iterable[Any], element: Type, order: Order) -> list[Any]:
     for path, descends in reversed(order):
         found.sort(key=lambda row: ordered(_at(row, element, path)), reverse=descends)
     return found
+
+
+def sorted_frame(frame: Any, element: Type, order: Order) -> Any:
+    """The rows of a DataFrame sorted so; equal ones are told apart by their scalar columns."""
+    if not order:
+        return frame
+    whole = all(descends for _, descends in order)
+    columns = [_column(frame, path, descends) for path, descends in order]
+    if isinstance(element, Record):
+        scalars = [name for name, type_ in element.fields if isinstance(type_, Scalar)]
+        columns += [_column(frame, (name,), whole) for name in scalars]
+    return frame.orderBy(*columns)
+
+
+def _column(frame: Any, path: FieldPath, descends: bool) -> Any:
+    name, *inner = path or ("value",)
+    column = frame[sql_name(name)]
+    for field in inner:
+        column = column.getField(field)
+    return column.desc_nulls_last() if descends else column.asc_nulls_first()
 
 
 def leads_to(element: Type, path: FieldPath) -> Type | None:

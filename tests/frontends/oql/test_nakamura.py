@@ -32,7 +32,9 @@ def objects() -> Catalog:
     catalog = Catalog()
     for table, columns in nakamura.SCHEMA.items():
         element = Record(tuple((name, Scalar(_NAMES[type_])) for name, type_ in columns.items()))
-        links = {(path,): Link(target) for path, target in REFERENCES.get(table, {}).items()}
+        links: dict[tuple[str, ...], Link] = {
+            (path,): Link(target) for path, target in REFERENCES.get(table, {}).items()
+        }
         catalog.declare(table, Entry(element, (str(nakamura.KEYS[table]),), links, INVERSES.get(table, {})))
     return catalog
 

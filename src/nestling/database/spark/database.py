@@ -18,6 +18,7 @@ from nestling.database.closed import Closed
 from nestling.database.database import Database
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.elements import inner_bag
+from nestling.database.in_order import sorted_frame
 from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
 from nestling.database.spark.element_changes import change_elements, elements_frame
@@ -374,7 +375,8 @@ class SparkDatabase(Database):
                 at = (path,) if isinstance(path, str) else tuple(path)
                 return feed_of(self._state.running, self._state.views[view], changes_since, at)
             if not shredded:
-                return self._frames.frame(view)
+                definition = self._state.definitions[view]
+                return sorted_frame(self._frames.frame(view), definition.element, definition.order)
             with self._state.reading(view) as found:
                 return found.flat_frame(view)
 

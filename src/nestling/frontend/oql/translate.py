@@ -59,6 +59,8 @@ def _of_invoke(node: tree.Invoke, env: OqlEnv) -> Value:
     if node.name in env.run.catalog:
         raise env.error(node, f"{node.name} is no function", f"write {node.name} alone")
     parameters = ", ".join("xyzuvw"[: len(node.args)]) or "x"
+    if node.name == "nth":
+        raise env.error(node, "there is no function 'nth'", "a list has positions: (select … order by …)[1]")
     hint = f"define {node.name}({parameters}) as …; before the query"
     raise env.error(node, f"there is no function {node.name!r}", hint)
 
