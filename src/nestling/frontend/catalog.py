@@ -30,8 +30,8 @@ class Entry:
     """The type of a row, a record for every table, and the columns no two rows agree on (none: a bag).
 
     ``references``: by path, what the keys that stand there refer to. ``inverses``: by name, a derived collection of the
-    rows of a table whose reference at a path is this row. ``extends``: the table of the superclass. ``sets``: the paths
-    of inner bags that hold each element once.
+    rows of a table whose reference at a path is this row. ``extends``: the table of the superclass. ``sets``: the bags
+    that have each element once, by path. ``class_name``: the Python class that the table was declared with.
     """
 
     element: Type
@@ -40,6 +40,7 @@ class Entry:
     inverses: Mapping[str, tuple[str, FieldPath]] = field(default_factory=dict)
     extends: str | None = None
     sets: frozenset[FieldPath] = frozenset()
+    class_name: str = ""
 
 
 class Catalog(Mapping[str, Type]):
