@@ -62,6 +62,15 @@ def lineage(catalog: Mapping[str, Type], name: str) -> list[Entry]:
     return found
 
 
+def classes(catalog: Mapping[str, Type]) -> dict[str, str]:
+    """The tables of objects, by what their class is called: like the table, or like the Python class."""
+    if not isinstance(catalog, Catalog):
+        return {}
+    keyed = {name: catalog.entry(name) for name in catalog if catalog.key(name)}
+    named = {entry.class_name: name for name, entry in keyed.items() if entry.class_name}
+    return {**named, **{name: name for name in keyed}}
+
+
 def ancestors(catalog: Mapping[str, Type], name: str) -> list[str]:
     """``name`` and the classes that it extends."""
     return [name, *(entry.extends for entry in lineage(catalog, name) if entry.extends is not None)]

@@ -12,58 +12,56 @@ from ast import literal_eval
 from datetime import date
 from typing import Any
 
-from nestling.database.in_order import in_order
+import nestling as nl
 from nestling.errors import NestlingError, QueryError
-from nestling.frontend.oql import translate
-from nestling.frontend.schema import copies, python_value
 from tests.frontends.oql.oracle import Oracle, same
-from tests.frontends.oql.worlds import WAYS, WORLDS, database, named
+from tests.frontends.oql.worlds import MODELS, WAYS, seen
 
 
-def answer(text: str, world: str) -> str:
+def answer(text: str, model: str) -> str:
     """The answer of a query, the same in every way of keeping it and as the oracle has it."""
-    catalog, rows = WORLDS[world]
-    found, db = translate(text, catalog), database(catalog, rows)
-    wanted = Oracle(catalog, named(catalog, rows)).run(text)
-    shown = set()
-    for i, (refresh, store) in enumerate(WAYS):
-        view = db.view(f"v{i}", found.expr, refresh=refresh, store=store, strict=False)
+    db = MODELS[model](nl.Database())
+    wanted = Oracle(*seen(db)).run(text)
+    views = _views(db, text, WAYS)
+    for view in views:
         assert same(view.rows(), wanted), f"{view.rows()} {wanted}"
         view.verify()
-        shown.add(_lines(view, found.order))
-    (only,) = shown
+    (only,) = {_lines(db, view) for view in views}
     return only
 
 
-def after(text: str, world: str) -> str:
+def after(text: str, model: str) -> str:
     """The answer after the change that the first line says; or the refusal of it."""
     change, _, query = text.partition("\n")
-    catalog, rows = WORLDS[world]
-    found, db = translate(query, catalog), database(catalog, rows)
-    views = [
-        db.view(f"v{i}", found.expr, refresh=refresh, store=store, strict=False)
-        for i, (refresh, store) in enumerate(WAYS)
-        if refresh != "lazy"
-    ]
-    before = [_lines(view, found.order) for view in views]
+    db = MODELS[model](nl.Database())
+    views = _views(db, query, [way for way in WAYS if way[0] != "lazy"])
+    before = [_lines(db, view) for view in views]
     try:
         _change(db, change)
     except NestlingError as error:
-        assert [_lines(view, found.order) for view in views] == before
+        assert [_lines(db, view) for view in views] == before
         return str(error)
-    (only,) = {_lines(view, found.order) for view in views}
+    (only,) = {_lines(db, view) for view in views}
     db.verify()
+    assert same(views[0].rows(), Oracle(*seen(db)).run(query))
     return only
 
 
-def refuse(text: str, world: str) -> str:
+def refuse(text: str, model: str) -> str:
     """The message of a query that is refused."""
     try:
-        translate(text, WORLDS[world][0])
+        MODELS[model](nl.Database()).view("v", text, language="oql")
     except QueryError as error:
         assert error.at is not None and error.hint
         return str(error)
     raise AssertionError("it was accepted")
+
+
+def _views(db: Any, text: str, ways: Any) -> list[Any]:
+    return [
+        db.view(f"v{i}", text, language="oql", refresh=refresh, store=store, strict=False)
+        for i, (refresh, store) in enumerate(ways)
+    ]
 
 
 def _change(db: Any, line: str) -> None:
@@ -84,12 +82,9 @@ def _change(db: Any, line: str) -> None:
             raise AssertionError(line)
 
 
-def _lines(view: Any, order: Any) -> str:
-    rows = [row for row, times in view.bag().items() for _ in range(times)]
-    element = view.element
-    if order:
-        return "\n".join(_shown(python_value(element, row)) for row in in_order(rows, element, order))
-    return "\n".join(sorted(_shown(python_value(element, row)) for row in copies(view.bag().items(), "v")))
+def _lines(db: Any, view: Any) -> str:
+    lines = [_shown(row) for row in view.rows()]
+    return "\n".join(lines if db._state.definitions[view.name].order else sorted(lines))
 
 
 def _shown(value: Any) -> str:

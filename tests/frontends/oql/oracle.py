@@ -59,10 +59,11 @@ class Oracle:
     def __init__(self, catalog: Catalog, data: Data) -> None:
         self.catalog, self.data = catalog, data
         self.definitions: dict[str, Any] = {}
+        self.tables = {catalog.entry(name).class_name: name for name in catalog}
 
     def run(self, text: str) -> list[Any]:
         """The answer as plain values: rows and structs as tuples, references as keys, collections as lists."""
-        program = parse(text, frozenset(self.catalog))
+        program = parse(text, {*self.catalog, *self.tables})
         for found in program.definitions:
             if isinstance(found, tree.UndefineQuery):
                 self.definitions = {n: d for n, d in self.definitions.items() if n != found.name}
@@ -80,16 +81,18 @@ class Oracle:
         entry = self.catalog.entry(table)
         return [entry, *(self.lineage(entry.extends) if entry.extends else [])]
 
-    def is_a(self, table, wanted):
-        return table in self.family(wanted)
+    def as_class(self, value, name):
+        """An object or a reference as an object of a class, by the name of its table or class; else nothing."""
+        one = self.load(value) if isinstance(value, Ref) else value
+        table = self.tables.get(name, name)
+        return Obj(one.table, one.row, table) if one is not None and one.table in self.family(table) else None
 
     def objects(self, table):
         return [Obj(sub, row, table) for sub in self.family(table) for row in self.data.get(sub, ())]
 
     def columns(self, table):
         type_ = self.catalog[table]
-        assert isinstance(type_, Record)
-        return dict(type_.fields)
+        return dict(type_.fields) if isinstance(type_, Record) else {}
 
     def key(self, one):
         if isinstance(one, Ref):
@@ -377,10 +380,7 @@ class Oracle:
 
     def of_Cast(self, node, env):
         value = self.value(node.operand, env)
-        one = self.load(value) if isinstance(value, Ref) else value
-        if one is None or not self.is_a(one.table, node.name):
-            return None
-        return Obj(one.table, one.row, node.name)
+        return None if value is None else self.as_class(value, node.name)
 
     # -- select
 
@@ -410,10 +410,9 @@ class Oracle:
             for inner, own in rows:
                 for x in self.value(clause.collection, inner):
                     if clause.class_name is not None:
-                        one = self.load(x) if isinstance(x, Ref) else x
-                        if one is None or not self.is_a(one.table, clause.class_name):
+                        x = self.as_class(x, clause.class_name)
+                        if x is None:
                             continue
-                        x = Obj(one.table, one.row, clause.class_name)
                     name = clause.name or tree.label_of(clause.collection) or f"_{len(own)}"
                     anonymous = {"?": [*inner.get("?", ()), x]}
                     there = {**inner, **({clause.name: x} if clause.name else anonymous)}

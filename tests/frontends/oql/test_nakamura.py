@@ -1,16 +1,13 @@
 """The three queries of Nakamura (2001) as the paper writes them, over the objects of its benchmark."""
 
-from datetime import date
-
 import pytest
 
+import nestling as nl
 from benchmarks.workloads import nakamura
-from nestling.calculus.types import Record, Scalar
-from nestling.frontend.catalog import Catalog, Entry, Link
 from tests.frontends.oql.oracle import Oracle, same
-from tests.frontends.oql.worlds import database, view
+from tests.frontends.oql.worlds import seen
 
-REFERENCES = {
+REFERENCES: dict[str, dict[str | tuple[str, ...], str]] = {
     "orders": {"customer": "customers"},
     "orderLineItems": {"order": "orders", "product": "products"},
     "sales": {"order": "orders"},
@@ -18,25 +15,25 @@ REFERENCES = {
     "payments": {"cashReceipt": "cashReceipts", "sale": "sales"},
 }
 INVERSES = {
-    "orders": {"orderLineItems": ("orderLineItems", ("order",))},
-    "sales": {"saleLineItems": ("saleLineItems", ("sale",)), "payments": ("payments", ("sale",))},
+    "orders": {"orderLineItems": "orderLineItems.order"},
+    "sales": {"saleLineItems": "saleLineItems.sale", "payments": "payments.sale"},
 }
-_NAMES = {int: "int", str: "str", date: "date"}
-
 ENTERED = nakamura.Size(primary=60, customers=5, products=6)
 WITHDRAWN = nakamura.Size(primary=90, withdrawn=0.4, customers=5, products=6, seed=2)
 
 
-def objects() -> Catalog:
+def books() -> nl.Database:
     """The tables of the benchmark as classes: foreign keys are references, the other side is an inverse."""
-    catalog = Catalog()
+    db = nl.Database()
     for table, columns in nakamura.SCHEMA.items():
-        element = Record(tuple((name, Scalar(_NAMES[type_])) for name, type_ in columns.items()))
-        links: dict[tuple[str, ...], Link] = {
-            (path,): Link(target) for path, target in REFERENCES.get(table, {}).items()
-        }
-        catalog.declare(table, Entry(element, (str(nakamura.KEYS[table]),), links, INVERSES.get(table, {})))
-    return catalog
+        db.table(
+            table,
+            columns,
+            key=nakamura.KEYS[table],
+            references=REFERENCES.get(table),
+            inverse=INVERSES.get(table),
+        )
+    return db
 
 
 @pytest.mark.parametrize("refresh", ["eager", "lazy", "hybrid"])
@@ -48,10 +45,9 @@ def objects() -> Catalog:
     ],
 )
 def test_the_queries_of_the_paper(refresh, size, ledger, statistics, unpaid):
-    catalog = objects()
-    db = database(catalog)
+    db = books()
     views = {
-        name: view(db, catalog, name, text, refresh=refresh, strict=False)
+        name: db.view(name, text, language="oql", refresh=refresh, strict=False)
         for name, text in nakamura.OQL.items()
     }
     for table, row, times in nakamura.load(size):
@@ -68,11 +64,9 @@ def test_the_queries_of_the_paper(refresh, size, ledger, statistics, unpaid):
 
 
 def test_the_oracle_says_so():
-    catalog = objects()
-    db = database(catalog)
+    db = books()
     for table, row, times in (*nakamura.load(ENTERED), *nakamura.events(ENTERED)):
         db.insert(table, [row] * times)
-    rows = {table: [row._asdict() for row in db.tables[table]] for table in catalog}
     for name, text in nakamura.OQL.items():
-        found = view(db, catalog, name, text, strict=False)
-        assert same(found.rows(), Oracle(catalog, rows).run(text))
+        found = db.view(name, text, language="oql", strict=False)
+        assert same(found.rows(), Oracle(*seen(db)).run(text))

@@ -2,10 +2,11 @@
 
 import pytest
 
+import nestling as nl
 from nestling.errors import QueryError
-from nestling.frontend import comprehension, oql, sql
 from tests.frontends.oql.oracle import Oracle, same
-from tests.frontends.oql.worlds import SHOP, SHOP_ROWS, database, named
+from tests.frontends.oql.worlds import seen
+from tests.objects import shop
 
 #: OQL, Python, SQL; where SQL has no words for it, none.
 TWINS = [
@@ -98,13 +99,12 @@ TWINS = [
 @pytest.mark.parametrize("twins", TWINS, ids=[str(i) for i in range(len(TWINS))])
 def test_one_query_in_three_languages(twins):
     first, python, other = twins
-    db = database(SHOP, SHOP_ROWS)
-    made = [db.view("oql", oql.translate(first, SHOP).expr, strict=False)]
-    if python:
-        made.append(db.view("python", comprehension.translate(python, SHOP), strict=False))
-    if other:
-        made.append(db.view("sql", sql.translate(other, SHOP), strict=False))
-    wanted = Oracle(SHOP, named(SHOP, SHOP_ROWS)).run(first)
+    db = shop(nl.Database())
+    texts = {"oql": first, "python": python, "sql": other}
+    made = [
+        db.view(language, text, language=language, strict=False) for language, text in texts.items() if text
+    ]
+    wanted = Oracle(*seen(db)).run(first)
     is_scalar = not isinstance(wanted[0], tuple)
     for view in made:
         rows = [row[0] if is_scalar and isinstance(row, tuple) else row for row in view.rows()]
@@ -135,7 +135,7 @@ def test_one_query_in_three_languages(twins):
 )
 def test_paths_in_python_that_lead_nowhere(text, words):
     with pytest.raises(QueryError) as error:
-        comprehension.translate(text, SHOP)
+        shop(nl.Database()).view("v", text, language="python")
     assert error.value.at is not None
     assert all(word in str(error.value) for word in words)
 
@@ -159,6 +159,6 @@ def test_paths_in_python_that_lead_nowhere(text, words):
 )
 def test_paths_in_sql_that_lead_nowhere(text, words):
     with pytest.raises(QueryError) as error:
-        sql.translate(text, SHOP)
+        shop(nl.Database()).view("v", text)
     assert error.value.at is not None
     assert all(word in str(error.value) for word in words)

@@ -140,15 +140,16 @@ def of_cast(node: Cast, env: OqlEnv) -> Value:
 
 
 def as_class(value: Value, name: str, node: Query | FromClause, env: OqlEnv) -> Value:
-    if name not in env.run.catalog:
-        classes = [c for c in env.run.catalog if identity(paths.row_type(env.run.catalog, c)) is not None]
-        raise env.error(node, f"there is no class {name!r}", f"there are {', '.join(classes)}")
+    table = paths.classes(env.run.catalog).get(name)
+    if table is None:
+        known = ", ".join(paths.classes(env.run.catalog)) or "none with a key"
+        raise env.error(node, f"there is no class {name!r}", f"there are {known}")
     of = None if isinstance(value, Null) else identity(type_of(value))
     if of is None:
         raise env.error(node, f"objects are of a class, not {shown(value)}", "leave the class out")
-    if paths.common_class(env.run.catalog, of.table, name) is None:
+    if paths.common_class(env.run.catalog, of.table, table) is None:
         raise env.error(node, f"an object of {of.table} is never one of {name}", "leave the class out")
-    found = paths.cast(env.run, value, name)
+    found = paths.cast(env.run, value, table)
     assert found is not None
     return found
 

@@ -23,6 +23,7 @@ from nestling.frontend.oql.convert import answer, collection_of, element, scalar
 from nestling.frontend.oql.parse import parse
 from nestling.frontend.oql.select import of_select
 from nestling.frontend.oql.tokens import span
+from nestling.frontend.paths import classes
 from nestling.frontend.values import Many, Value
 from nestling.frontend.view_query import ViewQuery
 
@@ -113,7 +114,7 @@ def translate(text: str, catalog: Mapping[str, Type]) -> ViewQuery:
     >>> print(show(translate(text, catalog).expr))
     for o in orders where o.qty > 1 union sng⟨customer: o.customer, twice: o.qty * 2⟩
     """
-    program = parse(text, frozenset(catalog))
+    program = parse(text, classes(catalog))
     run = OqlTranslation(catalog, text, CONSTRUCTS)
     order: list[tuple[FieldPath, bool]] = []
     try:
