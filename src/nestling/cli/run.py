@@ -50,7 +50,9 @@ def _summary(database: Database, stats: Stats, runs: Counter[str], out: Path | N
         table.add_column(name, justify="right")
     for name, view in database.views.items():
         started = perf_counter()
-        rows = python_value(Bag(view.element), view.bag())
+        # Sorted, so that two runs write the same; or in the order that the view has.
+        is_ordered = database._state.definitions[name].order
+        rows = view.rows() if is_ordered else python_value(Bag(view.element), view.bag())
         if out is not None:
             write_rows(out / f"{name}.jsonl", view.element, rows)
         took = duration(perf_counter() - started)

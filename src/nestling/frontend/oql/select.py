@@ -28,7 +28,7 @@ from nestling.frontend.oql.convert import (
 )
 from nestling.frontend.oql.names import as_class
 from nestling.frontend.oql.order import path_in
-from nestling.frontend.oql.tree import FromClause, Name, Projection, Query, Select, SortKey, label_of
+from nestling.frontend.oql.tree import FromClause, Projection, Query, Select, SortKey, label_of
 from nestling.frontend.paths import identity
 from nestling.frontend.values import Many, One, Perhaps, Row, Value
 
@@ -140,8 +140,7 @@ def _sort_key(key: SortKey, node: Select, selected: Value, env: OqlEnv) -> tuple
     """A key of the order, and where in an element it stands."""
     for projection in node.projections:
         label = projection.label or label_of(projection.query)
-        is_same = projection.query == key.query or (key.query == Name(label or "") and label not in env.names)
-        if not is_same:
+        if projection.query != key.query:
             continue
         if not isinstance(selected, Row) or label is None:
             return One(_scalar(selected, key.query, env)), ()
