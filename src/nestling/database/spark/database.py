@@ -18,7 +18,6 @@ from nestling.database.closed import Closed
 from nestling.database.database import Database
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.elements import inner_bag
-from nestling.database.in_order import sorted_frame
 from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
 from nestling.database.spark.element_changes import change_elements, elements_frame
@@ -376,8 +375,7 @@ class SparkDatabase(Database):
                 at = (path,) if isinstance(path, str) else tuple(path)
                 return feed_of(self._state.running, self._state.views[view], changes_since, at)
             if not shredded:
-                definition = self._state.definitions[view]
-                return sorted_frame(self._frames.frame(view), definition.element, definition.order)
+                return self._frames.in_order(view)
             with self._state.reading(view) as found:
                 return found.flat_frame(view)
 

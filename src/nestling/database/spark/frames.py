@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nestling.calculus.terms import Expr
 from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.database.accept import known
+from nestling.database.in_order import sorted_frame
 from nestling.database.languages import sql
 from nestling.database.state import computing
 from nestling.engine.spark.types import SQL
@@ -44,6 +45,11 @@ class Frames:
                 f"there is no table or view {name!r}", hint=known([*self.state.tables, *self.state.views])
             )
         return marked(in_session(_declared(rows, self._element(name)), self.spark), self.place, name)
+
+    def in_order(self, view: str) -> Any:
+        """A view, in the order that it has."""
+        definition = self.state.definitions[view]
+        return sorted_frame(self.frame(view), definition.element, definition.order)
 
     def _element(self, name: str) -> Type:
         tables = self.state.tables
