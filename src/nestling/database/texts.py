@@ -27,7 +27,8 @@ from nestling.database.names import check_table_names, check_view_names
 from nestling.database.state import State
 from nestling.database.storing import as_data
 from nestling.errors import QueryError, StoreError
-from nestling.frontend.catalog import FieldPath
+from nestling.frontend.catalog import Catalog, FieldPath
+from nestling.frontend.paths import row_type
 from nestling.frontend.view_query import Order
 
 WIDTH = 1_000_000
@@ -161,7 +162,11 @@ def _unstorable(definition: TableDef | ViewDef, why: str) -> QueryError:
 
 
 def _query(text: str, state: State) -> Expr:
-    catalog = {table.name: Bag(table.record) for table in state.tables.values()}
+    known = Catalog()
+    for table in state.tables.values():
+        known.declare(table.name, state.objects.entry(table))
+    # What they refer to is no part of a query, but of the types in it.
+    catalog = {name: Bag(row_type(known, name)) for name in known}
     query: list[Expr] = []
     _accepted(lambda: query.append(parse(text, catalog)))
     if found := next((node for node in walk(query[0]) if isinstance(node, INTERNAL)), None):

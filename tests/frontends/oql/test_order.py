@@ -7,6 +7,7 @@ import pytest
 
 import nestling as nl
 from nestling.errors import NestlingError, QueryError
+from tests.objects import shop
 
 PEOPLE = [("Ada", 3, None), ("Ben", 1, 2.5), ("Cleo", 3, 1.0), ("Dan", 2, None), ("Eve", 1, 7.0)]
 
@@ -91,6 +92,19 @@ def test_a_file_with_another_order_is_refused(tmp_path, order):
             read_view("w", json.dumps({**stored, "order": order}), db._state)
         del stored["order"]  # one from before views had an order
         assert read_view("w", json.dumps(stored), db._state)[0].order == ()
+
+
+def test_views_over_views_go_on_along_references(tmp_path):
+    with nl.Database(tmp_path / "db") as db:
+        shop(db)
+        db.view("late", "select o from o in orders where o.date.month > 1", language="oql")
+        db.view("buyers", "select buyer: o.customer from o in orders", language="oql")
+        names = db.view("names", "select o.customer.name from o in late", language="oql").rows()
+    with nl.Database(tmp_path / "db") as db:
+        again = db.view("again", "select o.customer.name from o in late", language="oql")
+        assert sorted(again.rows()) == sorted(names) == ["Ada", "Ben", "Cleo"]
+        cities = db.view("cities", "[b.buyer.address.city for b in buyers]", language="python")
+        assert sorted(cities.rows()) == ["Oslo", "Rome", "Rome", "Rome"]
 
 
 def test_what_is_not_selected_orders_nothing():

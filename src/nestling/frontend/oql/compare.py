@@ -20,6 +20,7 @@ from nestling.frontend.oql.convert import (
     boolean_of,
     collection_of,
     described,
+    each,
     scalar_of,
     scalar_type,
     shown,
@@ -132,7 +133,7 @@ def _collections(operator: str, left: Value, right: Value, node: Query, env: Oql
             what = f"a collection is compared with a collection, not with {shown(side)}"
             raise env.error(node, what, "write in, or = any (…)")
     ours, theirs = collection_of(left, node, env), collection_of(right, node, env)
-    one, two = alike(env.run, [ours.expr, theirs.expr])
+    one, two = alike(env.run, [_by_key(ours.expr, env), _by_key(theirs.expr, env)])
     if not is_base(element_type(one)):
         what = f"collections of {described(element_type(one))} with collections in it are not compared"
         raise env.error(node, what, "compare one attribute: (select x.… from x in …)")
@@ -147,6 +148,15 @@ def _collections(operator: str, left: Value, right: Value, node: Query, env: Oql
     few, many = env.run.fold("count", one), env.run.fold("count", two)
     found = call("==", _pairs(one, two, env), few)
     return One(found if operator == "<=" else call("and", found, call("<", few, many)))
+
+
+def _by_key(expr: Expr, env: OqlEnv) -> Expr:
+    """Objects as references: they are the same where their keys are."""
+    of = identity(element_type(expr))
+    if of is None or not of.is_row:
+        return expr
+    keys = each(expr, env, lambda row: paths.key_of(env.run, row))
+    return paths.typed(env.run, keys, paths.reference_type(env.run, of.table))
 
 
 def _pairs(one: Expr, two: Expr, env: OqlEnv) -> Term:
