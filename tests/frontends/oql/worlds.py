@@ -79,5 +79,5 @@ def database(catalog: Catalog) -> nl.Database:
     """The tables of ``catalog``, which the database takes for plain ones: what refers to what, the test knows."""
     db = nl.Database()
     for name in catalog:
-        db.table(name, catalog[name], key=catalog.key(name))
+        db.table(name, catalog[name], key=catalog.key(name), fixed=False)
     return db
