@@ -183,8 +183,9 @@ class Database(Core):
         store: str = "auto",
         strict: bool | None = None,
     ) -> Any:
-        """Define a view: ``@db.view`` on a function, or a name with a callable or a text.
+        """Define a view: ``@db.view`` on a function, or a name with a callable or a text in a ``language``.
 
+        The languages are ``"sql"``, ``"python"`` and ``"oql"``; a text in OQL that ends with an order is read in it.
         ``refresh`` says when it follows its tables: ``"eager"``, at every change; ``"hybrid"``, the same but for
         conditions on aggregates, which wait for a reading; ``"lazy"``, when it is read. ``strict=True`` refuses a view
         that is not maintained within its stated cost. One that every read would evaluate warns (``EvaluatedOnRead``),
