@@ -13,10 +13,9 @@ from nestling.calculus.types import show_type
 from nestling.database import accept, arguments
 from nestling.database.accept import known
 from nestling.database.accept_objects import check_types
-from nestling.database.answer import answer
 from nestling.database.arguments import NOT_GIVEN
+from nestling.database.backing import Backing
 from nestling.database.closed import Closed
-from nestling.database.constraints import violation
 from nestling.database.core import Core
 from nestling.database.declaring import Asked, table_def
 from nestling.database.definitions import TableDef, ViewDef
@@ -24,12 +23,13 @@ from nestling.database.durable import DatabaseFile
 from nestling.database.engines import on_spark
 from nestling.database.inline import inline_views
 from nestling.database.inspect import stats
-from nestling.database.languages import reader
+from nestling.database.languages import is_frame, reader
 from nestling.database.memory import bytes_of, keep_within_memory
 from nestling.database.names import check_name, check_table_names, check_view_names
 from nestling.database.refresh import Refresh
+from nestling.database.row_logs import RowLogging
+from nestling.database.row_state import RowState
 from nestling.database.script import run_script
-from nestling.database.state import State, computing
 from nestling.database.table import Table
 from nestling.database.view import View
 from nestling.depth import room
@@ -53,6 +53,10 @@ class Database(Core):
     [Row(name='Drive', _1=['Drive', 'Jarhead']), Row(name='Jarhead', _1=['Drive', 'Jarhead'])]
     """
 
+    #: Of a database in this process; one on Spark has others.
+    _state: RowState
+    _logging: RowLogging
+
     def __new__(cls, *args: Any, spark: Any = None, **options: Any) -> Database:
         """With ``spark``, a database whose work and state are Spark's, in the folder ``path``."""
         return super().__new__(cls if spark is None else on_spark(cls))
@@ -63,15 +67,16 @@ class Database(Core):
         """``path``: the file it is kept in; without one, or as ``":memory:"``, it lives and ends with the process.
 
         ``memory``: what views may take besides the tables, in bytes or as ``"512MB"``; they then store less."""
-        super().__init__(State())
-        self._state.memory = bytes_of(memory)
+        state = RowState()
+        super().__init__(state)
+        state.memory = bytes_of(memory)
         if path is not None and path != ":memory:":
-            self._load(DatabaseFile(arguments.path_argument(path)))
+            self._load(DatabaseFile(arguments.path_argument(path)), state)
 
     @room()
-    def _load(self, file: DatabaseFile) -> None:
+    def _load(self, file: DatabaseFile, state: RowState) -> None:
         try:
-            file.load(self._state)
+            file.load(state)
         except BaseException:
             file.close()
             raise
@@ -83,11 +88,13 @@ class Database(Core):
     @property
     def tables(self) -> Mapping[str, Table]:
         """The tables by name."""
+        self._access.mend()
         return {name: Table(self, name) for name in tuple(self._state.tables)}
 
     @property
     def views(self) -> Mapping[str, View]:
         """The views by name."""
+        self._access.mend()
         return {name: View(self, name) for name in tuple(self._state.views) if name not in self._constraints}
 
     @property
@@ -221,14 +228,7 @@ class Database(Core):
             if name in self._constraints and accept.is_same_view(self._constraints[name], definition):
                 return
             self._check_name(name)
-            self._define("constraint", definition, lambda: self._add_constraint(definition))
-
-    def _add_constraint(self, definition: ViewDef) -> None:
-        with computing(definition.name):
-            rows = answer(definition.query, self._state.nested_tables())
-        if rows:
-            raise violation(definition, rows)
-        self._state.add_view(definition, constraint=True)
+            self._define("constraint", definition, lambda: self._state.add_view(definition, constraint=True))
 
     @arguments.within_depth()
     def sql(self, script: str) -> Any:
@@ -255,21 +255,25 @@ class Database(Core):
         self._state.version = self.version
         self._redefine(action, lambda file: file.define(kind, definition, self._state))
         self._state.looked_at, self._state.patience = 0, 0
-        keep_within_memory(self._logging, self._file)
+        if self._state.memory is not None:
+            keep_within_memory(self._logging, self._file)
 
     def _forget(self, kind: str, name: str, action: Callable[[str], None]) -> None:
         self._redefine(lambda: action(name), lambda file: file.drop(kind, name, self._state))
 
-    def _redefine(self, action: Callable[[], None], store: Callable[[DatabaseFile], None]) -> None:
+    def _redefine(self, action: Callable[[], None], store: Callable[[Backing], None]) -> None:
         """Change what is defined, here and in the file, or in neither, whatever is raised."""
         file = self._file
         self._references.forget()
         before = after = self._state.checkpoint()
         edits = file.edits if file is not None else 0
         try:
-            action()
-            after = self._state.checkpoint()
-            if file is not None:
+            if file is None:
+                action()
+                return
+            with file.doubting():
+                action()
+                after = self._state.checkpoint()
                 store(file)
         except BaseException:
             # An interrupt may come after the file has it.
@@ -283,7 +287,8 @@ class Database(Core):
         return ViewDef(name, over_tables, refresh, store, found.order)
 
     def _translated(self, query: Any, language: str) -> ViewQuery:
-        return reader(query, language)(query, self._catalog())
+        read = self._read_frame if is_frame(query) else None
+        return (read or reader(query, language))(query, self._catalog())
 
     def _catalog(self) -> Catalog:
         """What a query may read."""
@@ -330,7 +335,8 @@ class Database(Core):
         """Make ``table`` hold exactly ``snapshot``: the difference is found and applied."""
         definition = self._state.table(table)
         rows = arguments.rows_argument(snapshot, definition.record)
-        wanted = ZBag((row_value(definition.record, row), 1) for row in rows)
+        links = self._state.objects.links.get(table)
+        wanted = ZBag((row_value(definition.record, row, links), 1) for row in rows)
         with self.transaction() as change:
             change.apply({table: wanted - change.rows(table)})
         return change.refresh
@@ -344,8 +350,7 @@ class Database(Core):
 
     def verify(self, maps: bool = False) -> None:
         """Verify every view, and with ``maps`` all that is stored for it."""
-        for view in self.views.values():
-            view.verify(maps)
+        self._verify(list(self.views), arguments.flag_argument(maps, "maps"))
 
     # -- closing
 
@@ -354,7 +359,7 @@ class Database(Core):
         with self._access.writing, self._access.lock:
             if self._file is not None:
                 self._file.close()
-            self._state = Closed()
+            self._state = Closed()  # type: ignore[assignment]  # whatever it is asked, it says so
 
     def __enter__(self) -> Database:
         return self

@@ -24,7 +24,7 @@ from nestling.database.decisions import check_decision
 from nestling.database.definitions import ON_DELETE, Reference, TableDef, ViewDef
 from nestling.database.in_order import leads_to
 from nestling.database.names import check_table_names, check_view_names
-from nestling.database.state import State
+from nestling.database.state import Defined
 from nestling.database.storing import as_data
 from nestling.errors import QueryError, StoreError
 from nestling.frontend.catalog import Catalog, FieldPath
@@ -61,7 +61,7 @@ def _reference_json(reference: Reference) -> Any:
     return [reference.paths, reference.table, reference.on_delete]
 
 
-def view_text(view: ViewDef, state: State) -> str:
+def view_text(view: ViewDef, state: Defined) -> str:
     text = show(view.query, width=WIDTH)
     there = state.views.get(view.name)
     decision = there.decision if there is not None else None
@@ -109,7 +109,7 @@ def _json_reference(stored: Any) -> Reference:
     return Reference(paths, _name(table))
 
 
-def read_view(name: str, text: str, state: State) -> tuple[ViewDef, dict[str, Any] | None]:
+def read_view(name: str, text: str, state: Defined) -> tuple[ViewDef, dict[str, Any] | None]:
     """The view that ``text`` defines over the tables of ``state``, and how it was stored."""
     stored = _members(text, ("query", "refresh", "store"), ("stored", "order"))
     refresh, store = _name(stored["refresh"]), _name(stored["store"])
@@ -139,7 +139,7 @@ def _order(stored: Any, element: Type) -> Order:
     return tuple(order)
 
 
-def check_storable(definition: TableDef | ViewDef, text: str, state: State) -> None:
+def check_storable(definition: TableDef | ViewDef, text: str, state: Defined) -> None:
     """Refuse a definition whose ``text`` does not say it again: the file could not be opened any more."""
     try:
         if isinstance(definition, TableDef):
@@ -161,7 +161,7 @@ def _unstorable(definition: TableDef | ViewDef, why: str) -> QueryError:
     )
 
 
-def _query(text: str, state: State) -> Expr:
+def _query(text: str, state: Defined) -> Expr:
     known = Catalog()
     for table in state.tables.values():
         known.declare(table.name, state.objects.entry(table))
