@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,6 +16,7 @@ from nestling.calculus.types import Bag
 from nestling.cli.changes import Applied, apply_all
 from nestling.cli.engines import EngineName, opened
 from nestling.cli.jsonl import write_rows
+from nestling.cli.queries import add_views
 from nestling.cli.terminal import answers, counted, duration
 from nestling.database import Database
 from nestling.database.names import check_path_name
@@ -24,9 +25,12 @@ from nestling.frontend.schema import python_value
 Stats = Mapping[str, Mapping[str, Any]]
 
 
-def run(pipeline: Path, changes: Path | None, out: Path | None, engine: EngineName) -> None:
-    """Load the pipeline, apply the changes, write the views, and say what it took."""
+def run(
+    pipeline: Path, queries: Iterable[Path], changes: Path | None, out: Path | None, engine: EngineName
+) -> None:
+    """Load the pipeline and the queries, apply the changes, write the views, and say what it took."""
     with opened(pipeline, engine) as database:
+        add_views(database, queries)
         for name in database.views if out is not None else ():
             check_path_name(name, f"a file in {out}")
         applied = apply_all(database, changes) if changes is not None else None
@@ -46,7 +50,9 @@ def _summary(database: Database, stats: Stats, runs: Counter[str], out: Path | N
         table.add_column(name, justify="right")
     for name, view in database.views.items():
         started = perf_counter()
-        rows = python_value(Bag(view.element), view.bag())
+        # Sorted, so that two runs write the same; or in the order that the view has.
+        is_ordered = database._state.definitions[name].order
+        rows = view.rows() if is_ordered else python_value(Bag(view.element), view.bag())
         if out is not None:
             write_rows(out / f"{name}.jsonl", view.element, rows)
         took = duration(perf_counter() - started)

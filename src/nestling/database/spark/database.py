@@ -33,6 +33,7 @@ from nestling.database.view_state import Feed
 from nestling.engine.spark import limits
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.errors import ChangeError, QueryError
+from nestling.frontend.view_query import ViewQuery
 from nestling.storage.lake import Lake
 
 
@@ -62,7 +63,7 @@ class SparkDatabase(Database):
             raise
         self.folder = lake.path
         self._streams: dict[str, Stream] = {}
-        self._read_frame = self._frames.translated
+        self._read_frame = lambda frame, catalog: ViewQuery(self._frames.translated(frame, catalog))
         Core.__init__(self, state, self._store, LakeJournal, SparkLogging)
 
     # -- changes
@@ -259,7 +260,7 @@ class SparkDatabase(Database):
                 at = (path,) if isinstance(path, str) else tuple(path)
                 return feed_of(self._state.running, self._state.views[view], changes_since, at)
             if not shredded:
-                return self._frames.frame(view)
+                return self._frames.in_order(view)
             with self._state.reading(view) as found:
                 return found.flat_frame(view)
 

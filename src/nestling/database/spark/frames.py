@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nestling.calculus.terms import Expr
 from nestling.calculus.types import Type
 from nestling.database.accept import known
+from nestling.database.in_order import sorted_frame
 from nestling.database.languages import sql
 from nestling.database.spark.declared import declared
 from nestling.database.spark.published import Published
@@ -44,6 +45,11 @@ class Frames:
                 f"there is no table or view {name!r}", hint=known([*self.state.tables, *self.state.views])
             )
         return marked(in_session(declared(rows, self.state.element(name)), self.spark), self.place, name)
+
+    def in_order(self, view: str) -> Any:
+        """A view, in the order that it has."""
+        definition = self.state.definitions[view]
+        return sorted_frame(self.frame(view), definition.element, definition.order)
 
     def translated(self, frame: Any, catalog: Mapping[str, Type]) -> Expr:
         """The query of a DataFrame, by way of SQL."""
