@@ -27,6 +27,8 @@ from nestling.database.rows import Shredder
 from nestling.database.state import State
 from nestling.database.subscribers import Subscribers
 from nestling.database.transaction import Transaction
+from nestling.database.xml.documents import Documents
+from nestling.database.xml.watch import XmlWatches
 from nestling.errors import ChangeError, QueryError
 from nestling.values.bag import ZBag
 
@@ -44,8 +46,10 @@ class Core:
         self._file: DatabaseFile | None = None
         self._access = Access(self, self._recover)
         self._references = References(self)
+        self._documents = Documents(self)
         self._logging = Logging(self)
         self._subscribers = Subscribers(self._access, self._logging)
+        self._xml_watches = XmlWatches(self)
 
     # -- reading
 
@@ -108,11 +112,12 @@ class Core:
                 access.close()
         if not is_nested:
             self._subscribers.deliver()
+            self._xml_watches.deliver()
             if self._state.patience <= 0 or self._state.memory is not None:
                 self._look_again(change.refresh.events)
 
     def _transaction(self) -> Transaction:
-        return Transaction(self._state, self._shredder, self._access)
+        return Transaction(self._state, self._shredder, self._access, self)
 
     def _shredder(self, table: str) -> Shredder:
         return Shredder(self._state.tables[table], self._numbers)
@@ -155,6 +160,7 @@ class Core:
         is_stored = self._file is not None and self._file.stored_version() > self.version
         journal.undo()
         self._references.forget()
+        self._documents.forget()
         self._subscribers.withdraw(self.version)
         if is_stored:
             journal.run()
@@ -170,6 +176,7 @@ class Core:
         )  # what changes nothing is not stored, and has no version of its own
         self._state.committed(events)
         self._references.follow(events)
+        self._documents.follow(events)
         tables: dict[str, int] = {}
         for event in events:
             tables[event.table] = tables.get(event.table, 0) + 1

@@ -29,6 +29,17 @@ from nestling.database.script import run_script
 from nestling.database.state import State, computing
 from nestling.database.table import Table
 from nestling.database.view import View
+from nestling.database.xml.defining import (
+    define_xquery,
+    drop_document,
+    drop_xquery,
+    embedded,
+    open_document,
+)
+from nestling.database.xml.definition import HIDDEN
+from nestling.database.xml.handles import Progress, XmlDocument
+from nestling.database.xml.stats import xquery_stats
+from nestling.database.xml.view import XQueryView
 from nestling.depth import room
 from nestling.errors import QueryError
 from nestling.frontend.catalog import Catalog
@@ -79,12 +90,22 @@ class Database(Core):
     @property
     def tables(self) -> Mapping[str, Table]:
         """The tables by name."""
-        return {name: Table(self, name) for name in tuple(self._state.tables)}
+        return {name: Table(self, name) for name in tuple(self._state.tables) if not name.startswith(HIDDEN)}
 
     @property
-    def views(self) -> Mapping[str, View]:
-        """The views by name."""
-        return {name: View(self, name) for name in tuple(self._state.views) if name not in self._constraints}
+    def views(self) -> Mapping[str, Any]:
+        """The views by name; those in XQuery are read as XML."""
+        plain = {
+            name: View(self, name)
+            for name in tuple(self._state.views)
+            if name not in self._constraints and not name.startswith(HIDDEN)
+        }
+        return plain | {name: XQueryView(self, name) for name in tuple(self._state.xqueries)}
+
+    @property
+    def documents(self) -> Mapping[str, XmlDocument]:
+        """The documents by name."""
+        return {name: XmlDocument(self, name) for name in self._documents.names}
 
     @property
     def _constraints(self) -> Mapping[str, ViewDef]:
@@ -107,8 +128,8 @@ class Database(Core):
         """
         arguments.name_argument(name, "table")
         if schema is None:
-            if name not in self._state.tables:
-                raise QueryError(f"there is no table {name!r}", hint=known(self._state.tables))
+            if name not in self.tables:
+                raise QueryError(f"there is no table {name!r}", hint=known(self.tables))
             return Table(self, name)
         record = record_type(schema)
         refers, only = (
@@ -121,6 +142,7 @@ class Database(Core):
         """Declare a table whose types are known already."""
         name = definition.name
         check_table_names(definition)
+        check_name(name, "a table", HIDDEN)
         if self._state.tables.get(name) == definition:
             return Table(self, name)  # a program that opens its file again declares what is there
         with self._access.defining():
@@ -144,28 +166,38 @@ class Database(Core):
         refresh: str = "eager",
         store: str = "auto",
         strict: bool | None = None,
+        context: str | None = None,
     ) -> Any:
         """Define a view: ``@db.view`` on a function, or a name with a callable or a text.
 
         ``refresh`` says when it follows its tables: ``"eager"``, at every change; ``"hybrid"``, the same but for
         conditions on aggregates, which wait for a reading; ``"lazy"``, when it is read. ``strict=True`` refuses a view
         that is not maintained within its stated cost. One that every read would evaluate warns (``EvaluatedOnRead``),
-        unless ``strict=False`` or ``store="none"`` says that this is meant.
+        unless ``strict=False`` or ``store="none"`` says that this is meant. ``context``: the document that ``/`` is in
+        an XQuery.
         """
-        options = {"language": language, "refresh": refresh, "store": store, "strict": strict}
+        options = {
+            "language": language,
+            "refresh": refresh,
+            "store": store,
+            "strict": strict,
+            "context": context,
+        }
         if name is None:
             return lambda function: self.view(function, **options)  # type: ignore[arg-type]
         if callable(name):
             return self.view(accept.name_of(name), name, **options)  # type: ignore[arg-type]
-        check_name(arguments.name_argument(name, "view"), "a view")
+        check_name(arguments.name_argument(name, "view"), "a view", "·" + HIDDEN)
         accept.check_options(refresh, store)
         if strict is not None:
             arguments.flag_argument(strict, "strict")
+        if language == "xquery":
+            return define_xquery(self, name, query, context, refresh, store, strict)
         with self._access.defining():
             if name in self._state.tables:
                 self._check_name(name)
             definition = self._view_def(name, query, language, refresh, store)
-            if name in self.views:
+            if name in self._state.definitions and name not in self._constraints:
                 if not accept.is_same_view(self._state.definitions[name], definition):
                     raise accept.other_view(self._state.definitions[name], definition)
                 return View(self, name)
@@ -196,10 +228,33 @@ class Database(Core):
         """Run SQL statements, each a change of its own; what the last yields. A SELECT is computed once, in order."""
         return run_script(self, arguments.text_argument(script))
 
+    def document(
+        self, name: str, source: Any = None, *, whitespace: str = "keep", progress: Progress | None = None
+    ) -> XmlDocument:
+        """Load an XML document: from a path, a file, bytes, markup or an lxml tree; without a source, find it.
+
+        ``whitespace="strip"`` leaves texts of white space alone out. ``progress(done, total)`` is told as it is read.
+        """
+        return open_document(self, arguments.name_argument(name, "document"), source, whitespace, progress)
+
+    def xquery(self, text: str) -> Refresh:
+        """Run the updates of an XQuery text, all of them evaluated on the state before, in one transaction."""
+        embedded(self)
+        with self.transaction() as change:
+            change.xquery(text)
+        return change.refresh
+
     def drop(self, name: str) -> None:
-        """Forget a view, a constraint, or a table that no view reads."""
+        """Forget a view, a constraint, or a table or document that no view reads."""
         arguments.name_argument(name, "table")
         with self._access.defining():
+            if name in self._state.xqueries:
+                drop_xquery(self, name)
+                return
+            if name in self._documents.names:
+                drop_document(self, name)
+                return
+            check_name(name, "what is dropped", HIDDEN)
             if name in self._state.views:
                 self._subscribers.evaluate_held(name)
                 self._forget(
@@ -223,6 +278,7 @@ class Database(Core):
         """Change what is defined, here and in the file, or in neither, whatever is raised."""
         file = self._file
         self._references.forget()
+        self._documents.forget()
         before = after = self._state.checkpoint()
         edits = file.edits if file is not None else 0
         try:
@@ -246,13 +302,16 @@ class Database(Core):
 
     def _catalog(self) -> Catalog:
         """What a query may read."""
-        catalog = Catalog({name: view.element for name, view in self._state.definitions.items()})
+        definitions = self._state.definitions.items()
+        catalog = Catalog({name: view.element for name, view in definitions if not name.startswith(HIDDEN)})
         for name, table in self._state.tables.items():
-            catalog.add(name, table.record, table.key)
+            if not name.startswith(HIDDEN):
+                catalog.add(name, table.record, table.key)
         return catalog
 
     def _check_name(self, name: str) -> None:
-        if name in self._state.tables or name in self._state.views:
+        taken = (self._state.tables, self._state.views, self._state.xqueries, self._documents.names)
+        if any(name in there for there in taken):
             raise QueryError(f"{name!r} is already defined", hint=f"db.drop({name!r}) first")
 
     # -- changes
@@ -297,7 +356,8 @@ class Database(Core):
     def stats(self) -> dict[str, dict[str, Any]]:
         """Per view: rows, entries and rough bytes of its maps, statements per row of each table it follows."""
         with self._access.reading():
-            return {name: stats(self._state, name) for name in self.views}
+            plain = {name: stats(self._state, name) for name in self.views if name in self._state.views}
+            return plain | {name: xquery_stats(self._state, name) for name in self._state.xqueries}
 
     def verify(self, maps: bool = False) -> None:
         """Verify every view, and with ``maps`` all that is stored for it."""
@@ -324,5 +384,5 @@ class Database(Core):
     def __repr__(self) -> str:
         if isinstance(self._state, Closed):
             return "Database(closed)"
-        tables = "; ".join(f"{n}: {show_type(t.record)}" for n, t in self._state.tables.items())
-        return f"Database({tables})"
+        tables = [f"{name}: {show_type(self._state.tables[name].record)}" for name in self.tables]
+        return f"Database({'; '.join([*tables, *(f'{name}: document' for name in self._documents.names)])})"

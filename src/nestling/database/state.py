@@ -20,6 +20,7 @@ from nestling.database.rows import Row, RowEvent, nested
 from nestling.database.storing import Decision, decide
 from nestling.database.verdict import judge
 from nestling.database.view_state import OnRead, Policy, Views, ViewState, maintained_by
+from nestling.database.xml.definition import HIDDEN, XQueryDef
 from nestling.depth import room
 from nestling.engine.protocol import Engines, RowEngine
 from nestling.errors import UNDEFINED, ChangeError, NestlingError, QueryError, brief
@@ -61,6 +62,8 @@ class State:
         self.engines = engines
         self.tables: dict[str, TableDef] = {}
         self.views = Views()
+        #: The XQuery views, each of which is kept by several hidden ones.
+        self.xqueries: dict[str, XQueryDef] = {}
         #: What all views may take, in bytes; and how many rows there were when that was last looked at.
         self.memory: int | None = None
         self.looked_at = 0
@@ -78,9 +81,11 @@ class State:
     def table(self, name: str) -> TableDef:
         """The table that a change names."""
         try:
-            return self.tables[name]
-        except (KeyError, TypeError):
-            known = ", ".join(self.tables) or "none yet"
+            if not name.startswith(HIDDEN):
+                return self.tables[name]
+            raise KeyError(name)
+        except (AttributeError, KeyError, TypeError):
+            known = ", ".join(each for each in self.tables if not each.startswith(HIDDEN)) or "none yet"
             raise ChangeError(f"there is no table {brief(name)}", hint=f"tables: {known}") from None
 
     def add_table(self, table: TableDef) -> None:

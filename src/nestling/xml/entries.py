@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from nestling.errors import ChangeError
-from nestling.xml.orderkeys import parent_of
 
 Entry: TypeAlias = tuple[str, str, str, Any]
 Attributes: TypeAlias = tuple[tuple[str, str], ...]
@@ -76,15 +75,6 @@ def labelled(entries: Iterable[Entry], labels: Sequence[str]) -> Iterator[tuple[
         yield tuple(path), entry
 
 
-def tops(entries: Sequence[Entry]) -> list[Entry]:
-    """The entries that are below no other of them."""
-    found: list[Entry] = []
-    for entry in entries:
-        if not found or not entry[0].startswith(found[-1][0] + "."):
-            found.append(entry)
-    return found
-
-
 def moved(entries: Iterable[Entry], old: str, new: str) -> list[Entry]:
     """A subtree under another key."""
     return [(new + key[len(old) :], kind, name, value) for key, kind, name, value in entries]
@@ -114,8 +104,3 @@ def check_name(name: object, what: str) -> str:
             f"{name!r:.60} is no name of {what}", hint="a letter or _, then letters, digits, - . _"
         )
     return name
-
-
-def is_child(key: str, parent: str) -> bool:
-    """Whether ``key`` is a child of ``parent``."""
-    return parent_of(key) == parent

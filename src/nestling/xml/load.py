@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from xml.parsers import expat
 
-from nestling.errors import ChangeError, Span
+from nestling.errors import ChangeError
 from nestling.xml.entries import COMMENT, DEEPEST, ELEMENT, INSTRUCTION, TEXT, Entry
 from nestling.xml.orderkeys import between, child_of
 
@@ -174,9 +174,3 @@ class _Loader:
 
     def skipped(self, name: str, is_parameter: bool) -> None:
         raise self.refused(f"the entity {name!r} is declared nowhere in this text", "write its content")
-
-
-def at_line(text: str, line: int, column: int) -> Span:
-    """A place in a text."""
-    lines = text.splitlines() or [""]
-    return Span(line, column, lines[min(line, len(lines)) - 1])

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from nestling.xml.entries import Entry, Labels, label_of, string_value
-from nestling.xml.orderkeys import child_of, cut, depth_of, end_of, parent_of, part_of
+from nestling.xml.orderkeys import cut, depth_of, end_of, parent_of, part_of
 from nestling.xml.pages import PAGE, decoded, encoded, remember
 
 
@@ -222,10 +222,12 @@ class EditedStore(NodeStore):
         page = decoded(layer.body(start))
         left, place = bisect_left(page, (low,)), bisect_left(page, (high,))
         gone, kept, following = page[left:place], page[place:], layer.following(start)
-        while following is not None and following < high:
-            page_ = decoded(layer.body(following))
-            place = bisect_left(page_, (high,))
-            gone, kept = gone + page_[:place], page_[place:]
+        # A page whose start lies among the new keys is taken along: its start need be the key of no node.
+        limit = max(high, entries[-1][0] + "!") if entries else high
+        while following is not None and following < limit:
+            more = decoded(layer.body(following))
+            place = bisect_left(more, (high,))
+            gone, kept = gone + more[:place], kept + more[place:]
             layer.put(following, None)
             following = layer.following(following)
         self._write(start, page[:left] + entries + kept)
@@ -264,8 +266,3 @@ def changes(layer: Layer) -> Mapping[str, tuple[bytes | None, bytes | None]]:
         if before != page:
             found[start] = before, page
     return found
-
-
-def first_key(parent: str) -> str:
-    """The key of the first child that a node without children gets."""
-    return child_of(parent, "a0")
