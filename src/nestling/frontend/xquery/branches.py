@@ -7,7 +7,7 @@ means the bag of (K, I) for every way to satisfy G, sorted by K; the branches of
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from nestling.calculus.build import fold, for_, where
@@ -145,29 +145,31 @@ class TextItem:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """⟨binds; order; item⟩. ``is_distinct``: it holds no node twice."""
+    """⟨binds; order; item⟩. ``is_distinct``: it holds no node twice; ``is_single``: it is checked to have one item at most."""
 
     binds: tuple[Bind, ...]
     order: tuple[Key, ...]
     item: Item
     is_distinct: bool = True
+    is_single: bool = False
 
     @property
     def is_many(self) -> bool:
         """Whether it may have more than one item."""
-        return any(isinstance(bind, ForBind) for bind in self.binds)
+        return not self.is_single and any(isinstance(bind, ForBind) for bind in self.binds)
 
     def after(self, *binds: Bind) -> Branch:
         """The branch with ``binds`` before its own."""
-        return Branch((*binds, *self.binds), self.order, self.item, self.is_distinct) if binds else self
+        single = self.is_single and not any(isinstance(bind, ForBind) for bind in binds)
+        return replace(self, binds=(*binds, *self.binds), is_single=single) if binds else self
 
     def under(self, *keys: Key) -> Branch:
         """The branch with ``keys`` before its own order."""
-        return Branch(self.binds, (*keys, *self.order), self.item, self.is_distinct) if keys else self
+        return replace(self, order=(*keys, *self.order)) if keys else self
 
     def having(self, *binds: Bind) -> Branch:
         """The branch with ``binds`` after its own."""
-        return Branch((*self.binds, *binds), self.order, self.item, self.is_distinct) if binds else self
+        return replace(self, binds=(*self.binds, *binds)) if binds else self
 
 
 def build(binds: Sequence[Bind], body: Expr) -> Expr:

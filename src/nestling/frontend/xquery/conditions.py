@@ -169,8 +169,8 @@ class ConditionTranslator(PathTranslator):
     def _text_test(self, syntax: CallExpr, variables: Variables) -> Truth:
         """``contains`` and its like; of nothing they see the empty text, which contains only itself."""
         left, right = (self.sequence(each, variables) for each in syntax.arguments)
-        self.check_count(left, syntax.at, 0, 1, f"the text that {syntax.name} looks at")
-        self.check_count(right, syntax.at, 0, 1, f"what {syntax.name} looks for")
+        left = self.check_count(left, syntax.at, 0, 1, f"the text that {syntax.name} looks at")
+        right = self.check_count(right, syntax.at, 0, 1, f"what {syntax.name} looks for")
         for branch in (*left, *right):
             self._text_only(branch.item, syntax)
         match right:
@@ -239,8 +239,9 @@ class ConditionTranslator(PathTranslator):
     def _comparison(self, syntax: ComparisonExpr, variables: Variables) -> Truth:
         left, right = self.sequence(syntax.left, variables), self.sequence(syntax.right, variables)
         if syntax.kind != "general":
-            for side in (left, right):
-                self.check_count(side, syntax.at, 0, 1, "an operand of this comparison")
+            left, right = (
+                self.check_count(side, syntax.at, 0, 1, "an operand of this comparison") for side in (left, right)
+            )
         return self.existential([self._compared(syntax, x, y) for x in left for y in right])
 
     def _compared(self, syntax: ComparisonExpr, left: Branch, right: Branch) -> Alternative:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import NamedTuple, NoReturn
 
-from nestling.calculus.build import call, const, where
+from nestling.calculus.build import call, const
 from nestling.calculus.terms import Call, Const, Expr, Field, Relation, Sing, Term, Var
 from nestling.calculus.traverse import Names, free_vars
 from nestling.calculus.types import INT, Bag, Record, Scalar, Type
@@ -22,7 +22,6 @@ from nestling.frontend.xquery.branches import (
     Branch,
     FoldBind,
     ForBind,
-    GuardBind,
     Item,
     NodeItem,
     PlaceKey,
@@ -118,23 +117,21 @@ class TranslationContext:
     # -- cardinalities
 
     def check_count(
-        self, branches: Sequence[Branch], at: int, least: int, most: int | None, what: str
-    ) -> None:
-        """Have the number of items stay within bounds, where that is not seen from the query."""
-        places = {
-            branch.order[0].number
-            for branch in branches
-            if branch.order and isinstance(branch.order[0], PlaceKey)
-        }
-        is_known = most is None or (
-            (len(branches) <= 1 or len(places) <= 1) and not any(b.is_many for b in branches)
-        )
+        self, branches: list[Branch], at: int, least: int, most: int | None, what: str
+    ) -> list[Branch]:
+        """``branches``, whose number of items is checked to be within bounds where that is not seen from the query."""
+        places = {b.order[0].number for b in branches if b.order and isinstance(b.order[0], PlaceKey)}
         if len(places) > 1 and most is not None and not any(branch.binds for branch in branches):
             self.refuse(at, f"{what} has several items", "write one of them", "XPTY0004")
-        if is_known and not least:
-            return
-        if least and most and len(branches) == 1 and not branches[0].binds:
-            return
+        is_bounded = most is None or (len(places) <= 1 and not any(branch.is_many for branch in branches))
+        is_there = not least or any(not branch.binds for branch in branches)
+        if not is_bounded or not is_there:
+            self._check(branches, at, least, most, what)
+        if most is None or len(branches) > 1:
+            return branches
+        return [replace(branch, is_single=True) for branch in branches]
+
+    def _check(self, branches: Sequence[Branch], at: int, least: int, most: int | None, what: str) -> None:
         folds = [(self.fresh("n", INT), branch) for branch in branches]
         binds = [FoldBind(var, "count", units(branch)) for var, branch in folds]
         total: Term = const(0)
@@ -144,41 +141,33 @@ class TranslationContext:
         if most is not None:
             too_many = call(">", total, const(most))
             bad = call("or", bad, too_many) if least else too_many
-        found = build(self._needed((*binds, TestBind(bad))), Sing(const(1)))
+        query = build(self._needed((*binds, TestBind(bad))), Sing(const(1)))
         span = self.error(at, what).at
         assert span is not None
         bound = f"{least} or more" if most is None else f"at most {most}" if not least else f"exactly {least}"
-        self.checks.append(
-            CardinalityCheck(found, f"{what} must have {bound} (line {span.line}: {span.text.strip()})")
-        )
+        place = f"line {span.line}: {span.text.strip()}"
+        self.checks.append(CardinalityCheck(query, f"{what} must have {bound} ({place})"))
 
     def _needed(self, binds: Sequence[Bind]) -> list[Bind]:
         """``binds`` after those of the scope that they depend on."""
-        needed = set[str]().union(*(free_vars(build([bind], Sing(const(1)))) for bind in binds))
-        kept: list[Bind] = []
-        links = [
-            set(free_vars(where(b.test, Sing(const(1)))))
-            for b in self.scope
-            if isinstance(b, TestBind) and _is_join(b)
-        ]
+        needed = set[str]().union(*map(_used, binds))
+        joins = [_used(bind) for bind in self.scope if isinstance(bind, TestBind) and _is_join(bind)]
         size = -1
         while size != len(needed):
             size = len(needed)
-            for linked in links:
-                if linked & needed:
-                    needed |= linked
-            for bind in self.scope:
-                if isinstance(bind, ForBind | FoldBind) and bind.var.name in needed:
-                    needed |= set(free_vars(bind.bag))
-        for bind in self.scope:
-            match bind:
-                case ForBind(var) | FoldBind(var):
-                    if var.name in needed:
-                        kept.append(bind)
-                case TestBind() | GuardBind():
-                    if set(free_vars(build([bind], Sing(const(1))))) <= needed:
-                        kept.append(bind)
-        return [*kept, *binds]
+            needed = needed.union(*(join for join in joins if join & needed))
+            needed = needed.union(*(_used(bind) for bind in self.scope if _binds(bind) & needed))
+        return [*(b for b in self.scope if (_binds(b) or _used(b)) <= needed), *binds]
+
+
+def _used(bind: Bind) -> set[str]:
+    """The variables that a bind depends on."""
+    return set(free_vars(build([bind], Sing(const(1)))))
+
+
+def _binds(bind: Bind) -> set[str]:
+    """The variable that it binds."""
+    return {bind.var.name} if isinstance(bind, ForBind | FoldBind) else set()
 
 
 def _is_join(bind: TestBind) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from nestling.calculus.build import call, const, countwise, union
 from nestling.calculus.terms import Expr, Sing, Term
@@ -55,8 +56,7 @@ class FunctionTranslator(ConditionTranslator):
             case "zero-or-one" | "exactly-one" | "one-or-more":
                 self.arity(syntax, 1)
                 found = self.sequence(syntax.arguments[0], variables)
-                self.check_count(found, syntax.at, *_BOUNDS[name], f"the argument of {name}")
-                return found
+                return self.check_count(found, syntax.at, *_BOUNDS[name], f"the argument of {name}")
             case "count":
                 return self._count(syntax, variables)
             case "sum" | "avg" | "min" | "max":
@@ -98,7 +98,7 @@ class FunctionTranslator(ConditionTranslator):
         return self.sequence(syntax.arguments[0] if syntax.arguments else ContextExpr(syntax.at), variables)
 
     def _data(self, branch: Branch, syntax: CallExpr) -> Branch:
-        return Branch(branch.binds, branch.order, AtomItem(*self.atom(branch.item, syntax.at)))
+        return replace(branch, item=AtomItem(*self.atom(branch.item, syntax.at)))
 
     def _number(self, branch: Branch, syntax: CallExpr) -> Branch:
         term, type_ = self.atom(branch.item, syntax.at)
@@ -108,12 +108,12 @@ class FunctionTranslator(ConditionTranslator):
         if type_ == BOOLEAN:
             self.refuse(syntax.at, "number of a boolean is not supported", "if (…) then 1 else 0")
         item = AtomItem(as_double(term, type_), DOUBLE, bool(branch.binds))
-        return Branch(branch.binds, branch.order, item)
+        return replace(branch, item=item)
 
     def _name(self, syntax: CallExpr, variables: Variables) -> list[Branch]:
         found = self._argument(syntax, variables)
-        self.check_count(found, syntax.at, 0, 1, f"the argument of {syntax.name}")
-        return [Branch(b.binds, b.order, AtomItem(self._label(b, syntax), STRING)) for b in found]
+        found = self.check_count(found, syntax.at, 0, 1, f"the argument of {syntax.name}")
+        return [replace(b, item=AtomItem(self._label(b, syntax), STRING)) for b in found]
 
     def _label(self, branch: Branch, syntax: CallExpr) -> Term:
         item = branch.item
@@ -223,7 +223,7 @@ class FunctionTranslator(ConditionTranslator):
     def _as_text(self, argument: Syntax, variables: Variables, syntax: CallExpr) -> tuple[list[Bind], Term]:
         """One text; of nothing, the empty one."""
         branches = self.sequence(argument, variables)
-        self.check_count(branches, syntax.at, 0, 1, f"the argument of {syntax.name}")
+        branches = self.check_count(branches, syntax.at, 0, 1, f"the argument of {syntax.name}")
         binds, term, type_ = self.one(branches, syntax.at)
         if type_ in (INTEGER, BOOLEAN):
             term = (
@@ -250,8 +250,8 @@ class FunctionTranslator(ConditionTranslator):
                 syntax.at, f"{syntax.type} is not supported", "xs:double, xs:decimal, xs:integer, xs:string"
             )
         branches = self.sequence(syntax.value, variables)
-        self.check_count(branches, syntax.at, 0, 1, f"the argument of {syntax.type}")
-        return [Branch(b.binds, b.order, self._converted(b, syntax)) for b in branches]
+        branches = self.check_count(branches, syntax.at, 0, 1, f"the argument of {syntax.type}")
+        return [replace(b, item=self._converted(b, syntax)) for b in branches]
 
     def _converted(self, branch: Branch, syntax: CastExpr) -> AtomItem:
         term, type_ = self.atom(branch.item, syntax.at)

@@ -264,7 +264,7 @@ class Translator(FunctionTranslator):
         binds: list[Bind] = []
         for key in clause.keys:
             branches = self.sequence(key.key, variables)
-            self.check_count(branches, clause.at, 0, 1, "a key of order by")
+            branches = self.check_count(branches, clause.at, 0, 1, "a key of order by")
             more, term, _ = self.one(branches, clause.at)
             binds += more
             keys.append(TermKey(term, key.is_descending, key.empty_greatest, False))
