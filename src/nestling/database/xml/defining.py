@@ -135,6 +135,7 @@ def drop_xquery(db: Database, name: str) -> None:
     db._redefine(drop, lambda file: file.redefine([], gone, db._state))
     for view in (*views, *checks):
         db._subscribers.forget(view)
+    db._xml_watches.forget(name)
     db._documents.forget()
 
 

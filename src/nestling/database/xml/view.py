@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from nestling.database.arguments import flag_argument
+from nestling.database.subscription import OnError, Subscription
 from nestling.database.xml.definition import XQueryDef
 from nestling.database.xml.interpret import FoundNode, Interpreter
 from nestling.database.xml.navigation import NavigationTables
 from nestling.database.xml.reading import NODE, XmlReader
+from nestling.database.xml.watch import XmlChange
 from nestling.errors import NestlingError, QueryError
 from nestling.frontend.xquery.parse import parse
 from nestling.frontend.xquery.template import AtomPart, ConstantPart, SequencePart
@@ -87,6 +89,17 @@ class XQueryView:
 
     def __len__(self) -> int:
         return len(self._items())
+
+    def subscribe(
+        self, function: Callable[[XmlChange], object], *, history: int = 0, on_error: OnError | None = None
+    ) -> Subscription:
+        """Call ``function`` with the change of this view after every commit from now on that changes its text."""
+        told: Any = function
+        return self._database._xml_watches.subscribe(self._definition, told, history, on_error)
+
+    def changes(self, since: int | None = None, *, history: int = 1000) -> list[XmlChange]:
+        """The changes after version ``since``, or all that are kept; the first call starts the keeping."""
+        return self._database._xml_watches.changes(self._definition, since, history)
 
     def verify(self, maps: bool = False) -> None:
         """Compute the view anew from its documents, by the plain meaning of XQuery, and compare; so for its tables."""
