@@ -13,7 +13,7 @@ from xml.parsers import expat
 
 from nestling.errors import ChangeError
 from nestling.xml.entries import COMMENT, DEEPEST, ELEMENT, INSTRUCTION, TEXT, Entry
-from nestling.xml.orderkeys import between, child_of
+from nestling.xml.orderkeys import FIRST, following
 
 #: Before this version the parser had no limit to what entities expand to.
 _BOUNDED = (2, 4, 1)
@@ -43,7 +43,7 @@ def fragment_entries(text: str) -> list[Entry]:
     for place in range(0, len(text), _CHUNK):
         loader.feed(text[place : place + _CHUNK])
     loader.feed("</_>", True)
-    return [(key[3:], *rest) for key, *rest in loader.taken() if "." in key]  # type: ignore[misc]
+    return [(key[3:], *rest) for key, *rest in loader.taken() if "." in key]
 
 
 def chunks_of(read: Callable[[int], Any]) -> Iterator[Any]:
@@ -62,8 +62,8 @@ class _Open:
         self.last: str | None = None
 
     def next_key(self) -> str:
-        self.last = between(self.last, None)
-        return child_of(self.key, self.last)
+        self.last = FIRST if self.last is None else following(self.last)
+        return f"{self.key}.{self.last}" if self.key else self.last
 
 
 class _Loader:
@@ -72,7 +72,9 @@ class _Loader:
     def __init__(self, strip: bool, shift: int = 0) -> None:
         self.strip, self.shift = strip, shift
         self.found: list[Entry] = []
-        self.open = [_Open("", {"xml": _XML})]
+        #: The namespaces where none is declared: most elements take a shorter way there.
+        self.plain = {"xml": _XML}
+        self.open = [_Open("", self.plain)]
         self.text: list[str] = []
         parser = self.parser = expat.ParserCreate()
         parser.ordered_attributes = True
@@ -108,7 +110,7 @@ class _Loader:
 
     def flush(self) -> None:
         """The text that ended here."""
-        if self.text:
+        if self.text:  # in parts, where it is long or has references
             text = "".join(self.text)
             self.text.clear()
             if len(self.open) > 1 and not (self.strip and not text.strip(" \t\r\n")):
@@ -121,6 +123,10 @@ class _Loader:
                 f"it nests more than {DEEPEST} elements", "store its parts as documents of their own"
             )
         outer = self.open[-1]
+        if not pairs and outer.prefixes is self.plain and ":" not in name:
+            self.open.append(_Open(outer.next_key(), self.plain))
+            self.found.append((self.open[-1].key, ELEMENT, name, ()))
+            return
         prefixes = self.prefixes(pairs, outer.prefixes)
         opened = _Open(outer.next_key(), prefixes)
         attributes = [
@@ -135,6 +141,8 @@ class _Loader:
 
     def prefixes(self, pairs: list[str], outer: dict[str, str]) -> dict[str, str]:
         """The namespaces inside an element."""
+        if not any([name.startswith("xmlns") for name in pairs[::2]]):
+            return outer
         declared = {
             name[6:]: value
             for name, value in zip(pairs[::2], pairs[1::2], strict=True)

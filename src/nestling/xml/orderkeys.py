@@ -10,6 +10,8 @@ Law: ``between(a, b)`` lies strictly between ``a`` and ``b``; appending and prep
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _VALUE = {digit: value for value, digit in enumerate(DIGITS)}
 _BASE = len(DIGITS)
@@ -30,12 +32,12 @@ def between(low: str | None, high: str | None) -> str:
         whole = _whole(high)
         return whole if whole < high else _previous(whole)
     if high is None:
-        return _next(_whole(low))
+        return following(_whole(low))
     below, above = _whole(low), _whole(high)
     if below == above:
         return below + _middle(low[len(below) :], high[len(above) :])
-    following = _next(below)
-    return following if following < high else below + _middle(low[len(below) :], None)
+    after = following(below)
+    return after if after < high else below + _middle(low[len(below) :], None)
 
 
 def spread(low: str | None, high: str | None, number: int) -> list[str]:
@@ -96,7 +98,9 @@ def _whole(key: str) -> str:
     return key[: ord(head) - ord("a") + 2 if head >= "a" else ord("Z") - ord(head) + 2]
 
 
-def _next(whole: str) -> str:
+@lru_cache(1 << 16)
+def following(whole: str) -> str:
+    """The next integer part: the key of a sibling that is appended."""
     head, digits = whole[0], list(whole[1:])
     for place in range(len(digits) - 1, -1, -1):
         value = _VALUE[digits[place]] + 1

@@ -10,7 +10,6 @@ Law: ``decoded(encoded(entries)) == entries``; any other bytes give entries in o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os.path import commonprefix
 
 from nestling.errors import StoreError
 from nestling.xml.entries import COMMENT, ELEMENT, INSTRUCTION, TEXT, Entry
@@ -29,13 +28,21 @@ def encoded(entries: Sequence[Entry]) -> bytes:
     """The page of ``entries``.
 
     >>> encoded([("a0", "e", "s", (("id", "1"),)), ("a0.a0", "t", "", "x")])
-    b'0e\\x01a0\\x01s\\x01id\\x011\\x022t\\x01.a0\\x01\\x01x'
+    b'0e\\x01a0\\x01s\\x01id\\x011\\x020t\\x01a0.a0\\x01\\x01x'
     """
-    before, parts = "", []
+    before, parts = "", list[str]()
     for key, kind, name, value in entries:
-        shared = len(commonprefix((before, key)))
-        rest = [part for pair in value for part in pair] if kind == ELEMENT else [value]
-        parts.append(_FIELD.join([f"{shared}{kind}", key[shared:], name, *rest]))
+        # Neighbours share the key of a node above both, up to its last sign: longer prefixes are not worth their search.
+        shared = key.rfind(".") + 1
+        while shared and not before.startswith(key[:shared]):
+            shared = key.rfind(".", 0, shared - 1) + 1
+        if kind != ELEMENT:
+            parts.append(f"{shared}{kind}{_FIELD}{key[shared:]}{_FIELD}{name}{_FIELD}{value}")
+        elif value:
+            rest = _FIELD.join([part for pair in value for part in pair])
+            parts.append(f"{shared}{kind}{_FIELD}{key[shared:]}{_FIELD}{name}{_FIELD}{rest}")
+        else:
+            parts.append(f"{shared}{kind}{_FIELD}{key[shared:]}{_FIELD}{name}")
         before = key
     return _ENTRY.join(parts).encode()
 

@@ -8,7 +8,7 @@ that matches its context, the nodes that its path reaches from there, with the c
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from typing import TypeAlias
 
@@ -48,12 +48,12 @@ class Navigation:
         """What the nodes in it match."""
         return self.context + self.path
 
-    @property
+    @cached_property
     def is_shared(self) -> bool:
         """Whether a node may be in it for several contexts."""
         return bool(self.context) and any(axis == DESCENDANT for axis, _ in self.pattern)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """What the table is called; a digest tells long paths with one ending apart."""
         whole = "|".join((self.document, shown(self.context), shown(self.path), *self.columns))
@@ -76,7 +76,7 @@ def shown(pattern: Pattern) -> str:
 
 def passes(test: str, label: str) -> bool:
     """Whether a node with ``label`` passes ``test``."""
-    return test == label or test == "node()" or (test == "*" and not label.endswith("()"))
+    return test in (label, "node()") or (test == "*" and not label.endswith("()"))
 
 
 @lru_cache(100_000)

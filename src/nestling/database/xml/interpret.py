@@ -516,7 +516,7 @@ def _before(left: Any, right: Any, empty_greatest: bool) -> int:
     if any(ranks):
         sign = (ranks[0] > ranks[1]) - (ranks[0] < ranks[1])
         return sign if empty_greatest else -sign
-    return (left > right) - (left < right)
+    return int(left > right) - int(left < right)
 
 
 __all__ = ["BuiltNode", "FoundAttribute", "FoundNode", "Interpreter", "number"]

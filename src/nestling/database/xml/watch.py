@@ -229,7 +229,7 @@ class XmlWatch:
 
 
 def _patched(before: PatchTree, after: PatchTree) -> list[PatchOperation]:
-    if before.name and after.name or not (before.name or after.name):
+    if bool(before.name) == bool(after.name):
         return patch(before, after)
     # A single element has come to stand beside others, or stands alone now.
     trees = [tree if not tree.name else PatchTree("", {}, [tree.as_child()]) for tree in (before, after)]

@@ -116,7 +116,7 @@ class PathTranslator(TranslationContext):
                 loose = ("*", "node()")
                 return a.test != b.test and not (a.test in loose or b.test in loose)
             case AttributeItem(), AttributeItem():
-                return left.item.name != right.item.name  # type: ignore[union-attr]
+                return left.item.name != right.item.name
             case AtomItem() | ElementItem() | TextItem(), _:
                 return True
         return False
