@@ -27,4 +27,4 @@ def saxon(query: str, text: str) -> str:
     run.set_property("!omit-xml-declaration", "yes")
     run.set_query_content(query)
     found = run.run_query_to_string()
-    return found or ""
+    return (found or "").replace("&#34;", "&quot;")
