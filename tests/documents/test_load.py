@@ -56,7 +56,9 @@ def test_a_document_comes_from_anything(tmp_path):
     }  # fmt: skip
     db = nl.Database()
     for name, source in sources.items():
-        assert db.document(name, source, progress=lambda done, total: told.append((done, total))).xml() == text
+        assert (
+            db.document(name, source, progress=lambda done, total: told.append((done, total))).xml() == text
+        )
     assert told[0] == (path.stat().st_size, path.stat().st_size)
     assert list(db.documents) == list(sources)
 

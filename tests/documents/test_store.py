@@ -57,7 +57,16 @@ def test_other_bytes_give_entries_in_order_or_are_refused(page):
 
 
 @pytest.mark.parametrize(
-    "page", [b"0e", b"xe\x01a0\x01s", b"0q\x01a0\x01s", b"0e\x01a0\x01s\x01k", b"0t\x01a0\x01", b"\xff", b"0e\x01\x01s"]
+    "page",
+    [
+        b"0e",
+        b"xe\x01a0\x01s",
+        b"0q\x01a0\x01s",
+        b"0e\x01a0\x01s\x01k",
+        b"0t\x01a0\x01",
+        b"\xff",
+        b"0e\x01\x01s",
+    ],
 )
 def test_a_page_that_makes_no_sense_is_refused(page):
     with pytest.raises(StoreError, match="a page of a document"):

@@ -39,7 +39,9 @@ def update(random: Random, store: NodeStore, made: Auctions) -> str | None:
         "content": "description", "comment": "person", "several": "person", "text": "keyword",
     }  # fmt: skip
     if kind == "rename":
-        target = one(random.choice(("homepage", "name", "price", "bidder", "keyword", "description", "location")))
+        target = one(
+            random.choice(("homepage", "name", "price", "bidder", "keyword", "description", "location"))
+        )
         return target and f'rename node {target} as "{random.choice(("other", "emph", "price", "homepage"))}"'
     target = one(targets[kind])
     return target and _text(kind, target, random, made, one)

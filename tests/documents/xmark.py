@@ -95,7 +95,11 @@ class Auctions:
         if deep or self.one_in(4):
             inner = f"<parlist><listitem><text>{self.rich()}</text></listitem></parlist>"
             first = f"<text>a <emph>b <keyword>{self.words(2)}</keyword></emph> {self.words(2)}</text>"
-            inner = f"<parlist><listitem><parlist><listitem>{first}</listitem></parlist></listitem></parlist>" if deep else inner
+            inner = (
+                f"<parlist><listitem><parlist><listitem>{first}</listitem></parlist></listitem></parlist>"
+                if deep
+                else inner
+            )
             return f"<description>{inner}</description>"
         return f"<description><text>{self.rich()}</text></description>"
 

@@ -120,7 +120,9 @@ def _changed(old: PatchTree, new: PatchTree, path: str) -> list[PatchOperation]:
 
 def _attributes(old: PatchTree, new: PatchTree, path: str) -> list[PatchOperation]:
     kept = [name for name in old.attributes if name in new.attributes]
-    if [name for name in new.attributes if name in old.attributes] != kept or list(new.attributes)[: len(kept)] != kept:
+    if [name for name in new.attributes if name in old.attributes] != kept or list(new.attributes)[
+        : len(kept)
+    ] != kept:
         # An attribute that is added comes last: those after it are written anew.
         kept = _prefix(list(old.attributes), list(new.attributes))
     found = [PatchOperation("remove", f"{path}/@{name}") for name in old.attributes if name not in kept]
@@ -150,7 +152,9 @@ def _children(old: Sequence[PatchChild], new: Sequence[PatchChild], path: str) -
     while start < min(len(old), len(new)) and (old[start] is new[start] or old[start] == new[start]):
         start += 1
     end = 0
-    while end < min(len(old), len(new)) - start and (old[-1 - end] is new[-1 - end] or old[-1 - end] == new[-1 - end]):
+    while end < min(len(old), len(new)) - start and (
+        old[-1 - end] is new[-1 - end] or old[-1 - end] == new[-1 - end]
+    ):
         end += 1
     if start == len(old) == len(new):
         return []
@@ -203,7 +207,9 @@ def _anew(
     while end and old[len(old) - end].kind == "text()":
         end -= 1
     last = len(old) - end
-    found = [PatchOperation("remove", _selector(old, place, path)) for place in range(last - 1, start - 1, -1)]
+    found = [
+        PatchOperation("remove", _selector(old, place, path)) for place in range(last - 1, start - 1, -1)
+    ]
     content = "".join([shown(child) for child in new[start : len(new) - end]])
     if not content:
         return found

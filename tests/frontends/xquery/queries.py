@@ -39,7 +39,9 @@ class Queries:
             elif kind == "k":
                 content.append(f"<k>{self.pick(*WORDS)} <n>{self.pick(*WORDS)}</n> x</k>")
             elif kind != "c":
-                content.append(f"<{kind}>{self.pick(*WORDS) if kind == 'n' else self.random.randrange(5)}</{kind}>")
+                content.append(
+                    f"<{kind}>{self.pick(*WORDS) if kind == 'n' else self.random.randrange(5)}</{kind}>"
+                )
         id_ = self.pick("", f' id="{self.random.randrange(4)}"', f' id="{self.random.randrange(4)}"')
         return f"<c{id_}>{''.join(content)}</c>"
 
@@ -81,7 +83,17 @@ class Queries:
             return ""
         tests = ["[1]", "[last()]", "[2]", "[position() <= 2]", "[position() > 1]"]
         if kind == "c":
-            tests += ['[@id = "1"]', "[@id]", "[n]", "[p > 2]", "[not(p)]", "[count(p) > 1]", "[p = 2 or n]", "[c][1]", "[p[1] > 1]"]
+            tests += [
+                '[@id = "1"]',
+                "[@id]",
+                "[n]",
+                "[p > 2]",
+                "[not(p)]",
+                "[count(p) > 1]",
+                "[p = 2 or n]",
+                "[c][1]",
+                "[p[1] > 1]",
+            ]
         if kind == "p":
             tests += ["[. > 1]", "[. = (1, 3)]"]
         if kind in "nk":
@@ -105,7 +117,11 @@ class Queries:
         if depth and not self.random.randrange(5):
             path, kind = self.path(scope, "cp")
             name = self.fresh()
-            inner = self.condition({**scope, name: kind}, 0) if kind == "c" else f"{name} > {self.random.randrange(4)}"
+            inner = (
+                self.condition({**scope, name: kind}, 0)
+                if kind == "c"
+                else f"{name} > {self.random.randrange(4)}"
+            )
             return f"({self.pick('some', 'every')} {name} in {path} satisfies {inner})"
         sign = self.pick("=", "!=", "<", ">=", ">", "<=")
         return self.pick(
@@ -136,17 +152,35 @@ class Queries:
         if self.random.randrange(2):
             parts.append(f"where {self.condition(inner)}")
         if not self.random.randrange(4):
-            key = f"count({self.path(inner)[0]})" if kind != "c" else self.pick(f"{name}/@id", f"count({name}/p)")
-            parts.append(f"order by {key} {self.pick('', 'descending')} {self.pick('', 'empty greatest', 'empty least')}")
+            key = (
+                f"count({self.path(inner)[0]})"
+                if kind != "c"
+                else self.pick(f"{name}/@id", f"count({name}/p)")
+            )
+            parts.append(
+                f"order by {key} {self.pick('', 'descending')} {self.pick('', 'empty greatest', 'empty least')}"
+            )
         return f"{' '.join(parts)} return {self.item(inner, depth)}"
 
     def item(self, scope: dict[str, str], depth: int) -> str:
-        choices = [self.path(scope)[0], f"count({self.path(scope)[0]})", f"sum({self.numbers(scope)})", self.made(scope, 0)]
-        choices += [*scope, f"string-length(string(count({self.path(scope)[0]})))", f"data({self.values(scope)})"]
+        choices = [
+            self.path(scope)[0],
+            f"count({self.path(scope)[0]})",
+            f"sum({self.numbers(scope)})",
+            self.made(scope, 0),
+        ]
+        choices += [
+            *scope,
+            f"string-length(string(count({self.path(scope)[0]})))",
+            f"data({self.values(scope)})",
+        ]
         choices += [f"{self.path(scope)[0]}/text()", f"{self.pick('min', 'max')}({self.numbers(scope)})"]
         choices += [f"distinct-values({self.pick('/s/c/n', '//p', '/s/c/@id')})"]
         left, right = self.path(scope)[0], self.path(scope)[0]
-        choices += [f"({left} {self.pick('union', 'intersect', 'except')} {right})", f"({left})[{self.random.randrange(1, 4)}]"]
+        choices += [
+            f"({left} {self.pick('union', 'intersect', 'except')} {right})",
+            f"({left})[{self.random.randrange(1, 4)}]",
+        ]
         if depth:
             choices += [self.flwor(scope, depth - 1)] * 6 + [self.made(scope, depth - 1)] * 3
             choices += [f"({self.item(scope, depth - 1)}, {self.item(scope, depth - 1)})"]

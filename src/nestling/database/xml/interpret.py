@@ -12,6 +12,7 @@ from functools import cmp_to_key
 from typing import Any, TypeAlias
 
 from nestling.database.xml.atoms import Untyped, arithmetic, atom_text, cast, compare, effective, number
+from nestling.depth import room
 from nestling.errors import QueryError
 from nestling.frontend.xquery.scan import refusal
 from nestling.frontend.xquery.syntax import (
@@ -103,6 +104,7 @@ class Interpreter:
     def refuse(self, at: int, what: str, code: str = "", hint: str = "") -> QueryError:
         return refusal(self.module.text, at, what, hint, code)
 
+    @room()
     def run(self) -> Items:
         scope: dict[str, Items] = {} if self.context is None else {".": [self.context]}
         for variable in self.module.variables:

@@ -9,15 +9,25 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from nestling.database.subscription import OnError, Subscription, Told
 from nestling.database.xml.reading import ATOM, NODE, TEXT, Written, XmlReader, sort_key
 from nestling.errors import NestlingError
-from nestling.frontend.xquery.template import ElementPart, ItemTemplate, Part, StaticComment, StaticText
+from nestling.frontend.xquery.template import (
+    ElementPart,
+    ItemTemplate,
+    MadeText,
+    Part,
+    SequencePart,
+    StaticComment,
+    StaticText,
+)
 from nestling.values.bag import ZBag
+from nestling.xml.entries import string_value
+from nestling.xml.load import fragment_entries
 from nestling.xml.patch import PatchChild, PatchOperation, PatchTree, patch
 
 if TYPE_CHECKING:
@@ -96,8 +106,9 @@ class _Model:
 
     def fixed(self, item: ItemTemplate) -> None:
         """An item that is always there: what it encloses are sequences of their own."""
-        if isinstance(item, ElementPart):
-            for part in (*item.content, *(part for _, parts in item.attributes for part in parts)):
+        if isinstance(item, ElementPart | MadeText):
+            attributes = item.attributes if isinstance(item, ElementPart) else ()
+            for part in (*item.content, *(part for _, parts in attributes for part in parts)):
                 self._add(part)
 
     def children(self, parts: Sequence[Part], reader: XmlReader) -> tuple[dict[str, str], list[PatchChild]]:
@@ -111,10 +122,7 @@ class _Model:
                 found.append(PatchChild("comment()", part.text))
             else:
                 before = ""
-                for _, row, item, child in self._made[id(part)].placed:
-                    each = self._fixed_child(item, reader) if row is None else child
-                    if each is None:
-                        continue
+                for each in self._items(part, reader):
                     if each.kind == before == ATOM:
                         _put(found, PatchChild("text()", " "))
                     if each.kind.startswith("@"):
@@ -124,7 +132,17 @@ class _Model:
                     before = each.kind
         return attributes, found
 
+    def _items(self, part: SequencePart, reader: XmlReader) -> Iterator[PatchChild]:
+        """The items of a sequence, in order."""
+        for _, row, item, child in self._made[id(part)].placed:
+            each = self._fixed_child(item, reader) if row is None else child
+            if each is not None:
+                yield each
+
     def _fixed_child(self, item: ItemTemplate, reader: XmlReader) -> PatchChild | None:
+        if isinstance(item, MadeText):
+            text = self._value(item.content, reader)
+            return PatchChild(f"@{item.name}" if item.name else "text()", text)
         if not isinstance(item, ElementPart):
             written = reader.written(item, None)
             return None if written is None else _child(written)
@@ -139,9 +157,12 @@ class _Model:
             if isinstance(part, StaticText):
                 texts.append(part.text)
             elif not isinstance(part, StaticComment):
-                children = (child for *_, child in self._made[id(part)].placed if child is not None)
-                texts.append(" ".join([child.text for child in children]))
+                texts.append(" ".join([_string(child) for child in self._items(part, reader)]))
         return "".join(texts)
+
+
+def _string(child: PatchChild) -> str:
+    return string_value(fragment_entries(child.text)) if child.kind == "*" else child.text
 
 
 def _put(found: list[PatchChild], child: PatchChild) -> None:
@@ -265,7 +286,8 @@ class XmlWatches:
         found = list(watch.kept)
         if since is not None and since < watch.since:
             raise NestlingError(
-                f"the changes of {definition.name} are kept since version {watch.since}", hint="read the view anew"
+                f"the changes of {definition.name} are kept since version {watch.since}",
+                hint="read the view anew",
             )
         return found if since is None else [change for change in found if change.version > since]
 

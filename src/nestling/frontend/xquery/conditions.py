@@ -240,7 +240,8 @@ class ConditionTranslator(PathTranslator):
         left, right = self.sequence(syntax.left, variables), self.sequence(syntax.right, variables)
         if syntax.kind != "general":
             left, right = (
-                self.check_count(side, syntax.at, 0, 1, "an operand of this comparison") for side in (left, right)
+                self.check_count(side, syntax.at, 0, 1, "an operand of this comparison")
+                for side in (left, right)
             )
         return self.existential([self._compared(syntax, x, y) for x in left for y in right])
 

@@ -55,12 +55,12 @@ class Writer:
 
     def top(self, branches: list[Branch]) -> tuple[Part, ...]:
         """A query's own sequence: static elements are peeled off, and each branch inside is a view."""
-        return (self._top_sequence(branches, ()),)
+        return (self._top_sequence(branches),)
 
-    def _top_sequence(self, branches: Sequence[Branch], before: Sequence[object]) -> SequencePart:
+    def _top_sequence(self, branches: Sequence[Branch]) -> SequencePart:
         sources = []
         for branch in branches:
-            if not branch.binds and not any(not isinstance(key, PlaceKey) for key in branch.order):
+            if not branch.binds and _is_fixed(branch.item):
                 sources.append(Source(None, self._places(branch.order), self._top_item(branch.item)))
             else:
                 rows, order, item = self._rows(branch)
@@ -80,12 +80,10 @@ class Writer:
                 return MadeText(self._top_parts((content,)), name)
             case DocumentItem():
                 self.translator.refuse(0, "a document alone is no view", "write <r>{…}</r> around it, or /*")
-        row: list[Expr] = []
-        template = self._item(item, _putter(row))
-        raise AssertionError(template)  # a node or attribute comes with a generator
+        raise AssertionError(item)  # it is not fixed
 
     def _top_parts(self, parts: Parts) -> tuple[Part, ...]:
-        return tuple([self._top_sequence(part, ()) if isinstance(part, list) else part for part in parts])
+        return tuple([self._top_sequence(part) if isinstance(part, list) else part for part in parts])
 
     def _places(self, order: Sequence[Key]) -> tuple[OrderPart, ...]:
         return tuple([Place(key.number) for key in order if isinstance(key, PlaceKey)])
@@ -181,6 +179,13 @@ class Writer:
                     )
                 else:
                     names.append(name)
+
+
+def _is_fixed(item: Item) -> bool:
+    """Whether an item is there whatever the data are: its parts may still depend on them."""
+    return isinstance(item, ElementItem | TextItem | DocumentItem) or (
+        isinstance(item, AtomItem) and isinstance(item.term, Const)
+    )
 
 
 def _putter(row: list[Expr]) -> Put:

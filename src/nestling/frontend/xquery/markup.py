@@ -14,6 +14,11 @@ Part: TypeAlias = "str | Syntax"
 
 def element(parser: Parser) -> ElementExpr:
     """``<name a="…">…</name>``"""
+    with parser.deeper():
+        return _element(parser)
+
+
+def _element(parser: Parser) -> ElementExpr:
     begun = parser.i
     parser.need("<")
     name = _plain(parser, parser.name())

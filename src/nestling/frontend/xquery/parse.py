@@ -6,6 +6,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from nestling.depth import room
 from nestling.errors import QueryError
 from nestling.frontend.xquery import markup
 from nestling.frontend.xquery.operators import OperatorParser
@@ -44,9 +48,14 @@ _REFUSED = {
 }  # fmt: skip
 
 
+#: How deep expressions and constructors may nest.
+DEEPEST = 100
+
+
 def parse(text: str) -> ModuleSyntax:
     """The syntax of a text; ``QueryError`` with line, caret and advice."""
-    return Parser(text).module()
+    with room():
+        return Parser(text).module()
 
 
 class Parser(OperatorParser):
@@ -147,11 +156,17 @@ class Parser(OperatorParser):
 
     def single(self) -> Syntax:
         self.space()
+        with self.deeper():
+            return self._flwor() or self._quantified() or self._if() or self._update() or self.operators()
+
+    @contextmanager
+    def deeper(self) -> Iterator[None]:
+        """A level of nesting; there is an end to them."""
         self.levels += 1
-        if self.levels > 150:
+        if self.levels > DEEPEST:
             raise self.error("the query is nested too deeply", "name its parts with let")
         try:
-            return self._flwor() or self._quantified() or self._if() or self._update() or self.operators()
+            yield
         finally:
             self.levels -= 1
 

@@ -20,6 +20,7 @@ from nestling.calculus.build import call, const, countwise, first, negate, union
 from nestling.calculus.terms import Expr, Field, Sing, Var
 from nestling.calculus.typing import element_type
 from nestling.frontend.xquery.branches import (
+    NUMERIC,
     AtomItem,
     AttributeItem,
     Bind,
@@ -42,8 +43,10 @@ from nestling.frontend.xquery.syntax import (
     ComparisonExpr,
     FilterExpr,
     LiteralExpr,
+    LogicExpr,
     PathExpr,
     PathStep,
+    QuantifiedExpr,
     Syntax,
 )
 from nestling.xml.patterns import (
@@ -58,6 +61,8 @@ from nestling.xml.patterns import (
 )
 
 _DOWN = {"child": CHILD, "descendant": DESCENDANT, "//": DESCENDANT}
+#: What is a condition by its form, and never a position.
+_CONDITIONS = (ComparisonExpr, LogicExpr, QuantifiedExpr, PathExpr)
 _KINDS = ("text()", "comment()", "processing-instruction()")
 
 
@@ -166,8 +171,17 @@ class PathTranslator(TranslationContext):
         return branch
 
     def _guards(self, predicate: Syntax, branch: Branch, variables: Variables) -> tuple[Bind, ...]:
+        inner = {**variables, ".": branch.item}
         with self.within(branch.binds):
-            return self.guards(predicate, {**variables, ".": branch.item})
+            if not isinstance(predicate, _CONDITIONS):
+                values = (each.item for each in self.sequence(predicate, inner))
+                if any(isinstance(item, AtomItem) and item.type in NUMERIC for item in values):
+                    self.refuse(
+                        predicate.at,
+                        "a position is a literal number here",
+                        "[2], [last()], [position() <= 3]",
+                    )
+            return self.guards(predicate, inner)
 
     def _attribute(self, branch: Branch, step: PathStep, variables: Variables) -> Branch:
         if step.test == "*" or step.test.endswith("()"):

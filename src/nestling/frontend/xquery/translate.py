@@ -13,6 +13,7 @@ from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Expr, Sing, Tuple
 from nestling.calculus.traverse import relations
 from nestling.calculus.types import FLOAT, INT, STR, Scalar
+from nestling.depth import room
 from nestling.frontend.xquery.branches import (
     DECIMAL,
     DOUBLE,
@@ -86,11 +87,12 @@ def translate(text: object, documents: Sequence[str], context: str | None = None
     """The translation of a query over ``documents``; ``/`` is the one called ``context``, or the only one."""
     module = parsed(text)
     asked: Asked = {}
-    while True:  # until all the columns that it needs are known
-        before = {table: set(columns) for table, columns in asked.items()}
-        found = _translated(module, documents, context, asked)
-        if before == asked:
-            return found
+    with room():
+        while True:  # until all the columns that it needs are known
+            before = {table: set(columns) for table, columns in asked.items()}
+            found = _translated(module, documents, context, asked)
+            if before == asked:
+                return found
 
 
 def _translated(
