@@ -4,6 +4,7 @@ import pytest
 
 import nestling as nl
 from tests.documents.oracle import PySaxonApiError, saxon
+from tests.documents.patches import applied
 from tests.frontends.xquery.queries import Queries
 
 
@@ -19,6 +20,8 @@ def follow(seed: int, updates: int) -> str:
     except nl.QueryError as error:
         assert error.at is not None or error.hint, "a refusal says where, or what to write"
         return "refused"
+    texts = [view.xml()]
+    view.subscribe(lambda change: texts.append(applied(texts[-1], change.to_xml_patch())))
     for number in range(updates + 1):
         if number:
             before = document.xml(), view.xml()
@@ -28,6 +31,7 @@ def follow(seed: int, updates: int) -> str:
                 assert (document.xml(), view.xml()) == before
                 continue
         assert view.xml() == saxon(query, document.xml()), query
+        assert texts[-1] == view.xml(), query
         view.verify()
     return "accepted"
 
