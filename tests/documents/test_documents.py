@@ -117,7 +117,8 @@ def test_a_bad_update_text_changes_nothing(db, text, message):
 
 def test_an_update_sees_the_state_before(db):
     db.xquery(
-        "for $c in /s/c return (insert node $c/n as last into /s, delete node $c/n, replace value of node $c/p with count(/s/c))"
+        "for $c in /s/c return (insert node $c/n as last into /s, delete node $c/n, "
+        "replace value of node $c/p with count(/s/c))"
     )
     assert db.document("d").xml() == '<s><c id="1"><p>2</p></c><c id="2"><p>2</p></c><n>Ann</n><n>Bob</n></s>'
     db.verify(maps=True)

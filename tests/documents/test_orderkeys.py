@@ -20,10 +20,10 @@ def test_a_key_lies_strictly_between_its_neighbours(places):
 
 def test_appending_and_prepending_keep_keys_short():
     for at_end in (True, False):
-        key = None
+        key: str | None = None
         for _ in range(5_000):
             key = between(key, None) if at_end else between(None, key)
-        assert len(key) <= 4
+        assert key is not None and len(key) <= 4
 
 
 @given(st.integers(0, 200), st.integers(0, 5))
@@ -32,7 +32,7 @@ def test_spread_keys_are_in_order_and_short(number, depth):
     for _ in range(depth):
         high = between(low, high)
     for ends in ((low, high), (None, high), (low, None), (None, None)):
-        keys = spread(*ends, number)
+        keys = spread(ends[0], ends[1], number)
         assert len(keys) == number
         whole = [*([ends[0]] if ends[0] else []), *keys, *([ends[1]] if ends[1] else [])]
         assert whole == sorted(set(whole))

@@ -20,7 +20,9 @@ class Watched:
         self.names = names
         self.texts: dict[str, str] = {}
         for name in names:
-            view = self.db.view(name, QUERIES[name], language="xquery", strict=True if name not in ("Q11", "Q12") else None)
+            view = self.db.view(
+                name, QUERIES[name], language="xquery", strict=True if name not in ("Q11", "Q12") else None
+            )
             self.texts[name] = view.xml()
             view.subscribe(self.follow)
 
@@ -66,7 +68,9 @@ class Watched:
             assert self.texts[name] == found, (name, text)
 
 
-@pytest.mark.parametrize("names", [["Q1", "Q2", "Q5", "Q8", "Q13", "Q18", "Q20"], ["Q3", "Q4", "Q9", "Q10", "Q14", "Q19"]], ids=len)
+@pytest.mark.parametrize(
+    "names", [["Q1", "Q2", "Q5", "Q8", "Q13", "Q18", "Q20"], ["Q3", "Q4", "Q9", "Q10", "Q14", "Q19"]], ids=len
+)
 def test_some_questions_follow_updates(names):
     watched = Watched(1, names)
     watched.check("before all")

@@ -1,32 +1,29 @@
-"""Random updates of an auction document, as XQuery Update texts: all kinds, seeded, targets uniform among nodes of a name."""
+"""Random updates of an auction document, as XQuery Update texts: all kinds, seeded, targets uniform among nodes
+of a name.
+"""
 
 from __future__ import annotations
 
 from random import Random
 
-from nestling.xml.entries import ELEMENT, TEXT
-from nestling.xml.orderkeys import parent_of
+from nestling.xml.entries import ELEMENT
 from nestling.xml.store import NodeStore
 from tests.documents.xmark import PLACES, Auctions
 
 KINDS = (
-    "bidder bidder close price location reserve income person delete-person delete-bidder delete-item item rename homepage "
-    "interest text attribute replace content comment several"
-).split()  # fmt: skip
+    "bidder", "bidder", "close", "price", "location", "reserve", "income", "person", "delete-person", "delete-bidder",
+    "delete-item", "item", "rename", "homepage", "interest", "text", "attribute", "replace", "content",
+    "comment", "several",
+)  # fmt: skip
 
 
 def update(random: Random, store: NodeStore, made: Auctions) -> str | None:
     """An update of some kind; None where the document has no target for it."""
     kind = random.choice(KINDS)
     names: dict[str, int] = {}
-    texts = []
     for entry in store.scan():
         if entry[1] == ELEMENT:
             names[entry[2]] = names.get(entry[2], 0) + 1
-        elif entry[1] == TEXT and entry[3].strip():
-            above = store.get(parent_of(entry[0]))
-            if above is not None and above[2] in ("text", "keyword", "emph", "name", "price"):
-                texts.append(above[2])
 
     def one(name: str) -> str:
         number = names.get(name, 0)
@@ -48,15 +45,16 @@ def update(random: Random, store: NodeStore, made: Auctions) -> str | None:
 
 
 def _text(kind: str, target: str, random: Random, made: Auctions, one) -> str:
-    value = random.choice(("12.50", "40.00", "88.01", "7"))
+    value, end = random.choice(("12.50", "40.00", "88.01", "7")), random.choice(("first", "last"))
+    person, item = made.person(random.randrange(20)).strip(), made.item(random.randrange(20)).strip()
     simple = {
         "bidder": f"insert node {made.bidder()} {random.choice(('before', 'after'))} {target}",
         "close": f"insert node {made.closed_auction().strip()} as {random.choice(('first', 'last'))} into {target}",
         "price": f'replace value of node {target} with "{value}"',
         "reserve": f'replace value of node {target} with "{value}"',
         "location": f'replace value of node {target} with "{random.choice(PLACES)}"',
-        "person": f"insert node {made.person(random.randrange(20)).strip()} as {random.choice(('first', 'last'))} into {target}",
-        "item": f"insert node {made.item(random.randrange(20)).strip()} as {random.choice(('first', 'last'))} into {target}",
+        "person": f"insert node {person} as {end} into {target}",
+        "item": f"insert node {item} as {end} into {target}",
         "homepage": f"insert node <homepage>http://x</homepage> as last into {target}",
         "interest": f'insert node <interest category="{made.category()}"/> as first into {target}',
         "attribute": f'replace value of node {target}/@person with "person{random.choice((3, 5))}"',
@@ -73,5 +71,6 @@ def _text(kind: str, target: str, random: Random, made: Auctions, one) -> str:
         return f"if ({target}/@income) then delete node {target}/@income else {change}"
     if kind == "several":
         name = one("name") or target
-        return f'delete node {target}, insert node {made.person(90).strip()} before {target}, rename node {name} as "name"'
+        new = f"insert node {person} before {target}"
+        return f'delete node {target}, {new}, rename node {name} as "name"'
     return f"delete node {target}"

@@ -8,9 +8,10 @@ from __future__ import annotations
 from random import Random
 
 WORDS = (
-    "amber brass copper gold silver tin velvet linen oak pine ring bowl clock chair lamp mirror coin stamp map globe "
-    "old new rare plain small large round square painted carved signed worn heavy light"
-).split()
+    "amber", "brass", "copper", "gold", "silver", "tin", "velvet", "linen", "oak", "pine", "ring", "bowl",
+    "clock", "chair", "lamp", "mirror", "coin", "stamp", "map", "globe", "old", "new", "rare", "plain", "small",
+    "large", "round", "square", "painted", "carved", "signed", "worn", "heavy", "light",
+)  # fmt: skip
 PLACES = ("Greece", "Norway", "Peru", "Kenya", "Japan", "Canada")
 REGIONS = ("africa", "asia", "australia", "europe", "namerica", "samerica")
 
@@ -138,7 +139,8 @@ class Auctions:
     def bidder(self) -> str:
         return (
             f"<bidder><date>{self.date()}</date><time>{self.random.randrange(24):02}:00:00</time>"
-            f'<personref person="{self.person_id()}"/><increase>{self.random.randrange(1, 20) * 1.5:.2f}</increase></bidder>'
+            f'<personref person="{self.person_id()}"/>'
+            f"<increase>{self.random.randrange(1, 20) * 1.5:.2f}</increase></bidder>"
         )
 
     def open_auction(self, number: int) -> str:
@@ -154,7 +156,8 @@ class Auctions:
     def closed_auction(self) -> str:
         return (
             f'<closed_auction><seller person="{self.person_id()}"/><buyer person="{self.person_id()}"/>'
-            f'<itemref item="{self.item_id()}"/><price>{self.price()}</price><date>{self.date()}</date><quantity>1</quantity>'
+            f'<itemref item="{self.item_id()}"/><price>{self.price()}</price>'
+            f"<date>{self.date()}</date><quantity>1</quantity>"
             f'<type>Regular</type><annotation><author person="{self.person_id()}"/>{self.description(self.one_in(3))}'
             f"</annotation></closed_auction>\n"
         )

@@ -1,8 +1,9 @@
 """Entries: the nodes of a document, one flat tuple each.
 
-An entry is ``(key, kind, name, value)``. The value of an element is the tuple of its attributes, ``(name, value)`` in the
-order of the text; of a text, a comment or a processing instruction, its content. A name is ``local``, or ``{uri}local``, or
-``{uri}prefix:local`` where the text gave a prefix; namespace declarations are attributes called ``xmlns`` or ``xmlns:p``.
+An entry is ``(key, kind, name, value)``. The value of an element is the tuple of its attributes, ``(name, value)`` in
+the order of the text; of a text, a comment or a processing instruction, its content. A name is ``local``, or
+``{uri}local``, or ``{uri}prefix:local`` where the text gave a prefix; namespace declarations are attributes called
+``xmlns`` or ``xmlns:p``.
 
 Invariants of a document: keys ascend; no text is empty, and no two texts are neighbours.
 """

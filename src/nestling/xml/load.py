@@ -1,8 +1,9 @@
 """Text to entries, by the parser of the standard library, in memory that does not grow with the text.
 
-What is not well-formed, an external entity, an entity that expands beyond all measure, and nesting beyond ``DEEPEST`` are
-refused with line and column. Kept are elements, attributes, texts, comments, processing instructions and namespaces; CDATA
-and internal entities become the text they stand for; the declaration and the document type are not kept.
+What is not well-formed, an external entity, an entity that expands beyond all measure, and nesting beyond ``DEEPEST``
+are refused with line and column. Kept are elements, attributes, texts, comments, processing instructions and
+namespaces; CDATA and internal entities become the text they stand for; the declaration and the document type are not
+kept.
 """
 
 from __future__ import annotations
@@ -141,7 +142,7 @@ class _Loader:
 
     def prefixes(self, pairs: list[str], outer: dict[str, str]) -> dict[str, str]:
         """The namespaces inside an element."""
-        if not any([name.startswith("xmlns") for name in pairs[::2]]):
+        if not any(name.startswith("xmlns") for name in pairs[::2]):
             return outer
         declared = {
             name[6:]: value

@@ -1,11 +1,13 @@
 """Order keys: names of siblings that sort as the siblings stand, with room for one more between any two.
 
-A sibling key is an integer part, whose first sign says how many digits follow (``a``: one, ``b``: two, …; below zero ``Z``:
-one, ``Y``: two, …), and a fraction that does not end in 0. Digits are ``0-9A-Za-z``, so that the order of ASCII is theirs.
-A node's key joins the sibling keys from the root by ``.``, which sorts below every digit: the order of keys is document
-order, an ancestor is a prefix up to a ``.``, and the subtree of ``k`` is the range from ``k`` to ``end_of(k)``.
+A sibling key is an integer part, whose first sign says how many digits follow (``a``: one, ``b``: two, …; below zero
+``Z``: one, ``Y``: two, …), and a fraction that does not end in 0. Digits are ``0-9A-Za-z``, so that the order of
+ASCII is theirs. A node's key joins the sibling keys from the root by ``.``, which sorts below every digit: the order
+of keys is document order, an ancestor is a prefix up to a ``.``, and the subtree of ``k`` is the range from ``k`` to
+``end_of(k)``.
 
-Law: ``between(a, b)`` lies strictly between ``a`` and ``b``; appending and prepending keep keys as short as counting does.
+Law: ``between(a, b)`` lies strictly between ``a`` and ``b``; appending and prepending keep keys as short as counting
+does.
 """
 
 from __future__ import annotations

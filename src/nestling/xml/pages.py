@@ -1,8 +1,8 @@
 """Pages: runs of entries as bytes, in a form that nothing has to be executed to read.
 
-A page is its entries in UTF-8, joined by ``\\x02``; an entry its fields, joined by ``\\x01``: how many signs of its key the
-entry before it has too, with the kind; the rest of the key; the name; the value, or attributes and values in turn. Neither
-sign can occur in an XML document.
+A page is its entries in UTF-8, joined by ``\\x02``; an entry its fields, joined by ``\\x01``: how many signs of its
+key the entry before it has too, with the kind; the rest of the key; the name; the value, or attributes and values in
+turn. Neither sign can occur in an XML document.
 
 Law: ``decoded(encoded(entries)) == entries``; any other bytes give entries in order, or a ``StoreError``.
 """
@@ -32,7 +32,7 @@ def encoded(entries: Sequence[Entry]) -> bytes:
     """
     before, parts = "", list[str]()
     for key, kind, name, value in entries:
-        # Neighbours share the key of a node above both, up to its last sign: longer prefixes are not worth their search.
+        # Neighbours share the key of a node above both; a longer common prefix is not worth its search.
         shared = key.rfind(".") + 1
         while shared and not before.startswith(key[:shared]):
             shared = key.rfind(".", 0, shared - 1) + 1

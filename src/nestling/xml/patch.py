@@ -1,8 +1,8 @@
 """Patches: the difference of two trees as operations of RFC 5261.
 
-Law: the operations, applied one after the other, turn the old text into the new one, byte for byte. Selectors have the steps
-``*[n]``, ``text()[n]``, ``comment()[n]``, ``processing-instruction()[n]`` and ``@a`` only; neighbouring texts are one. What is
-no single element is patched as if it stood inside one.
+Law: the operations, applied one after the other, turn the old text into the new one, byte for byte. Selectors have
+the steps ``*[n]``, ``text()[n]``, ``comment()[n]``, ``processing-instruction()[n]`` and ``@a`` only; neighbouring
+texts are one. What is no single element is patched as if it stood inside one.
 """
 
 from __future__ import annotations

@@ -34,8 +34,8 @@ NUMBERS = frozenset((STAMP, IS_FIRST, IS_LAST))
 class Navigation:
     """A navigation table: the nodes ``path`` leads to from those that match ``context``.
 
-    Without a context they are the nodes of the document; then there is no column ``ctx``. Its key is ``id``, or ``ctx`` and
-    ``id`` where a node may be reached from several nodes above it.
+    Without a context they are the nodes of the document; then there is no column ``ctx``. Its key is ``id``, or
+    ``ctx`` and ``id`` where a node may be reached from several nodes above it.
     """
 
     document: str

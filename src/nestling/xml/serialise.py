@@ -1,7 +1,7 @@
 """Entries as text: canonical, so that equal documents have one text.
 
-UTF-8, no declaration, no indentation; attributes in their order, ``<a/>`` for an element without content, and of the signs
-that markup uses only those that must be written as references.
+UTF-8, no declaration, no indentation; attributes in their order, ``<a/>`` for an element without content, and of the
+signs that markup uses only those that must be written as references.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The node store: the pages of a document in order, and how nodes are found in them.
 
-A page has a *start*: every key in it sorts at or after its start, and before the start of the next. The first page starts
-at the empty text. ``Layer`` has changed pages over those below it, so that a change can be made and thrown away.
+A page has a *start*: every key in it sorts at or after its start, and before the start of the next. The first page
+starts at the empty text. ``Layer`` has changed pages over those below it, so that a change can be made and thrown
+away.
 
 All look-ups cost a bisection and a page.
 """

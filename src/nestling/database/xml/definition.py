@@ -1,7 +1,8 @@
 """XQuery views as they are defined and stored: a text, the document that ``/`` means, and the hidden views and tables.
 
-An XQuery view is kept by ordinary views over ordinary tables, whose names begin with ``§``: ``§d NAME`` holds the pages of a
-document, ``§n …`` a navigation table, ``§v NAME 0`` the rows of a view, ``§c NAME 0`` a check of it, which must stay empty.
+An XQuery view is kept by ordinary views over ordinary tables, whose names begin with ``§``: ``§d NAME`` holds the
+pages of a document, ``§n …`` a navigation table, ``§v NAME 0`` the rows of a view, ``§c NAME 0`` a check of it, which
+must stay empty.
 """
 
 from __future__ import annotations

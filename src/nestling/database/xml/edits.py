@@ -2,9 +2,9 @@
 
 Law: after ``events`` are applied, the pages hold the edited document and each navigation table equals its definition.
 
-The primitives change a layer over the pages; which rows of which tables change is found at the end, from the document as it
-then is: rows of nodes that went go, rows of nodes that came come, and of their ancestors and of the nearest siblings of
-their names those rows are made anew that depend on what is below or beside. Equal rows cancel.
+The primitives change a layer over the pages; which rows of which tables change is found at the end, from the document
+as it then is: rows of nodes that went go, rows of nodes that came come, and of their ancestors and of the nearest
+siblings of their names those rows are made anew that depend on what is below or beside. Equal rows cancel.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The plain meaning of XQuery: lists of items over the node store.
 
-It finds the targets and sources of updates, and recomputes a view for ``verify``. It is slow and obvious on purpose, and knows
-nothing of branches and tables: what it and the translation agree on is right for two reasons.
+It finds the targets and sources of updates, and recomputes a view for ``verify``. It is slow and obvious on purpose,
+and knows nothing of branches and tables: what it and the translation agree on is right for two reasons.
 """
 
 from __future__ import annotations

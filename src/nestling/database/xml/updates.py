@@ -1,7 +1,8 @@
 """Updates: XQuery Update texts with their snapshot, reduced to the primitives of an edit.
 
-All targets and sources are evaluated on the state before; then insertions into, values and names are changed, then other
-insertions are made, then nodes are replaced, then contents, and deletions come last. Nothing is changed unless all is.
+All targets and sources are evaluated on the state before; then insertions into, values and names are changed, then
+other insertions are made, then nodes are replaced, then contents, and deletions come last. Nothing is changed unless
+all is.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Who is told of the changes of XQuery views, and with what patch.
 
-A watched view keeps its items as they are written, in order. A commit says which rows of its hidden views came and went; only
-these are written anew, and the difference of the two trees is the patch. Finding it costs a comparison per child of the
-elements that the query itself makes, and what changed.
+A watched view keeps its items as they are written, in order. A commit says which rows of its hidden views came and
+went; only these are written anew, and the difference of the two trees is the patch. Finding it costs a comparison per
+child of the elements that the query itself makes, and what changed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Branches: what an expression of XQuery is translated into.
 
-A sequence is a list of branches; a branch is ⟨G; K; I⟩: binds G (generators, tests, aggregates), an order K and an item I. It
-means the bag of (K, I) for every way to satisfy G, sorted by K; the branches of a list are sorted together.
+A sequence is a list of branches; a branch is ⟨G; K; I⟩: binds G (generators, tests, aggregates), an order K and an
+item I. It means the bag of (K, I) for every way to satisfy G, sorted by K; the branches of a list are sorted
+together.
 """
 
 from __future__ import annotations
@@ -145,7 +146,9 @@ class TextItem:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """⟨binds; order; item⟩. ``is_distinct``: it holds no node twice; ``is_single``: it is checked to have one item at most."""
+    """⟨binds; order; item⟩. ``is_distinct``: it holds no node twice; ``is_single``: it is checked to have one
+    item at most.
+    """
 
     binds: tuple[Bind, ...]
     order: tuple[Key, ...]

@@ -7,9 +7,9 @@
     not c            count = 0;   every: not some not
     a + b            β₁ × β₂: an empty operand gives the empty sequence by itself
 
-A condition whose binds are all tests is a term, and one of tests and aggregates needs no ``exists`` around it: both decide
-whether a view has a program. An attribute is compared as the nullable column that it is: a comparison with null is null,
-and does not hold; where it is negated, it is made false first.
+A condition whose binds are all tests is a term, and one of tests and aggregates needs no ``exists`` around it: both
+decide whether a view has a program. An attribute is compared as the nullable column that it is: a comparison with
+null is null, and does not hold; where it is negated, it is made false first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What is known while a query is translated: its text, its documents, the tables it has asked for, and its scope.
 
-Cardinalities are checked by queries of their own: ``zero-or-one($x/p)`` adds one that holds a row for every ``$x`` with two,
-and a change that would give it a row is refused, as XQuery raises an error there.
+Cardinalities are checked by queries of their own: ``zero-or-one($x/p)`` adds one that holds a row for every ``$x``
+with two, and a change that would give it a row is refused, as XQuery raises an error there.
 """
 
 from __future__ import annotations

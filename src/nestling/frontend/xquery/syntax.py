@@ -10,9 +10,9 @@ from decimal import Decimal
 from typing import TypeAlias
 
 Syntax: TypeAlias = (
-    "LiteralExpr | VariableExpr | ContextExpr | RootExpr | SequenceExpr | FlworExpr | QuantifiedExpr | IfExpr | LogicExpr"
-    " | ComparisonExpr | RangeExpr | ArithmeticExpr | NodeSetExpr | PathExpr | FilterExpr | ElementExpr | AttributeExpr"
-    " | TextExpr | CommentExpr | CallExpr | CastExpr | UpdateExpr"
+    "LiteralExpr | VariableExpr | ContextExpr | RootExpr | SequenceExpr | FlworExpr | QuantifiedExpr | IfExpr"
+    " | LogicExpr | ComparisonExpr | RangeExpr | ArithmeticExpr | NodeSetExpr | PathExpr | FilterExpr | ElementExpr"
+    " | AttributeExpr | TextExpr | CommentExpr | CallExpr | CastExpr | UpdateExpr"
 )
 Clause: TypeAlias = "ForClause | LetClause | WhereClause | OrderClause"
 
@@ -144,7 +144,9 @@ class LogicExpr:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonExpr:
-    """A comparison; ``kind`` is ``general`` (``=``), ``value`` (``eq``, written as ``=``) or ``node`` (``is``, ``<<``)."""
+    """A comparison; ``kind`` is ``general`` (``=``), ``value`` (``eq``, written as ``=``) or ``node`` (``is``,
+    ``<<``).
+    """
 
     operator: str
     kind: str
@@ -265,7 +267,9 @@ class CastExpr:
 
 @dataclass(frozen=True, slots=True)
 class UpdateExpr:
-    """``insert``, ``delete``, ``replace``, ``replace value of`` and ``rename``; ``place`` says where an insertion goes."""
+    """``insert``, ``delete``, ``replace``, ``replace value of`` and ``rename``; ``place`` says where an
+    insertion goes.
+    """
 
     kind: str
     target: Syntax

@@ -1,8 +1,8 @@
 """Templates: how the rows of a view's hidden bags are written as XML.
 
-Markup is a template and data are rows: names of elements, static text and wrappers are here, and not in any row. A sequence
-is read from *sources*, bags of rows that each have a template of their own; all their items are sorted together by the
-parts of their order.
+Markup is a template and data are rows: names of elements, static text and wrappers are here, and not in any row. A
+sequence is read from *sources*, bags of rows that each have a template of their own; all their items are sorted
+together by the parts of their order.
 """
 
 from __future__ import annotations
