@@ -28,6 +28,7 @@ from nestling.database.state import State
 from nestling.database.subscribers import Subscribers
 from nestling.database.transaction import Transaction
 from nestling.database.xml.documents import Documents
+from nestling.database.xml.transaction import DocumentTransaction
 from nestling.database.xml.watch import XmlWatches
 from nestling.errors import ChangeError, QueryError
 from nestling.values.bag import ZBag
@@ -90,7 +91,7 @@ class Core:
     # -- changes
 
     @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def transaction(self) -> Iterator[DocumentTransaction]:
         """All or nothing: what is done inside is committed at the end, or undone if anything is refused.
 
         Other threads see the state before it until it is committed; those that write wait for its end.
@@ -116,8 +117,8 @@ class Core:
             if self._state.patience <= 0 or self._state.memory is not None:
                 self._look_again(change.refresh.events)
 
-    def _transaction(self) -> Transaction:
-        return Transaction(self._state, self._shredder, self._access, self)
+    def _transaction(self) -> DocumentTransaction:
+        return DocumentTransaction(self._state, self._shredder, self._access, self, self._documents)
 
     def _shredder(self, table: str) -> Shredder:
         return Shredder(self._state.tables[table], self._numbers)

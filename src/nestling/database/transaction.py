@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol
+from typing import Any, Concatenate, ParamSpec, Protocol
 
 from nestling.calculus.types import Path, Type, bag_levels
 from nestling.database import arguments
@@ -24,17 +24,11 @@ from nestling.database.prefetch import prefetch_bags, prefetch_changes, prefetch
 from nestling.database.refresh import Refresh
 from nestling.database.rows import Row, RowEvent, Shredder, nested
 from nestling.database.state import State
-from nestling.database.xml.changing import document_in, edit_events, update_events
 from nestling.errors import ChangeError, brief
 from nestling.frontend.schema import element_value, multiplicity, python_value, row_value
 from nestling.values.bag import ZBag
 from nestling.values.columns import columns
 from nestling.values.label import Label
-
-if TYPE_CHECKING:
-    from nestling.database.core import Core
-    from nestling.database.xml.edits import Edit
-    from nestling.database.xml.handles import XmlDocument
 
 Shredders = Callable[[str], Shredder]
 P = ParamSpec("P")
@@ -74,15 +68,15 @@ def _all_or_nothing(change: Change[P]) -> Change[P]:
     return whole
 
 
+all_or_nothing = _all_or_nothing
+
+
 class Transaction:
     """All or nothing. Reads inside it see its changes; others see them, and subscribers hear of them, when it is
     committed. It belongs to the thread that began it, and ends with its block."""
 
-    def __init__(
-        self, state: State, shredder: Shredders, access: Applying, database: Core | None = None
-    ) -> None:
+    def __init__(self, state: State, shredder: Shredders, access: Applying) -> None:
         self.state, self.shredder, self._access = state, shredder, access
-        self._database = database
         self.events: list[RowEvent] = []
         self._stored: Overlay | None = None  # one row that comes looks nothing up
         self.thread = get_ident()
@@ -246,20 +240,6 @@ class Transaction:
         new = changed(name, definition.levels[level].element, old, arguments.set_argument(set))
         if new != old:
             self._run([RowEvent(name, (label, *old), -1), RowEvent(name, (label, *new), 1)])
-
-    def document(self, name: str) -> XmlDocument:
-        """A document whose changes are part of this transaction."""
-        return document_in(self._database, name, self)
-
-    @_all_or_nothing
-    def xquery(self, text: str) -> None:
-        """Run the updates of an XQuery text: all are evaluated on the state before it."""
-        self._run(update_events(self._database, text, self))
-
-    @_all_or_nothing
-    def edit_document(self, name: str, action: Callable[[Edit], object]) -> None:
-        """Change a document by the primitives of an edit."""
-        self._run(edit_events(self._database, name, action, self))
 
     def _element(self, name: str, label: Label, wanted: Any, element: Any) -> Row | None:
         if not any(bag_levels(element)):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from nestling.database.xml.atoms import atom_text
-from nestling.database.xml.interpret import ATTRIBUTE, BuiltNode, FoundNode, Interpreter, Items, is_node
+from nestling.database.xml.found import ATTRIBUTE, BuiltNode, FoundNode, Items, is_node
+from nestling.database.xml.interpret import Interpreter
 from nestling.errors import QueryError
 from nestling.xml.entries import COMMENT, ELEMENT, TEXT, written
 from nestling.xml.serialise import attribute, in_text

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
+from nestling.database.durable import DatabaseFile
 from nestling.database.names import check_name
 from nestling.database.xml.definition import PAGES, XQueryDef, navigation_table, page_table
 from nestling.database.xml.handles import Progress, XmlDocument, source_entries
 from nestling.database.xml.navigation import NavigationTables
-from nestling.database.xml.view import XQueryView
+from nestling.database.xml.view import ViewHost, XQueryView
 from nestling.errors import QueryError, shown
 from nestling.xml.store import NodeStore, packed
-
-if TYPE_CHECKING:
-    from nestling.database.database import Database
 
 #: Longer names would make those of their tables too long.
 LONGEST = 120
 _BATCH = 256
 
 
+class DefiningHost(ViewHost, Protocol):
+    """A database whose definitions change."""
+
+    def _check_name(self, name: str) -> None:
+        """Refuse a name that is taken."""
+
+    def _redefine(self, action: Callable[[], None], store: Callable[[DatabaseFile], None]) -> None:
+        """Change what is defined, here and in the file, or in neither."""
+
+    def _forget(self, kind: str, name: str, action: Callable[[str], None]) -> None:
+        """Forget a definition."""
+
+
 def open_document(
-    db: Database, name: str, source: Any, whitespace: str, progress: Progress | None
+    db: DefiningHost, name: str, source: Any, whitespace: str, progress: Progress | None
 ) -> XmlDocument:
     """Load a document; without a source, find it."""
     embedded(db)
@@ -55,7 +67,7 @@ def open_document(
 
 
 def define_xquery(
-    db: Database, name: str, text: Any, context: str | None, refresh: str, store: str, strict: bool | None
+    db: DefiningHost, name: str, text: Any, context: str | None, refresh: str, store: str, strict: bool | None
 ) -> XQueryView:
     """Define an XQuery view, with the tables and hidden views that keep it."""
     embedded(db)
@@ -102,7 +114,7 @@ def define_xquery(
     return XQueryView(db, name)
 
 
-def _fill(db: Database, tables: list[Any]) -> None:
+def _fill(db: DefiningHost, tables: list[Any]) -> None:
     for document in {table.document for table in tables}:
         new = NavigationTables(table for table in tables if table.document == document)
         store: NodeStore = db._documents.store(document, None)
@@ -111,7 +123,7 @@ def _fill(db: Database, tables: list[Any]) -> None:
                 db._state.engine.batches[name]([(row, 1) for row in rows])
 
 
-def drop_xquery(db: Database, name: str) -> None:
+def drop_xquery(db: DefiningHost, name: str) -> None:
     """Forget an XQuery view, and the tables that no other one reads."""
     definition = db._state.xqueries[name]
     others = [each for each in db._state.xqueries.values() if each.name != name]
@@ -139,7 +151,7 @@ def drop_xquery(db: Database, name: str) -> None:
     db._documents.forget()
 
 
-def drop_document(db: Database, name: str) -> None:
+def drop_document(db: DefiningHost, name: str) -> None:
     """Forget a document that no view reads."""
     readers = [
         each.name
@@ -152,7 +164,7 @@ def drop_document(db: Database, name: str) -> None:
     db._documents.forget()
 
 
-def embedded(db: Database) -> None:
+def embedded(db: DefiningHost) -> None:
     """Refuse documents where they do not live."""
     if db._state.engine.is_remote:
         raise QueryError("documents live in an embedded database", hint='nl.Database("file.nest")')

@@ -5,26 +5,37 @@ The starts of pages are read once and followed through commits, as references ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from typing import Protocol
 
 from nestling.database.accept import known
+from nestling.database.refresh import Refresh
 from nestling.database.rows import RowEvent
+from nestling.database.state import State
+from nestling.database.transaction import Transaction, all_or_nothing
 from nestling.database.xml.definition import PAGES
+from nestling.database.xml.edits import Edit
 from nestling.database.xml.navigation import NavigationTables
+from nestling.database.xml.updates import run_updates
 from nestling.errors import QueryError
 from nestling.xml.patterns import Navigation
 from nestling.xml.store import Layer, NodeStore, Pages, Stored
 
-if TYPE_CHECKING:
-    from nestling.database.state import Holder
-    from nestling.database.transaction import Transaction
+
+class Transacting(Protocol):
+    """Who has a state, and makes transactions on it."""
+
+    _state: State
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """All or nothing."""
 
 
 class Documents:
     """What is kept in memory beside the tables of documents."""
 
-    def __init__(self, holder: Holder) -> None:
+    def __init__(self, holder: Transacting) -> None:
         self._holder = holder
         self._stored: dict[str, Stored] = {}
         self._navigation: dict[str, NavigationTables] = {}
@@ -53,6 +64,49 @@ class Documents:
             for definition in self._holder._state.xqueries.values():
                 tables |= {t.name: t for t in definition.translated.tables if t.document == name}
             found = self._navigation[name] = NavigationTables(tables.values())
+        return found
+
+    # -- changes
+
+    def edit(self, name: str, action: Callable[[Edit], object], change: Transaction | None) -> Refresh | None:
+        """Change a document by the primitives of an edit: in ``change``, or in a transaction of its own."""
+        if change is not None:
+            self._edit(change, name, action)
+            return None
+        with self._holder.transaction() as own:
+            self._edit(own, name, action)
+        return own.refresh
+
+    def _edit(self, change: Transaction, name: str, action: Callable[[Edit], object]) -> None:
+        def make(change: Transaction) -> None:
+            edit = self._started(name, change)
+            action(edit)
+            change.events += self._events([edit])
+
+        all_or_nothing(make)(change)
+
+    def update(self, text: object, change: Transaction) -> None:
+        """Run the updates of an XQuery text, all evaluated on the state before it, as one change."""
+
+        def make(change: Transaction) -> None:
+            edits: dict[str, Edit] = {}
+
+            def edit(name: str) -> Edit:
+                if name not in edits:
+                    edits[name] = self._started(name, change)
+                return edits[name]
+
+            run_updates(text, lambda name: self.store(self.check(name), change), self.names, edit)
+            change.events += self._events(list(edits.values()))
+
+        all_or_nothing(make)(change)
+
+    def _started(self, name: str, change: Transaction) -> Edit:
+        return Edit(self.check(name), self.pages(name, change), self.navigation(name), change.stored)
+
+    def _events(self, edits: list[Edit]) -> list[RowEvent]:
+        found = [event for edit in edits for event in edit.events()]
+        self.renewed += [(edit.document, parent) for edit in edits for parent in edit.renewed]
         return found
 
     # -- pages

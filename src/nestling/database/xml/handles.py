@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nestling.database.refresh import Refresh
+from nestling.database.transaction import Transaction
 from nestling.database.xml.edits import Edit
-from nestling.database.xml.interpret import FoundAttribute, FoundNode, Interpreter
+from nestling.database.xml.found import FoundAttribute, FoundNode
+from nestling.database.xml.host import DocumentHost
+from nestling.database.xml.interpret import Interpreter
 from nestling.database.xml.reading import with_namespaces
 from nestling.database.xml.updates import PLACES, insert_at, rename, replace, replace_value, set_attribute
 from nestling.errors import ChangeError, QueryError, StoreError
@@ -20,17 +23,13 @@ from nestling.xml.serialise import serialised
 from nestling.xml.store import NodeStore
 from nestling.xml.trees import is_tree, text_of, tree_of
 
-if TYPE_CHECKING:
-    from nestling.database.core import Core
-    from nestling.database.transaction import Transaction
-
 Progress = Callable[[int, int | None], object]
 
 
 class XmlDocument:
     """A document of a database. Every change is a transaction, or part of the one that it was taken from."""
 
-    def __init__(self, database: Core, name: str, change: Transaction | None = None) -> None:
+    def __init__(self, database: DocumentHost, name: str, change: Transaction | None = None) -> None:
         self._database, self.name, self._change = database, name, change
 
     def _store(self) -> NodeStore:
@@ -56,12 +55,8 @@ class XmlDocument:
         Path(path).write_text(self.xml(), encoding="utf-8")
 
     def _edit(self, action: Callable[[Edit], object]) -> Refresh | None:
-        if self._change is not None:
-            self._change.edit_document(self.name, action)
-            return None
-        with self._database.transaction() as change:
-            change.edit_document(self.name, action)
-        return change.refresh
+        found: Refresh | None = self._database._documents.edit(self.name, action, self._change)
+        return found
 
     def __repr__(self) -> str:
         return f"XmlDocument({self.name})"

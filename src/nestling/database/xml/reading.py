@@ -38,7 +38,7 @@ Row = tuple[Any, ...]
 ATOM, TEXT, NODE, ATTRIBUTE = "atom", "text", "node", "attribute"
 
 
-class Written(NamedTuple):
+class WrittenItem(NamedTuple):
     """An item as it is written: its kind, its text (of a text node, not yet escaped), and the name of an attribute."""
 
     kind: str
@@ -56,22 +56,22 @@ class XmlReader:
         """The text of a query's own sequence."""
         return content_text(self.content(template, None))
 
-    def content(self, parts: Sequence[Part], row: Row | None) -> list[Written]:
+    def content(self, parts: Sequence[Part], row: Row | None) -> list[WrittenItem]:
         """What parts come to, with the spaces between atoms; neighbouring texts are one."""
-        found: list[Written] = []
+        found: list[WrittenItem] = []
         for part in parts:
             if isinstance(part, StaticText):
-                found.append(Written(TEXT, part.text))
+                found.append(WrittenItem(TEXT, part.text))
             elif isinstance(part, StaticComment):
-                found.append(Written(NODE, f"<!--{part.text}-->"))
+                found.append(WrittenItem(NODE, f"<!--{part.text}-->"))
             else:
                 before = ""
                 for item, its_row in self.items(part.sources, row):
                     each = self.written(item, its_row)
                     if each is not None:
                         if each.kind == before == ATOM:
-                            found.append(Written(TEXT, " "))
-                        found.append(Written(TEXT, each.text) if each.kind == ATOM else each)
+                            found.append(WrittenItem(TEXT, " "))
+                        found.append(WrittenItem(TEXT, each.text) if each.kind == ATOM else each)
                         before = each.kind
         return _joined(found)
 
@@ -89,27 +89,27 @@ class XmlReader:
             found.sort(key=lambda each: each[0])
         return [(item, each) for _, item, each in found]
 
-    def written(self, item: ItemTemplate, row: Row | None) -> Written | None:
+    def written(self, item: ItemTemplate, row: Row | None) -> WrittenItem | None:
         """One item; none where its column is null. The query's own elements have no row: they read the views."""
         cells = row or ()
         match item:
             case AtomPart(column, type_):
-                return None if cells[column] is None else Written(ATOM, lexical(cells[column], type_))
+                return None if cells[column] is None else WrittenItem(ATOM, lexical(cells[column], type_))
             case ConstantPart(value, type_):
-                return Written(ATOM, lexical(value, type_))
+                return WrittenItem(ATOM, lexical(value, type_))
             case TextPart(column):
-                return Written(TEXT, cells[column])
+                return WrittenItem(TEXT, cells[column])
             case AttributePart(name, column):
-                return None if cells[column] is None else Written(ATTRIBUTE, cells[column], name)
+                return None if cells[column] is None else WrittenItem(ATTRIBUTE, cells[column], name)
             case CopyPart(document, column):
                 return copied(self.stores(document), cells[column])
             case MadeText(content, name):
                 value = self.value(content, row)
                 if name:
-                    return Written(ATTRIBUTE, value, name)
-                return Written(TEXT, value) if value else None
+                    return WrittenItem(ATTRIBUTE, value, name)
+                return WrittenItem(TEXT, value) if value else None
             case ElementPart():
-                return Written(NODE, self.element(item, row))
+                return WrittenItem(NODE, self.element(item, row))
 
     def element(self, item: ElementPart, row: Row | None) -> str:
         attributes, content = self.opened(item, row)
@@ -117,7 +117,7 @@ class XmlReader:
         start = f"<{item.name}" + "".join([attribute(name, value) for name, value in attributes.items()])
         return f"{start}>{inner}</{item.name}>" if inner else f"{start}/>"
 
-    def opened(self, item: ElementPart, row: Row | None) -> tuple[dict[str, str], list[Written]]:
+    def opened(self, item: ElementPart, row: Row | None) -> tuple[dict[str, str], list[WrittenItem]]:
         """The attributes of an element, and its content."""
         attributes = {name: self.value(parts, row) for name, parts in item.attributes}
         content = self.content(item.content, row)
@@ -144,31 +144,33 @@ class XmlReader:
                 yield found.text
 
 
-def content_text(content: Sequence[Written]) -> str:
-    """Written items as the text of a document."""
+def content_text(content: Sequence[WrittenItem]) -> str:
+    """WrittenItem items as the text of a document."""
     return "".join([in_text(each.text) if each.kind in (TEXT, ATOM) else each.text for each in content])
 
 
-def _joined(content: Sequence[Written]) -> list[Written]:
-    found: list[Written] = []
+def _joined(content: Sequence[WrittenItem]) -> list[WrittenItem]:
+    found: list[WrittenItem] = []
     for each in content:
         if each.kind == TEXT and found and found[-1].kind == TEXT:
-            found[-1] = Written(TEXT, found[-1].text + each.text)
+            found[-1] = WrittenItem(TEXT, found[-1].text + each.text)
         elif each.kind != TEXT or each.text:
             found.append(each)
     return found
 
 
-def copied(store: NodeStore, key: str) -> Written:
+def copied(store: NodeStore, key: str) -> WrittenItem:
     """A node of a document, with the namespaces that it sees there."""
     entries = list(store.subtree(key))
     if not entries:
         raise ChangeError("a node that a view has copied is gone", hint="report this: db.verify() says more")
     if entries[0][1] != ELEMENT:
         return (
-            Written(TEXT, entries[0][3]) if entries[0][1] == TEXT_NODE else Written(NODE, serialised(entries))
+            WrittenItem(TEXT, entries[0][3])
+            if entries[0][1] == TEXT_NODE
+            else WrittenItem(NODE, serialised(entries))
         )
-    return Written(NODE, serialised([with_namespaces(store, entries[0]), *entries[1:]]))
+    return WrittenItem(NODE, serialised([with_namespaces(store, entries[0]), *entries[1:]]))
 
 
 def with_namespaces(store: NodeStore, entry: Entry) -> Entry:

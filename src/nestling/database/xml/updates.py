@@ -11,15 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from nestling.database.xml.edits import Edit, attributes_with
-from nestling.database.xml.interpret import (
-    ATTRIBUTE,
-    BuiltNode,
-    FoundAttribute,
-    FoundNode,
-    Interpreter,
-    Items,
-    Pending,
-)
+from nestling.database.xml.found import ATTRIBUTE, BuiltNode, FoundAttribute, FoundNode, Items
+from nestling.database.xml.interpret import Interpreter, Pending
 from nestling.errors import ChangeError, QueryError
 from nestling.frontend.xquery.parse import parsed
 from nestling.xml.entries import ELEMENT, TEXT, Entry, check_name, check_text, expanded
@@ -122,9 +115,9 @@ def _apply_one(run: Interpreter, update: Pending, change: Edit, target: Any, sou
         case "delete":
             change.delete(key) if name is None else set_attribute(change, key, name, None)
         case "rename":
-            rename(change, key, run._joined(source), name)
+            rename(change, key, run.joined(source), name)
         case "replace value":
-            replace_value(change, key, run._joined(source), name)
+            replace_value(change, key, run.joined(source), name)
         case "replace":
             made = _content(run, source, syntax.at)
             if name is None:

@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from nestling.database.arguments import flag_argument
 from nestling.database.subscription import OnError, Subscription
+from nestling.database.xml.built import built_sequence
 from nestling.database.xml.definition import XQueryDef
-from nestling.database.xml.interpret import FoundNode, Interpreter
+from nestling.database.xml.found import FoundNode
+from nestling.database.xml.host import DocumentHost
+from nestling.database.xml.interpret import Interpreter
 from nestling.database.xml.navigation import NavigationTables
 from nestling.database.xml.reading import NODE, XmlReader
-from nestling.database.xml.watch import XmlChange
+from nestling.database.xml.watch import XmlChange, XmlWatches
 from nestling.errors import NestlingError, QueryError
 from nestling.frontend.xquery.parse import parse
 from nestling.frontend.xquery.template import AtomPart, ConstantPart, SequencePart
 from nestling.xml.store import NodeStore
 from nestling.xml.trees import tree_of
 
-if TYPE_CHECKING:
-    from nestling.database.core import Core
+
+class ViewHost(DocumentHost, Protocol):
+    """A database that has XQuery views."""
+
+    _xml_watches: XmlWatches
 
 
 class XQueryView:
     """An XQuery over documents that is always up to date."""
 
-    def __init__(self, database: Core, name: str) -> None:
+    def __init__(self, database: ViewHost, name: str) -> None:
         self._database, self.name = database, name
 
     @property
@@ -119,8 +125,6 @@ class XQueryView:
             )
 
     def _evaluated(self) -> str:
-        from nestling.database.xml.built import built_sequence
-
         definition = self._definition
         context = None if definition.context is None else FoundNode(definition.context, "")
         run = Interpreter(parse(definition.text), self._store, context)
@@ -143,7 +147,7 @@ class XQueryView:
         return f"XQueryView({self.name})"
 
 
-def check_tables(database: Core, document: str) -> None:
+def check_tables(database: ViewHost, document: str) -> None:
     """Compare the navigation tables of a document with their definition; stamps only count edits."""
     tables: NavigationTables = database._documents.navigation(document)
     store = database._documents.store(document, database._access.own)

@@ -11,10 +11,12 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nestling.database.subscription import OnError, Subscription, Told
-from nestling.database.xml.reading import ATOM, NODE, TEXT, Written, XmlReader, sort_key
+from nestling.database.xml.definition import XQueryDef
+from nestling.database.xml.host import DocumentHost
+from nestling.database.xml.reading import ATOM, NODE, TEXT, WrittenItem, XmlReader, sort_key
 from nestling.errors import NestlingError
 from nestling.frontend.xquery.template import (
     ElementPart,
@@ -29,10 +31,6 @@ from nestling.values.bag import ZBag
 from nestling.xml.entries import string_value
 from nestling.xml.load import fragment_entries
 from nestling.xml.patch import PatchChild, PatchOperation, PatchTree, patch
-
-if TYPE_CHECKING:
-    from nestling.database.core import Core
-    from nestling.database.xml.definition import XQueryDef
 
 Row = tuple[Any, ...]
 #: What an item is sorted by, its row, its template, and how it is written.
@@ -174,7 +172,7 @@ def _put(found: list[PatchChild], child: PatchChild) -> None:
         found.append(child)
 
 
-def _child(written: Written) -> PatchChild:
+def _child(written: WrittenItem) -> PatchChild:
     if written.kind == NODE:
         if written.text.startswith("<!--"):
             return PatchChild("comment()", written.text[4:-3])
@@ -189,7 +187,7 @@ def _child(written: Written) -> PatchChild:
 class XmlWatch:
     """The readers of the changes of one view."""
 
-    def __init__(self, database: Core, definition: XQueryDef) -> None:
+    def __init__(self, database: DocumentHost, definition: XQueryDef) -> None:
         self.database, self.definition = database, definition
         self.subscriptions: tuple[Subscription, ...] = ()
         self.kept: deque[XmlChange] = deque(maxlen=0)
@@ -260,7 +258,7 @@ def _patched(before: PatchTree, after: PatchTree) -> list[PatchOperation]:
 class XmlWatches:
     """The subscribers of XQuery views."""
 
-    def __init__(self, database: Core) -> None:
+    def __init__(self, database: DocumentHost) -> None:
         self._database = database
         self._watched: dict[str, XmlWatch] = {}
 

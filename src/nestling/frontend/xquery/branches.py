@@ -220,3 +220,8 @@ def without_context(row: Var) -> Term:
 def _names(row: Var) -> Iterable[str]:
     assert isinstance(row.type, Record)
     return row.type.names
+
+
+def as_binds(truth: Truth) -> tuple[Bind, ...]:
+    """A condition as a bind."""
+    return (TestBind(truth),) if is_term(truth) else (GuardBind(truth),)  # type: ignore[arg-type]

@@ -41,11 +41,12 @@ from nestling.frontend.xquery.branches import (
     NodeItem,
     TestBind,
     Truth,
+    as_binds,
     build,
     is_term,
 )
 from nestling.frontend.xquery.context import Variables, scalar_name
-from nestling.frontend.xquery.paths import PathTranslator, as_binds
+from nestling.frontend.xquery.paths import PathTranslator
 from nestling.frontend.xquery.syntax import (
     ArithmeticExpr,
     CallExpr,

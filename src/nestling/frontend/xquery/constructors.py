@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from nestling.calculus.build import call, const, product
 from nestling.calculus.terms import Const, Expr, Sing, SingBag
@@ -20,6 +19,7 @@ from nestling.frontend.xquery.branches import (
     TextItem,
     build,
 )
+from nestling.frontend.xquery.conditions import ConditionTranslator
 from nestling.frontend.xquery.template import (
     AtomPart,
     AttributePart,
@@ -38,9 +38,6 @@ from nestling.frontend.xquery.template import (
 )
 from nestling.xml import patterns
 
-if TYPE_CHECKING:
-    from nestling.frontend.xquery.translate import Translator
-
 #: Adds a column to a row, and says which it is.
 Put = Callable[[Expr], int]
 Parts = Sequence["Part | list[Branch]"]
@@ -49,7 +46,7 @@ Parts = Sequence["Part | list[Branch]"]
 class Writer:
     """Makes the rows and the template of a query; ``views`` are the bags of its rows."""
 
-    def __init__(self, translator: Translator) -> None:
+    def __init__(self, translator: ConditionTranslator) -> None:
         self.translator = translator
         self.views: list[Expr] = []
 

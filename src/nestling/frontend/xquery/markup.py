@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from nestling.frontend.xquery.steps import PathParser
 from nestling.frontend.xquery.syntax import CommentExpr, ElementExpr, SequenceExpr, Syntax
-
-if TYPE_CHECKING:
-    from nestling.frontend.xquery.parse import Parser
 
 Part: TypeAlias = "str | Syntax"
 
 
-def element(parser: Parser) -> ElementExpr:
+def element(parser: PathParser) -> ElementExpr:
     """``<name a="…">…</name>``"""
     with parser.deeper():
         return _element(parser)
 
 
-def _element(parser: Parser) -> ElementExpr:
+def _element(parser: PathParser) -> ElementExpr:
     begun = parser.i
     parser.need("<")
     name = _plain(parser, parser.name())
@@ -38,7 +36,7 @@ def _element(parser: Parser) -> ElementExpr:
     return ElementExpr(name, tuple(attributes.items()), content, begun)
 
 
-def _plain(parser: Parser, name: str) -> str:
+def _plain(parser: PathParser, name: str) -> str:
     if ":" in name or name == "xmlns":
         raise parser.error(
             f"{name}: a constructor with a namespace is not supported",
@@ -48,7 +46,7 @@ def _plain(parser: Parser, name: str) -> str:
     return name
 
 
-def _value(parser: Parser) -> tuple[Part, ...]:
+def _value(parser: PathParser) -> tuple[Part, ...]:
     quote = parser.text[parser.i : parser.i + 1]
     if quote not in ("'", '"'):
         raise parser.error("expected the value of an attribute, between quotes")
@@ -72,7 +70,7 @@ def _value(parser: Parser) -> tuple[Part, ...]:
             _sign(parser, sign, text, parts, False)
 
 
-def _content(parser: Parser, name: str, begun: int) -> tuple[Part, ...]:
+def _content(parser: PathParser, name: str, begun: int) -> tuple[Part, ...]:
     parts, text = list[Part](), list[str]()
     while not parser.text.startswith("</", parser.i):
         sign = parser.text[parser.i : parser.i + 1]
@@ -106,7 +104,7 @@ def _content(parser: Parser, name: str, begun: int) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _comment(parser: Parser) -> CommentExpr:
+def _comment(parser: PathParser) -> CommentExpr:
     begun = parser.i
     end = parser.text.find("-->", begun)
     if end < 0:
@@ -115,7 +113,7 @@ def _comment(parser: Parser) -> CommentExpr:
     return CommentExpr(parser.text[begun + 4 : end], begun)
 
 
-def _sign(parser: Parser, sign: str, text: list[str], parts: list[Part], is_content: bool) -> None:
+def _sign(parser: PathParser, sign: str, text: list[str], parts: list[Part], is_content: bool) -> None:
     """One sign of literal text, or what braces enclose."""
     if parser.text.startswith((("{{", "}}")), parser.i):
         text.append(sign)
@@ -133,7 +131,7 @@ def _sign(parser: Parser, sign: str, text: list[str], parts: list[Part], is_cont
         parser.i += 1
 
 
-def _flush(parser: Parser, text: list[str], parts: list[Part], at: int, is_content: bool) -> None:
+def _flush(parser: PathParser, text: list[str], parts: list[Part], at: int, is_content: bool) -> None:
     """End a run of literal text; between tags and braces, white space alone is no text."""
     whole = "".join(text)
     text.clear()

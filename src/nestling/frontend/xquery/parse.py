@@ -6,9 +6,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from nestling.depth import room
 from nestling.errors import QueryError
 from nestling.frontend.xquery import markup
@@ -48,10 +45,6 @@ _REFUSED = {
 }  # fmt: skip
 
 
-#: How deep expressions and constructors may nest.
-DEEPEST = 100
-
-
 def parse(text: str) -> ModuleSyntax:
     """The syntax of a text; ``QueryError`` with line, caret and advice."""
     with room():
@@ -65,7 +58,6 @@ class Parser(OperatorParser):
         super().__init__(text)
         self.functions: dict[str, FunctionSyntax] = {}
         self.variables: list[LetClause] = []
-        self.levels = 0
 
     # -- the prolog
 
@@ -158,17 +150,6 @@ class Parser(OperatorParser):
         self.space()
         with self.deeper():
             return self._flwor() or self._quantified() or self._if() or self._update() or self.operators()
-
-    @contextmanager
-    def deeper(self) -> Iterator[None]:
-        """A level of nesting; there is an end to them."""
-        self.levels += 1
-        if self.levels > DEEPEST:
-            raise self.error("the query is nested too deeply", "name its parts with let")
-        try:
-            yield
-        finally:
-            self.levels -= 1
 
     def _begins(self, *words: str) -> bool:
         """Go past ``words`` where a variable follows them."""

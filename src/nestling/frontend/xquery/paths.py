@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from nestling.calculus.build import call, const, countwise, first, negate, union
 from nestling.calculus.terms import Expr, Field, Sing, Var
@@ -28,21 +27,18 @@ from nestling.frontend.xquery.branches import (
     DocumentItem,
     ElementItem,
     ForBind,
-    GuardBind,
     NodeItem,
     TermKey,
     TestBind,
     TextItem,
     build,
-    is_term,
     without_context,
 )
 from nestling.frontend.xquery.context import TranslationContext, Variables
+from nestling.frontend.xquery.positions import Count, counted
 from nestling.frontend.xquery.syntax import (
-    CallExpr,
     ComparisonExpr,
     FilterExpr,
-    LiteralExpr,
     LogicExpr,
     PathExpr,
     PathStep,
@@ -64,14 +60,6 @@ _DOWN = {"child": CHILD, "descendant": DESCENDANT, "//": DESCENDANT}
 #: What is a condition by its form, and never a position.
 _CONDITIONS = (ComparisonExpr, LogicExpr, QuantifiedExpr, PathExpr)
 _KINDS = ("text()", "comment()", "processing-instruction()")
-
-
-class Count(NamedTuple):
-    """A predicate that counts: the items ``low`` to ``high``, from the front or, where ``from_end``, from the end."""
-
-    low: int
-    high: int | None
-    from_end: bool = False
 
 
 class PathTranslator(TranslationContext):
@@ -425,25 +413,3 @@ class PathTranslator(TranslationContext):
 
 def _counts(step: PathStep) -> bool:
     return any(counted(predicate) is not None for predicate in step.predicates)
-
-
-def counted(predicate: Syntax) -> Count | None:
-    """What a predicate counts, if that is seen: ``[2]``, ``[last()]``, ``[position() <= 3]``."""
-    match predicate:
-        case LiteralExpr(int(number)):
-            return Count(number, number) if number > 0 else Count(1, 0)
-        case CallExpr("last", ()):
-            return Count(1, 1, True)
-        case ComparisonExpr(sign, _, CallExpr("position", ()), CallExpr("last", ())):
-            return {"=": Count(1, 1, True), "<": Count(2, None, True), "!=": Count(2, None, True)}.get(sign)
-        case ComparisonExpr(sign, _, CallExpr("position", ()), LiteralExpr(int(number))) if number > 0:
-            return {
-                "=": Count(number, number), "<=": Count(1, number), "<": Count(1, number - 1),
-                ">": Count(number + 1, None), ">=": Count(number, None),
-            }.get(sign)  # fmt: skip
-    return None
-
-
-def as_binds(truth: object) -> tuple[Bind, ...]:
-    """A condition as a bind."""
-    return (TestBind(truth),) if is_term(truth) else (GuardBind(truth),)  # type: ignore[arg-type]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from nestling.frontend.xquery.scan import Scanner
 from nestling.frontend.xquery.syntax import PathExpr, PathStep, RootExpr, Syntax
@@ -11,6 +13,8 @@ _AXES = ("child", "descendant", "descendant-or-self", "self", "attribute", "pare
 _OTHER_AXES = (
     "following-sibling", "preceding-sibling", "ancestor-or-self", "ancestor", "following", "preceding", "namespace",
 )  # fmt: skip
+#: How deep expressions and constructors may nest.
+DEEPEST = 100
 NODE_TESTS = ("text", "node", "comment", "processing-instruction", "element")
 
 
@@ -20,6 +24,18 @@ class PathParser(Scanner):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.namespaces: dict[str, str] = {}
+        self.levels = 0
+
+    @contextmanager
+    def deeper(self) -> Iterator[None]:
+        """A level of nesting; there is an end to them."""
+        self.levels += 1
+        if self.levels > DEEPEST:
+            raise self.error("the query is nested too deeply", "name its parts with let")
+        try:
+            yield
+        finally:
+            self.levels -= 1
 
     @abstractmethod
     def expression(self) -> Syntax:

@@ -30,13 +30,13 @@ from nestling.frontend.xquery.branches import (
     TermKey,
     TestBind,
     TextItem,
+    as_binds,
     build,
 )
 from nestling.frontend.xquery.constructors import Writer
 from nestling.frontend.xquery.context import Asked, CardinalityCheck, Later, Variables
 from nestling.frontend.xquery.functions import FunctionTranslator
 from nestling.frontend.xquery.parse import parsed
-from nestling.frontend.xquery.paths import as_binds
 from nestling.frontend.xquery.syntax import (
     ArithmeticExpr,
     AttributeExpr,
