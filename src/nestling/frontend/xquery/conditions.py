@@ -46,7 +46,7 @@ from nestling.frontend.xquery.branches import (
     is_term,
 )
 from nestling.frontend.xquery.context import Variables, scalar_name
-from nestling.frontend.xquery.paths import PathTranslator
+from nestling.frontend.xquery.filters import FilterTranslator
 from nestling.frontend.xquery.syntax import (
     ArithmeticExpr,
     CallExpr,
@@ -67,7 +67,7 @@ _STRINGS = {"contains": "contains", "starts-with": "starts_with", "ends-with": "
 _NODE_SIGNS = {"<<": "<", ">>": ">", "is": "=="}
 
 
-class ConditionTranslator(PathTranslator):
+class ConditionTranslator(FilterTranslator):
     """Translates conditions, and what atoms they compare."""
 
     # -- conditions

@@ -38,7 +38,6 @@ from nestling.frontend.xquery.context import TranslationContext, Variables
 from nestling.frontend.xquery.positions import Count, counted
 from nestling.frontend.xquery.syntax import (
     ComparisonExpr,
-    FilterExpr,
     LogicExpr,
     PathExpr,
     PathStep,
@@ -155,10 +154,10 @@ class PathTranslator(TranslationContext):
                 self.refuse(
                     predicate.at, "a position is not supported after this step", "count children: a/b[2]"
                 )
-            branch = branch.having(*self._guards(predicate, branch, variables))
+            branch = branch.having(*self.predicate_guards(predicate, branch, variables))
         return branch
 
-    def _guards(self, predicate: Syntax, branch: Branch, variables: Variables) -> tuple[Bind, ...]:
+    def predicate_guards(self, predicate: Syntax, branch: Branch, variables: Variables) -> tuple[Bind, ...]:
         inner = {**variables, ".": branch.item}
         with self.within(branch.binds):
             if not isinstance(predicate, _CONDITIONS):
@@ -236,14 +235,39 @@ class PathTranslator(TranslationContext):
                 if path:
                     break
                 return self._alternatives(branch, steps, variables)
-            if path and any(self._is_counting(each, step, n) for n, each in enumerate(step.predicates)):
-                break
+            if any(self._is_counting(each, step, n) for n, each in enumerate(step.predicates)):
+                if path:
+                    break
+                if step.axis == "//":
+                    return self._counted_anywhere(branch, step, rest[1:], variables)
             path.append((_DOWN[step.axis], step.test))
             rest = rest[1:]
             if step.predicates or step.test in _KINDS:
                 break
         found = self._joined(branch, tuple(path), steps[len(path) - 1], variables)
         return self._walk(found, rest, variables)
+
+    def _counted_anywhere(
+        self, branch: Branch, step: PathStep, rest: list[PathStep], variables: Variables
+    ) -> list[Branch]:
+        """``e//q[k]``, which counts the children of each node: ``e/q[k]`` and those of the elements below ``e``."""
+        item = branch.item
+        if (
+            branch.is_many
+            and isinstance(item, NodeItem)
+            and any(axis == DESCENDANT for axis, _ in item.table.pattern)
+        ):
+            self.refuse(
+                step.at, "a position after // is not supported here", "begin the path at the document"
+            )
+        child = PathStep("child", step.test, step.predicates, step.at)
+        below = PathStep("//", "*", (), step.at)
+        return [
+            found
+            for start in ([branch], self._walk(branch, [below], variables))
+            for each in start
+            for found in self._walk(each, [child, *rest], variables)
+        ]
 
     def _alternatives(self, branch: Branch, steps: list[PathStep], variables: Variables) -> list[Branch]:
         first_, tests = steps[0], steps[0].test.split("|")
@@ -334,7 +358,7 @@ class PathTranslator(TranslationContext):
         assert isinstance(item, NodeItem)
         if count is None:
             with self.within(outer):
-                return self._guards(predicate, found, variables)
+                return self.predicate_guards(predicate, found, variables)
         flag = self.column(item, IS_LAST if count.from_end else IS_FIRST)
         return (TestBind(call("==", flag, const(1))),)
 
@@ -355,60 +379,14 @@ class PathTranslator(TranslationContext):
             assert isinstance(found.item, NodeItem)
             return build(found.binds, Sing(without_context(found.item.row)))
 
-        return self._first(rows, count, table)
+        return self.taken_of(rows, count, table)
 
-    def _first(self, rows: object, count: Count, table: Navigation) -> Branch:
+    def taken_of(self, rows: object, count: Count, table: Navigation) -> Branch:
         assert callable(rows)
         up_to = rows() if count.high is None else first(count.high, rows(), count.from_end)
         found = union(element_type(up_to), up_to, negate(first(count.low - 1, rows(), count.from_end)))
         row: Var = self.fresh("n", element_type(found))
         return Branch((ForBind(row, found),), (TermKey(Field(row, "id")),), NodeItem(row, table))
-
-    # -- predicates after parentheses
-
-    def filter(self, syntax: FilterExpr, variables: Variables) -> list[Branch]:
-        found = self.sequence(syntax.base, variables)
-        for predicate in syntax.predicates:
-            count = counted(predicate)
-            if count is None:
-                found = [each.having(*self._guards(predicate, each, variables)) for each in found]
-            else:
-                found = [self._counted_from(found, count, syntax, predicate, variables)]
-        return found
-
-    def _counted_from(
-        self, found: list[Branch], count: Count, syntax: FilterExpr, predicate: Syntax, variables: Variables
-    ) -> Branch:
-        """Some places of a whole sequence of nodes in document order."""
-        if (
-            len(found) != 1
-            or not isinstance(found[0].item, NodeItem)
-            or syntax.predicates[0] is not predicate
-        ):
-            self.refuse(
-                predicate.at, "a position here is not supported", "count the nodes of one path: (a/b)[2]"
-            )
-        item = found[0].item
-        if found[0].order != (TermKey(item.id),):
-            self.refuse(
-                predicate.at, "a position in this order is not supported", "count the nodes of one path"
-            )
-
-        def rows() -> Expr:
-            [branch] = self.sequence(syntax.base, variables)
-            assert isinstance(branch.item, NodeItem)
-            return build(branch.binds, Sing(without_context(branch.item.row)))
-
-        return self._first(rows, count, item.table)
-
-    def same_nodes(self, left: Branch, right: Branch, at: int) -> tuple[Bind, ...]:
-        """Binds that hold where the item of ``right`` is that of ``left``."""
-        match left.item, right.item:
-            case NodeItem() as a, NodeItem() as b:
-                return (*right.binds, TestBind(call("==", a.id, b.id)))
-            case AttributeItem() as c, AttributeItem() as d:
-                return (*right.binds, TestBind(call("==", c.owner, d.owner)))
-        self.refuse(at, "only nodes of documents are compared by identity", "compare values with =")
 
 
 def _counts(step: PathStep) -> bool:

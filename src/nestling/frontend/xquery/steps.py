@@ -94,7 +94,7 @@ class PathParser(Scanner):
         return PathStep(axis, self.test(False), self.predicates(), at)
 
     def _tested(self, slashes: str, axis: str, test: str, at: int) -> PathStep:
-        if slashes == "//" and axis not in ("child", "descendant", "attribute"):
+        if slashes == "//" and axis not in ("child", "attribute"):
             raise self.error(f"{axis} after // is not supported", "name the node on the way", at=at)
         if slashes == "//":
             axis = {"child": "//", "attribute": "//@"}.get(axis, axis)
