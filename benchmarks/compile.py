@@ -2,13 +2,16 @@
 
 Run: ``python benchmarks/compile.py [--quick]``. Every construct is defined through the public door with half as many
 parts as its goal, and with as many; the exponent is what the time grows by: 1 in proportion to the text, 2 with its
-square. Times are CPU seconds, the least of three; each goal is one second. Then what a paper's derivation costs.
+square. Times are CPU seconds, the least of three; each goal is one second. Then joins of up to twelve tables and the
+queries of TPC-H, defined with ``strict=True`` and explained, half a second each; and what a paper's derivation costs.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
+from functools import partial
 from math import log2
 from pathlib import Path
 from time import process_time
@@ -16,11 +19,15 @@ from time import process_time
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from benchmarks.parts.derivation import show_derivation
+from benchmarks.workloads import tpch22
 from benchmarks.workloads.harness import show
-from benchmarks.workloads.long_texts import CONSTRUCTS, SCHEMA, Construct, wide
-from nestling import Database
+from benchmarks.workloads.long_texts import CONSTRUCTS, JOINS, SCHEMA, Construct, wide
+from nestling import Database, QueryError
 
 GOAL = 1.0
+#: Of a join: to define it, and to explain it.
+GOAL_OF_JOINS = 0.5
+TABLES = (6, 12)
 
 
 def database(construct: Construct, parts: int) -> Database:
@@ -56,6 +63,53 @@ def row(name: str, construct: Construct, language: str, runs: int) -> list[str]:
     return [name, language, f"{construct.goal:,}", f"{half:.3f}", f"{whole:.3f}", growth, met]
 
 
+def joined(kind: str, tables: int) -> Database:
+    """The tables of a join of so many."""
+    db = Database()
+    for name, schema in JOINS[kind](tables)[0].items():
+        db.table(name, schema)
+    return db
+
+
+def of_tpch() -> Database:
+    """The tables of TPC-H."""
+    db = Database()
+    for name, (columns, key) in tpch22.SCHEMA.items():
+        db.table(name, columns, key=key)
+    return db
+
+
+def both(make: Callable[[], Database], text: str, runs: int) -> tuple[float, float]:
+    """What it takes to define a view with ``strict=True``, or to refuse it, and to explain it."""
+    times = []
+    for _ in range(runs):
+        db = make()
+        start = process_time()
+        try:
+            view = db.view("v", text, strict=True)
+            defined = process_time() - start
+        except QueryError:
+            defined = process_time() - start
+            view = db.view("v", text, strict=False)
+        start = process_time()
+        view.explain()
+        times.append((defined, process_time() - start))
+    return min(times)
+
+
+def show_joins(runs: int) -> None:
+    """Joins and TPC-H, defined and explained."""
+    texts: list[tuple[str, Callable[[], Database], str]] = [
+        (f"{kind} of {n}", partial(joined, kind, n), JOINS[kind](n)[1]) for kind in JOINS for n in TABLES
+    ]
+    texts += [(f"TPC-H {name}", of_tpch, text) for name, text in tpch22.QUERIES.items()]
+    rows = []
+    for name, make, text in texts:
+        times = both(make, text, runs)
+        rows.append([name, *(f"{t:.3f}" for t in times), "yes" if max(times) <= GOAL_OF_JOINS else "no"])
+    show("Defining (strict) and explaining a join", ["view", "define s", "explain s", "≤ 0.5 s"], rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one run of each")
@@ -68,6 +122,7 @@ def main() -> None:
         if language == "sql" or construct.python is not None
     ]
     show("Defining a view", ["construct", "language", "n", "s at n/2", "s at n", "exponent", "≤ 1 s"], rows)
+    show_joins(runs)
     show_derivation()
 
 

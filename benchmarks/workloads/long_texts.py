@@ -127,6 +127,15 @@ CONSTRUCTS: dict[str, Construct] = {
             f"SELECT c, {', '.join(f'{_AGGREGATES[i % 4]}(a + {i}) AS y{i}' for i in range(n))} FROM T GROUP BY c"
         ),
     ),
+    "a chain of divisions": Construct(
+        50,
+        lambda n: f"SELECT id, a / {' / '.join(f'(c + {i + 1})' for i in range(n))} AS z FROM T",
+        lambda n: f"[(t.id, t.c // {' // '.join(f'(t.c + {i + 1})' for i in range(n))}) for t in T]",
+    ),
+    "a sum of quotients": Construct(
+        50,
+        lambda n: f"SELECT id, {' + '.join(f'a / (c + {i + 1})' for i in range(n))} AS z FROM T",
+    ),
     "HAVING": Construct(
         100,
         lambda n: (
@@ -134,3 +143,22 @@ CONSTRUCTS: dict[str, Construct] = {
         ),
     ),
 }  # fmt: skip
+
+
+def chain(tables: int) -> tuple[dict[str, dict[str, object]], str]:
+    """The tables of a join of so many in a row, and the join: a sum by the first of what the last has."""
+    schemas: dict[str, dict[str, object]] = {f"t{i}": {"a": int, "b": int} for i in range(tables)}
+    joins = " ".join(f"JOIN t{i} ON t{i - 1}.b = t{i}.a" for i in range(1, tables))
+    return schemas, f"SELECT t0.a, sum(t{tables - 1}.b) AS s FROM t0 {joins} GROUP BY t0.a"
+
+
+def star(tables: int) -> tuple[dict[str, dict[str, object]], str]:
+    """The tables of a join of one with all others, and the join."""
+    schemas: dict[str, dict[str, object]] = {f"d{i}": {"id": int, "c": int} for i in range(1, tables)}
+    facts: dict[str, object] = {f"k{i}": int for i in range(1, tables)}
+    schemas["f"] = facts | {"v": int}
+    joins = " ".join(f"JOIN d{i} ON f.k{i} = d{i}.id" for i in range(1, tables))
+    return schemas, f"SELECT d1.c, sum(v) AS s FROM f {joins} GROUP BY d1.c"
+
+
+JOINS = {"chain": chain, "star": star}

@@ -9,7 +9,7 @@ import pytest
 
 import nestling as nl
 from benchmarks import compile as benchmark
-from benchmarks.workloads.long_texts import CONSTRUCTS, SCHEMA, wide
+from benchmarks.workloads.long_texts import CONSTRUCTS, JOINS, SCHEMA, wide
 from nestling.engine.local.engine import LocalEngine
 
 #: More parts than stand in one expression of generated code, and than are taken apart.
@@ -82,22 +82,27 @@ def test_a_long_text_is_maintained(name):
     assert not db.stats()["v"].get("evaluated_on_read")
 
 
-def calls(construct, language, parts):
-    """How many calls of Python's functions defining a view takes."""
+def counted(action):
+    """How many calls of Python's functions ``action`` takes."""
     made = 0
 
     def count(frame, event, arg):
         nonlocal made
         made += event == "call"
 
-    db = benchmark.database(construct, parts)
-    text = (construct.sql if language == "sql" else construct.python)(parts)
     sys.setprofile(count)
     try:
-        db.view("v", text, language=language)
+        action()
     finally:
         sys.setprofile(None)
     return made
+
+
+def calls(construct, language, parts):
+    """How many calls defining a view takes."""
+    db = benchmark.database(construct, parts)
+    text = (construct.sql if language == "sql" else construct.python)(parts)
+    return counted(lambda: db.view("v", text, language=language))
 
 
 @pytest.mark.parametrize(
@@ -110,6 +115,33 @@ def test_work_grows_with_the_square_of_the_text_at_most(name, language):
     parts = min(40, construct.goal // 2)
     small, large = calls(construct, language, parts), calls(construct, language, 2 * parts)
     assert large < 4 * small
+
+
+@pytest.mark.parametrize("kind", JOINS)
+def test_joins_are_defined_and_explained_in_work_that_does_not_double_with_each_table(kind):
+    """Twelve tables take less than the square of six would say, where each table more would double it: 64 times."""
+
+    def work(tables):
+        db = benchmark.joined(kind, tables)
+        text = JOINS[kind](tables)[1]
+        defined = counted(lambda: db.view("v", text, strict=True))
+        return defined, counted(db.views["v"].explain)
+
+    work(2)  # what is loaded at first use
+    small, large = work(6), work(12)
+    assert all(more < 6 * less for less, more in zip(small, large, strict=True)), (small, large)
+
+
+def test_explaining_aggregates_does_not_double_with_each():
+    def work(aggregates):
+        db = nl.Database()
+        db.table("T", {"k": int, "a": int})
+        sums = ", ".join(f"sum(a * {i + 2}) AS s{i}" for i in range(aggregates))
+        view = db.view("v", f"SELECT k, {sums} FROM T GROUP BY k")
+        return counted(view.explain)
+
+    work(1)
+    assert work(16) < 5 * work(8)
 
 
 @pytest.mark.parametrize("name", CONSTRUCTS)

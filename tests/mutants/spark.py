@@ -3,7 +3,8 @@
 from functools import partial
 
 from nestling.calculus.terms import Call, Var
-from tests.engines.spark import test_cost, test_driver
+from nestling.calculus.types import INT
+from tests.engines.spark import test_cost, test_driver, test_pieces
 from tests.engines.spark.small import maintains
 from tests.mutants.mutant import Check, Mutant, any_of, example, folder
 
@@ -120,6 +121,30 @@ MUTANTS = [
         example(
             test_driver.test_what_is_sparks_alone,
             term=Call("*", (Var("d", test_driver.DECIMAL),) * 2),
+        ), quick=True,
+    ),
+    Mutant(
+        "a count that is a factor twice is one factor",
+        "engine/spark/linear", "_is_factor",
+        "len(own) == 1 and isinstance(own[0], Var)", "isinstance(own[0], Var) if own else False",
+        example(
+            test_pieces.test_rows_stay_unsummed_where_one_count_of_them_is_one_factor,
+            amount=Call("*", (Var("n", INT), Var("n", INT))), is_one=False,
+        ), quick=True,
+    ),
+    Mutant(
+        "the driver sums the first measure alone",
+        "engine/spark/driver/lookup", "merged",
+        "tuple(map(sum, zip(before, row[width:], strict=True)))", "(before[0] + row[width], *before[1:])",
+        example(test_pieces.test_rows_are_summed_measure_by_measure), quick=True,
+    ),
+    Mutant(
+        "what is there no longer is counted as a value",
+        "engine/spark/aggregates", "ordered",
+        'f"count(CASE WHEN {count} > 0 THEN 1 END)"', 'f"count(CASE WHEN {count} <> 0 THEN 1 END)"',
+        example(
+            test_pieces.test_an_aggregate_in_order_takes_what_is_there_alone,
+            aggregate="count_distinct", answer=2,
         ), quick=True,
     ),
 ]  # fmt: skip

@@ -5,6 +5,7 @@ Neither knows Nestling. A sum of floats is the exact sum, rounded once; one of d
 
 import builtins
 import math
+import re
 from collections import Counter, namedtuple
 from collections.abc import Iterable
 from datetime import date
@@ -32,6 +33,14 @@ ARROW = {
 NAMES = vars(builtins) | {"Decimal": Decimal, "date": date}
 
 
+#: Beyond this a decimal of ten places has more digits than DuckDB's.
+LONGEST = Decimal(10) ** 28
+
+
+class Unjudged(Exception):
+    """A relation that is asked for has a number that DuckDB cannot hold: it has nothing to say."""
+
+
 class Oracle:
     """The relations of a database, to be asked."""
 
@@ -40,16 +49,27 @@ class Oracle:
         self.rows: dict[str, list[Any]] = {}
         self.told: dict[str, list[Any]] = {}
         self.waiting: dict[str, tuple[Column, ...]] = {}
+        self.unknown: set[str] = set()
 
     def tell(self, name: str, columns: tuple[Column, ...], rows: list[Any]) -> None:
         """What relation ``name`` holds now; lists that were told once are not changed."""
+        self.unknown.discard(name)
         if self.told.get(name) is not rows:
             self.told[name], self.waiting[name] = rows, columns
             self.rows[name] = [named(columns, row) for row in rows]
 
+    def forget(self, name: str) -> None:
+        """Nobody knows what relation ``name`` holds now, nor what is read from it."""
+        self.unknown.add(name)
+        for known in (self.told, self.rows, self.waiting):
+            known.pop(name, None)
+
     def register(self, name: str, columns: tuple[Column, ...]) -> None:
         """Let DuckDB know a relation."""
         rows = self.told[name]
+        if any(is_too_long(column, row[i]) for row in rows for i, column in enumerate(columns)):
+            self.waiting[name] = columns
+            raise Unjudged(name)
         arrays = [
             pa.array([spelled(column, row[place]) for row in rows], arrow(column))
             for place, column in enumerate(columns)
@@ -58,6 +78,8 @@ class Oracle:
 
     def said(self, language: str, text: str) -> list[Any]:
         """The rows of a view."""
+        if any(names(text, name) for name in self.unknown):
+            raise Unjudged(text)
         return self.python(text) if language == "python" else self.sql(text)
 
     def python(self, text: str) -> list[Any]:
@@ -68,11 +90,27 @@ class Oracle:
         return [tuple(pair) for pair in found.items()] if isinstance(found, dict) else list(found)
 
     def sql(self, text: str) -> list[Any]:
-        """The rows of a query."""
-        for name, columns in self.waiting.items():
-            self.register(name, columns)
-        self.waiting.clear()
+        """The rows of a query, which DuckDB answers from the relations that the query names.
+
+        Others wait: a sum in a view of Python may have more digits than DuckDB's decimals.
+        """
+        for name in [name for name in self.waiting if names(text, name)]:
+            self.register(name, self.waiting.pop(name))
         return list(self.duck.execute(text).fetchall())
+
+
+def names(text: str, relation: str) -> bool:
+    """Whether ``text`` reads ``relation``."""
+    return re.search(rf"\b{re.escape(relation)}\b", text) is not None
+
+
+def is_too_long(column: Column, value: Any) -> bool:
+    """Whether a number in ``value`` is too long for DuckDB."""
+    if column.kind != "bag":
+        return column.kind == "long" and value is not None and abs(value) >= LONGEST
+    parts = column.parts
+    elements = [(element,) for element in value] if column.scalars else value
+    return any(is_too_long(part, v) for e in elements for part, v in zip(parts, e, strict=True))
 
 
 def expected(oracle: Oracle, language: str, text: str) -> tuple[list[Any], Counter[Frozen]]:

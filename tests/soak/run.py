@@ -16,7 +16,7 @@ from nestling.errors import ChangeError, NestlingError, QueryError
 from tests.soak.fold import Watcher
 from tests.soak.interrupts import OUTSIDE, interrupted
 from tests.soak.model import Model, Refused, after, applied
-from tests.soak.oracle import Oracle, expected, flat, rounding
+from tests.soak.oracle import Oracle, Unjudged, expected, flat, rounding
 from tests.soak.plan import Plan, View
 from tests.soak.steps import Abandoned, Step, run
 from tests.soak.values import Frozen, counted, difference
@@ -39,6 +39,8 @@ class Tally:
 
     comparisons: int = 0
     empty: int = 0
+    #: What the oracle could say nothing of.
+    unjudged: int = 0
     refused_views: Counter[str] = field(default_factory=Counter)
     accepted_views: int = 0
     refused_changes: int = 0
@@ -232,14 +234,21 @@ class Run:
                 self.compare(view, wanted)
         self.tell(self.model)
 
-    def asked(self, view: View) -> Counter[Frozen]:
-        """What the oracle says of a view; it then knows it, for those that read it."""
-        rows, wanted = expected(self.oracle, view.language, view.asked)
+    def asked(self, view: View) -> Counter[Frozen] | None:
+        """What the oracle says of a view, if it can; it then knows it, for those that read it."""
+        try:
+            rows, wanted = expected(self.oracle, view.language, view.asked)
+        except Unjudged:
+            self.tally.unjudged += 1
+            self.oracle.forget(view.name)
+            return None
         if view.is_flat:
             self.oracle.tell(view.name, view.columns, flat(rows))
         return wanted
 
-    def compare(self, view: View, wanted: Counter[Frozen]) -> None:
+    def compare(self, view: View, wanted: Counter[Frozen] | None) -> None:
+        if wanted is None:
+            return
         found = counted(self.db.views[view.name].rows())
         if view.language == "sql":
             found = rounding(found)

@@ -17,6 +17,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::nestling.errors.OverBudget")
 COMPARISONS, PARTS = 100_000, 100
 #: No more than this share of the views may be refused, lest nothing be tested.
 REFUSED = 0.1
+#: Nor may the oracle have nothing to say of more.
+UNJUDGED = 0.1
 
 
 def soak(first: int, comparisons: int, changes: int) -> Tally:
@@ -49,3 +51,4 @@ def test_a_hundred_thousand_comparisons(part):
 
     assert tally.comparisons >= COMPARISONS // PARTS
     assert sum(tally.refused_views.values()) <= REFUSED * (tally.accepted_views + 10), tally.refused_views
+    assert tally.unjudged <= UNJUDGED * tally.comparisons

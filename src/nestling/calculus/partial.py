@@ -112,10 +112,24 @@ def is_total(term: Term) -> bool:
 
 
 def _and_not_null(test: Term, *terms: Term) -> Term:
-    for term in terms:
-        if _scalar(term).nullable:
-            test = call("and", test, call("not", call("is_null", term)))
+    for null in dict.fromkeys(null for term in terms for null in _nulls(term)):
+        test = call("and", test, call("not", call("is_null", null)))
     return test
+
+
+@once
+def _nulls(term: Term) -> tuple[Term, ...]:
+    """What must not be null for ``term``, which has a value, not to be: what strict functions in it are asked of.
+
+    A chain of divisions asks this at every level of all that is left of it: its variables are few, its levels many.
+    """
+    match term:
+        case Call("if", (test, Const(value), Call() as inner)) if value is not None:
+            if test == undefined_where(inner):
+                return _nulls(inner)
+        case Call(name, args) if FUNCTIONS[name].strict and _scalar(term).nullable:
+            return tuple(dict.fromkeys(null for arg in args for null in _nulls(arg)))
+    return (term,) if _scalar(term).nullable else ()
 
 
 def _scalar(term: Term) -> Scalar:

@@ -121,6 +121,8 @@ def children(node: Node) -> list[Any]:
     """The direct children of ``node``."""
     if isinstance(node, Call):
         return list(node.args)
+    if isinstance(node, Var | Const):
+        return []
     found: list[Any] = []
 
     def visit(child: Any) -> Any:
@@ -278,6 +280,8 @@ class Names:
 
     def __init__(self, taken: frozenset[str] = frozenset()) -> None:
         self._taken = set(taken)
+        #: The number from which on to look: names are never given back.
+        self._next: dict[str, int] = {}
 
     @classmethod
     def of(cls, *nodes: Any) -> Names:
@@ -292,10 +296,13 @@ class Names:
 
     def fresh(self, like: str) -> str:
         """``like`` itself, or the first of ``like1``, ``like2``, … that is free."""
-        name, number = like, 1
+        number = self._next.get(like, 0)
+        name = f"{like}{number}" if number else like
         while name in self._taken:
-            name, number = f"{like}{number}", number + 1
+            number += 1
+            name = f"{like}{number}"
         self._taken.add(name)
+        self._next[like] = number
         return name
 
 

@@ -90,13 +90,11 @@ def term_type(term: Term) -> Type:
 
 def element_type(expr: Expr) -> Type:  # noqa: C901 - one arm per node
     """The type of the elements of a well-formed expression."""
+    while isinstance(expr, For | Let | Fold | Negate | Group):  # that of the innermost body: loops stand deep
+        expr = expr.body
     match expr:
         case Relation(_, type_) | InputChange(_, type_) | BagVar(_, type_) | Empty(type_):
             return type_.element
-        case Let(_, _, body) | For(_, _, body) | Fold(_, _, _, body) | Negate(body):
-            return element_type(body)
-        case Group(_, _, _, _, _, body):
-            return element_type(body)
         case Sing(element):
             return term_type(element)
         case SingBag(_, body, opaque):

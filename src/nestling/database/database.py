@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -11,43 +12,42 @@ from nestling.calculus.terms import Expr
 from nestling.calculus.types import show_type
 from nestling.database import accept, arguments
 from nestling.database.accept import known
+from nestling.database.accept_objects import check_types
 from nestling.database.answer import answer
 from nestling.database.arguments import NOT_GIVEN
 from nestling.database.closed import Closed
 from nestling.database.constraints import violation
-from nestling.database.core import Core
+from nestling.database.declaring import Asked, table_def
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import DatabaseFile
 from nestling.database.engines import on_spark
 from nestling.database.inline import inline_views
 from nestling.database.inspect import stats
 from nestling.database.languages import reader
-from nestling.database.memory import bytes_of, keep_within_memory
+from nestling.database.memory import bytes_of
 from nestling.database.names import check_name, check_table_names, check_view_names
 from nestling.database.refresh import Refresh
 from nestling.database.script import run_script
 from nestling.database.state import State, computing
 from nestling.database.table import Table
 from nestling.database.view import View
+from nestling.database.xml.database import DocumentDatabase
 from nestling.database.xml.defining import (
     define_xquery,
     drop_document,
     drop_xquery,
-    embedded,
-    open_document,
 )
 from nestling.database.xml.definition import HIDDEN
-from nestling.database.xml.handles import Progress, XmlDocument
 from nestling.database.xml.stats import xquery_stats
 from nestling.database.xml.view import XQueryView
 from nestling.depth import room
 from nestling.errors import QueryError
 from nestling.frontend.catalog import Catalog
-from nestling.frontend.schema import record_type, row_value
+from nestling.frontend.schema import Unresolved, row_value
 from nestling.values.bag import ZBag
 
 
-class Database(Core):
+class Database(DocumentDatabase):
     """Tables and the views over them, in this process.
 
     >>> db = Database()
@@ -103,16 +103,11 @@ class Database(Core):
         return plain | {name: XQueryView(self, name) for name in tuple(self._state.xqueries)}
 
     @property
-    def documents(self) -> Mapping[str, XmlDocument]:
-        """The documents by name."""
-        return {name: XmlDocument(self, name) for name in self._documents.names}
-
-    @property
     def _constraints(self) -> Mapping[str, ViewDef]:
         """The queries that must stay empty."""
         return self._state.views.constraints
 
-    def table(
+    def table(  # noqa: PLR0913 (one keyword per thing that a table declares)
         self,
         name: str,
         schema: object = None,
@@ -120,23 +115,53 @@ class Database(Core):
         *,
         references: Mapping[str | tuple[str, ...], str] | None = None,
         append_only: bool = False,
+        inverse: Mapping[str, str] | None = None,
+        extends: str | None = None,
+        on_delete: str | Mapping[str | tuple[str, ...], str] | None = None,
+        fixed: bool | str | Iterable[str] | None = None,
     ) -> Table:
         """Declare a table; without a schema, find it.
 
-        ``references`` maps columns to the table whose key they hold: a row is refused where that key is missing.
-        ``append_only`` refuses deletions and updates. Both are checked, and make views cheaper to maintain.
+        ``references`` maps paths to the table whose key they hold, as ``nl.Ref[C]`` does in a class; ``on_delete``
+        says what happens to them when that row goes: ``"refuse"``, ``"nil"``, ``"cascade"`` or ``"dangle"``.
+        ``inverse`` names what refers to a row, as ``nl.Inverse[…]`` does; ``extends`` the table of the superclass.
+        ``append_only`` refuses deletions and updates, ``fixed`` updates of all or some columns, as a frozen dataclass
+        does. What is declared is checked, and makes views cheaper to maintain.
         """
         arguments.name_argument(name, "table")
         if schema is None:
             if name not in self.tables:
+                if name in self._state.waiting:
+                    return Table(self, name)
                 raise QueryError(f"there is no table {name!r}", hint=known(self.tables))
             return Table(self, name)
-        record = record_type(schema)
-        refers, only = (
+        asked = Asked(
+            name,
+            schema,
+            arguments.key_argument(key),
             arguments.references_argument(references),
             arguments.flag_argument(append_only, "append_only"),
+            arguments.inverse_argument(inverse),
+            arguments.extends_argument(extends),
+            arguments.on_delete_argument(on_delete),
+            arguments.fixed_argument(fixed),
         )
-        return self._declare(TableDef(name, record, arguments.key_argument(key), refers, only))
+        return self._asked(asked)
+
+    def _asked(self, asked: Asked) -> Table:
+        """Declare a table, or let it wait for the class that it refers to; then those that waited for it."""
+        state = self._state
+        state.waiting.pop(asked.name, None)
+        try:
+            table = self._declare(table_def(asked, state.tables, state.waiting))
+        except Unresolved as unresolved:
+            check_name(asked.name, "a table")
+            state.waiting[asked.name] = replace(asked, target=unresolved.target)
+            return Table(self, asked.name)
+        for waiting in list(state.waiting.values()):
+            if waiting.target in (asked.class_name, asked.name):
+                self._asked(waiting)
+        return table
 
     def _declare(self, definition: TableDef) -> Table:
         """Declare a table whose types are known already."""
@@ -144,9 +169,13 @@ class Database(Core):
         check_table_names(definition)
         check_name(name, "a table", HIDDEN)
         if self._state.tables.get(name) == definition:
-            return Table(self, name)  # a program that opens its file again declares what is there
+            # A program that opens its file again declares what is there, maybe now with a class.
+            if definition.class_name:
+                self._state.tables[name], self._state._objects = definition, None
+            return Table(self, name)
         with self._access.defining():
             accept.check_table(definition, self._state.tables)
+            check_types(definition, self._state.tables)
             if name in self._state.tables and self._state.tables[name] != definition:
                 raise accept.other_table(self._state.tables[name], definition)
             if name not in self._state.tables:
@@ -228,22 +257,6 @@ class Database(Core):
         """Run SQL statements, each a change of its own; what the last yields. A SELECT is computed once, in order."""
         return run_script(self, arguments.text_argument(script))
 
-    def document(
-        self, name: str, source: Any = None, *, whitespace: str = "keep", progress: Progress | None = None
-    ) -> XmlDocument:
-        """Load an XML document: from a path, a file, bytes, markup or an lxml tree; without a source, find it.
-
-        ``whitespace="strip"`` leaves texts of white space alone out. ``progress(done, total)`` is told as it is read.
-        """
-        return open_document(self, arguments.name_argument(name, "document"), source, whitespace, progress)
-
-    def xquery(self, text: str) -> Refresh:
-        """Run the updates of an XQuery text, all of them evaluated on the state before, in one transaction."""
-        embedded(self)
-        with self.transaction() as change:
-            change.xquery(text)
-        return change.refresh
-
     def drop(self, name: str) -> None:
         """Forget a view, a constraint, or a table or document that no view reads."""
         arguments.name_argument(name, "table")
@@ -255,6 +268,8 @@ class Database(Core):
                 drop_document(self, name)
                 return
             check_name(name, "what is dropped", HIDDEN)
+            if self._state.waiting.pop(name, None) is not None:
+                return
             if name in self._state.views:
                 self._subscribers.evaluate_held(name)
                 self._forget(
@@ -264,32 +279,6 @@ class Database(Core):
                 return
             accept.check_droppable(name, self._state.tables, self._state.definitions)
             self._forget("table", name, self._state.drop_table)
-
-    def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
-        self._state.version = self.version
-        self._redefine(action, lambda file: file.define(kind, definition, self._state))
-        self._state.looked_at, self._state.patience = 0, 0
-        keep_within_memory(self._logging, self._file)
-
-    def _forget(self, kind: str, name: str, action: Callable[[str], None]) -> None:
-        self._redefine(lambda: action(name), lambda file: file.drop(kind, name, self._state))
-
-    def _redefine(self, action: Callable[[], None], store: Callable[[DatabaseFile], None]) -> None:
-        """Change what is defined, here and in the file, or in neither, whatever is raised."""
-        file = self._file
-        self._references.forget()
-        self._documents.forget()
-        before = after = self._state.checkpoint()
-        edits = file.edits if file is not None else 0
-        try:
-            action()
-            after = self._state.checkpoint()
-            if file is not None:
-                store(file)
-        except BaseException:
-            # An interrupt may come after the file has it.
-            self._state.go_back_to(after if file is not None and file.edits != edits else before)
-            raise
 
     def _view_def(self, name: str, query: Any, language: str, refresh: str, store: str) -> ViewDef:
         expr = self._translated(query, language)
@@ -306,13 +295,8 @@ class Database(Core):
         catalog = Catalog({name: view.element for name, view in definitions if not name.startswith(HIDDEN)})
         for name, table in self._state.tables.items():
             if not name.startswith(HIDDEN):
-                catalog.add(name, table.record, table.key)
+                catalog.declare(name, self._state.objects.entry(table))
         return catalog
-
-    def _check_name(self, name: str) -> None:
-        taken = (self._state.tables, self._state.views, self._state.xqueries, self._documents.names)
-        if any(name in there for there in taken):
-            raise QueryError(f"{name!r} is already defined", hint=f"db.drop({name!r}) first")
 
     # -- changes
 
@@ -330,10 +314,12 @@ class Database(Core):
             change.delete(table, rows, where=where, key=key)
         return change.refresh
 
-    def update(self, table: str, *, key: Any, set: Mapping[str, Any]) -> Refresh:
-        """Give columns of one row new values."""
+    def update(
+        self, table: str, *, key: Any = NOT_GIVEN, where: Any = None, set: Mapping[str, Any]
+    ) -> Refresh:
+        """Give columns of the row with this ``key``, or of those for which ``where`` holds, new values."""
         with self.transaction() as change:
-            change.update(table, key=key, set=set)
+            change.update(table, key=key, where=where, set=set)
         return change.refresh
 
     def apply(self, changes: Mapping[str, Any]) -> Refresh:

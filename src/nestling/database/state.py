@@ -13,14 +13,16 @@ from typing import Any, Protocol
 
 from nestling.database.answer import answer
 from nestling.database.bulk import EMBEDDED
+from nestling.database.declaring import Asked
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first_column import first_leaf, first_type, starts
 from nestling.database.lazy import LazyView, Pending
+from nestling.database.objects import Objects, declarations
 from nestling.database.rows import Row, RowEvent, nested
 from nestling.database.storing import Decision, decide
 from nestling.database.verdict import judge
 from nestling.database.view_state import OnRead, Policy, Views, ViewState, maintained_by
-from nestling.database.xml.definition import HIDDEN, XQueryDef
+from nestling.database.xml.definition import XQueryDef, listed, public
 from nestling.depth import room
 from nestling.engine.protocol import Engines, RowEngine
 from nestling.errors import UNDEFINED, ChangeError, NestlingError, QueryError, brief
@@ -72,24 +74,36 @@ class State:
         self.version = 0
         self._statements: dict[str, int] = {}
         self.uncommitted: list[RowEvent] = []
+        #: Tables that wait for the class that they refer to, by name.
+        self.waiting: dict[str, Asked] = {}
+        self._objects: tuple[Program, Objects] | None = None
         self.engine = engines.empty(compile_views({}, {}))
 
     def declarations(self) -> dict[str, TableDecl]:
         """The flat tables of all tables."""
-        return {name: decl for table in self.tables.values() for name, decl in table.declarations.items()}
+        return declarations(self.tables)
+
+    @property
+    def objects(self) -> Objects:
+        """What the tables say together; another program may have other tables."""
+        known, program = self._objects, self.engine.program
+        if known is None or known[0] is not program:
+            known = self._objects = (program, Objects(self.tables))
+        return known[1]
 
     def table(self, name: str) -> TableDef:
         """The table that a change names."""
         try:
-            if not name.startswith(HIDDEN):
-                return self.tables[name]
-            raise KeyError(name)
-        except (AttributeError, KeyError, TypeError):
-            known = ", ".join(each for each in self.tables if not each.startswith(HIDDEN)) or "none yet"
-            raise ChangeError(f"there is no table {brief(name)}", hint=f"tables: {known}") from None
+            return self.tables[public(name)]
+        except (KeyError, TypeError):
+            if isinstance(name, str) and name in self.waiting:
+                raise ChangeError(self.waiting[name].why, hint=self.waiting[name].hint) from None
+            raise ChangeError(
+                f"there is no table {brief(name)}", hint=f"tables: {listed(self.tables)}"
+            ) from None
 
     def add_table(self, table: TableDef) -> None:
-        self.tables[table.name] = table
+        self.tables[table.name], self._objects = table, None
         self.reinstall()
 
     @property

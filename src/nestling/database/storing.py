@@ -14,7 +14,7 @@ from nestling.program.statements import Program, TableDecl
 from nestling.transform.cost.statistics import Positions, Statistics
 from nestling.transform.lower import FlatView
 from nestling.transform.viewlet import compile_views
-from nestling.transform.viewlet.choose import Choice, Memory, choose, tables_of
+from nestling.transform.viewlet.choose import Choice, Memory, Way, choose, tables_of
 from nestling.transform.viewlet.storing import Store, Storing
 
 
@@ -32,13 +32,15 @@ class Decision:
     code: str = ""
     #: That of the view alone, until it is checked.
     program: Program | None = field(default=None, compare=False, repr=False)
+    #: The ways that were compiled for it, without their programs.
+    ways: tuple[Way, ...] = field(default=(), compare=False, repr=False)
     _choices: list[Choice] = field(default_factory=list, compare=False, repr=False)
 
     def considered(self, tables: Mapping[str, TableDecl]) -> Choice:
         """Every way to store the view, and what each would cost; found out when somebody asks."""
         if not self._choices:
             self._choices.append(
-                choose(self.view, tables, self.statistics, self.knob, self.memory, every=True)
+                choose(self.view, tables, self.statistics, self.knob, self.memory, True, self.ways)
             )
         return self._choices[0]
 
@@ -85,7 +87,8 @@ def chosen_from(
     kept = replace(statistics, count=None)
     chosen = replace(choice.chosen.storing, statistics=kept) if choice.chosen else None
     program = choice.chosen.program if choice.chosen else None
-    return Decision(knob, view, kept, chosen, memory, choice.why, choice.code, program)
+    ways = tuple(replace(way, program=None) for way in choice.considered)
+    return Decision(knob, view, kept, chosen, memory, choice.why, choice.code, program, ways)
 
 
 def counted(engine: RowEngine, tables: Iterable[str], version: int) -> Statistics:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, assert_never
 
 from nestling.calculus.build import leaves
-from nestling.calculus.terms import Call, Field, Term, Tuple, Var
+from nestling.calculus.terms import Call, Const, Field, Term, Tuple, Var
 from nestling.calculus.traverse import free_vars, map_children, walk
 from nestling.calculus.types import UNIT, Scalar
 from nestling.program.flat import Atom, Bound, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
@@ -18,17 +18,26 @@ Substitution = Mapping[str, Term]
 
 def term_vars(*terms: Term) -> frozenset[str]:
     """The variables of some terms."""
-    return frozenset().union(*(free_vars(term) for term in terms))
+    return frozenset(_names_in(terms))
 
 
 def factor_vars(*factors: Factor) -> frozenset[str]:
     """The variables of some factors."""
-    return frozenset().union(*map(_factor_vars, factors))
+    names: set[str] = set()
+    for factor in factors:
+        names |= _names_in(factor_terms(factor))
+    return frozenset(names)
 
 
-@lru_cache(maxsize=8192)
-def _factor_vars(factor: Factor) -> frozenset[str]:
-    return term_vars(*factor_terms(factor))
+def _names_in(terms: Iterable[Term]) -> set[str]:
+    # Nearly all columns of a row are variables, and this is asked at every step of a compilation.
+    names: set[str] = set()
+    for term in terms:
+        if isinstance(term, Var):
+            names.add(term.name)
+        elif not isinstance(term, Const):
+            names.update(free_vars(term))
+    return names
 
 
 def factor_terms(factor: Factor) -> tuple[Term, ...]:
@@ -49,8 +58,10 @@ def factor_terms(factor: Factor) -> tuple[Term, ...]:
 def substitute_term(term: Term, by: Substitution) -> Any:
     """``term`` with variables replaced; a field of a tuple is its component."""
     match term:
-        case Var(name):
-            return by.get(name, term)
+        case Var():
+            return by.get(term.name, term)
+        case Const():
+            return term
         case Field(record, name):
             inner = substitute_term(record, by)
             return dict(inner.fields)[name] if isinstance(inner, Tuple) else Field(inner, name)
@@ -182,14 +193,15 @@ def parts(query: Query) -> Parts:
     found = []
     for monomial in query.monomials:
         plain = _canonical_monomial(monomial)
-        back = _names_back(monomial)
-        body = Monomial(plain.keys, (), plain.factors)
-        found.append((repr(body), body, plain.weights, back, monomial))
-    found.sort(key=lambda entry: entry[0])
-    measures = tuple(tuple(weights[i] for _, _, weights, _, _ in found) for i in range(query.width))
+        found.append(
+            (Monomial(plain.keys, (), plain.factors), plain.weights, _names_back(monomial), monomial)
+        )
+    if len(found) > 1:
+        found.sort(key=lambda entry: repr(entry[0]))
+    measures = tuple(tuple(weights[i] for _, weights, _, _ in found) for i in range(query.width))
     return Parts(
-        tuple(body for _, body, _, _, _ in found), measures,
-        tuple(back for _, _, _, back, _ in found), tuple(monomial for *_, monomial in found),
+        tuple(body for body, *_ in found), measures,
+        tuple(back for _, _, back, _ in found), tuple(monomial for *_, monomial in found),
     )  # fmt: skip
 
 
@@ -200,7 +212,10 @@ def in_order(query: Query, last_stays: bool) -> tuple[Query, tuple[int, ...]]:
     """
     if not query.monomials:
         return query, tuple(range(len(query.keys)))
-    plain = min((_canonical_monomial(m) for m in query.monomials), key=lambda m: repr((m.factors, m.keys)))
+    plain = _canonical_monomial(query.monomials[0])
+    if len(query.monomials) > 1:
+        canonical_ones = map(_canonical_monomial, query.monomials)
+        plain = min(canonical_ones, key=lambda m: repr((m.factors, m.keys)))
     movable = range(len(query.keys) - last_stays)
     order = (*sorted(movable, key=lambda i: repr(plain.keys[i])), *range(len(movable), len(query.keys)))
     monomials = tuple(
@@ -211,39 +226,45 @@ def in_order(query: Query, last_stays: bool) -> tuple[Query, tuple[int, ...]]:
 
 def _names_back(monomial: Monomial) -> dict[str, Term]:
     """Canonical names to the variables of ``monomial``."""
-    forth = _canonical_names(monomial)
-    types = {node.name: node for term in _all_terms(monomial) for node in walk(term) if isinstance(node, Var)}
-    return {var.name: types[name] for name, var in forth.items()}
+    return {var.name: Var(name, var.type) for name, var in _canonical_names(monomial).items()}
 
 
-def _all_terms(monomial: Monomial) -> tuple[Term, ...]:
-    inner = (term for factor in monomial.factors for term in factor_terms(factor))
-    return (*inner, *monomial.keys, *monomial.weights)
-
-
-@lru_cache(maxsize=8192)
 def _canonical_monomial(monomial: Monomial) -> Monomial:
-    return substitute(_ordered(monomial), _canonical_names(monomial))
+    ordered, names = _ordered(monomial.factors), _canonical_names(monomial)
+    return substitute(Monomial(monomial.keys, monomial.weights, ordered.factors), names)
 
 
-# The same monomials are asked for many times while a program is made: their canonical forms are remembered.
-
-
-@lru_cache(maxsize=8192)
-def _ordered(monomial: Monomial) -> Monomial:
-    factors = sorted((_canonical_inner(factor) for factor in monomial.factors), key=_shape)
-    return Monomial(monomial.keys, monomial.weights, tuple(factors))
-
-
-@lru_cache(maxsize=8192)
 def _canonical_names(monomial: Monomial) -> Mapping[str, Var]:
     """Names by first use: in the factors, so that what is summed does not matter, then in keys and weights."""
+    names = dict(_ordered(monomial.factors).names)
+    _name(names, (*monomial.keys, *monomial.weights))
+    return names
+
+
+@dataclass(frozen=True)
+class _Ordered:
+    """Factors in an order that names do not decide, and canonical names for their variables."""
+
+    factors: tuple[Factor, ...]
+    names: Mapping[str, Var]
+
+
+# The same factors are asked for many times while a program is made: their order is remembered.
+@lru_cache(maxsize=8192)
+def _ordered(factors: tuple[Factor, ...]) -> _Ordered:
+    ordered = tuple(sorted((_canonical_inner(factor) for factor in factors), key=_shape))
     names: dict[str, Var] = {}
-    for term in _all_terms(_ordered(monomial)):
+    for factor in ordered:
+        _name(names, factor_terms(factor))
+    return _Ordered(ordered, names)
+
+
+def _name(names: dict[str, Var], terms: Iterable[Term]) -> None:
+    """Add the variables of ``terms`` to ``names``, in order of appearance."""
+    for term in terms:
         for node in walk(term):
             if isinstance(node, Var) and node.name not in names:
                 names[node.name] = Var(f"v{len(names)}", node.type)
-    return names
 
 
 def _canonical_inner(factor: Factor) -> Factor:

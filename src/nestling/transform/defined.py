@@ -63,7 +63,11 @@ def total(node: Any) -> Any:
     if isinstance(inner, Fold) and _may_be_absent(inner):
         return Fold(inner.var, f"some_{inner.aggregate}", inner.source, inner.body)
     absent = undefined_where(inner) if isinstance(inner, Call) else None
-    return inner if absent is None else call("if", absent, _instead(inner), inner)
+    if absent is None:
+        return inner
+    # What was made total itself is not written once more: a chain of divisions would double with each.
+    some = _some(inner) if inner.args[0] is not node.args[0] else _instead(inner)
+    return call("if", absent, some, inner)
 
 
 def _may_be_absent(fold: Fold) -> bool:
@@ -88,6 +92,13 @@ def _instead(term: Call) -> Term:
     # Not an int in place of a float: it may be too large for one.
     if (FUNCTIONS[term.function].precedence or term.function == "quotient") and first.name == type_.name:
         return term.args[0]
+    return _some(term)
+
+
+def _some(term: Call) -> Const:
+    """A value of the type of ``term``."""
+    type_ = term_type(term)
+    assert isinstance(type_, Scalar)
     return Const(SOME[type_.name], Scalar(type_.name))
 
 

@@ -98,7 +98,11 @@ def is_ready(step: Step, bound: Set[str]) -> bool:
 
 def known_positions(args: tuple[Term, ...], bound: Set[str]) -> tuple[int, ...]:
     """The positions of ``args`` whose value is known once ``bound`` are."""
-    return tuple(i for i, arg in enumerate(args) if term_vars(arg) <= bound)
+    return tuple(
+        i
+        for i, arg in enumerate(args)
+        if (arg.name in bound if isinstance(arg, Var) else term_vars(arg) <= bound)
+    )
 
 
 def _rank(step: Step, bound: Set[str], keys: Keys) -> float:

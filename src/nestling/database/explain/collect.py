@@ -46,9 +46,8 @@ from nestling.database.explain.readings import paths, readings
 from nestling.database.explain.report import ConstructReport, PartReport, Report
 from nestling.database.explain.storage import otherwise, storage
 from nestling.database.state import State
-from nestling.database.verdict import verdict
 from nestling.transform.classify import Classification, Construct
-from nestling.transform.pipeline import classified
+from nestling.transform.pipeline import classified, verdict_of
 from nestling.transform.theory.cost import show_cost, tcost
 from nestling.transform.theory.degree import TOP, degree
 from nestling.transform.theory.derive import Derivation, Part, derive, show_change, show_cost_of_change
@@ -70,7 +69,7 @@ def collect(state: State, name: str, code: bool = False) -> Report:
         reads=sorted(relations(view.query)),
         refresh=view.refresh,
         store=view.store,
-        verdict=verdict(state.views[name]).value,
+        verdict=verdict_of(found, on_read.reason if on_read else "").value,
         maintained=facts is not None,
         reason=on_read.reason if on_read else "",
         code_of_reason=on_read.code if on_read else "",

@@ -27,6 +27,7 @@ from nestling.database.spark.frame_changes import as_frame, check_batch, few_cha
 from nestling.database.spark.frames import Frames
 from nestling.database.spark.inspect import stats, verify
 from nestling.database.spark.large import Large
+from nestling.database.spark.large_references import keep_references
 from nestling.database.spark.logs import Loaded, SparkLogging
 from nestling.database.spark.opened import check_shared, computable, readable
 from nestling.database.spark.state import SparkState
@@ -242,7 +243,7 @@ class SparkDatabase(Database):
                 self._in_memory.running.discard()
 
     def _loaded(self, large: Large) -> Refresh:
-        large.check_parents()
+        keep_references(large)
         with computable():
             tables = self._state.running.load(large.frames(), self._note())
         began = self._began
@@ -312,7 +313,7 @@ class SparkDatabase(Database):
                 "the database was reloaded since this change began", hint="apply the change again"
             )
         if change.events:
-            self._references.check(change)
+            change.events[:] = self._references.check(change) or change.events
             with self._lake.doubting(), computable():
                 self._state.running.apply_batch(batch_of(change.events), self._note())
         tables: dict[str, int] = {}

@@ -8,6 +8,7 @@ must stay empty.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -60,6 +61,18 @@ class XQueryDef:
             if view.name == hidden:
                 return f"{self.name}: {check.message}"
         return None
+
+
+def public(name: str) -> str:
+    """A name that users may have given; ``KeyError`` where it is one of ours."""
+    if isinstance(name, str) and name.startswith(HIDDEN):
+        raise KeyError(name)
+    return name
+
+
+def listed(names: Iterable[str]) -> str:
+    """The names among these that users have given."""
+    return ", ".join([name for name in names if not name.startswith(HIDDEN)]) or "none yet"
 
 
 def page_table(document: str) -> TableDef:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from nestling.database.changing import Shredders
 from nestling.database.state import State
-from nestling.database.transaction import Applying, Shredders, Transaction
+from nestling.database.transaction import Applying, Transaction
 from nestling.database.xml.documents import Documents
 from nestling.database.xml.handles import XmlDocument
 from nestling.database.xml.host import DocumentHost

@@ -24,7 +24,7 @@ from nestling.transform.theory.flags import DeepPath, infer_flags
 from nestling.values.update import change_name
 
 #: A delta with more nodes than this is not simplified: it doubles with every input, and nobody would read it.
-MOST = 20_000
+MOST = 2_000
 TOO_LONG = f"more than {MOST:,} terms, not shown"
 
 

@@ -47,6 +47,8 @@ class Way:
     refused: str = ""
     code: str = ""
     program: Program | None = field(default=None, compare=False, repr=False)
+    #: Of a way by declared keys: the rules that may come to something else.
+    differently: frozenset[Rule] = field(default=frozenset(), compare=False, repr=False)
 
     @property
     def score(self) -> float:
@@ -84,14 +86,16 @@ def choose(
     knob: Store = "auto",
     memory: Memory | None = None,
     every: bool = False,
+    known: Sequence[Way] = (),
 ) -> Choice:
     """How to store ``view`` under ``knob`` in the ``memory`` there is.
 
-    ``every``: also the ways that are out of the question, for those who want to know what they would cost. Raises
-    ``CannotCompile`` where there is no program.
+    ``every``: also the ways that are out of the question, for those who want to know what they would cost. ``known``
+    ways were compiled before, for the same statistics. Raises ``CannotCompile`` where there is no program.
     """
     read = {name: tables[name] for name in tables if name in tables_of(view)}
-    return _Choosing(view, tables, Sizes(read, statistics), knob, memory, every).choice()
+    ways = {way.storing: way for way in known}
+    return _Choosing(view, tables, Sizes(read, statistics), knob, memory, every, ways).choice()
 
 
 @dataclass(frozen=True)
@@ -149,15 +153,18 @@ class _Choosing:
         return self.ways[kind]
 
     def _compiled(self, kind: Storing) -> Way:
+        differently: set[Rule] = set()
         try:
-            program = compile_views(self.tables, {"v": self.view}, store={"v": kind})
+            program = compile_views(self.tables, {"v": self.view}, None, {"v": kind}, differently)
         except CannotCompile as reason:
             return Way(kind, refused=str(reason), code=reason.code)
         cost = estimate(program, "v", self.sizes, self.view.rows)
         scale = self.memory.scale if self.memory else 1.0
+        if any(note.code == CannotCompile.CAP for note in program.views["v"].notes):
+            differently.discard("every")  # what takes too many maps by declared keys takes too many without
         partners = sum(decl.role in ("aux", "rows") for decl in program.maps.values())
         scaled = replace(cost, bytes=round(cost.bytes * scale))
-        return Way(kind, scaled, len(program.maps), partners, program=program)
+        return Way(kind, scaled, len(program.maps), partners, "", "", program, frozenset(differently))
 
     def consider(self, asked: Way) -> None:
         """The ways beside ``asked`` that may be chosen."""
@@ -165,10 +172,12 @@ class _Choosing:
         if not (asked.maps or self.view.definitions) or (self.knob != "auto" and not is_open):
             return  # read from tables by keys, or as it was asked for: there is nothing to decide
         # Where declared keys find every partner, a rule that stores fewer comes to the same.
-        fewer: list[Rule] = ["slices"] if self.way(BY_KEYS).partners else []
+        by_keys = self.way(BY_KEYS)
+        fewer: list[Rule] = ["slices"] if by_keys.partners else []
         fewer += ["none"] if fewer and is_open else []
         more: list[Rule] = ["every"] if is_open else []
-        rules: list[Rule] = ["keys", *fewer, *more]
+        others = [r for r in (*fewer, *more) if r == "none" or r in by_keys.differently]
+        rules: list[Rule] = ["keys", *others]
         best = min((self.way(Storing(rule)) for rule in rules), key=_score)
         if not is_open:
             return

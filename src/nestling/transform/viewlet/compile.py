@@ -65,12 +65,13 @@ from nestling.transform.viewlet.handles import Identity, MapHandle, Weights
 from nestling.transform.viewlet.naming import rename_apart, renamed
 from nestling.transform.viewlet.references import without_implied
 from nestling.transform.viewlet.refusals import in_a_line, unbound
-from nestling.transform.viewlet.storing import BY_KEYS, Storing
+from nestling.transform.viewlet.storing import BY_KEYS, Rule, Storing
 from nestling.transform.viewlet.tested import tests_ranges, untested
 
 #: More maps than this for one view: re-evaluate it instead, and say so.
-MOST_MAPS = 100
-
+MOST_MAPS = 40
+#: More aggregates than this of one map in one row that is stored: every set of them is a statement.
+MOST_AT_ONCE = 6
 
 NESTED = ("lift", "count")
 
@@ -92,6 +93,21 @@ def _is_count(weight: Term) -> bool:
     return isinstance(weight, Const) and bool(weight.value)
 
 
+def _counts_first(weights: tuple[Weights, ...]) -> tuple[Weights, ...]:
+    """In the order in which a map holds them."""
+    return tuple(sorted(weights, key=lambda measure: not all(_is_count(w) for w in measure)))
+
+
+class _Columns(dict[str, Sequence[Var]]):
+    """The columns of tables and maps; most statements ask for few of them."""
+
+    def __init__(self, tables: Mapping[str, TableDecl], maps: Mapping[str, MapDecl]) -> None:
+        self.tables, self.maps = tables, maps
+
+    def __missing__(self, name: str) -> Sequence[Var]:
+        return (self.tables[name] if name in self.tables else self.maps[name]).columns
+
+
 @dataclass
 class Compiler:
     """The maps so far, and the statements that each table and each map sets off."""
@@ -108,6 +124,8 @@ class Compiler:
     storing: Storing = BY_KEYS
     #: Whether maps follow their tables; they may also be filled when they are read.
     maintains: bool = True
+    #: The rules that would store other components than those of declared keys, where somebody asks.
+    differently: set[Rule] | None = None
 
     def kept(self) -> dict[str, Any]:
         """All that compiling a part of a view adds to, to go back to where the part has no program."""
@@ -117,6 +135,13 @@ class Compiler:
         }
         return lists | {"maps": dict(self.maps), "wanted": dict(self.wanted)}
 
+    def has_all_wanted(self) -> bool:
+        """Whether each body is one map with all that is wanted of it: another round would come to the same."""
+        return all(
+            len(made) == 1 and made[0].weights == _counts_first(self.wanted[key])
+            for key, made in self.by_identity.items()
+        )
+
     def fresh(self, like: str) -> str:
         """A name for a variable of a statement, apart from every name that a query can have."""
         return self.names.fresh(f"·{like}")
@@ -125,7 +150,7 @@ class Compiler:
         """Log what is added to ``query``."""
         if not is_safe(query):
             raise CannotCompile(unbound(query), CannotCompile.UNBOUND)
-        self.most = len(self.maps) + MOST_MAPS
+        self.most = len(self.by_identity) + MOST_MAPS
         self.maps[name] = MapDecl(name, query, "watch", "it is watched")
         for monomial in query.monomials:
             self.maintain(name, monomial)
@@ -148,7 +173,8 @@ class Compiler:
                 f"values in order, of a bag that may have negative counts: {in_a_line(query)}",
                 CannotCompile.NEGATIVE,
             )
-        if len(self.maps) >= self.most:
+        # Bodies, not maps: in a first round there may be several maps of one body, which are one in the end.
+        if len(self.by_identity) >= self.most:
             raise CannotCompile(f"it would take more than {MOST_MAPS} maps", CannotCompile.CAP)
         weights = tuple(dict.fromkeys((*self.known.get(key, ()), *split_.measures)))
         return self.make(key, split_, weights, query, role, why).at(split_.measures, order)
@@ -157,7 +183,7 @@ class Compiler:
         self, key: Identity, of: Parts, weights: tuple[Weights, ...], query: Query, role: str, why: str
     ) -> MapHandle:
         """A new map over the body ``of``, with all the measures that are wanted of it."""
-        weights = tuple(sorted(weights, key=lambda measure: not all(_is_count(w) for w in measure)))
+        weights = _counts_first(weights)
         name = self.names.fresh(f"{role.upper()[0]}{len(self.maps)}")
         made = MapHandle(name, weights)
         self.by_identity.setdefault(key, []).append(made)
@@ -185,6 +211,11 @@ class Compiler:
                 raise CannotCompile(
                     "min or max of one bag twice in one condition or row", CannotCompile.TWICE
                 )
+            if len(read) > MOST_AT_ONCE:
+                raise CannotCompile(
+                    f"{len(read)} aggregates of one map change at once, each set of them by a statement of its own",
+                    CannotCompile.CAP,
+                )
             for event, delta in key_deltas(monomial, self.maps[name], read, self.names):
                 for statement in self.changes(target, delta, name):
                     self.events.setdefault(name, []).append((event, statement))
@@ -205,7 +236,7 @@ class Compiler:
             return
         columns = self.columns()
         read = (step.source for step in delta.first if isinstance(step, Find | Range))
-        columns |= {name: columns[source] for name in read if is_change(name)}
+        columns.update({name: columns[source] for name in read if is_change(name)})
         yield renamed(replace(found, target=target, keys=found.keys[: delta.arity]), (), columns)
 
     def nested_map(self, factor: Lift | Pointwise) -> MapHandle:
@@ -227,7 +258,10 @@ class Compiler:
         bound = known | frozenset(var.name for step in before for var in binds(step))
         monomial = without_implied(monomial, self.tables, bound)
         moving = frozenset(s.var.name for s in before if isinstance(s, NewAndOld))
-        pieces = split(monomial, bound, self.tables, self.storing, moving)
+        asked = self.differently is not None
+        pieces = split(monomial, bound, self.tables, self.storing, moving, compares=asked)
+        if self.differently is not None:
+            self.differently |= pieces.differently
         steps, weights = list(before), list(pieces.weights)
         for component in pieces.stored:
             order: Order = "sums" if component.bounds or component.where else ""
@@ -250,8 +284,8 @@ class Compiler:
         return Statement("", monomial.keys, tuple(weights), ordered)
 
     def columns(self) -> dict[str, Sequence[Var]]:
-        """What the columns of every source are called."""
-        return {name: decl.columns for name, decl in (self.tables | self.maps).items()}
+        """What the columns of every source are called, looked up when asked for."""
+        return _Columns(self.tables, self.maps)
 
     def solved(self, factor: Factor, is_read: bool) -> tuple[list[Step], Var | None]:
         """The steps that solve ``factor``, and the multiplicity it contributes."""

@@ -27,7 +27,7 @@ from nestling.program.statements import TableDecl
 from nestling.program.traverse import factor_terms, factor_vars, term_vars
 from nestling.transform.cost.statistics import Statistics
 from nestling.transform.lower.bounds import bound_of, one_range
-from nestling.transform.viewlet.storing import Storing
+from nestling.transform.viewlet.storing import EVERY, Rule, Storing
 
 Tables = Mapping[str, TableDecl]
 Names = frozenset[str]
@@ -56,19 +56,24 @@ class StoredComponent:
 
 @dataclass(frozen=True)
 class Split:
-    """A monomial in parts: components to store, factors to solve as they stand, and what remains of the weights."""
+    """A monomial in parts: components to store, factors to solve as they stand, and what remains of the weights.
+
+    ``differently``: of the rules that store more or fewer than declared keys do, those that may split it otherwise.
+    """
 
     stored: tuple[StoredComponent, ...]
     factors: tuple[Factor, ...]
     weights: tuple[Term, ...]
+    differently: frozenset[Rule] = frozenset()
 
 
 def split(
-    monomial: Monomial, known: Names, tables: Tables, storing: Storing, moving: Names = frozenset()
-) -> Split:
+    monomial: Monomial, known: Names, tables: Tables, storing: Storing, moving: Names = frozenset(),
+    *, compares: bool = False,
+) -> Split:  # fmt: skip
     """The components of ``monomial`` once ``known`` are bound, those to store by the rule of ``storing``.
 
-    ``moving`` are the variables that hold an aggregate.
+    ``moving`` are the variables that hold an aggregate. ``compares``: whether other rules are asked about.
     """
     atoms = [factor for factor in monomial.factors if isinstance(factor, Atom)]
     rest = [factor for factor in monomial.factors if not isinstance(factor, Atom)]
@@ -78,6 +83,7 @@ def split(
     groups = components(atoms, known)
     moving |= frozenset(factor.var.name for factor in rest if isinstance(factor, Lift))
     bounding: Names = frozenset()
+    differently: set[Rule] = set()
     for group in groups:
         others = [factor for other in groups if other is not group for factor in other]
         own = factor_vars(*group)
@@ -99,12 +105,16 @@ def split(
         used = around | factor_vars(*outside)
         needed = used | _weight_vars(weights)
         if _reads_tables(storing, group, bool(tests), known, needed, tables):
+            if not _reads_tables(EVERY, group, bool(tests), known, needed, tables):
+                differently.add("every")
             direct += group
             continue
         made, weights = _store(group, tests, own, used, weights)
         rest = outside
         stored.append(made)
-    return Split(tuple(stored), (*direct, *rest), tuple(map(_product, weights)))
+    if stored and compares and any(_finds_few(g, known, tables, storing.statistics) for g in groups):
+        differently.add("slices")
+    return Split(tuple(stored), (*direct, *rest), tuple(map(_product, weights)), frozenset(differently))
 
 
 def _ranged(

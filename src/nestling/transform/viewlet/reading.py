@@ -30,7 +30,7 @@ from nestling.transform.viewlet.refusals import unbound
 from nestling.transform.viewlet.schedule import triggers
 from nestling.transform.viewlet.slices import share_slices
 from nestling.transform.viewlet.specialise import specialise
-from nestling.transform.viewlet.storing import BY_KEYS, Store, Storing, storing
+from nestling.transform.viewlet.storing import BY_KEYS, Rule, Store, Storing, storing
 
 T = TypeVar("T")
 
@@ -49,9 +49,10 @@ def compile_views(
     views: Mapping[str, FlatView],
     watched: Mapping[str, Query] | None = None,
     store: Mapping[str, Store | Storing] | None = None,
+    differently: set[Rule] | None = None,
 ) -> Program:
     """The program that maintains ``views`` row by row: that for batches, specialised."""
-    return specialise(compile_batches(tables, views, watched, store))
+    return specialise(compile_batches(tables, views, watched, store, differently=differently))
 
 
 def compile_batches(
@@ -61,19 +62,23 @@ def compile_batches(
     store: Mapping[str, Store | Storing] | None = None,
     taken: Iterable[str] = (),
     maintains: bool = True,
+    differently: set[Rule] | None = None,
 ) -> Program:
     """The program that maintains ``views`` over ``tables``, and logs what changes in the ``watched`` queries.
 
     Its triggers start from changes, ``ΔR``. Equal maps are stored once. ``store`` has the materialisation knob of
     views that do not leave it at ``"auto"``. No map is called as one that is ``taken``. If it maintains nothing, its
-    maps are filled when they are read.
+    maps are filled when they are read. The rules that would store other components than those of declared keys are
+    added to ``differently``.
     """
     wanted: dict[Identity, tuple[Weights, ...]] = {}
     capped: dict[tuple[str, str, int], Note] = {}
     of_rows = frozenset(column.name for table in tables.values() for column in table.columns)
     others = of_rows.union(tables, taken, ["times"])
     for _ in range(ROUNDS):
-        compiler = Compiler(dict(tables), wanted, names=Names(others), maintains=maintains)
+        compiler = Compiler(
+            dict(tables), wanted, names=Names(others), maintains=maintains, differently=differently
+        )
         plans = {
             name: _Reading(compiler, storing((store or {}).get(name, "auto"), view), capped).view(name, view)
             for name, view in views.items()
@@ -82,7 +87,7 @@ def compile_batches(
         for name, query in (watched or {}).items():
             compiler.watch(name, query)
         totals = _Reading(compiler, Storing("none")).totals(watched or {})
-        if compiler.wanted == wanted:
+        if compiler.wanted == wanted or (not capped and compiler.has_all_wanted()):
             break
         wanted = compiler.wanted
     return Program(tables, compiler.maps, triggers(tables, compiler.rows, compiler.events), plans, totals)
@@ -100,7 +105,7 @@ class _Reading:
 
     def view(self, name: str, view: FlatView) -> ViewPlan:
         """All plans."""
-        self.compiler.most = len(self.compiler.maps) + MOST_MAPS
+        self.compiler.most = len(self.compiler.by_identity) + MOST_MAPS
         whole = restricted(view) if self.wanted.bags else {}
         definitions = {}
         for shape, d in view.definitions.items():

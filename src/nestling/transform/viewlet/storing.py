@@ -30,7 +30,7 @@ class Storing:
     statistics: Statistics = field(default=ASSUMED, compare=False)
 
 
-BY_KEYS = Storing("keys")
+BY_KEYS, EVERY = Storing("keys"), Storing("every")
 
 
 def storing(knob: Store | Storing, view: FlatView) -> Storing:
