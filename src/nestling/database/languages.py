@@ -30,9 +30,13 @@ def reader(query: object, language: object) -> Reader:
         raise QueryError(
             f"a query is a function or a text, not {shown(query)}", hint='db.view("name", "SELECT …")'
         )
+    if language == "xquery":
+        raise QueryError(
+            "an XQuery is a view, over documents", hint='db.view("name", "…", language="xquery")'
+        )
     if not isinstance(language, str) or language not in ("sql", "python"):
         raise QueryError(
-            f"there is no language {brief(language)}", hint='language="sql" or language="python"'
+            f"there is no language {brief(language)}", hint='language="sql", "python" or "xquery"'
         )
     if callable(query) or language == "python":
         return comprehension.translate

@@ -64,8 +64,7 @@ class State:
         self.engines = engines
         self.tables: dict[str, TableDef] = {}
         self.views = Views()
-        #: The XQuery views, each of which is kept by several hidden ones.
-        self.xqueries: dict[str, XQueryDef] = {}
+        self.xqueries: dict[str, XQueryDef] = {}  # each is kept by several hidden views
         #: What all views may take, in bytes; and how many rows there were when that was last looked at.
         self.memory: int | None = None
         self.looked_at = 0
@@ -74,8 +73,7 @@ class State:
         self.version = 0
         self._statements: dict[str, int] = {}
         self.uncommitted: list[RowEvent] = []
-        #: Tables that wait for the class that they refer to, by name.
-        self.waiting: dict[str, Asked] = {}
+        self.waiting: dict[str, Asked] = {}  # tables that wait for the class that they refer to
         self._objects: tuple[Program, Objects] | None = None
         self.engine = engines.empty(compile_views({}, {}))
 
