@@ -1,11 +1,11 @@
 """XMark, the paper's table: Q1, Q5a and Q5b by size of document, an edit against update + parse + query.
 
 Run: ``python benchmarks/xmark.py [--quick] [--sizes 0.1,1,10]``, sizes in MB. For each size: the load (CPU s/MB, and
-resident bytes per byte of text), then for each experiment the median CPU time of an edit by a handle, without a view and
-with one that follows it, and what recomputation costs: Saxon's parse and its query on the tree (``pip install
-saxonche``; without it these columns are empty). ``× whole`` is edit + parse + query, ``× hot`` the query alone, each over
-the edit with its view. The experiments are those of Foster et al. (2008): Q1 with a bid, which is irrelevant to it; Q5
-(the prices from 40 on) with the first sale deleted (a) and a sale inserted as first (b).
+resident bytes per byte of text), then for each experiment the median CPU time of an edit by a handle, without a view
+and with one that follows it, and what recomputation costs: Saxon's parse and its query on the tree (``pip install
+saxonche``; without it these columns are empty). ``× whole`` is edit + parse + query, ``× hot`` the query alone, each
+over the edit with its view. The experiments are those of Foster et al. (2008): Q1 with a bid, which is irrelevant to
+it; Q5 (the prices from 40 on) with the first sale deleted (a) and a sale inserted as first (b).
 """
 
 from __future__ import annotations
