@@ -90,7 +90,8 @@ class Loaded:
         for name, (schema, key) in self.world.tables.items():
             self.db.table(name, schema, key=key)
         frames = {name: self.engine.session.sql(text) for name, text in self.world.data(self.rows).items()}
-        self.engine.load(frames)
+        loaded, _ = self.engine.after(self.engine.written(frames), large=True)
+        self.engine.store(loaded, {}, large=True)
         self.changes = Changes(self.world, self.rows)
 
     @property

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import nestling as nl
+from tests.hostile import NAMES, nothing_gets_in
 from tests.objects import ORDERS, Address, Customer, people, shop
 
 
@@ -424,3 +425,46 @@ def test_a_row_whose_parent_goes_may_change():
         t.delete("b", key=1)
         t.update("c", key=1, set={"n": 1})
     assert rows(db, "c")[1] == (1, None, 1)
+
+
+def test_a_set_has_no_two_nils():
+    @dataclass
+    class Mark:
+        who: nl.Ref["people"] | None
+        n: int
+
+    db = nl.Database()
+    db.table("people", {"id": int}, key="id")
+    db.table("walls", {"id": int, "marks": set[Mark]}, key="id", on_delete="nil")
+    db.insert("people", [(1,), (2,), (3,)])
+    db.insert("walls", [(1, [(1, 0), (2, 0), (3, 1)])])
+    db.delete("people", key=1)
+    check_refused(db, lambda db: db.delete("people", key=2), r"\(None, 0\) is in walls.marks already")
+    db.delete("people", key=3)
+    assert sorted(rows(db, "walls")[1].marks, key=repr) == [(2, 0), (None, 0), (None, 1)]
+
+
+def test_hostile_names_are_refused_or_work():
+    """Tables, columns, structs and inverses of any name refer to each other as others do."""
+    worked = 0
+    with nothing_gets_in():
+        for name in NAMES:
+            db = nl.Database()
+            try:
+                db.table("t", {"id": int}, key="id", inverse={name: f"{name}.x"})
+                db.table(name, {"id": int, "x": int, "y": [{name: int}]}, key="id", references={"x": "t"})
+                db.table("u", {name: {name: int}}, references={f"{name}.{name}": name}, on_delete="cascade")
+            except nl.QueryError:
+                continue
+            db.insert("t", [(1,), (2,)])
+            db.insert(name, [(1, 1, [])])
+            db.insert("u", [((1,),)])
+            with pytest.raises(nl.ChangeError, match="is referred to by"):
+                db.delete("t", key=1)
+            with pytest.raises(nl.ChangeError, match="but t has no such row"):
+                db.insert(name, [(2, 9, [])])
+            db.table("t").at(2)[name].insert([1])
+            db.delete(name, key=1)
+            assert (db.table("u").rows(), len(db.table("t"))) == ([], 2)
+            worked += 1
+    assert worked > len(NAMES) // 2

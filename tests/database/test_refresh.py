@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import nestling as nl
 from nestling.database import lazy
+from nestling.database.durable import DatabaseFile
 from tests.database.moves import move
 from tests.engines.worlds import contents
 
@@ -82,7 +83,7 @@ class Use:
         lazy = self.db._state.views.lazy.items()
         quiet = [name for name, policy in lazy if policy.engine is not None and name not in self.heard]
         held = {name: state_of(self.db, name) for name in quiet}
-        assert self.db._file is not None
+        assert isinstance(self.db._file, DatabaseFile)
         seen = self.db._file.store.stats().log_entries == 0
         self.db.close()
         self.db, self.heard = nl.Database(self.path), {}
@@ -112,7 +113,7 @@ def state_of(db: nl.Database, name: str) -> Any:
 
 
 def snapshot(db: nl.Database) -> None:
-    assert db._file is not None
+    assert isinstance(db._file, DatabaseFile)
     db._file._snapshot(db._state)
 
 

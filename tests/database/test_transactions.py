@@ -49,7 +49,7 @@ def test_a_transaction_is_over_after_its_block(db, tmp_path, change):
 
 
 def test_every_public_change_is_over_then():
-    public = {name for name in vars(nl.database.transaction.Transaction) if not name.startswith("_")}
+    public = {name for name in dir(nl.database.transaction.Transaction) if not name.startswith("_")}
     assert public - AFTERWARDS.keys() == {"check_usable", "rollback", "rows", "stored", "update_in", "using"}
 
 

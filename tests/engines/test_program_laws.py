@@ -14,8 +14,8 @@ from nestling.calculus.traverse import relations
 from nestling.calculus.types import INT, LABEL, Record
 from nestling.calculus.typing import term_type
 from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.row_state import RowState
 from nestling.database.rows import Row, RowEvent
-from nestling.database.state import State
 from nestling.engine import nesting
 from nestling.engine.local.engine import LocalEngine
 from nestling.program.check import check_program
@@ -327,7 +327,7 @@ def test_a_query_without_a_program_says_so():
     """a view is in the program, or the reason why not is kept; it is right either way"""
     reported = 0
     for query in draws(queries("full", schema=KEYED.schema), 100):
-        state = State()
+        state = RowState()
         for name, definition in KEYED.definitions.items():
             state.add_table(TableDef(name, definition.record, definition.key))
         state.add_view(ViewDef("v", query))

@@ -8,7 +8,7 @@ import pytest
 import nestling as nl
 from nestling.database.core import Core
 from nestling.database.database import Database
-from nestling.database.state import State
+from nestling.database.row_state import RowState
 from tests.engines.suite.cases import CASES, Case
 from tests.engines.toy import TOY, ToyEngine
 
@@ -19,7 +19,7 @@ class OnToy(Database):
     """The same database, with another engine."""
 
     def __init__(self) -> None:
-        Core.__init__(self, State(TOY))
+        Core.__init__(self, RowState(TOY))
 
 
 def opened(made: Database, case: Case, refresh: str) -> Database:

@@ -109,14 +109,8 @@ class ToyEngine(Answers):
 
     # -- sizes
 
-    def entries(self, name: str) -> int:
-        return len(self.source(name))
-
     def rows(self, table: str) -> Iterable[Row]:
         return self.table(table)
-
-    def view_bytes(self, view: str) -> int:
-        return 0
 
 
 def computed(program: Program, tables: Mapping[str, Mapping[Row, int]]) -> ToyEngine:

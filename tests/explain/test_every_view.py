@@ -9,7 +9,7 @@ from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.explain import collect
 from nestling.database.explain.html import as_html
 from nestling.database.explain.text import as_text
-from nestling.database.state import State
+from nestling.database.row_state import RowState
 from nestling.frontend.comprehension import translate
 from nestling.program.check import check_program
 from nestling.program.show import show_program
@@ -20,7 +20,7 @@ from tests.frontends.views import VIEWS
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_it_has_a_program_and_a_report(name):
-    state = State()
+    state = RowState()
     for table, record in CATALOG.items():
         assert isinstance(record, Record)
         state.add_table(TableDef(table, record))

@@ -166,7 +166,7 @@ REFUSED: list[tuple[Any, str, str]] = [
         {"a": {"b": object}},
         "column 'a.b' cannot have the type object",
         "a type is bool, int, float, Decimal, str, bytes, date, datetime, timedelta, "
-        "list[T], a dict or a dataclass",
+        "list[T], set[T], a dict or a dataclass",
     ),
     ({"a": dict[str, int]}, "column 'a' cannot have the type dict[str, int]", ""),
     ({"a": int | str}, "column 'a' has one type, not int | str", "write T or T | None"),

@@ -120,7 +120,7 @@ MUTANTS = [
     ),
     Mutant(
         "events are undone in the order they came in",
-        "database/journal", "Journal.undo",
+        "database/journal", "RowJournal.undo",
         "self.events[: self.applied][::-1]", "self.events[: self.applied]",
         OVERLAY, quick=True,
     ),

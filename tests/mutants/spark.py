@@ -4,9 +4,9 @@ from functools import partial
 
 from nestling.calculus.terms import Call, Var
 from nestling.calculus.types import INT
-from tests.engines.spark import test_cost, test_driver, test_pieces
+from tests.engines.spark import test_cost, test_driver, test_pieces, test_snapshots
 from tests.engines.spark.small import maintains
-from tests.mutants.mutant import Check, Mutant, any_of, example, folder
+from tests.mutants.mutant import Check, Mutant, any_of, example, folder, law
 
 
 def on_spark(*names: str) -> Check:
@@ -113,6 +113,12 @@ MUTANTS = [
         "engine/spark/driver/events", "event_rows",
         "old = before[key][0][width:] if key in before else nothing", "old = nothing",
         by_driver("condition"),
+    ),
+    Mutant(
+        "the views of a state go while somebody reads it",
+        "engine/spark/snapshots", "Snapshots.replace",
+        "one.drop_views(state, *held, files=files)", "one.drop_views(state, files=files)",
+        law(test_snapshots.test_what_somebody_holds_stays), quick=True,
     ),
     Mutant(
         "the driver multiplies decimals",

@@ -3,7 +3,7 @@
 There are two locks. A writer holds ``writing`` from the beginning of its transaction to its end, so that other writers
 queue. Every access to the engine holds ``lock``: a reader while it reads, a writer only while its events are applied.
 Uncommitted events are not in the engine, unless the transaction's own thread has read a view; then the next other
-thread undoes them before it reads.
+thread undoes them before it reads. An engine that has snapshots is read without ``lock``: its readers wait for nobody.
 
 Law (13): whatever exception is raised, at whatever line, the next access finds the engine in the state before a change
 or after it: an interrupted change is undone, or redone if the file contains it.
@@ -12,20 +12,23 @@ or after it: an interrupted change is undone, or redone if the file contains it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from threading import RLock
 
-from nestling.database.journal import Journal
+from nestling.database.journal import Journal, Journals
 from nestling.database.state import Holder, State
 from nestling.database.transaction import Transaction
 from nestling.errors import NestlingError, QueryError
 
 
 class Access:
-    """Guards the access to a database's engine. ``recover`` puts an end to a commit that was cut off."""
+    """Guards the access to a database's engine.
 
-    def __init__(self, holder: Holder, recover: Callable[[Journal], None]) -> None:
-        self._holder, self._recover = holder, recover
+    ``recover`` puts an end to a commit that was cut off, or where none was, to whatever else was.
+    """
+
+    def __init__(self, holder: Holder, recover: Callable[[Journal | None], None], journals: Journals) -> None:
+        self._holder, self._recover, self._journals = holder, recover, journals
         self.writing, self.lock = RLock(), RLock()
         self.open: Transaction | None = None
         self.journal: Journal | None = None
@@ -49,16 +52,49 @@ class Access:
                 self.prepare(is_nested)
             yield
 
+    @contextmanager
+    def looking(self, view: str = "") -> Iterator[None]:
+        """The same for one reading, of ``view`` or of tables; where there are snapshots, nobody is waited for.
+
+        But a view that is refreshed when it is read, and has changes to see, is: to refresh it is to write.
+        """
+        if not self.state.engine.has_snapshots:
+            with self.reading():
+                yield
+            return
+        self.check_committed()
+        self.mend()
+        with ExitStack() as held:
+            held.enter_context(self.state.held())
+            if view and self.state.is_behind(view):
+                held.close()
+                with self.reading():
+                    self.state.refresh(view)
+                    held.enter_context(self.state.held())
+            yield
+
+    def mend(self) -> None:
+        """Recover from what was cut off, unless somebody is at it, or is changing the engine."""
+        engine = self.state.engine
+        if engine.is_torn or (engine.has_snapshots and self.journal is not None):
+            is_nested = self.is_locked
+            if self.lock.acquire(blocking=False):
+                try:
+                    self.recover(is_nested)
+                finally:
+                    self.lock.release()
+
+    def check_committed(self) -> None:
+        """Refuse to read what this thread's transaction has changed, where no engine can show it."""
+        if self.state.engine.has_snapshots and self.own is not None and self.own.events:
+            raise uncommitted()
+
     def prepare(self, is_nested: bool) -> None:
         """Bring the engine to what this thread may see."""
-        if not self.recover(is_nested):
+        if not self.recover(is_nested) or self.state.engine.has_snapshots:
             return
         change = self.own
-        if change is None:
-            return
-        if self.state.engine.is_remote:
-            self.state.uncommitted = change.events  # no view is brought up to date before the commit
-        elif change.events:
+        if change is not None and change.events:
             self._try_on(change)
 
     def recover(self, is_nested: bool) -> bool:
@@ -69,7 +105,7 @@ class Access:
         journal = self.journal
         if journal is None:
             if self.state.engine.is_torn:
-                self.state.rebuild()
+                self._recover(None)
         elif journal.is_committing and is_nested:
             if journal.is_running:
                 raise NestlingError(
@@ -92,7 +128,7 @@ class Access:
 
     def _try_on(self, change: Transaction) -> None:
         """Apply the events of an open transaction for a reading of its own."""
-        journal = self.journal = self.journal or Journal(self.state, change.events)
+        journal = self.journal = self.journal or self._journals(self.state, change.events)
         change.is_applied = True
         try:
             journal.run()
@@ -168,7 +204,17 @@ class Access:
     def committing(self, change: Transaction, is_nested: bool) -> Journal:
         """The journal of a transaction that is to be committed; the caller holds ``lock``."""
         self.recover(is_nested)
-        journal = self.journal or Journal(self.state, change.events)
+        return self.begin(self.journal or self._journals(self.state, change.events))
+
+    def begin(self, journal: Journal) -> Journal:
+        """Commit what is in ``journal``; whoever finds it later recovers."""
         journal.is_committing = True
         self.journal, self.state.uncommitted = journal, []
         return journal
+
+
+def uncommitted() -> NestlingError:
+    """The refusal to read what a transaction has changed, before it ends."""
+    return NestlingError(
+        "on Spark a view cannot be read inside a transaction", hint="read it after the commit"
+    )

@@ -6,12 +6,14 @@ A method adds the events of one row, or of one inner bag, to ``events``; ``Trans
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import is_dataclass
 from typing import Any
 
 from nestling.calculus.types import Path, Record, bag_levels, dictionary_name
 from nestling.database import arguments
 from nestling.database.deep import Address, bag_at
 from nestling.database.definitions import TableDef, leaf_positions
+from nestling.database.objects import Objects
 from nestling.database.overlay import Overlay
 from nestling.database.refused import (
     check_identity,
@@ -37,10 +39,11 @@ Shredders = Callable[[str], Shredder]
 class Changing:
     """The events of one change so far, over ``state``."""
 
-    def __init__(self, state: State, shredder: Shredders) -> None:
-        self.state, self.shredder = state, shredder
-        self.events: list[RowEvent] = []
-        self._stored: Overlay | None = None  # one row that comes looks nothing up
+    state: State
+    objects: Objects
+    shredder: Shredders
+    events: list[RowEvent]
+    _stored: Overlay | None  # one row that comes looks nothing up
 
     @property
     def stored(self) -> Overlay:
@@ -76,10 +79,14 @@ class Changing:
             key = tuple([value[i] for i in table.key_positions])
             if times > 1 or key in keys or self._by_key(table, key) is not None:
                 raise key_taken(table, key)
-            for name in self.state.objects.families.get(table.name, ()):
-                if self._by_key(self.state.tables[name], key) is not None:
-                    raise key_taken(self.state.tables[name], key)
+            if self.objects.families:
+                self._check_family(table, key)
             keys.add(key)
+
+    def _check_family(self, table: TableDef, key: Row) -> None:
+        for name in self.objects.families.get(table.name, ()):
+            if self._by_key(self.state.tables[name], key) is not None:
+                raise key_taken(self.state.tables[name], key)
 
     def _by_key(self, table: TableDef, key: Row) -> Row | None:
         """The flat row with this key, whose columns may be records."""
@@ -89,8 +96,10 @@ class Changing:
     def _row_of(self, table: TableDef, key: Any) -> Row:
         if not table.key:
             raise keyless(table)
-        own = self.state.objects.extent(table.name).key_of(key)
-        parts = key_parts(table, key if own is None else own)
+        if is_dataclass(key):
+            own = self.objects.extent(table.name).key_of(key)
+            key = key if own is None else own
+        parts = key_parts(table, key)
         try:
             flat = self._by_key(table, tuple(map(element_value, table.key_types, parts)))
         except ChangeError:
@@ -141,7 +150,7 @@ class Changing:
                     f"{table.name} has no column {name!r}", hint=f"it has {', '.join(table.record.names)}"
                 )
         record = Record(tuple(field for field in table.record.fields if field[0] in set))
-        values = row_value(record, dict(set), self.state.objects.links.get(table.name))
+        values = row_value(record, dict(set), self.objects.links.get(table.name))
         return dict(zip(record.names, values, strict=True))
 
     def _set_all(self, table: TableDef, value: Row, times: int, new: Mapping[str, Any]) -> None:
@@ -172,7 +181,7 @@ class Changing:
         changed = _with(table, old, new)
         if changed != old:
             if _own_key(table, old) != _own_key(table, changed):
-                check_identity(self.state.objects, table, key_parts(table, _own_key(table, old)))
+                check_identity(self.objects, table, key_parts(table, _own_key(table, old)))
             self._remove(table, flat, 1)
             self._insert(table, changed, 1)
 
@@ -184,14 +193,14 @@ class Changing:
     def _insert_elements(
         self, table: TableDef, level: Path, label: Label, elements: Iterable[tuple[Any, int]]
     ) -> None:
-        element, links = table.levels[level].element, self.state.objects.links_in(table.name, level)
+        element, links = table.levels[level].element, self.objects.links_in(table.name, level)
         bag = ZBag([(element_value(element, value, links), times) for value, times in elements])
         self._run(self.shredder(table.name).elements(level, label, bag))
 
     def _delete_elements(
         self, table: TableDef, level: Path, label: Label, elements: Iterable[tuple[Any, int]], key: Row
     ) -> None:
-        element, links = table.levels[level].element, self.state.objects.links_in(table.name, level)
+        element, links = table.levels[level].element, self.objects.links_in(table.name, level)
         shredder = self.shredder(table.name)
         name = dictionary_name(table.name, level)
         for value, times in elements:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from nestling.database.state import State
 from nestling.errors import StoreError
 
 
-class Closed(State):
+class Closed:
     """The state of a closed database. It costs an open one nothing."""
-
-    def __init__(self) -> None:
-        pass
 
     def __getattribute__(self, name: str) -> Any:
         if name.startswith("__"):

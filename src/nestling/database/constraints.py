@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from nestling.database.definitions import ViewDef
 from nestling.database.state import State
+from nestling.database.violation import violation
 from nestling.database.xml.definition import HIDDEN, XQueryDef
-from nestling.errors import ChangeError, ConstraintError, NestlingError
-from nestling.frontend.schema import python_value
-from nestling.values.bag import ZBag
+from nestling.errors import ChangeError, NestlingError
 
 
 def check_state(state: State) -> None:
@@ -21,7 +19,7 @@ def check_state(state: State) -> None:
         raise ChangeError(f"{kind}{name} could not be computed: {absent}", hint="nothing was changed")
     for name, definition in constraints.items():
         try:
-            rows = state.read(name)
+            rows = state.offending(name)
         except NestlingError as error:
             raise ChangeError(f"constraint {error.what}", hint="nothing was changed") from error
         if rows:
@@ -35,15 +33,3 @@ def owner(state: State, hidden: str) -> XQueryDef | None:
     if not hidden.startswith(HIDDEN):
         return None
     return state.xqueries.get(hidden[3:].rpartition(" ")[0])
-
-
-def violation(definition: ViewDef, rows: ZBag) -> ConstraintError:
-    """The refusal of rows that a constraint forbids."""
-    shown = tuple(python_value(definition.element, row) for row in rows)
-    some = ", ".join(map(str, shown[:3])) + (", …" if len(shown) > 3 else "")
-    return ConstraintError(
-        f"constraint {definition.name} would be broken by {some}",
-        constraint=definition.name,
-        rows=shown,
-        hint="nothing was changed",
-    )

@@ -6,25 +6,27 @@ Law (13): all of it, or nothing, whatever is raised. Until ``_committed`` has ru
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import count
 from time import perf_counter
 from typing import Any
 
 from nestling.database.access import Access
+from nestling.database.backing import Backing
 from nestling.database.constraints import check_state
-from nestling.database.durable import DatabaseFile
 from nestling.database.explain import explain
 from nestling.database.inspect import verify
-from nestling.database.journal import Journal
+from nestling.database.journal import Journal, Journals, RowJournal
+from nestling.database.languages import Reader
 from nestling.database.logs import Logging
 from nestling.database.memory import keep_within_memory
 from nestling.database.references import References
 from nestling.database.refresh import Refresh
 from nestling.database.replan import follow_data
-from nestling.database.rows import Shredder
-from nestling.database.state import State
+from nestling.database.row_logs import RowLogging
+from nestling.database.rows import RowEvent, Shredder
+from nestling.database.state import Holder, State
 from nestling.database.subscribers import Subscribers
 from nestling.database.transaction import Transaction
 from nestling.database.xml.documents import Documents
@@ -39,24 +41,33 @@ class Core:
 
     _state: State
 
-    def __init__(self, state: State) -> None:
+    def __init__(
+        self,
+        state: State,
+        file: Backing | None = None,
+        journals: Journals = RowJournal,
+        logging: Callable[[Holder], Logging] = RowLogging,
+    ) -> None:
         self._state = state
-        self.version = 0
         self._last_refresh = Refresh(0, 0.0, 0, 0)
-        self._numbers = count()
-        self._file: DatabaseFile | None = None
-        self._access = Access(self, self._recover)
+        self._file = file
+        self.version = file.version if file is not None else 0
+        self._numbers = file.numbers if file is not None else count()
+        self._access = Access(self, self._recover, journals)
         self._references = References(self)
         self._documents = Documents(self)
-        self._logging = Logging(self)
+        self._logging: Logging = logging(self)
         self._subscribers = Subscribers(self._access, self._logging)
         self._xml_watches = XmlWatches(self)
+
+    #: What reads a DataFrame as a query, where one can be a view.
+    _read_frame: Reader | None = None
 
     # -- reading
 
     def _reading(self) -> AbstractContextManager[None]:
         """A block in which the state stays as it is: what is committed, and the changes of this thread."""
-        return self._access.reading()
+        return self._access.looking()
 
     def _defining(self, what: str) -> AbstractContextManager[None]:
         """A block in which nobody else reads or writes; refused inside a transaction."""
@@ -64,12 +75,12 @@ class Core:
 
     def _read(self, view: str) -> ZBag:
         """The answer of a view."""
-        with self._access.reading():
+        with self._access.looking(view):
             return self._state.read(view)
 
     def _find(self, view: str, first: Any) -> ZBag:
         """The rows of a view whose first column is ``first``."""
-        with self._access.reading():
+        with self._access.looking(view):
             return self._state.find(view, first)
 
     def _table_df(self, table: str) -> Any:
@@ -83,10 +94,11 @@ class Core:
         with self._access.reading():
             return explain(self._state, name, format, code)
 
-    def _verify_view(self, name: str, maps: bool) -> None:
-        """Compute a view anew from its tables and compare."""
+    def _verify(self, names: Sequence[str], maps: bool) -> None:
+        """Compute views anew from their tables and compare."""
+        self._access.check_committed()
         with self._access.reading():
-            verify(self._state, name, maps)
+            verify(self._state, names, maps)
 
     # -- changes
 
@@ -103,7 +115,10 @@ class Core:
                 access.open = None
             elif access.open is not None:
                 raise ChangeError("a transaction is already open", hint="use it, or commit it first")
-            change = self._transaction()
+            if self._state.engine.is_torn:
+                with access.reading():
+                    pass  # what the change is checked against is what is there
+            change = DocumentTransaction(self._state, self._shredder, access, self, self._documents)
             try:
                 access.open = change
                 yield change
@@ -117,9 +132,6 @@ class Core:
             if self._state.patience <= 0 or self._state.memory is not None:
                 self._look_again(change.refresh.events)
 
-    def _transaction(self) -> DocumentTransaction:
-        return DocumentTransaction(self._state, self._shredder, self._access, self, self._documents)
-
     def _shredder(self, table: str) -> Shredder:
         return Shredder(self._state.tables[table], self._numbers)
 
@@ -130,6 +142,7 @@ class Core:
             state.patience = float("inf")  # until there is a view to decide for
             return
         with self._access.exclusive(), self._access.reading():
+            assert isinstance(self._logging, RowLogging)  # who decides what to store stores it here
             state.version = self.version
             if state.patience <= 0:
                 follow_data(self._logging, self._file, rows)
@@ -142,24 +155,31 @@ class Core:
         is_nested = self._access.is_locked
         with self._access.lock:
             journal = self._access.committing(change, is_nested)
-            try:
-                if (arranged := self._references.check(change)) is not None:
-                    journal.replace(arranged)
-                journal.run()
-                check_state(self._state)
-                if self._file is not None and journal.events:
-                    self._file.append(journal.events)
-                refresh = self._committed(journal, began)
-            except BaseException:
-                self._recover(journal)
-                raise
-            if self._file is not None:
-                self._file.tidy(self._state)
-            return refresh
+            return self._run(journal, began, lambda: self._references.check(change))
 
-    def _recover(self, journal: Journal) -> None:
-        """Put an end to a commit that was cut off: the file has it, or it is undone."""
-        is_stored = self._file is not None and self._file.stored_version() > self.version
+    def _run(self, journal: Journal, began: float, check: Callable[[], Sequence[RowEvent] | None]) -> Refresh:
+        """Apply what is in ``journal``, or the events that ``check`` makes of it; the caller holds the lock."""
+        try:
+            if (arranged := check()) is not None:
+                journal.replace(arranged)
+            journal.run()
+            check_state(self._state)
+            if self._file is not None and journal.tables:
+                self._file.append(journal)
+            refresh = self._committed(journal, began)
+        except BaseException:
+            self._recover(journal)
+            raise
+        if self._file is not None:
+            self._file.tidy(self._state)
+        return refresh
+
+    def _recover(self, journal: Journal | None) -> None:
+        """Put an end to a commit that was cut off: the file has it, or it is undone. Without one, build maps anew."""
+        if journal is None:
+            self._rebuild()
+            return
+        is_stored = self._file is not None and self._file.has_stored(self.version)
         journal.undo()
         self._references.forget()
         self._documents.forget()
@@ -172,19 +192,27 @@ class Core:
     def _committed(self, journal: Journal, began: float) -> Refresh:
         """The change is stored: tell of it."""
         journal.torn = True  # lazy views are told one after the other
-        events = journal.events
+        events, tables = journal.events, journal.tables
+        rows = sum(tables.values())
         version = self.version + bool(
-            events
+            rows
         )  # what changes nothing is not stored, and has no version of its own
         self._state.committed(events)
         self._references.follow(events)
         self._documents.follow(events)
-        tables: dict[str, int] = {}
-        for event in events:
-            tables[event.table] = tables.get(event.table, 0) + 1
         changes = self._subscribers.note(version)
-        statements = sum([self._state.statements_of(table) * n for table, n in tables.items()])
-        refresh = Refresh(version, perf_counter() - began, len(events), statements, tables, changes)
-        self._state.patience -= len(events)
+        statements = self._state.statements(tables)
+        refresh = Refresh(version, perf_counter() - began, rows, statements, tables, changes)
+        self._state.patience -= rows
         self.version, self._last_refresh, self._access.journal = version, refresh, None
         return refresh
+
+    def _rebuild(self) -> None:
+        """Build what is in memory anew, after something was cut off."""
+        if self._state.rebuild() and self._file is not None:
+            # From what is stored, which may be one change further than what was told.
+            self._file.take_up()
+            self.version, self._numbers = self._file.version, self._file.numbers
+            self._references.forget()
+            self._documents.forget()
+            self._subscribers.miss(self.version)

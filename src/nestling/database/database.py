@@ -13,22 +13,20 @@ from nestling.calculus.types import show_type
 from nestling.database import accept, arguments
 from nestling.database.accept import known
 from nestling.database.accept_objects import check_types
-from nestling.database.answer import answer
 from nestling.database.arguments import NOT_GIVEN
 from nestling.database.closed import Closed
-from nestling.database.constraints import violation
 from nestling.database.declaring import Asked, table_def
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import DatabaseFile
 from nestling.database.engines import on_spark
 from nestling.database.inline import inline_views
 from nestling.database.inspect import stats
-from nestling.database.languages import reader
+from nestling.database.languages import is_frame, reader
 from nestling.database.memory import bytes_of
 from nestling.database.names import check_name, check_table_names, check_view_names
 from nestling.database.refresh import Refresh
+from nestling.database.row_state import RowState
 from nestling.database.script import run_script
-from nestling.database.state import State, computing
 from nestling.database.table import Table
 from nestling.database.view import View
 from nestling.database.xml.database import DocumentDatabase
@@ -70,15 +68,16 @@ class Database(DocumentDatabase):
         """``path``: the file it is kept in; without one, or as ``":memory:"``, it lives and ends with the process.
 
         ``memory``: what views may take besides the tables, in bytes or as ``"512MB"``; they then store less."""
-        super().__init__(State())
-        self._state.memory = bytes_of(memory)
+        state = RowState()
+        super().__init__(state)
+        state.memory = bytes_of(memory)
         if path is not None and path != ":memory:":
-            self._load(DatabaseFile(arguments.path_argument(path)))
+            self._load(DatabaseFile(arguments.path_argument(path)), state)
 
     @room()
-    def _load(self, file: DatabaseFile) -> None:
+    def _load(self, file: DatabaseFile, state: RowState) -> None:
         try:
-            file.load(self._state)
+            file.load(state)
         except BaseException:
             file.close()
             raise
@@ -90,11 +89,13 @@ class Database(DocumentDatabase):
     @property
     def tables(self) -> Mapping[str, Table]:
         """The tables by name."""
+        self._access.mend()
         return {name: Table(self, name) for name in tuple(self._state.tables) if not name.startswith(HIDDEN)}
 
     @property
     def views(self) -> Mapping[str, Any]:
         """The views by name; those in XQuery are read as XML."""
+        self._access.mend()
         plain = {
             name: View(self, name)
             for name in tuple(self._state.views)
@@ -243,14 +244,7 @@ class Database(DocumentDatabase):
             if name in self._constraints and accept.is_same_view(self._constraints[name], definition):
                 return
             self._check_name(name)
-            self._define("constraint", definition, lambda: self._add_constraint(definition))
-
-    def _add_constraint(self, definition: ViewDef) -> None:
-        with computing(definition.name):
-            rows = answer(definition.query, self._state.nested_tables())
-        if rows:
-            raise violation(definition, rows)
-        self._state.add_view(definition, constraint=True)
+            self._define("constraint", definition, lambda: self._state.add_view(definition, constraint=True))
 
     @arguments.within_depth()
     def sql(self, script: str) -> Any:
@@ -287,7 +281,8 @@ class Database(DocumentDatabase):
         return ViewDef(name, over_tables, refresh, store)
 
     def _translated(self, query: Any, language: str) -> Expr:
-        return reader(query, language)(query, self._catalog())
+        read = self._read_frame if is_frame(query) else None
+        return (read or reader(query, language))(query, self._catalog())
 
     def _catalog(self) -> Catalog:
         """What a query may read."""
@@ -332,7 +327,8 @@ class Database(DocumentDatabase):
         """Make ``table`` hold exactly ``snapshot``: the difference is found and applied."""
         definition = self._state.table(table)
         rows = arguments.rows_argument(snapshot, definition.record)
-        wanted = ZBag((row_value(definition.record, row), 1) for row in rows)
+        links = self._state.objects.links.get(table)
+        wanted = ZBag((row_value(definition.record, row, links), 1) for row in rows)
         with self.transaction() as change:
             change.apply({table: wanted - change.rows(table)})
         return change.refresh
@@ -347,8 +343,10 @@ class Database(DocumentDatabase):
 
     def verify(self, maps: bool = False) -> None:
         """Verify every view, and with ``maps`` all that is stored for it."""
-        for view in self.views.values():
-            view.verify(maps)
+        plain = [name for name in self.views if name not in self._state.xqueries]
+        self._verify(plain, arguments.flag_argument(maps, "maps"))
+        for name in self._state.xqueries:
+            XQueryView(self, name).verify(maps)
 
     # -- closing
 
@@ -357,7 +355,7 @@ class Database(DocumentDatabase):
         with self._access.writing, self._access.lock:
             if self._file is not None:
                 self._file.close()
-            self._state = Closed()
+            self._state = Closed()  # type: ignore[assignment]  # whatever it is asked, it says so
 
     def __enter__(self) -> Database:
         return self

@@ -11,15 +11,16 @@ that are read before it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import chain, count
 from pathlib import Path
 
 from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.journal import Journal
 from nestling.database.lazy import LazyView
 from nestling.database.maps import LATER, MADE, NEXT, TABLE, WAITING, map_name
 from nestling.database.reopen import Reopening
-from nestling.database.rows import RowEvent
+from nestling.database.row_state import RowState
 from nestling.database.state import State
 from nestling.database.texts import check_storable, read_table, read_view, table_text, view_text
 from nestling.database.xml.definition import XQueryDef, read_xquery, xquery_text
@@ -47,7 +48,7 @@ class DatabaseFile:
         self.numbers = count()
         self.version = 0
 
-    def load(self, state: State) -> None:
+    def load(self, state: RowState) -> None:
         """Bring ``state`` to where the file is."""
         for kind, name, text in self.store.definitions():
             with self._blaming(f"the definition of {kind} {name!r:.60}"):
@@ -64,7 +65,7 @@ class DatabaseFile:
             self.version = number
         self.numbers = count(reopening.next_number)
 
-    def _define(self, state: State, kind: str, name: str, text: str) -> None:
+    def _define(self, state: RowState, kind: str, name: str, text: str) -> None:
         if kind not in KINDS:
             raise StoreError(f"there is no {kind!r:.40} in a database", hint="upgrade nestling")
         if name in state.tables or name in state.views or name in state.xqueries:
@@ -130,15 +131,21 @@ class DatabaseFile:
         """Forget a definition."""
         self.redefine([], [(kind, name)], state)
 
-    def append(self, events: Iterable[RowEvent]) -> int:
-        """Store a change; it survives whatever happens next once this returns."""
-        self.version = self.store.append(encode(tuple(tuple(event) for event in events)))
-        return self.version
+    def take_up(self) -> None:
+        """It is read once."""
 
-    def stored_version(self) -> int:
-        """The version that is in the file now: after an interrupt it says whether the change was committed."""
+    def doubting(self) -> AbstractContextManager[None]:
+        """What is cut off is undone here, and in the file."""
+        return nullcontext()
+
+    def append(self, journal: Journal) -> None:
+        """Store a change; it survives whatever happens next once this returns."""
+        self.version = self.store.append(encode(tuple(tuple(event) for event in journal.events)))
+
+    def has_stored(self, version: int) -> bool:
+        """Whether the file has a change after ``version``: after an interrupt, whether it was committed."""
         self.version = self.store.stored_version()
-        return self.version
+        return self.version > version
 
     @property
     def edits(self) -> int:

@@ -8,22 +8,56 @@ from them. ``undo`` only reads the old engine, so it can itself be interrupted a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
+from typing import Any, Protocol, TypeAlias
 
+from nestling.database.row_state import RowState
 from nestling.database.rows import Row, RowEvent
-from nestling.database.state import State
 from nestling.errors import UNDEFINED, ChangeError
 from nestling.values.label import Label
 
 Pairs = list[tuple[Row, int]]
 
 
-class Journal:
-    """The events applied to the engine of ``state`` by one transaction."""
+class Journal(Protocol):
+    """One change that an engine is being given."""
 
-    def __init__(self, state: State, events: list[RowEvent]) -> None:
+    events: list[RowEvent]
+    #: How many of the events the engine has.
+    applied: int
+    #: Whether it was cut off where the engine cannot be trusted.
+    torn: bool
+    #: Whether its commit has begun; and whether the engine is running it.
+    is_committing: bool
+    is_running: bool
+
+    @property
+    def tables(self) -> Mapping[str, int]:
+        """How many rows of each flat table it changes."""
+
+    def replace(self, events: Sequence[RowEvent]) -> None:
+        """Have other events, of which the engine has none."""
+
+    def run(self) -> None:
+        """Bring the engine to the state after the change."""
+
+    def undo(self) -> None:
+        """Bring it to the state before."""
+
+    def restore(self) -> None:
+        """Bring it to where it was, after something was cut off."""
+
+
+#: How a journal is made, of a state and the events of a transaction.
+Journals: TypeAlias = Callable[[Any, list[RowEvent]], Journal]
+
+
+class RowJournal:
+    """The events applied to the engine of ``state`` by one transaction, row by row, in place."""
+
+    def __init__(self, state: RowState, events: list[RowEvent]) -> None:
         self.state, self.events = state, events
         self.applied = 0
         #: Whether a trigger was cut off, or a lazy view told of only some events.
@@ -31,6 +65,11 @@ class Journal:
         #: Whether its commit has begun; and whether triggers are running.
         self.is_committing = self.is_running = False
         self.before: dict[str, dict[Row, int]] = {}
+
+    @property
+    def tables(self) -> Mapping[str, int]:
+        """How many rows of each flat table it changes."""
+        return rows_by_table(self.events)
 
     def run(self) -> None:
         """Apply the events that the engine does not have yet."""
@@ -103,6 +142,14 @@ class Journal:
         self.state.restore(self.before)
         for event in self.events[: self.applied if applied is None else applied]:
             self.state.engine.apply(*event)
+
+
+def rows_by_table(events: Sequence[RowEvent]) -> dict[str, int]:
+    """How many events each table has."""
+    found: dict[str, int] = {}
+    for event in events:
+        found[event.table] = found.get(event.table, 0) + 1
+    return found
 
 
 def _groups(events: Sequence[RowEvent]) -> Iterator[tuple[str, Pairs]]:

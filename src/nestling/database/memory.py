@@ -6,9 +6,9 @@ import re
 import warnings
 from collections.abc import Iterable
 
-from nestling.database.durable import DatabaseFile
-from nestling.database.logs import Logging
-from nestling.database.state import State
+from nestling.database.backing import Backing
+from nestling.database.row_logs import RowLogging
+from nestling.database.row_state import RowState
 from nestling.database.storing import Decision, chosen_from, counted
 from nestling.errors import OverBudget, QueryError
 from nestling.transform.viewlet.choose import Memory, cost_of, tables_of
@@ -35,7 +35,7 @@ def bytes_of(memory: int | str | None) -> int | None:
     return int(float(found[1]) * UNITS[found[2]])
 
 
-def keep_within_memory(logging: Logging, file: DatabaseFile | None) -> None:
+def keep_within_memory(logging: RowLogging, file: Backing | None) -> None:
     """Store less of the views that have outgrown the memory there is, remember it, and say which do not fit at all."""
     changed = outgrown(logging)
     if file is not None and changed:
@@ -43,7 +43,7 @@ def keep_within_memory(logging: Logging, file: DatabaseFile | None) -> None:
     tell_of_unkept(logging.state, changed)
 
 
-def tell_of_unkept(state: State, changed: Iterable[str]) -> None:
+def tell_of_unkept(state: RowState, changed: Iterable[str]) -> None:
     """Warn of views that were stored so far, and do not fit into the memory there is in any way."""
     for name in changed:
         on_read = state.views[name].on_read
@@ -53,7 +53,7 @@ def tell_of_unkept(state: State, changed: Iterable[str]) -> None:
             warnings.warn(OverBudget(f"{what}\nhint: {hint}"), stacklevel=2)
 
 
-def outgrown(logging: Logging) -> list[str]:
+def outgrown(logging: RowLogging) -> list[str]:
     """The views that are stored in another way from now on, because together they take more than there is."""
     state = logging.state
     if state.memory is None or _total(state) < max(1, GROWN * state.looked_at):
@@ -74,11 +74,11 @@ def outgrown(logging: Logging) -> list[str]:
     return changed
 
 
-def _total(state: State) -> int:
+def _total(state: RowState) -> int:
     return sum(state.engine.entries(name) for name in state.engine.program.tables)
 
 
-def _smaller(state: State, old: Decision, left: int, size: int) -> Decision:
+def _smaller(state: RowState, old: Decision, left: int, size: int) -> Decision:
     """What to store of a view that takes ``size`` bytes and may take what is ``left``."""
     statistics = counted(state.engine, tables_of(old.view), state.version)
     assert old.storing is not None

@@ -105,7 +105,7 @@ def delete_referring(change: Changing, table: TableDef, row: Row, name: str, giv
 def _each(
     change: Changing, table: TableDef, name: str, given: Any, act: Callable[[Site, TableDef, Row], None]
 ) -> None:
-    objects = change.state.objects
+    objects = change.objects
     text = dict(table.inverses)[name]
     found = objects.inverse(text)
     if found is None:

@@ -22,7 +22,7 @@ from nestling.database.definitions import Site
 from nestling.database.refused import shown_key
 from nestling.database.rows import Row, RowEvent
 from nestling.database.state import Holder, State
-from nestling.database.statements import is_there, where
+from nestling.database.statements import check_sets, is_there, where
 from nestling.database.transaction import Transaction
 from nestling.errors import ChangeError
 
@@ -47,7 +47,7 @@ class References:
         The events of the change in another order, and with what follows from them: what refers to a row goes before it.
         ``None`` where they are right as they are.
         """
-        objects = self.state.objects
+        objects = change.objects
         if objects.fixed:
             check_fixed(change)
         if not objects.referring:
@@ -58,6 +58,7 @@ class References:
         following = _Following(self, change)
         following.run(gone)
         following.check_refused()
+        check_sets(objects, change.stored, change.events[following.given :])
         return following.arranged()
 
     def follow(self, events: Sequence[RowEvent]) -> None:
@@ -107,7 +108,7 @@ def _add(index: Index, site: Site, events: Iterable[RowEvent]) -> None:
 
 def _gone(change: Transaction, events: Iterable[RowEvent]) -> dict[tuple[str, Row], RowEvent]:
     """The rows that went and did not come back, by table and key; of tables that others refer to."""
-    objects, program = change.state.objects, change.state.engine.program
+    objects, program = change.objects, change.state.engine.program
     found: dict[tuple[str, Row], RowEvent] = {}
     for event in events:
         if event.times < 0 and event.table in objects.referring:
@@ -122,7 +123,7 @@ class _Following:
 
     def __init__(self, references: References, change: Transaction) -> None:
         self.references, self.change = references, change
-        self.objects = change.state.objects
+        self.objects = change.objects
         self.given = len(change.events)
         self.gone: dict[tuple[str, Row], RowEvent] = {}
         self._indexes: dict[Site, Index] = {}
@@ -218,7 +219,7 @@ def _is_inner(name: str, table: str, declared: Iterable[str]) -> bool:
 
 def check_fixed(change: Transaction) -> None:
     """Refuse new values in columns that are fixed, in rows that stay."""
-    objects, program = change.state.objects, change.state.engine.program
+    objects, program = change.objects, change.state.engine.program
     sums: dict[str, dict[Row, int]] = {}
     for table, row, times in change.events:
         if table in objects.fixed:

@@ -19,8 +19,8 @@ from typing import Any
 from nestling.calculus.types import LABEL
 from nestling.database.fitting import key_checks, measure_checks, misfit
 from nestling.database.maps import LATER, MADE, MAP, NEXT, TABLE, WAITING, map_name
+from nestling.database.row_state import RowState
 from nestling.database.rows import Row, RowEvent
-from nestling.database.state import State
 from nestling.database.stored_tables import StoredTable, stored_tables
 from nestling.engine.nesting import leaves, shape
 from nestling.engine.protocol import RowEngine
@@ -39,7 +39,7 @@ UNFIT = (ArithmeticError, TypeError, ValueError, LookupError)
 class Reopening:
     """Brings ``state``, whose tables and views are defined, to where a file is."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: RowState) -> None:
         self.state = state
         self.tables = stored_tables(state.tables.values())
         #: The labels of the bags that rows have, by their dictionary.

@@ -16,10 +16,10 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-from nestling.database.durable import DatabaseFile
-from nestling.database.logs import Logging
+from nestling.database.backing import Backing
 from nestling.database.memory import tell_of_unkept
-from nestling.database.state import State
+from nestling.database.row_logs import RowLogging
+from nestling.database.row_state import RowState
 from nestling.database.storing import Decision, chosen_from, counted, memory_for
 from nestling.errors import UNDEFINED
 from nestling.transform.cost.statistics import ENOUGH, Statistics
@@ -33,7 +33,7 @@ EACH = 1_000
 UNPAID = "another way is cheaper now, but it would not make up yet for what it takes to change over"
 
 
-def follow_data(logging: Logging, file: DatabaseFile | None, rows: int) -> None:
+def follow_data(logging: RowLogging, file: Backing | None, rows: int) -> None:
     """Decide again for views whose tables have moved, after a commit of so many ``rows``."""
     state, changed, looks = logging.state, [], 1 + rows // EACH
     for name in [name for name in state.views.decisions if _has_moved(state, name)]:
@@ -50,7 +50,7 @@ def follow_data(logging: Logging, file: DatabaseFile | None, rows: int) -> None:
     tell_of_unkept(state, changed)
 
 
-def _has_moved(state: State, name: str) -> bool:
+def _has_moved(state: RowState, name: str) -> bool:
     decision = state.views.decisions[name]
     if decision.knob != "auto" and decision.code != MEMORY:
         return False
@@ -73,7 +73,7 @@ def has_moved(then: Statistics, now: Statistics, table: str) -> bool:
     return many >= MOVED * few and many - few >= ENOUGH
 
 
-def _until_moved(state: State) -> float:
+def _until_moved(state: RowState) -> float:
     """How many rows come and go before a table can have moved; one that changes little is not looked at every time."""
     left = float("inf")
     for decision in state.views.decisions.values():
@@ -85,7 +85,7 @@ def _until_moved(state: State) -> float:
     return max(left, float(ENOUGH))
 
 
-def _planned_again(logging: Logging, name: str) -> bool:
+def _planned_again(logging: RowLogging, name: str) -> bool:
     """Decide again how to store a view; whether it is stored otherwise now."""
     state = logging.state
     old, tables = state.views.decisions[name], state.declarations()
@@ -119,7 +119,7 @@ def _what_moved(then: Statistics, now: Statistics) -> Statistics:
     return Statistics(rows, values, now.count, versions)
 
 
-def _pays(state: State, old: Decision, new: Decision, now: Statistics) -> bool:
+def _pays(state: RowState, old: Decision, new: Decision, now: Statistics) -> bool:
     """Whether storing a view otherwise is paid for: by the rows that came and went, or if as many do again."""
     came = sum(abs(n - old.statistics.rows.get(table, 0)) for table, n in now.rows.items())
     total = sum(now.rows.values())

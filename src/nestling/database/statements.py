@@ -22,7 +22,7 @@ from nestling.values.label import Label
 def check_statement(change: Changing, done: int) -> None:
     """Check the events of ``change`` after the first ``done``."""
     events = change.events[done:] if done else change.events
-    objects, stored = change.state.objects, change.stored
+    objects, stored = change.objects, change.stored
     for site, keys in _new(objects, events):
         _prefetch(objects, stored, site, keys)
         for key in keys:
@@ -32,11 +32,15 @@ def check_statement(change: Changing, done: int) -> None:
                 )
                 raise no_target(objects, site, key, where(stored, objects, site, row))
     if objects.sets:
-        _check_sets(objects, stored, events)
+        check_sets(objects, stored, events)
 
 
 def _new(objects: Objects, events: Sequence[RowEvent]) -> list[tuple[Site, list[Row]]]:
     """By reference the keys that more rows refer to than before; a nil refers to nothing."""
+    if len(events) == 1:
+        table, row, times = events[0]
+        keys = [(site, _key(site, row)) for site in objects.sites.get(table, ())] if times > 0 else []
+        return [(site, [key]) for site, key in keys if not (site.is_nullable and None in key)]
     found: dict[int, tuple[Site, dict[Row, int]]] = {}
     for table, row, times in events:
         for site in objects.sites.get(table, ()):
@@ -53,7 +57,10 @@ def _key(site: Site, row: Row) -> Row:
 
 def is_there(objects: Objects, stored: Overlay, table: str, key: Row) -> bool:
     """Whether a row of the extent of ``table`` has this key."""
-    return any(stored.by_key(name, key) is not None for name in objects.extents.get(table, ()))
+    extent = objects.extents.get(table, ())
+    if len(extent) == 1:
+        return stored.by_key(table, key) is not None
+    return any(stored.by_key(name, key) is not None for name in extent)
 
 
 def _prefetch(objects: Objects, stored: Overlay, site: Site, keys: Iterable[Row]) -> None:
@@ -62,7 +69,8 @@ def _prefetch(objects: Objects, stored: Overlay, site: Site, keys: Iterable[Row]
             stored.prefetch(name, objects.tables[name].declarations[name].key, keys)
 
 
-def _check_sets(objects: Objects, stored: Overlay, events: Sequence[RowEvent]) -> None:
+def check_sets(objects: Objects, stored: Overlay, events: Sequence[RowEvent]) -> None:
+    """Refuse ``events`` that leave an element twice in a set."""
     new = [event for event in events if event.times > 0 and event.table in objects.sets]
     if stored.state.engine.is_remote:
         for name in {event.table for event in new}:

@@ -80,13 +80,14 @@ class At:
         self._database, self._table, self._key, self._path = database, table, key, path
 
     def __getattr__(self, name: str) -> At:
+        if name.startswith("__"):  # Python's own
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> At:
         if not isinstance(name, str):
             raise ChangeError(f"a bag is named by a str, not {shown(name)}", hint=".at(key).items")
-        if name.startswith("__"):
-            raise AttributeError(name)
         return At(self._database, self._table, self._key, (*self._path, name))
-
-    __getitem__ = __getattr__
 
     def at(self, columns: Mapping[str, Any]) -> At:
         """The one element whose columns have these values: ``orders.at(7).items.at({"pid": 1})``."""

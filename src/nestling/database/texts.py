@@ -22,7 +22,7 @@ from nestling.database.accept import check_options, check_table
 from nestling.database.decisions import check_decision
 from nestling.database.definitions import ON_DELETE, Reference, TableDef, ViewDef
 from nestling.database.names import check_table_names, check_view_names
-from nestling.database.state import State
+from nestling.database.state import Defined
 from nestling.database.storing import as_data
 from nestling.errors import QueryError, StoreError
 from nestling.frontend.catalog import FieldPath
@@ -57,7 +57,7 @@ def _reference_json(reference: Reference) -> Any:
     return [reference.paths, reference.table, reference.on_delete]
 
 
-def view_text(view: ViewDef, state: State) -> str:
+def view_text(view: ViewDef, state: Defined) -> str:
     text = show(view.query, width=WIDTH)
     there = state.views.get(view.name)
     decision = there.decision if there is not None else None
@@ -104,7 +104,7 @@ def _json_reference(stored: Any) -> Reference:
     return Reference(paths, _name(table))
 
 
-def read_view(name: str, text: str, state: State) -> tuple[ViewDef, dict[str, Any] | None]:
+def read_view(name: str, text: str, state: Defined) -> tuple[ViewDef, dict[str, Any] | None]:
     """The view that ``text`` defines over the tables of ``state``, and how it was stored."""
     stored = _members(text, ("query", "refresh", "store"), ("stored",))
     refresh, store = _name(stored["refresh"]), _name(stored["store"])
@@ -117,7 +117,7 @@ def read_view(name: str, text: str, state: State) -> tuple[ViewDef, dict[str, An
     return ViewDef(name, query, refresh, store), decision
 
 
-def check_storable(definition: TableDef | ViewDef, text: str, state: State) -> None:
+def check_storable(definition: TableDef | ViewDef, text: str, state: Defined) -> None:
     """Refuse a definition whose ``text`` does not say it again: the file could not be opened any more."""
     try:
         if isinstance(definition, TableDef):
@@ -139,7 +139,7 @@ def _unstorable(definition: TableDef | ViewDef, why: str) -> QueryError:
     )
 
 
-def _query(text: str, state: State) -> Expr:
+def _query(text: str, state: Defined) -> Expr:
     catalog = {table.name: Bag(table.record) for table in state.tables.values()}
     query: list[Expr] = []
     _accepted(lambda: query.append(parse(text, catalog)))

@@ -62,7 +62,7 @@ def _all_or_nothing(change: Change[P]) -> Change[P]:
                     change(transaction, *args, **kwargs)
             else:
                 change(transaction, *args, **kwargs)
-            if transaction.state.objects.is_checked:
+            if transaction.objects.is_checked:
                 check_statement(transaction, done)
         except BaseException:
             transaction.rollback(done)
@@ -79,8 +79,8 @@ class Transaction(Changing):
     committed. It belongs to the thread that began it, and ends with its block."""
 
     def __init__(self, state: State, shredder: Shredders, access: Applying) -> None:
-        super().__init__(state, shredder)
-        self._access = access
+        self.state, self.shredder, self._access = state, shredder, access
+        self.objects, self.events, self._stored = state.objects, [], None
         self.thread = get_ident()
         #: What it did, once it is committed.
         self.refresh = NOTHING
@@ -107,7 +107,7 @@ class Transaction(Changing):
         """Add rows: dicts, tuples, dataclasses."""
         definition = self._table(table)
         rows = rows if type(rows) is list else arguments.rows_argument(rows, definition.record)
-        links = self.state.objects.links.get(table)
+        links = self.objects.links.get(table)
         values = [(row_value(definition.record, row, links), 1) for row in rows]
         if self.state.engine.is_remote:
             prefetch_rows(self.stored, definition, [value for value, _ in values])
@@ -128,7 +128,7 @@ class Transaction(Changing):
         gone: list[tuple[Any, int]] = []
         if rows is not NOT_GIVEN:
             given = rows if type(rows) is list else arguments.rows_argument(rows, definition.record)
-            links = self.state.objects.links.get(table)
+            links = self.objects.links.get(table)
             gone += [(row_value(definition.record, row, links), 1) for row in given]
         if where is not None:
             gone += self._rows_where(definition, where)
@@ -177,7 +177,7 @@ class Transaction(Changing):
             for name, change in changes.items()
             if inner_bag(self.state.tables, name) is None
         }
-        if len(total) > 1 and self.state.objects.has_order:
+        if len(total) > 1 and self.objects.has_order:
             self._apply_in_order(total)
             total = dict.fromkeys(total, EMPTY)
         for name, change in changes.items():
@@ -187,14 +187,14 @@ class Transaction(Changing):
                 self._apply_rows([name], [name], total)
 
     def _total(self, table: TableDef, change: Any) -> ZBag:
-        links = self.state.objects.links.get(table.name)
+        links = self.objects.links.get(table.name)
         return ZBag(
             (row_value(table.record, row, links), multiplicity(times)) for row, times in change.items()
         )
 
     def _apply_in_order(self, total: Mapping[str, ZBag]) -> None:
         """Rows that refer to others go before these and come after them."""
-        parents_first = sorted(total, key=self.state.objects.ranks.__getitem__)
+        parents_first = sorted(total, key=self.objects.ranks.__getitem__)
         self._apply_rows(parents_first[::-1], parents_first, total)
 
     def _apply_rows(self, going: Sequence[str], coming: Sequence[str], total: Mapping[str, ZBag]) -> None:
@@ -205,7 +205,7 @@ class Transaction(Changing):
             self._insert_all(self._table(name), list(total[name].positive().items()))
 
     def _apply_elements(self, table: TableDef, level: Path, changes: Any) -> None:
-        links = self.state.objects.links_in(table.name, level)
+        links = self.objects.links_in(table.name, level)
         for key, address, value, times in elements(table, level, changes, links):
             found = self._bag_of(table, self._row_of(table, key), address)
             if times > 0:
@@ -217,7 +217,7 @@ class Transaction(Changing):
     def insert_into(self, table: str, key: Any, path: Address, elements: Any) -> None:
         """Add elements to one inner bag; or to an inverse, rows that refer to this one from now on."""
         definition, row, address = self._reach(table, key, path)
-        if inverse_of(self.state.objects, definition, address):
+        if inverse_of(self.objects, definition, address):
             insert_referring(self, definition, row, str(address[0]), elements)
             return
         found = self._bag_of(definition, row, address)
@@ -227,7 +227,7 @@ class Transaction(Changing):
     def delete_from(self, table: str, key: Any, path: Address, elements: Any) -> None:
         """Remove elements from one inner bag; or from an inverse, rows whose reference to this one is nil then."""
         definition, row, address = self._reach(table, key, path)
-        if inverse_of(self.state.objects, definition, address):
+        if inverse_of(self.objects, definition, address):
             delete_referring(self, definition, row, str(address[0]), elements)
             return
         found = self._bag_of(definition, row, address)
@@ -249,7 +249,7 @@ class Transaction(Changing):
             )
         definition, level, label = self._bag_of(definition, row, address[:-1])
         name, element = dictionary_name(definition.name, level), definition.levels[level].element
-        links = self.state.objects.links_in(definition.name, level)
+        links = self.objects.links_in(definition.name, level)
         old = element_of(self.stored, definition, level, label, address[-1], links)
         new = changed(name, element, old, arguments.set_argument(set), links)
         if new != old:
@@ -259,7 +259,7 @@ class Transaction(Changing):
         """The row that ``path`` leads to through references, and what is left of it."""
         definition = self._table(table)
         address = arguments.address_argument(path)
-        return reached(self.stored, self.state.objects, definition, self._row_of(definition, key), address)
+        return reached(self.stored, self.objects, definition, self._row_of(definition, key), address)
 
     def rollback(self, done: int = 0) -> None:
         """Forget the events after the first ``done``."""

@@ -110,7 +110,7 @@ class View:
 
         With ``maps``, so for every map that is stored for it, by the slow and obvious way.
         """
-        self._database._verify_view(self._definition.name, flag_argument(maps, "maps"))
+        self._database._verify([self._definition.name], flag_argument(maps, "maps"))
 
     @room()
     def explain(self, format: str = "text", code: bool = False) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 from nestling.calculus.types import Type
+from nestling.engine.described import Described, Places, Plain
 from nestling.engine.nesting import leaves, nested, shape
-from nestling.engine.protocol import Places, Row
+from nestling.engine.protocol import Row
 from nestling.program.meaning import Cells
 from nestling.program.solve import added
 from nestling.program.statements import Plan, Program
@@ -21,7 +22,9 @@ class Answers(Protocol):
     """What a program answers, given the entries of its tables and maps."""
 
     program: Program
+    name: str = "an engine by meaning"
     is_remote: bool = False
+    has_snapshots: bool = False
     is_torn: bool = False
 
     def source(self, name: str) -> Cells:
@@ -51,6 +54,21 @@ class Answers(Protocol):
 
     def flush(self) -> None:
         return  # nothing waits
+
+    def entries(self, name: str) -> int:
+        return len(self.source(name))
+
+    def view_bytes(self, view: str) -> int:
+        return 0  # nobody counts them
+
+    def described(self) -> Described:
+        return Plain(self)
+
+    def fits(self, rows: int) -> bool:
+        return True  # they are here
+
+    def differing(self, maps: Iterable[str]) -> list[str] | None:
+        return None
 
     # -- answers
 

@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from nestling.calculus.types import Type
+from nestling.engine.described import Described, Places
 from nestling.program.statements import Program
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
 
 Row: TypeAlias = tuple[Any, ...]
-#: Columns of a table, by their positions.
-Places: TypeAlias = tuple[int, ...]
-
 #: Per table the rows of a batch, and how often each comes; negative: goes.
 Batch: TypeAlias = Mapping[str, Iterable[tuple[Row, int]]]
 
@@ -33,8 +31,16 @@ class Engine(Protocol):
         """What it runs."""
 
     @property
+    def name(self) -> str:
+        """What it is called where people read of it."""
+
+    @property
     def is_remote(self) -> bool:
         """Whether rows are far away, and many at once cost what one does."""
+
+    @property
+    def has_snapshots(self) -> bool:
+        """Whether its states are replaced, never changed, so that a reader who holds one needs no lock."""
 
     @property
     def is_torn(self) -> bool:
@@ -78,6 +84,23 @@ class Engine(Protocol):
 
     def flush(self) -> None:
         """Bring up to date what waits for a reading."""
+
+    # -- what it says of itself
+
+    def described(self) -> Described:
+        """How much it stores, what finds it, and who runs what."""
+
+    def entries(self, name: str) -> int:
+        """How many entries a map has, or rows a table (equal rows once)."""
+
+    def view_bytes(self, view: str) -> int:
+        """Roughly, the bytes that a view adds."""
+
+    def fits(self, rows: int) -> bool:
+        """Whether so many rows of its tables may be looked at here, one by one."""
+
+    def differing(self, maps: Iterable[str]) -> list[str] | None:
+        """Those of ``maps`` that are not what their queries say; None where cells are here, to be looked at."""
 
 
 class RowEngine(Engine, Protocol):
@@ -143,14 +166,8 @@ class RowEngine(Engine, Protocol):
 
     # -- sizes
 
-    def entries(self, name: str) -> int:
-        """How many entries a map has, or rows a table (equal rows once)."""
-
     def rows(self, table: str) -> Iterable[Row]:
         """The rows of a table, equal ones once."""
-
-    def view_bytes(self, view: str) -> int:
-        """Roughly, the bytes that a view adds."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,9 @@ import pytest
 import nestling as nl
 from nestling.calculus.types import FLOAT, INT, STR
 from nestling.database.database import Database
+from nestling.database.rows import RowEvent
+from nestling.database.spark.database import SparkDatabase
+from nestling.database.spark.journal import LakeJournal
 from nestling.engine.spark import limits, stage
 from nestling.engine.spark.batch import together
 from nestling.engine.spark.columns import Layout
@@ -59,7 +62,12 @@ def shop(spark: Any, tmp_path: Path) -> Any:
 
 
 def applied(db: Database, changes: dict[str, dict[Any, int]]) -> None:
-    db._state.running.apply_batch({table: rows.items() for table, rows in changes.items()})  # type: ignore[attr-defined]
+    """The batch of a commit alone, without what a transaction looks up before it."""
+    batch = [RowEvent(table, row, times) for table, rows in changes.items() for row, times in rows.items()]
+    assert isinstance(db, SparkDatabase)
+    journal = LakeJournal(db._state, batch)
+    journal.run()
+    journal.store({})
 
 
 def sold(first: int, size: int) -> dict[Any, int]:

@@ -1,5 +1,6 @@
 """Databases on Spark: what a user sees is what he sees embedded, and it is there again after reopening."""
 
+import json
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from nestling.database.database import Database
+from nestling.database.verdict import verdict
 from nestling.errors import ChangeError, NestlingError, QueryError
 from nestling.frontend.schema import element_value
 from nestling.values.bag import ZBag
@@ -76,6 +78,11 @@ def test_a_view_as_a_frame(opened):
         text = view.explain()
         assert "the change, broadcast" in text
         assert "scanned" in text
+        report = json.loads(view.explain("json", code=True))
+        assert (report["engine"], report["verdict"]) == ("Spark", verdict(db._state.views[name]).value)
+        assert {trigger["batch"] for trigger in report["triggers"] if trigger["batches"]}
+        assert any("def run(look, rows):" in function["source"] for function in report["code"])
+        assert f"<title>{name}" in view.explain("html")
 
 
 def test_changes_come_as_frames(opened, spark):

@@ -21,7 +21,10 @@ FEW = ("a row", "of a bag", "deletion", "the key", "a set", "an inverse of other
 @pytest.fixture(scope="module")
 def db(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     db = nl.Database(spark=spark, path=tmp_path_factory.mktemp("objects") / "lake")
-    yield people(shop(db, WORDS))
+    people(shop(db, WORDS))
+    db.table("coins", {"id": int, "name": str}, key="id", fixed=True)
+    db.insert("coins", [(1, "cent")])
+    yield db
     db.close()
 
 
@@ -55,6 +58,11 @@ def test_many_rows_are_kept_good(db, spark, monkeypatch):
     refuse("regions", [(1, "north")], "id LONG, name STRING", "regions is referred to by customers", "delete")
     person = "id LONG, name STRING, age LONG, dept LONG, children ARRAY<LONG>"
     refuse("persons", [(4, "x", 1, None, [])], person, "students already has a row with key 4")
+    customer = "id LONG, name STRING, address STRUCT<street: STRING, city: STRING>, region LONG, credit LONG,"
+    customer += " tags ARRAY<STRING>, referrer LONG"
+    twice = [(9, "x", ("", ""), None, None, ["a", "a"], None)]
+    refuse("customers", twice, customer, "'a' is in customers.tags already, and that is a set")
+    refuse("coins", [(1, "penny")], "id LONG, name STRING", "name of coins 1 is fixed", "sync")
     assert {name: sorted(map(repr, table)) for name, table in db.tables.items()} == before
 
     db.insert("orders", spark.createDataFrame([(20, 4, day, [(3, 1, 1), (1, 1, 1)], 3, [4])], orders))

@@ -40,10 +40,9 @@ from nestling.calculus.terms import (
 )
 from nestling.calculus.traverse import relations, walk
 from nestling.calculus.types import Bag, show_type
-from nestling.database.explain.code import functions
 from nestling.database.explain.facts import Facts
 from nestling.database.explain.readings import paths, readings
-from nestling.database.explain.report import ConstructReport, PartReport, Report
+from nestling.database.explain.report import ConstructReport, FunctionReport, PartReport, Report
 from nestling.database.explain.storage import otherwise, storage
 from nestling.database.state import State
 from nestling.transform.classify import Classification, Construct
@@ -61,20 +60,23 @@ def collect(state: State, name: str, code: bool = False) -> Report:
     deep = {(t.name, path) for t in state.tables.values() for path in t.levels}
     view, on_read = state.definitions[name], state.views[name].on_read
     derivation, found = derive(name, view.query, frozenset(deep)), classified(view.query)
-    facts = Facts(state, name) if name in state.views.maintained else None
+    is_kept = name in state.views.maintained
+    facts = Facts(state, name) if is_kept or (on_read and on_read.program) else None
     return Report(
         view=name,
+        engine=state.engine.name,
         type=show_type(Bag(view.element)),
         query=show(view.query, WIDTH),
         reads=sorted(relations(view.query)),
         refresh=view.refresh,
         store=view.store,
         verdict=verdict_of(found, on_read.reason if on_read else "").value,
-        maintained=facts is not None,
+        maintained=is_kept,
         reason=on_read.reason if on_read else "",
         code_of_reason=on_read.code if on_read else "",
         waits=sorted(facts.engine.program.deferred.intersection(facts.maps)) if facts else [],
-        warnings=_warnings(found, facts),
+        notes=state.notes(name),
+        warnings=_warnings(found, facts if is_kept else None),
         degree=_degree(max(part.degree for part in derivation.parts)),
         degree_because=_responsible(derivation, found),
         cost=show_cost(derivation.cost),
@@ -85,9 +87,14 @@ def collect(state: State, name: str, code: bool = False) -> Report:
         maps=facts.map_reports() if facts else [],
         tables=facts.table_reports() if facts else [],
         readings=readings(facts.book, facts.view, partial(otherwise, state, name)) if facts else [],
-        triggers=facts.triggers if facts else [],
-        code=functions(facts.engine, name, facts.tables) if facts and code else [],
+        triggers=facts.triggers if facts and is_kept else [],
+        code=functions(facts) if facts and code else [],
     )
+
+
+def functions(facts: Facts) -> list[FunctionReport]:
+    """The generated functions that serve the view."""
+    return [FunctionReport(*function) for function in facts.engine.functions(facts.name, facts.tables)]
 
 
 def _constructs(found: Classification) -> list[ConstructReport]:

@@ -9,10 +9,7 @@ from nestling.database.explain.columns import columns_of, last, measures
 from nestling.database.explain.report import MapReport, TableReport, TriggerReport
 from nestling.database.explain.work import Workbook
 from nestling.database.state import State
-from nestling.engine.local.engine import LocalEngine
-from nestling.engine.local.sizes import rough_bytes
-from nestling.engine.local.storage import Positions
-from nestling.errors import QueryError
+from nestling.engine.described import Described, Places
 from nestling.program.show import show_query
 from nestling.program.statements import Find, MapDecl, Statement, ViewPlan
 from nestling.program.steps import needed, plans, reads, trigger_statements
@@ -36,12 +33,9 @@ class Facts:
     name: str
 
     @cached_property
-    def engine(self) -> LocalEngine:
-        """The engine that answers for the view; a lazy one has its own."""
-        engine = self.state.engine_of(self.name)
-        if not isinstance(engine, LocalEngine):
-            raise QueryError("only the embedded engine explains itself", hint="leave explain out")
-        return engine
+    def engine(self) -> Described:
+        """What the engine says that answers for the view; a lazy one has its own."""
+        return self.state.described(self.name)
 
     @cached_property
     def book(self) -> Workbook:
@@ -78,9 +72,15 @@ class Facts:
         targets = set(self.maps)
         return [
             name
-            for name, trigger in program.triggers.items()
-            if name in self.sources or any(s.target in targets for s in trigger_statements(trigger))
+            for name in dict.fromkeys([*program.triggers, *program.tables])
+            if name in program.tables
+            and (name in self.sources or any(s.target in targets for s in self.statements(name)))
         ]
+
+    def statements(self, table: str) -> list[Statement]:
+        """What a change of a table runs: nothing where the view is computed by whoever reads it."""
+        triggers = self.engine.program.triggers
+        return list(trigger_statements(triggers[table])) if table in triggers else []
 
     @cached_property
     def triggers(self) -> list[TriggerReport]:
@@ -89,10 +89,10 @@ class Facts:
     @cached_property
     def uses(self) -> list[tuple[str, Statement]]:
         """Every statement that serves the view, with where it runs."""
-        program, targets = self.engine.program, set(self.maps)
+        targets = set(self.maps)
         found = [("the view", s) for plan in plans(self.view) for s in plan.statements]
         for table in self.tables:
-            for statement in trigger_statements(program.triggers[table]):
+            for statement in self.statements(table):
                 if statement.target in targets:
                     found.append((f"on {table}", statement))
         return found
@@ -100,8 +100,8 @@ class Facts:
     def read_by(self, source: str) -> list[str]:
         return list(dict.fromkeys(where for where, s in self.uses if source in reads(s)))
 
-    def indexes(self, source: str) -> list[Positions]:
-        patterns = self.engine.stores[source].patterns
+    def indexes(self, source: str) -> list[Places]:
+        patterns = self.engine.indexes(source)
         steps = [step for _, s in self.uses for step in s.steps if isinstance(step, Find)]
         return sorted({step.known for step in steps if step.source == source and step.known in patterns})
 
@@ -119,7 +119,7 @@ class Facts:
             name, columns_of(engine.program, name), measures(decl, engine.program.tables),
             decl.role, PURPOSES.get(decl.role, decl.role), decl.why, show_query(decl.query, WIDTH),
             self.read_by(name), shared, self.index_names(name),
-            engine.entries(name), rough_bytes(engine, name, self.indexes(name)),
+            engine.entries(name), engine.bytes(name, self.indexes(name)),
         )  # fmt: skip
 
     def table_reports(self) -> list[TableReport]:
@@ -131,5 +131,5 @@ class Facts:
         columns = [last(column.name) for column in decl.columns]
         return TableReport(
             name, columns, [columns[i] for i in decl.key], self.index_names(name), self.read_by(name),
-            engine.entries(name), rough_bytes(engine, name, self.indexes(name)),
+            engine.entries(name), engine.bytes(name, self.indexes(name)),
         )  # fmt: skip

@@ -51,6 +51,7 @@ def _banner(report: Report) -> Html:
         "header", tag("p", "view", class_="soft"), tag("h1", report.view), tag("p", tag("code", report.type)),
         tag("p", report.verdict.capitalize(), class_="verdict"),
         tag("p", _sentence(kept(report)), " · ", tag("span", options, class_="soft")),
+        *(tag("p", _sentence(note), class_="soft") for note in report.notes),
         *(warnings if report.warnings else []), class_=f"banner {tone}",
     )  # fmt: skip
 
@@ -131,14 +132,15 @@ def _way(way: WayReport, code_: str, most: int) -> Html:
 
 
 def _stored(report: Report) -> Html:
-    if not report.maintained:
+    if not report.maintained and not report.maps:
         return Html("")
     stored: list[MapReport | TableReport] = [*report.maps, *report.tables]
     most = max((item.bytes for item in stored), default=1)
     rows = [_stored_map(each, most) for each in report.maps]
     rows += [_stored_table(table, most) for table in report.tables]
     columns = ("stored", "what for", "entries", "bytes")
-    return _section("What is stored", _table_of(columns, rows, ("entries", "bytes")))
+    title = "What is stored" if report.maintained else "What every reading computes first"
+    return _section(title, _table_of(columns, rows, ("entries", "bytes")))
 
 
 def _stored_map(stored: MapReport, most: int) -> Html:
@@ -181,7 +183,7 @@ def _triggers(report: Report) -> Html:
 def _trigger(trigger: TriggerReport) -> Html:
     title = tag("h3", tag("code", f"on {trigger.table}({', '.join(trigger.columns)})"))
     nothing = tag("p", "Nothing to do but store the row, with its indexes.", class_="soft")
-    parts = []
+    parts = [tag("p", _sentence(trigger.batch), class_="soft")] if trigger.batch else []
     for batch in trigger.batches:
         parts += [tag("p", tag("code", batch.when), class_="soft")] if batch.when != "for the row" else []
         parts += map(_work, batch.statements)
@@ -194,7 +196,8 @@ def _card(title: Html, beside: Html, *children: str) -> Html:
 
 def _work(work: WorkReport) -> Html:
     steps = [_chip(step) for step in work.steps if step.source or step.access == "bag"]
-    return join([code(work.text), tag("p", *steps) if steps else ""])
+    runs = [tag("p", line, class_="soft") for line in work.runs]
+    return join([code(work.text), tag("p", *steps) if steps else "", *runs])
 
 
 def _chip(step: StepReport) -> Html:

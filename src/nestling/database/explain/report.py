@@ -86,6 +86,8 @@ class WorkReport:
     cost: str
     finds: float
     steps: list[StepReport]
+    #: Who runs it, and what its sources cost there, as the engine says.
+    runs: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,8 @@ class TriggerReport:
     columns: list[str]
     cost: str
     batches: list[BatchReport]
+    #: What a batch of rows takes, as the engine says.
+    batch: str = ""
 
 
 @dataclass(frozen=True)
@@ -172,6 +176,8 @@ class Report:
     """All of it."""
 
     view: str
+    #: Which engine keeps it.
+    engine: str
     type: str
     query: str
     reads: list[str]
@@ -185,6 +191,8 @@ class Report:
     code_of_reason: str
     #: The maps whose changes are passed on only when the view is read.
     waits: list[str]
+    #: What else there is to say of how it is kept now.
+    notes: list[str]
     warnings: list[str]
     degree: str
     degree_because: str

@@ -93,7 +93,9 @@ def _noted(note: Note) -> str:
 
 def otherwise(state: State, name: str, shape: Shape) -> str:
     """What it would cost if the inner bags of labels of ``shape`` were stored the other way."""
-    decision = state.views.decisions[name]
+    decision = state.views[name].decision
+    if decision is None:
+        return ""
     considered = {way.storing: way for way in decision.considered(state.declarations()).considered}
     now = decision.storing
     if now is None:

@@ -42,6 +42,8 @@ def _head(report: Report) -> list[str]:
         f"refresh {report.refresh} · store {report.store} · reads {', '.join(report.reads) or 'no table'}"
     )
     lines += [*_prose(kept(report), "  "), f"  {options}"]
+    for note in report.notes:
+        lines += _prose(note, "  ", "    ")
     for warning in report.warnings:
         lines += _prose(f"! {warning}", "  ", "    ")
     return lines
@@ -50,7 +52,8 @@ def _head(report: Report) -> list[str]:
 def kept(report: Report) -> str:
     """When the view follows its tables."""
     if not report.maintained:
-        return f"evaluated by the reference on every read, because {report.reason} ({report.code_of_reason})"
+        by = f"computed on {report.engine}" if report.readings else "evaluated by the reference"
+        return f"{by} on every read, because {report.reason} ({report.code_of_reason})"
     if report.refresh == "lazy":
         return "maintained when it is read, by the changes since it was last read"
     if report.waits:
@@ -134,9 +137,10 @@ def _figures(text: str, maps: str, *figures: str) -> list[str]:
 
 
 def _stored(report: Report) -> list[str]:
-    if not report.maintained:
+    if not report.maintained and not report.maps:
         return []
-    lines = _columns("stored for this view", "entries", "bytes")
+    title = "stored for this view" if report.maintained else "computed first, by every reading"
+    lines = _columns(title, "entries", "bytes")
     for stored in report.maps:
         lines += _map(stored)
     for table in report.tables:
@@ -206,6 +210,8 @@ def _triggers(report: Report) -> list[str]:
 
 def _trigger(trigger: TriggerReport) -> Iterator[str]:
     yield from _prose(f"on {trigger.table}({', '.join(trigger.columns)}): {trigger.cost}", "  ", "    ")
+    if trigger.batch:
+        yield f"    {trigger.batch}"
     if not trigger.batches:
         yield "    nothing but the row itself, in its table and the indexes above"
     for number, batch in enumerate(trigger.batches):
@@ -220,6 +226,8 @@ def _work(work: WorkReport) -> Iterator[str]:
     accesses = [_access(step) for step in work.steps if step.source or step.access == "bag"]
     if accesses:
         yield from _prose(f"{work.cost}: {', then '.join(accesses)}", "        ")
+    for line in work.runs:
+        yield from _prose(line, "        ", "          ")
 
 
 def _access(step: StepReport) -> str:
@@ -231,7 +239,11 @@ def _access(step: StepReport) -> str:
 def _code(report: Report) -> list[str]:
     if not report.code:
         return []
-    return ["generated code", *(f"\n{function.source}" for function in report.code)]
+    lines = ["generated code"]
+    for function in report.code:
+        named = [] if function.source.startswith(f"def {function.name}(") else [function.name]
+        lines += ["", *named, function.source]
+    return lines
 
 
 def shorten(cost: str) -> str:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from math import prod
 from typing import assert_never
 
 from nestling.calculus.terms import Var
 from nestling.database.explain.columns import columns_of, last
 from nestling.database.explain.report import BatchReport, StepReport, TriggerReport, WorkReport
-from nestling.engine.local.engine import LocalEngine
-from nestling.engine.local.ranges import BetweenStep, local_steps, ranged
-from nestling.engine.local.sizes import slice_size
-from nestling.engine.local.storage import Positions
+from nestling.engine.described import Described, Places
 from nestling.program import statements as program
+from nestling.program.batches import is_change
 from nestling.program.phrases import phrases, used_after
 from nestling.program.show import event_vars, show_event, show_statement
 from nestling.program.statements import (
@@ -31,7 +28,6 @@ from nestling.program.statements import (
     Total,
     Where,
 )
-from nestling.program.steps import trigger_statements
 
 #: A statement is shown inside a list inside a list.
 WIDTH = 92
@@ -40,20 +36,8 @@ WIDTH = 92
 class Workbook:
     """Statements of a running program, described."""
 
-    def __init__(self, engine: LocalEngine) -> None:
+    def __init__(self, engine: Described) -> None:
         self.engine, self.program = engine, engine.program
-
-    @cached_property
-    def ranges(self) -> dict[int, list[Find]]:
-        """By statement, the slices of which the engine visits only what lies between two bounds."""
-        found: dict[int, list[Find]] = {}
-        for name, trigger in ranged(self.program).triggers.items():
-            pairs = zip(
-                trigger_statements(self.program.triggers[name]), trigger_statements(trigger), strict=True
-            )
-            for written, run in pairs:
-                found[id(written)] = [s.find for s in local_steps(run) if isinstance(s, BetweenStep)]
-        return found
 
     def trigger(self, table: str, targets: set[str]) -> TriggerReport:
         """What a row of ``table`` sets off in ``targets``."""
@@ -69,7 +53,8 @@ class Workbook:
         columns = [last(column.name) for column in trigger.columns]
         batches = [batch for batch in batches if batch.statements]
         costs = [work.cost for batch in batches for work in batch.statements]
-        return TriggerReport(table, columns, _sum_of(costs), batches)
+        takes = self.engine.batch(table, targets) if batches else ""
+        return TriggerReport(table, columns, _sum_of(costs), batches, takes)
 
     def all_of(self, adds: Iterable[Add], given: Sequence[Var], targets: set[str]) -> list[WorkReport]:
         wanted = [add for add in adds if add.statement.target in targets]
@@ -82,7 +67,7 @@ class Workbook:
         text = show_statement(statement, given, later=later, skipped=skipped, width=WIDTH)
         say = phrases(statement, given)
         used = used_after(statement)
-        between = self.ranges.get(id(statement), [])
+        between = self.engine.between(statement)
         steps = [
             self.step(step, say.step(step, later_used), step in between)
             for step, later_used in zip(statement.steps, used, strict=True)
@@ -93,14 +78,17 @@ class Workbook:
         ordered += [target.name] if target is not None and target.ordered else []
         factors += [f"log |{name}|" for name in dict.fromkeys(ordered)][:1]
         finds = round(prod(step.finds for step in steps), 1)
-        return WorkReport(text, f"O({' · '.join(factors) or '1'})", finds, steps)
+        cost = f"O({' · '.join(factors) or '1'})"
+        return WorkReport(text, cost, finds, steps, self.engine.runs(statement))
 
     def step(self, step: program.Step, text: str, between: bool = False) -> StepReport:
         match step:
+            case Find(source) if is_change(source):
+                return StepReport(text, "change", source)
             case Find(source, args, known, _):
                 by = self.attributes(source, known)
                 access = "range" if between else self.access(source, known, len(args))
-                return StepReport(text, access, source, by, slice_size(self.engine, source, known))
+                return StepReport(text, access, source, by, self.engine.finds(source, known))
             case Where(_, args) | Range(_, args) | Measure(_, _, _, args, _, (_, *_)):
                 by = self.attributes(step.source, tuple(range(len(args) + 1)))
                 return StepReport(text, "sum", step.source, by)
@@ -117,11 +105,11 @@ class Workbook:
             case _:
                 assert_never(step)
 
-    def attributes(self, source: str, known: Positions) -> list[str]:
+    def attributes(self, source: str, known: Places) -> list[str]:
         names = columns_of(self.program, source)
         return [last(names[position]) for position in known]
 
-    def access(self, source: str, known: Positions, arity: int) -> str:
+    def access(self, source: str, known: Places, arity: int) -> str:
         table = self.program.tables.get(source)
         by_key = table is not None and table.key and set(table.key) <= set(known)
         if len(known) == arity or by_key:

@@ -3,41 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from nestling.calculus.terms import Expr
 from nestling.database import arguments
 from nestling.database.accept import known
 from nestling.database.arguments import NOT_GIVEN
-from nestling.database.closed import Closed
+from nestling.database.core import Core
 from nestling.database.database import Database
-from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.elements import inner_bag
 from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
 from nestling.database.spark.element_changes import change_elements, elements_frame
-from nestling.database.spark.explain import explain
 from nestling.database.spark.frame_changes import as_frame, check_batch, few_changes, few_split, split
 from nestling.database.spark.frames import Frames
-from nestling.database.spark.inspect import stats, verify
+from nestling.database.spark.journal import LakeJournal
 from nestling.database.spark.large import Large
 from nestling.database.spark.large_references import keep_references
-from nestling.database.spark.logs import Loaded, SparkLogging
-from nestling.database.spark.opened import check_shared, computable, readable
+from nestling.database.spark.logs import SparkLogging
+from nestling.database.spark.opened import check_shared, readable
 from nestling.database.spark.state import SparkState
+from nestling.database.spark.store import LakeStore
 from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.watching import feed_of
-from nestling.database.subscribers import Subscribers
-from nestling.database.texts import check_storable, table_text, view_text
-from nestling.database.transaction import Transaction
 from nestling.database.view_state import Feed
-from nestling.engine.protocol import batch_of
 from nestling.engine.spark import limits
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.errors import ChangeError, QueryError
@@ -50,102 +42,28 @@ class SparkDatabase(Database):
     Law (7, durable): what is answered after reopening is what was answered when the last change was acknowledged.
     """
 
+    _state: SparkState  # type: ignore[assignment]  # another than the embedded one
+    _logging: SparkLogging  # type: ignore[assignment]
+
     def __init__(self, path: str | Path | None = None, *, spark: Any = None) -> None:
         if not isinstance(path, str | os.PathLike):
             raise QueryError("a database on Spark needs a folder", hint='Database(spark=spark, path="…")')
         check_session(spark)
-        self._spark, self._lake = spark, Lake(path)
-        super().__init__()
-        self._logging: SparkLogging = SparkLogging(Loaded(lambda: self._in_memory, lambda: self.version))
-        self._subscribers = Subscribers(self._access, self._logging)
-        self.folder = self._lake.path
-        self._streams: dict[str, Stream] = {}
-        self._surrogates = 0
+        lake = Lake(path)
         try:
-            with readable(self._lake):
+            with readable(lake):
                 if not is_local(spark):
-                    check_shared(self._lake, spark)
-                self._take_up(SparkState(spark, self._lake))
+                    check_shared(lake, spark)
+                state = SparkState(spark, lake)
+                self._frames = Frames(state, spark, lake.path)
+                self._store = LakeStore(state, self._frames.refresh)
         except BaseException:
-            self._lake.withdraw()
+            lake.withdraw()
             raise
-
-    def _take_up(self, state: SparkState) -> None:
-        """Go on from what a lake says."""
-        self._in_memory = state
-        self._frames = Frames(state, self._spark, self.folder)
-        self._arriving = self._batches
-        self._surrogates = max(self._surrogates, int(state.note.get("numbers", 0)))
-        self._references.forget()
-        self._access.writing = self._access.lock = state.lock
-        self._numbers = count(self._surrogates)
-        state.coming = (self.version, _now())
-        state.follow()
-
-    # -- where we are
-
-    @property  # type: ignore[override]  # narrower, as the whole class is
-    def _state(self) -> SparkState:
-        """What is in memory. Where something was raised while it changed, it is read from the folder again."""
-        if self._lake.is_ahead:
-            with self._in_memory.lock:  # who is changing it has the lock
-                if self._lake.is_ahead:
-                    self._reload()
-        return self._in_memory
-
-    @_state.setter
-    def _state(self, state: Any) -> None:
-        self._in_memory = state
-
-    def _reload(self) -> None:
-        before, published = self._in_memory, self._frames.published
-        with readable(self._lake):
-            self._lake.reload()
-            self._take_up(SparkState(self._spark, self._lake, before.lock))
-        told = before.views.told & self._in_memory.views.keys()
-        for name in told:  # where something is raised below, who is told is known when it is read once more
-            self._in_memory.views = self._in_memory.views.changed(name, is_told=True)
-        for name in told:
-            self._logging.resume(name)
-        self._subscribers.miss(self.version)
-        self._frames.published = published
-        self._lake.is_ahead = False
-
-    @property
-    def version(self) -> int:
-        """How many changes were stored: it is stored with them."""
-        return int(self._in_memory.note.get("version", 0)) if isinstance(self._in_memory, SparkState) else 0
-
-    @version.setter
-    def version(self, number: int) -> None:
-        assert number == self.version, "a version is stored with its change"
-
-    @property
-    def _batches(self) -> dict[str, tuple[str, int]]:
-        """Per stream, the query that feeds it and the last micro-batch of it that is stored."""
-        streams = self._in_memory.note.get("streams", {})
-        return {name: (query, number) for name, (query, number) in streams.items()}
-
-    # -- definitions
-
-    def _add_constraint(self, definition: ViewDef) -> None:
-        self._state.add_view(definition, constraint=True)
-
-    def _redefine(self, action: Callable[[], None], store: Any) -> None:
-        with self._lake.doubting():
-            action()  # the lake stores it with the engine that it leads to
-
-    def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
-        text = (
-            table_text(definition) if isinstance(definition, TableDef) else view_text(definition, self._state)
-        )
-        check_storable(definition, text, self._state)
-        self._redefine(action, None)
-
-    def _translated(self, query: Any, language: str) -> Expr:
-        if is_frame(query):
-            return self._frames.translated(query, self._catalog())
-        return super()._translated(query, language)
+        self.folder = lake.path
+        self._streams: dict[str, Stream] = {}
+        self._read_frame = self._frames.translated
+        Core.__init__(self, state, self._store, LakeJournal, SparkLogging)
 
     # -- changes
 
@@ -230,25 +148,25 @@ class SparkDatabase(Database):
     @contextmanager
     def _large(self) -> Iterator[Large]:
         """A large change, in a transaction of its own."""
-        with self._changing():
+        with (
+            self._changing(),
+            self._access.reading(),
+        ):  # who refreshes a view meanwhile would remove our files
             if self._access.open is not None:
                 raise ChangeError("a transaction is already open", hint="apply DataFrames outside it")
             large = Large(self._state, self.version + 1)
             self._began = perf_counter()
             try:
-                with self._lake.doubting():
+                with self._store.doubting():
                     yield large
             finally:
                 large.forget()
-                self._in_memory.running.discard()
+                self._state.running.discard()
 
     def _loaded(self, large: Large) -> Refresh:
         keep_references(large)
-        with computable():
-            tables = self._state.running.load(large.frames(), self._note())
-        began = self._began
-        self._told(tables, lambda: perf_counter() - began)
-        return self._last_refresh
+        journal = LakeJournal(self._state, files=self._state.running.written(large.frames()))
+        return self._run(self._access.begin(journal), self._began, lambda: None)
 
     def stream(
         self,
@@ -278,7 +196,7 @@ class SparkDatabase(Database):
         """Apply a micro-batch, unless it is there already: rows of several tables side by side; see ``arriving``."""
         name, query, number = batch
         with self._changing():
-            before, last = self._batches.get(name, (query, -1))
+            before, last = self._store.batches.get(name, (query, -1))
             if before != query:
                 raise ChangeError(
                     f"stream {name!r} was fed from another checkpoint, up to batch {last}",
@@ -286,7 +204,7 @@ class SparkDatabase(Database):
                 )
             if number <= last:
                 return
-            self._arriving = {**self._batches, name: (query, number)}
+            self._store.arriving = {**self._store.batches, name: (query, number)}
             try:
                 few = few_split(rows, tables)
                 if few is None:
@@ -295,7 +213,7 @@ class SparkDatabase(Database):
                     with self.transaction() as change:
                         change.apply(self._in_order(few))
             finally:
-                self._arriving = self._batches
+                self._store.arriving = self._store.batches
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
@@ -306,46 +224,12 @@ class SparkDatabase(Database):
         if not is_nested:
             self._subscribers.deliver()
 
-    def _commit(self, change: Transaction, began: float) -> Refresh:
-        """Run the batch, and store what it comes to."""
-        if change.state is not self._state:
-            raise ChangeError(
-                "the database was reloaded since this change began", hint="apply the change again"
-            )
-        if change.events:
-            change.events[:] = self._references.check(change) or change.events
-            with self._lake.doubting(), computable():
-                self._state.running.apply_batch(batch_of(change.events), self._note())
-        tables: dict[str, int] = {}
-        for event in change.events:
-            tables[event.table] = tables.get(event.table, 0) + 1
-        self._told(tables, lambda: perf_counter() - began)
-        return self._last_refresh
-
-    def _note(self) -> dict[str, Any]:
-        """What is stored with a change."""
-        self._surrogates = next(self._numbers)
-        self._state.coming = (self.version + 1, _now())
-        return {"version": self.version + 1, "numbers": self._surrogates + 1, "streams": self._arriving}
-
-    def _told(self, tables: Mapping[str, int], seconds: Callable[[], float]) -> None:
-        with self._lake.doubting():
-            if tables:
-                self._state.follow()
-            if self._state.running.tidy():
-                self._state.trim(self.version)
-        statements = self._state.batch_statements(tables)
-        events = sum(tables.values())
-        changes = self._subscribers.note(self.version) if tables else {}
-        self._last_refresh = Refresh(self.version, seconds(), events, statements, tables, changes)
-        self._frames.refresh()
-
     # -- reading
 
     def keep_changes(self, view: str, versions: int | None = None) -> None:
         """Keep the change feed of a view from now on, in files; with ``versions``, at least of so many."""
         self._known_view(view)
-        with self._lake.doubting():
+        with self._access.defining("change feeds"), self._store.doubting():
             feed = self._state.views[view].feed
             since = self.version if feed is None else feed.since
             self._logging.keep_feed(view, Feed(since, versions))
@@ -370,7 +254,7 @@ class SparkDatabase(Database):
         It reads the files as they are now: after a change, ask again.
         """
         self._known_view(view)
-        with self._state.lock:
+        with self._access.looking(view):
             if changes_since is not None:
                 at = (path,) if isinstance(path, str) else tuple(path)
                 return feed_of(self._state.running, self._state.views[view], changes_since, at)
@@ -381,40 +265,19 @@ class SparkDatabase(Database):
 
     def _table_df(self, table: str) -> Any:
         """A table as a DataFrame, inner bags as arrays; what is computed from it can be a view."""
-        return self._frames.frame(table)
+        with self._access.looking():
+            return self._frames.frame(table)
 
     def publish(self, *names: str) -> None:
         """Let ``spark.table(name)`` and ``spark.sql`` find these tables and views, or all, in the user's session.
 
         They are temporary views there, replaced after every change; so they hide other tables of these names.
         """
-        with self._state.lock:
+        with self._access.reading():
             self._frames.publish(names or (*self._state.tables, *self._state.views))
-
-    def stats(self) -> dict[str, dict[str, Any]]:
-        """Per view: rows, stored rows of its maps, statements per batch of each table it follows."""
-        return {name: stats(self._state, name) for name in self.views}
-
-    def verify(self, maps: bool = False) -> None:
-        """Verify every view, all at once."""
-        with self._state.lock:
-            verify(self._state, list(self.views), maps)
-
-    def _verify_view(self, name: str, maps: bool) -> None:
-        with self._access.reading():
-            verify(self._state, [name], maps)
-
-    def _explain_view(self, name: str, format: str, code: bool) -> str:
-        with self._access.reading():
-            return explain(self._state, name, format, code)
 
     def close(self) -> None:
         """End the streams and the use of the folder."""
         for stream in self._streams.values():
             stream.stop()
-        self._lake.close()
-        self._state = Closed()
-
-
-def _now() -> datetime:
-    return datetime.now(UTC).replace(tzinfo=None)
+        super().close()

@@ -23,8 +23,6 @@ def keep_references(large: Large) -> None:
     """Refuse what leads nowhere, and do what follows from rows that go; ``large`` has all changes of its tables."""
     kept = _Keeping(large)
     for name in list(large.changes):
-        if name in kept.objects.sets:
-            kept.check_set(name)
         for site in kept.objects.sites.get(name, ()):
             kept.check_new(site)
         if name in kept.objects.families:
@@ -32,8 +30,10 @@ def keep_references(large: Large) -> None:
     while kept.follow():
         pass
     kept.check_refused()
-    for name in kept.objects.fixed:
-        if name in large.changes:
+    for name in large.changes:
+        if name in kept.objects.sets:
+            kept.check_set(name)
+        if name in kept.objects.fixed:
             kept.check_fixed(name)
 
 

@@ -13,6 +13,7 @@ from nestling.calculus.traverse import relations
 from nestling.database.definitions import ViewDef
 from nestling.database.spark.frame_values import canonical, value_of
 from nestling.engine.spark.columns import layouts
+from nestling.engine.spark.described import SparkDescription
 from nestling.engine.spark.on_read import OnReadProgram, computed
 from nestling.engine.spark.session import python_errors
 from nestling.engine.spark.state import LakeState
@@ -52,6 +53,11 @@ class OnReadView:
     def over(self, moment: LakeState) -> AbstractContextManager[OnReadProgram]:
         """What reads the view as the tables are at a moment."""
         return computed(self.program, self.layouts, moment)
+
+    def described(self, moment: LakeState) -> SparkDescription:
+        """What each reading does."""
+        tables = OnReadProgram(self.program, self.layouts, moment).now
+        return SparkDescription(self.program, tables, None, self.layouts, None)
 
     def change(self, now: LakeState, before: LakeState) -> ZBag:
         """What came and went between two moments: the difference is found by Spark."""

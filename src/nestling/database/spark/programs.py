@@ -12,7 +12,7 @@ from typing import Any
 from nestling.database.definitions import ViewDef
 from nestling.database.maps import map_name
 from nestling.database.spark.watching import feed_layout, feed_name
-from nestling.database.state import State, guard_of
+from nestling.database.state import Defined, guard_of
 from nestling.engine.spark.columns import DEFERRED, deferred_name
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.lazy import LazyProgram, lazy_layouts, pending_names
@@ -23,7 +23,7 @@ from nestling.transform.viewlet.defer import deferred
 from nestling.transform.viewlet.storing import Store
 
 
-def open_programs(state: State, spark: Any, lake: Lake) -> tuple[SparkEngine, dict[str, LazyProgram]]:
+def open_programs(state: Defined, spark: Any, lake: Lake) -> tuple[SparkEngine, dict[str, LazyProgram]]:
     """Open the engine that maintains all eager and hybrid views, and one deferred program per lazy view."""
     program = program_of(state, state.views.shared)
     later: dict[str, Program] = {}
@@ -45,7 +45,7 @@ def open_programs(state: State, spark: Any, lake: Lake) -> tuple[SparkEngine, di
     return engine, {name: LazyProgram(name, own, engine, lazy_keys(name, own)) for name, own in later.items()}
 
 
-def program_of(state: State, views: Iterable[str], taken: Iterable[str] = ()) -> Program:
+def program_of(state: Defined, views: Iterable[str], taken: Iterable[str] = ()) -> Program:
     """The program of some views."""
     flat = {name: state.views.maintained[name] for name in views}
     store = {name: knob(state.definitions[name]) for name in flat}

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
-from nestling.database.state import State
-from nestling.database.texts import read_table, read_view
+from nestling.database.definitions import ViewDef
+from nestling.database.state import Defined
+from nestling.database.texts import read_table, read_view, table_text, view_text
 from nestling.database.view_state import Feed
 from nestling.database.watching import WatchedLevels
 from nestling.errors import NestlingError, StoreError
@@ -20,19 +21,47 @@ from nestling.transform.viewlet.watch import watches
 KINDS = ("table", "view", "constraint")
 
 
-def remember(state: State, kind: str, name: str, text: str) -> None:
+class Remembering(Defined, Protocol):
+    """What definitions are taken up by."""
+
+    def define(
+        self, view: ViewDef, remembered: dict[str, Any] | None = None, *, constraint: bool = False
+    ) -> None: ...
+
+
+def remember(state: Remembering, kind: str, name: str, text: str) -> None:
     """Take up a definition that is stored."""
     with remembering(kind, name):
         if kind == "feed":
             feed = read_feed(name, text, state.views.maintained)
-            levels = WatchedLevels(watches(name, state.views.maintained[name], state.declarations()))
-            state.views = state.views.changed(name, feed=feed, levels=levels)
+            state.views = state.views.changed(name, feed=feed, levels=levels_of(state, name))
             return
         check_new(kind, [*state.tables, *state.views], name)
         if kind == "table":
             state.tables[name] = read_table(name, text, state.tables)
         else:
             state.define(*read_view(name, text, state), constraint=kind == "constraint")
+
+
+def stored_definitions(state: Defined) -> tuple[tuple[str, str, str], ...]:
+    """What ``remember`` takes up again: kind, name and text of every definition."""
+    tables = [("table", name, table_text(table)) for name, table in state.tables.items()]
+    views = [
+        ("constraint" if view.is_constraint else "view", name, view_text(view.definition, state))
+        for name, view in state.views.items()
+    ]
+    feeds = [
+        ("feed", name, json.dumps([feed.since, feed.versions])) for name, feed in state.views.feeds.items()
+    ]
+    return (*tables, *views, *feeds)
+
+
+def levels_of(state: Defined, name: str) -> WatchedLevels:
+    """The levels of a view that are logged, or would be; none where nothing is stored of it."""
+    view = state.views[name]
+    if view.levels is not None or view.flat is None:
+        return view.levels or WatchedLevels()
+    return WatchedLevels(watches(name, view.flat, state.declarations()))
 
 
 @contextmanager

@@ -6,83 +6,128 @@ A view without a program is rejected: the reference would bring all tables to th
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from copy import copy
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
-from threading import RLock
 from typing import Any
 
-from nestling.calculus.types import Record
-from nestling.database.constraints import violation
-from nestling.database.definitions import ViewDef
+from nestling.database.access import uncommitted
+from nestling.database.declaring import Asked
+from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first_column import starts
-from nestling.database.rows import Row
-from nestling.database.spark.defined import absent, plan_guard
+from nestling.database.objects import Objects, declarations
+from nestling.database.rows import Row, RowEvent
+from nestling.database.spark.defined import absent, compiled, some_rows, sources_of
 from nestling.database.spark.frame_changes import few_rows, kept
-from nestling.database.spark.on_read import OnReadView, program_on_read
-from nestling.database.spark.programs import knob, open_programs
-from nestling.database.spark.remembered import check_note, check_tables, remember
+from nestling.database.spark.gate import Gate
+from nestling.database.spark.notes import notes
+from nestling.database.spark.on_read import OnReadView
+from nestling.database.spark.opened import readable
+from nestling.database.spark.programs import open_programs
+from nestling.database.spark.remembered import (
+    check_note,
+    check_tables,
+    levels_of,
+    remember,
+    stored_definitions,
+)
 from nestling.database.spark.watching import feed_name, record
-from nestling.database.state import EXCLUDE, NOTHING_KEPT, State, computing
-from nestling.database.texts import table_text, view_text
+from nestling.database.state import (
+    EXCLUDE,
+    Defined,
+    computing,
+    evaluated,
+    parts_of,
+    table_of,
+)
+from nestling.database.texts import check_storable, table_text, view_text
 from nestling.database.verdict import judge
-from nestling.database.view_state import OnRead, Views, ViewState, maintained_by
+from nestling.database.view_state import Views
+from nestling.database.violation import violation
+from nestling.database.xml.definition import XQueryDef
+from nestling.engine.described import Described
 from nestling.engine.spark import limits
-from nestling.engine.spark.columns import layouts
+from nestling.engine.spark.columns import deferred_name
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.lazy import LazyProgram
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.state import LakeState
-from nestling.engine.spark.support import check_program
 from nestling.errors import UNDEFINED, ChangeError, NestlingError, NoValue, QueryError
-from nestling.frontend.schema import element_value, row_value
-from nestling.program.statements import Program
-from nestling.program.steps import plans, reads, trigger_statements
+from nestling.frontend.schema import row_value
+from nestling.program.statements import Program, TableDecl
+from nestling.program.steps import trigger_statements
 from nestling.storage.lake import Lake
-from nestling.transform.lower import FlatView
-from nestling.transform.pipeline import SPARK, compile_view
-from nestling.transform.viewlet import compile_batches
-from nestling.transform.viewlet.choose import KNOB
-from nestling.values.bag import ZBag
+from nestling.values.bag import EMPTY, ZBag
+from nestling.values.label import Label
 
 
-class SparkState(State):
+class SparkState:
     """Tables and views in a lake."""
 
-    engine: SparkEngine  # type: ignore[assignment]  # another engine than the embedded one
+    engine: SparkEngine
 
-    def __init__(self, spark: Any, lake: Lake, lock: RLock | None = None) -> None:
-        super().__init__()
+    def __init__(self, spark: Any, lake: Lake) -> None:
+        self.tables: dict[str, TableDef] = {}
+        self.views = Views()
+        self.xqueries: dict[str, XQueryDef] = {}  # documents live in an embedded database
+        #: Every view is stored as it was asked for: nothing is planned again.
+        self.memory: int | None = None
+        self.looked_at, self.patience, self.version = 0, float("inf"), 0
+        self.uncommitted: list[RowEvent] = []
+        self.waiting: dict[str, Asked] = {}  # tables that wait for the class that they refer to
+        self._objects: tuple[Program, Objects] | None = None
         self.spark, self.lake = spark, lake
-        #: Changes and readings are one at a time: streams bring changes from threads of their own.
-        self.lock = lock or RLock()
+        self.gate = Gate()
         #: The version that is about to be stored, and when; and per level what changes with it in a view.
         self.coming = (0, datetime.min)
         self.logged: dict[str, list[Any]] = {}
         #: What changed in views that are computed on reading, and that somebody hears of.
         self.differing: dict[str, ZBag] = {}
-        for kind, name, text in lake.manifest.definitions:
-            remember(self, kind, name, text)
+        self._read_lake()
+
+    def _read_lake(self) -> None:
+        """Be what the folder says; who was told of changes still is."""
+        found, manifest = self._with({}, Views()), self.lake.manifest
+        for kind, name, text in manifest.definitions:
+            remember(found, kind, name, text)
+        for name in self.views.told & found.views.keys():
+            found.views = found.views.changed(name, is_told=True, levels=levels_of(found, name))
         # What makes no sense is rejected before a map that is missing is computed: the folder stays as it was.
-        check_note(lake.manifest.note)
-        check_tables(self.declarations(), lake.manifest.relations)
-        self.engine, self.views = self._started()
-        check_note(self.note)  # of the last epoch in the log
-        if self.running.built:
-            self.running.tidied()
+        check_note(manifest.note)
+        check_tables(found.declarations(), manifest.relations)
+        engine, views = self._started(found)
+        check_note(engine.note)  # of the last epoch in the log
+        with self.gate.closed():
+            self.tables, self._objects = found.tables, None
+            self._go_on_with(engine, views)
+        if engine.built:
+            engine.tidied()
+
+    def rebuild(self) -> bool:
+        """Read the folder again: something was raised while it, and what is in memory, moved on."""
+        with readable(self.lake):
+            self.lake.reload()
+            self._read_lake()
+        self.lake.is_ahead = False
+        return True
+
+    def _go_on_with(self, engine: SparkEngine, views: Views) -> None:
+        self.engine, self.views = engine, views
+        self.logged, self.differing = {}, {}
+        self.lake.in_use = lambda: engine.snapshots.files
 
     @property
     def running(self) -> SparkEngine:
         """The engine of all views that are not lazy."""
         return self.engine
 
-    def _started(self) -> tuple[SparkEngine, Views]:
-        engine, programs = open_programs(self, self.spark, self.lake)
-        engine.accept = self.accept
-        views = self.views
+    def _started(self, found: Defined) -> tuple[SparkEngine, Views]:
+        """The engine of what is defined in ``found``, and the views with theirs."""
+        engine, programs = open_programs(found, self.spark, self.lake)
+        views = found.views
         for name, later in programs.items():
             later.accept = partial(self._take, name)
             views = views.running(name, later)
@@ -99,27 +144,27 @@ class SparkState(State):
         on_read = self.views[name].on_read
         return OnReadView(self.definitions[name], on_read.program) if on_read and on_read.program else None
 
-    def accept(self, moment: LakeState, before: LakeState) -> None:
-        """What a batch leads to: take what it logged; refuse it if a view has no value, or a constraint a row."""
-        self.logged = {}
+    def take(self, moment: LakeState, before: LakeState) -> None:
+        """Take what a batch logged, and let it wait for lazy views."""
         for view in self.views.watched:
-            if not self.has_own_engine(view):
+            if view not in self.views.lazy:
                 self._take(view, moment)
         for later in self.lazy_programs.values():
             later.note(moment, before)
         compared = {name: self.computed(name) for name in self.views.told}
         self.differing = {name: view.change(moment, before) for name, view in compared.items() if view}
-        for name in self.views.guards:
-            if without := absent(self.running, name):
-                raise ChangeError(f"{name} could not be computed: {without}", hint="nothing was changed")
-        for name in self.views.constraints:
-            if any(moment.stored[source] is not before.stored[source] for source in self._sources(name)):
-                try:
-                    self._check_empty(self.running, name)
-                except ChangeError:
-                    raise
-                except NestlingError as error:
-                    raise ChangeError(f"constraint {error.what}", hint="nothing was changed") from error
+
+    def refused(self) -> tuple[str, str] | None:
+        found = ((name, absent(self.running, name)) for name in self.views.guards)
+        return next((each for each in found if each[1]), None)
+
+    def offending(self, constraint: str) -> ZBag:
+        """Some rows that a constraint forbids; none is looked for where nothing it reads was changed."""
+        now, stored = self.running.now.stored, self.running.snapshots.stored.stored
+        read = sources_of(self.running.program.views[constraint])
+        if all(now[source] is stored[source] for source in read):
+            return EMPTY
+        return some_rows(self.running, self.definitions[constraint])
 
     def _take(self, view: str, moment: LakeState) -> None:
         """Take what was logged of a view: for its feed, and for those who are told."""
@@ -135,6 +180,23 @@ class SparkState(State):
         """The program that a view is read by."""
         later = self.views[view].engine if view else None
         return later.program if isinstance(later, LazyProgram) else self.running.program
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """A block in which this thread reads what is stored now; nobody is waited for but who replaces definitions."""
+        with self.gate.passing(), self.running.snapshots.held():
+            yield
+
+    def is_behind(self, name: str) -> bool:
+        later = self.views[name].engine if name in self.views else None
+        if isinstance(later, LazyProgram):
+            return not later.is_started or later.waiting > 0
+        stored, late = self.running.now.stored, self.running.program.deferred
+        return name in self.views.hybrid and any(stored[deferred_name(map_)].rows for map_ in late)
+
+    def refresh(self, name: str) -> None:
+        with computing(name), self.lake.doubting():
+            self.reader(name)
 
     def reader(self, view: str) -> SparkEngine:
         """An engine that reads a view, up to date."""
@@ -152,131 +214,131 @@ class SparkState(State):
                 with suppress(*UNDEFINED):  # told when it has a value
                     self.reader(name)
 
-    def is_without_value(self, name: str, error: NestlingError) -> bool:
-        """Whether ``error`` says that a view has no value now, as only a lazy one may."""
-        return name in self.views.lazy and isinstance(error.__cause__, UNDEFINED)
-
-    def _sources(self, view: str) -> list[str]:
-        """The tables and maps that a view is read from."""
-        found = plans(self.program_of(view).views[view])
-        return [source for plan in found for statement in plan.statements for source in reads(statement)]
-
-    def _check_empty(self, engine: SparkEngine, constraint: str) -> None:
-        definition = self.definitions[constraint]
-        with computing(constraint):
-            found = engine.some(constraint, limits.MAX_OFFENDING_ROWS)
-        rows = found if isinstance(definition.element, Record) else [row["value"] for row in found]
-        if rows:
-            raise violation(definition, ZBag((element_value(definition.element, row), 1) for row in rows))
-
     @property
     def note(self) -> dict[str, Any]:
         """What was stored with the last change."""
-        durable = self.running.durable
-        return dict(durable.note) if durable is not None else {}
+        return self.running.note
+
+    @property
+    def stored_version(self) -> int:
+        """How many changes were stored."""
+        return int(self.note.get("version", 0))
 
     # -- definitions
+
+    @property
+    def definitions(self) -> dict[str, ViewDef]:
+        return self.views.definitions
+
+    def declarations(self) -> dict[str, TableDecl]:
+        return declarations(self.tables)
+
+    @property
+    def objects(self) -> Objects:
+        """What the tables say together; another program may have other tables."""
+        known, program = self._objects, self.engine.program
+        if known is None or known[0] is not program:
+            known = self._objects = (program, Objects(self.tables))
+        return known[1]
+
+    def table(self, name: str) -> TableDef:
+        return table_of(self, name)
+
+    def checkpoint(self) -> dict[str, Any]:
+        return parts_of(self)
+
+    def go_back_to(self, checkpoint: dict[str, Any]) -> None:
+        vars(self).update(checkpoint)
 
     def define(
         self, view: ViewDef, remembered: dict[str, Any] | None = None, *, constraint: bool = False
     ) -> None:
-        if view.store == "none":
-            computed = OnRead(NOTHING_KEPT, KNOB, program_on_read(view, self.declarations()))
-            self.views = self.views.having(ViewState(view, computed, constraint))
-            return
-        plan, guard = partial(self._planned, view), partial(plan_guard, view, self.declarations())
-        compiled = compile_view(view.query, SPARK, plan, guard)
-        if compiled.program is None or compiled.flat is None:
-            raise QueryError(
-                f"{view.name} cannot be maintained: {compiled.reason}",
-                hint="on Spark no view is evaluated on read",
-            )
-        policy = maintained_by(view.refresh, compiled.flat)
-        self.views = self.views.having(ViewState(view, policy, constraint, guard=compiled.guard))
+        """Compile ``view``; what is ``remembered`` of how it was stored is nothing here."""
+        self.views = self.views.having(compiled(view, self.declarations(), constraint))
 
-    def _planned(self, view: ViewDef, flat: FlatView) -> Program:
-        program = compile_batches(self.declarations(), {view.name: flat}, store={view.name: knob(view)})
-        check_program(program, layouts(program))
-        return program
+    def add_table(self, table: TableDef) -> None:
+        check_storable(table, table_text(table), self)
+        self.reinstall(self._with(tables={**self.tables, table.name: table}))
 
     def add_view(self, view: ViewDef, constraint: bool = False, strict: bool | None = False) -> None:
-        self.define(view, constraint=constraint)
-        judge(self.views[view.name], strict)
+        found = self._with(views=self.views.having(compiled(view, self.declarations(), constraint)))
+        judge(found.views[view.name], strict)
+        check_storable(view, view_text(view, found), found)
         try:
-            self.reinstall(view.name if constraint else "")
-        except BaseException as error:
-            self.views = self.views.without(view.name)
-            if isinstance(error, UNDEFINED):
-                raise QueryError(
-                    f"{view.name} cannot be computed from the rows in its tables: {error}",
-                    hint=EXCLUDE,
-                ) from error
-            raise
+            self.reinstall(found, view.name if constraint else "")
+        except UNDEFINED as error:
+            raise QueryError(
+                f"{view.name} cannot be computed from the rows in its tables: {error}", hint=EXCLUDE
+            ) from error
 
-    def reinstall(self, constraint: str = "") -> None:
-        """A new engine over what is stored; maps that stay keep their files, new ones are computed in bulk.
+    def drop_view(self, name: str) -> None:
+        self.reinstall(self._with(views=self.views.without(name)))
 
-        A new ``constraint`` must be empty.
+    def drop_table(self, name: str) -> None:
+        self.reinstall(self._with(tables={other: t for other, t in self.tables.items() if other != name}))
+
+    def _with(self, tables: dict[str, TableDef] | None = None, views: Views | None = None) -> SparkState:
+        """The same with other definitions, which nobody sees yet."""
+        found = copy(self)
+        found.tables = self.tables if tables is None else tables
+        found.views = self.views if views is None else views
+        return found
+
+    def reinstall(self, found: SparkState | None = None, constraint: str = "") -> None:
+        """A new engine over what is stored, for what is defined in ``found``, or here.
+
+        Maps that stay keep their files, new ones are computed in bulk. A new ``constraint`` must be empty.
         """
-        before = self.running
-        before.flush()
-        before.tidied()
-        engine, views = self._started()
-        for name in views.guards:
-            if without := absent(engine, name):
-                raise NoValue(without)
-        if constraint:
-            self._check_empty(engine, constraint)
-        with self.lake.moving():
-            engine.tidied(self._definitions())
-            self.engine, self.views, self._statements = engine, views, {}
-
-    def _definitions(self) -> tuple[tuple[str, str, str], ...]:
-        tables = [("table", name, table_text(table)) for name, table in self.tables.items()]
-        views = [
-            ("constraint" if view.is_constraint else "view", name, view_text(view.definition, self))
-            for name, view in self.views.items()
-        ]
-        feeds = [
-            ("feed", name, json.dumps([feed.since, feed.versions])) for name, feed in self.views.feeds.items()
-        ]
-        return (*tables, *views, *feeds)
+        found = found or self
+        with self.lake.doubting():
+            self.running.flush()
+            self.running.tidied()
+            engine, views = self._started(found)
+            for name in views.guards:
+                if without := absent(engine, name):
+                    raise NoValue(without)
+            if constraint and (rows := some_rows(engine, views.definitions[constraint])):
+                raise violation(views.definitions[constraint], rows)
+            with self.gate.closed(), self.lake.moving():
+                engine.tidied(stored_definitions(found))
+                self.tables, self._objects = found.tables, None
+                self._go_on_with(engine, views)
 
     # -- reading
 
     @contextmanager
     def reading(self, name: str) -> Iterator[Reading]:
         """What answers for a view: an engine, nothing waiting, or a plan over the tables as they are."""
-        with self.lock:
-            computed = self.computed(name)
-            if computed is None:
-                with computing(name), self.lake.doubting():
-                    engine = self.reader(name)
-                yield engine
-                return
-            with computed.over(self.running.now) as found:
-                yield found
+        computed = self.computed(name)
+        if computed is None:
+            with computing(name), self.lake.doubting():
+                engine = self.reader(name)
+            yield engine
+            return
+        with computed.over(self.running.now) as found:
+            yield found
 
     def read(self, name: str) -> ZBag:
         with computing(name), self.reading(name) as found:
-            self.check_committed()
             return found.read(name)
 
     def find(self, name: str, first: Any) -> ZBag:
         with computing(name), self.reading(name) as found:
-            self.check_committed()
             if found.program.views[name].lookup is not None and not isinstance(first, tuple):
                 return found.find(name, first)
         return ZBag((row, n) for row, n in self.read(name).items() if starts(row, first))
 
-    def check_committed(self) -> None:
-        if self.uncommitted:
-            raise uncommitted()
-
     def rows(self, name: str) -> ZBag:
-        with self.lock:
-            self.check_committed()
-            return self.running.nested_table(name, self.tables[name].record)
+        return self.running.nested_table(name, self.tables[name].record)
+
+    def nested_tables(self) -> dict[str, ZBag]:
+        return {name: self.rows(name) for name in self.tables}
+
+    def evaluate(self, name: str) -> ZBag:
+        return evaluated(self, name)
+
+    def under(self, dictionary: str, label: Label) -> dict[Row, int]:
+        return self.running.under(dictionary, label)
 
     def rows_where(self, name: str, where: Any) -> Any:
         """The rows of a table for which ``where`` holds, as a DataFrame."""
@@ -297,13 +359,38 @@ class SparkState(State):
             )
         return [(row_value(table.record, row), 1) for row in rows]
 
-    def statements_of(self, table: str) -> int:
-        return 0  # statements are counted per batch
-
-    def batch_statements(self, tables: Iterable[str]) -> int:
-        """How many statements a batch of changes of ``tables`` runs."""
+    def statements(self, tables: Mapping[str, int]) -> int:
+        """A batch runs each once, however many rows it has."""
         triggers = self.running.program.triggers
         return sum(len(list(trigger_statements(triggers[table]))) for table in tables)
+
+    # -- what is kept
+
+    def engine_of(self, name: str) -> SparkEngine:
+        with computing(name), self.lake.doubting():
+            return self.reader(name)
+
+    def serving(self, name: str) -> SparkEngine:
+        return self.running.beside(self.program_of(name))
+
+    def described(self, name: str) -> Described:
+        on_read = self.computed(name)
+        if on_read is None:
+            return self.serving(name).described()
+        return on_read.described(self.running.now)
+
+    def total(self, name: str) -> int | None:
+        """Counted by Spark."""
+        try:
+            with computing(name), self.reading(name) as found:
+                return found.total(name)
+        except NestlingError as error:
+            if name in self.views.lazy and isinstance(error.__cause__, UNDEFINED):
+                return None  # as only a lazy one may have
+            raise
+
+    def notes(self, name: str) -> list[str]:
+        return notes(self, name)
 
     # -- watching
 
@@ -318,20 +405,16 @@ class SparkState(State):
                     running.keep(feed_name(level), f"k0 > {version - feed.versions}")
                 due = True
         if due:
-            running.tidied(self._definitions())
+            running.tidied(stored_definitions(self))
 
-    @contextmanager
-    def computing(self, name: str) -> Iterator[None]:
-        with computing(name):
-            self.check_committed()
-            yield
+    def computing(self, name: str) -> AbstractContextManager[None]:
+        return computing(name)
 
     def committed(self, events: Any) -> None:
         """What waits is stored with the change."""
+        self.follow()
 
 
-def uncommitted() -> NestlingError:
-    """The refusal to read what a transaction has changed, before it ends."""
-    return NestlingError(
-        "on Spark a view cannot be read inside a transaction", hint="read it after the commit"
-    )
+def now() -> datetime:
+    """The time that is stored with a change."""
+    return datetime.now(UTC).replace(tzinfo=None)

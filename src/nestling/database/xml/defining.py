@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from nestling.database.backing import Backing
 from nestling.database.durable import DatabaseFile
 from nestling.database.names import check_name
+from nestling.database.row_state import RowState
 from nestling.database.xml.definition import PAGES, XQueryDef, navigation_table, page_table
 from nestling.database.xml.handles import Progress, XmlDocument, source_entries
 from nestling.database.xml.navigation import NavigationTables
@@ -22,10 +24,13 @@ _BATCH = 256
 class DefiningHost(ViewHost, Protocol):
     """A database whose definitions change."""
 
+    @property
+    def _state(self) -> RowState: ...
+
     def _check_name(self, name: str) -> None:
         """Refuse a name that is taken."""
 
-    def _redefine(self, action: Callable[[], None], store: Callable[[DatabaseFile], None]) -> None:
+    def _redefine(self, action: Callable[[], None], store: Callable[[Backing], None]) -> None:
         """Change what is defined, here and in the file, or in neither."""
 
     def _forget(self, kind: str, name: str, action: Callable[[str], None]) -> None:
@@ -98,7 +103,8 @@ def define_xquery(
             for view in definition.views:
                 state.add_view(view, strict=strict)
             for check in definition.checks:
-                state.add_view(check, constraint=True)
+                state.define(check, constraint=True)
+                state.reinstall()
                 if state.read(check.name):
                     raise QueryError(
                         f"{definition.message(check.name)}, and has not",
@@ -109,9 +115,14 @@ def define_xquery(
         new: list[tuple[str, Any]] = [("table", navigation_table(table)) for table in tables]
         new += [("view", view) for view in definition.views]
         new += [("constraint", check) for check in definition.checks]
-        db._redefine(define, lambda file: file.redefine([*new, ("xquery", definition)], [], db._state))
+        db._redefine(define, lambda file: _file(file).redefine([*new, ("xquery", definition)], [], db._state))
         db._documents.forget()
     return XQueryView(db, name)
+
+
+def _file(backing: Backing) -> DatabaseFile:
+    assert isinstance(backing, DatabaseFile)  # documents live in an embedded database
+    return backing
 
 
 def _fill(db: DefiningHost, tables: list[Any]) -> None:
@@ -144,7 +155,7 @@ def drop_xquery(db: DefiningHost, name: str) -> None:
     gone += [("table", table) for table in tables]
     for view in (*views, *checks):
         db._subscribers.evaluate_held(view)
-    db._redefine(drop, lambda file: file.redefine([], gone, db._state))
+    db._redefine(drop, lambda file: _file(file).redefine([], gone, db._state))
     for view in (*views, *checks):
         db._subscribers.forget(view)
     db._xml_watches.forget(name)

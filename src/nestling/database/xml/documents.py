@@ -26,7 +26,8 @@ from nestling.xml.store import Layer, NodeStore, Pages, Stored
 class Transacting(Protocol):
     """Who has a state, and makes transactions on it."""
 
-    _state: State
+    @property
+    def _state(self) -> State: ...
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         """All or nothing."""

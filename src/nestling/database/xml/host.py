@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -42,9 +42,11 @@ class DocumentHost(Protocol):
     """A database that has documents."""
 
     version: int
-    _state: State
     _access: Access
     _subscribers: Subscribers
+
+    @property
+    def _state(self) -> State: ...
 
     @property
     def _documents(self) -> DocumentStores: ...
@@ -52,8 +54,8 @@ class DocumentHost(Protocol):
     def _reading(self) -> AbstractContextManager[None]:
         """A block in which the state stays as it is."""
 
-    def _verify_view(self, name: str, maps: bool) -> None:
-        """Compute a view anew from its tables and compare."""
+    def _verify(self, names: Sequence[str], maps: bool) -> None:
+        """Compute views anew from their tables and compare."""
 
     def _explain_view(self, name: str, format: str, code: bool) -> str:
         """How a view is kept, and what that costs."""

@@ -112,8 +112,7 @@ class XQueryView:
         flag_argument(maps, "maps")
         definition, database = self._definition, self._database
         with database._reading():
-            for view in (*definition.views, *definition.checks):
-                database._verify_view(view.name, maps)
+            database._verify([view.name for view in (*definition.views, *definition.checks)], maps)
             for name in {table.document for table in definition.translated.tables}:
                 check_tables(database, name)
             wanted, found = self._evaluated(), self._reader().whole(definition.translated.template)

@@ -11,6 +11,7 @@ from typing import Any
 from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.engine.local import sizes
 from nestling.engine.local.codegen import bag_function
+from nestling.engine.local.described import LocalDescription
 from nestling.engine.local.functions import Functions, functions
 from nestling.engine.local.inorder import ABOVE, BELOW, InOrder
 from nestling.engine.local.loading import load_cells, load_rows, take_over, take_slices
@@ -41,7 +42,8 @@ class LocalEngine:
     """
 
     #: Rows are here, and each is looked up by itself.
-    is_remote = False
+    is_remote = has_snapshots = False
+    name = "the embedded engine"
 
     def __init__(self, program: Program, keep_tables: bool = True, before: LocalEngine | None = None) -> None:
         """``before``: an engine whose generated functions serve here too, where they come to the same."""
@@ -324,6 +326,15 @@ class LocalEngine:
     def view_bytes(self, view: str) -> int:
         """Roughly, the bytes that a view adds."""
         return sizes.view_bytes(self, view)
+
+    def described(self) -> LocalDescription:
+        return LocalDescription(self)
+
+    def fits(self, rows: int) -> bool:
+        return True  # they are here
+
+    def differing(self, maps: Iterable[str]) -> list[str] | None:
+        return None
 
     def put(self, table: str, row: Row, times: int) -> None:
         """Set how often ``row`` is in ``table``, without running triggers."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from copy import copy
 from typing import Any
 
-from nestling.engine.protocol import Batch, Places, Row, consolidated, inner_first
+from nestling.engine.described import Places
+from nestling.engine.protocol import Batch, Row, consolidated, inner_first
 from nestling.engine.spark import limits
 from nestling.engine.spark.batch import restricted, run_batch, size
 from nestling.engine.spark.columns import DEFERRED, Layout, deferred_name, layouts
 from nestling.engine.spark.deferred import propagate_deferred
+from nestling.engine.spark.described import SparkDescription
 from nestling.engine.spark.driver import Driver
 from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.durable import Definitions, EngineLake
@@ -18,15 +20,17 @@ from nestling.engine.spark.fetched import Fetched
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.relations import difference, summed
 from nestling.engine.spark.session import TooManyError, own_session
+from nestling.engine.spark.snapshots import Snapshots
 from nestling.engine.spark.stage import Sink, arrow
 from nestling.engine.spark.state import LakeState, SourceRows, TempView, register_frame
 from nestling.engine.spark.support import check_program
 from nestling.engine.spark.totals import sums_here, totals
 from nestling.engine.spark.types import arrow_table
+from nestling.engine.spark.verify import wrong_maps
 from nestling.errors import NoValue
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
-from nestling.program.steps import needed
+from nestling.program.steps import maps_of, needed
 from nestling.storage.lake import Lake
 from nestling.values.label import Label
 
@@ -40,7 +44,8 @@ class SparkEngine(Reading):
     driver: Driver
     #: Rows are fetched, and many at once cost what one does.
     is_remote = True
-    is_torn = False
+    name = "Spark"
+    has_snapshots = True
 
     def __init__(
         self,
@@ -50,18 +55,16 @@ class SparkEngine(Reading):
         keys: Mapping[str, str] | None = None,
         kept: Mapping[str, Layout] | None = None,
     ) -> None:
-        """``kept``: relations that no statement writes, and ``accept`` may add to."""
+        """``kept``: relations that no statement writes, and that a commit may add to."""
         self.program = program
         self.session = own_session(spark)
         self.layouts = layouts(program) | dict(kept or {})
-        #: Sees what a batch leads to before it is stored, and may refuse it or add to it; ``now`` is it then.
-        self.accept: Callable[[LakeState, LakeState], None] = lambda moment, before: None
         self.check()
         self.durable = EngineLake(lake, self.session, self.layouts, keys or {}) if lake is not None else None
         self._fetched = Fetched(self)
         self.driver = Driver(Files(None if lake is None else lake.path))
         stored = {} if self.durable is None else self.durable.load()
-        self.now = self._empty()
+        self.snapshots = Snapshots(self._empty())
         self.now.stored |= stored
         #: The maps that were not there, and have been computed.
         self.built = {name for name in program.maps if name not in stored} - self.watched
@@ -72,6 +75,21 @@ class SparkEngine(Reading):
                 self.built = set(program.maps) - self.watched
                 self.now.stored |= {deferred_name(name): SourceRows() for name in program.deferred}
             self._build(self.built)
+
+    @property
+    def now(self) -> LakeState:  # type: ignore[override]  # it is replaced, not set
+        """The state as this thread sees it."""
+        return self.snapshots.seen
+
+    @property
+    def note(self) -> dict[str, Any]:
+        """What was stored with the last change."""
+        return {} if self.durable is None else dict(self.durable.note)
+
+    @property
+    def is_torn(self) -> bool:
+        """Whether something was raised while folder and memory moved on."""
+        return self.durable is not None and self.durable.lake.is_ahead
 
     @property
     def watched(self) -> set[str]:
@@ -124,6 +142,30 @@ class SparkEngine(Reading):
     def _table(self, name: str, rows: Iterable[Row]) -> Any:
         return arrow_table(self.layouts[name].columns, rows)
 
+    # -- what it says of itself
+
+    def described(self) -> SparkDescription:
+        """Rows in files, and for every statement who runs it."""
+        folder = None if self.durable is None else self.durable.lake.path
+        return SparkDescription(self.program, self.now, self.driver, self.layouts, folder)
+
+    def entries(self, name: str) -> int:
+        """How many rows a table or map has, as they are stored: what is added once more is another row."""
+        return self.now.stored[name].rows
+
+    def view_bytes(self, view: str) -> int:
+        """Of the files of its maps, and of what the driver holds of them."""
+        described = self.described()
+        return sum(described.bytes(name, ()) for name in maps_of(self.program, view))
+
+    def fits(self, rows: int) -> bool:
+        """Whether so many rows of its tables may come to the driver."""
+        return rows <= limits.MAX_TRANSACTION_ROWS
+
+    def differing(self, maps: Iterable[str]) -> list[str] | None:
+        """Those of ``maps`` that are not what their queries say: Spark computes them anew, and compares."""
+        return wrong_maps(self, set(maps))
+
     # -- rows that a change looks up
 
     def prefetch(self, table: str, places: Places, parts: Iterable[Row]) -> None:
@@ -152,20 +194,16 @@ class SparkEngine(Reading):
     # -- changes
 
     def apply_batch(self, changes: Batch, note: Mapping[str, Any] | None = None) -> None:
-        """Add rows to tables and update every map, atomically."""
-        tables = {
+        """Add rows to tables and update every map, atomically; the epoch stores ``note``."""
+        moment, large = self.after(self.tables_of(changes))
+        self.store(moment, note or {}, large)
+
+    def tables_of(self, changes: Batch) -> dict[str, Any]:
+        """A batch as Arrow tables that have each row once."""
+        return {
             name: self._table(name, ((*row, n) for row, n in consolidated(rows).items()))
             for name, rows in changes.items()
         }
-        self.apply(tables, note)
-
-    def apply(
-        self, changes: Mapping[str, Any], note: Mapping[str, Any] | None = None, large: bool = False
-    ) -> None:
-        """``apply_batch`` of Arrow tables that have each row once, or of files; the epoch stores ``note``."""
-        moment, large = self.after(changes, large)
-        self._accepted(moment)
-        self.store(moment, note or {}, large)
 
     def after(
         self, changes: Mapping[str, Any], large: bool = False, late: Mapping[str, Any] | None = None
@@ -197,40 +235,21 @@ class SparkEngine(Reading):
     def store(self, moment: LakeState, note: Mapping[str, Any], large: bool) -> None:
         """Commit ``moment``; ``large``: its additions are in files already."""
         if self.durable is None:
-            self._move_on(moment)
+            self.snapshots.replace(moment)
             return
         with self.durable.lake.moving():
             if large:
-                self._move(self.durable.tidy(moment, note=note), moment)
+                self.snapshots.replace(self.durable.tidy(moment, note=note), moment, files=True)
             else:
                 self.durable.append(note, moment)
-                self._move_on(moment)
-
-    def _move_on(self, moment: LakeState) -> None:
-        self.now.drop_views(moment)
-        self.now = moment
+                self.snapshots.replace(moment)
 
     def beside(self, program: Program, now: LakeState | None = None) -> SparkEngine:
         """An engine for another program over the same relations, for reading and to try out a change."""
         engine = copy(self)
-        engine.program, engine.now = program, now or self.now
+        engine.program, engine.snapshots = program, Snapshots(now or self.now)
         engine._fetched = Fetched(engine)
         return engine
-
-    def _move(self, after: LakeState, *others: LakeState) -> None:
-        for moment in (self.now, *others):
-            moment.drop_views(after, files=True)
-        self.now = after
-
-    def _accepted(self, moment: LakeState) -> None:
-        before, self.now = self.now, moment
-        try:
-            self.accept(moment, before)
-        except BaseException:
-            moment.drop_views(before)
-            raise
-        finally:
-            self.now = before
 
     def tidy(self) -> bool:
         """Flush the log and compact files, if they are due; returns whether they were."""
@@ -243,7 +262,7 @@ class SparkEngine(Reading):
         """Flush the log to files."""
         if self.durable is not None:
             with self.durable.lake.moving():
-                self._move(self.durable.tidy(self.now, definitions))
+                self.snapshots.replace(self.durable.tidy(self.now, definitions), files=True)
 
     def gathered(self, name: str) -> Any:
         """The additions to a relation, summed by key: an Arrow table, or files if they are large."""
@@ -287,18 +306,15 @@ class SparkEngine(Reading):
             moment.add(name, sink(name, text) if sink else arrow(moment, text))
         return moment
 
-    def load(self, changes: Mapping[str, Any], note: Mapping[str, Any] | None = None) -> dict[str, int]:
-        """Add many rows: DataFrames in the columns of the tables, each row once. How many rows each had."""
+    def written(self, changes: Mapping[str, Any]) -> dict[str, TempView]:
+        """Many rows in files: DataFrames in the columns of the tables, each row once."""
         assert self.durable is not None
         parts: dict[str, TempView] = {}
         for name, rows in changes.items():
             rows.createOrReplaceTempView("nestling_loaded")
             columns = ", ".join(self.layouts[name].names)
             parts[name] = self.durable.write(name, f"SELECT {columns} FROM nestling_loaded")
-        rows = {name: part.rows for name, part in parts.items() if part.rows}
-        if rows:
-            self.apply(parts, note, large=True)
-        return rows
+        return {name: part for name, part in parts.items() if part.rows}
 
     def keep(self, name: str, condition: str) -> None:
         """Delete the rows of a relation for which ``condition`` does not hold."""
@@ -306,4 +322,4 @@ class SparkEngine(Reading):
         rows = f"SELECT * FROM ({summed(self.now.raw(name), self.layouts[name])}) WHERE {condition}"
         moment = self.now.next()
         moment.stored[name] = SourceRows((self.durable.write(name, rows),))
-        self.now = moment
+        self.snapshots.stored = moment

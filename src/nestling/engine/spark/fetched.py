@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from nestling.engine.protocol import Places, Row
+from nestling.engine.described import Places
+from nestling.engine.protocol import Row
 from nestling.engine.spark import limits
 from nestling.engine.spark.state import LakeState
 from nestling.program.statements import Program

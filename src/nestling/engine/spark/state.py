@@ -229,20 +229,25 @@ class LakeState:
             known = self._views[name] = (table, register(self.session, table))
         return known[1]
 
-    def drop_views(self, kept: LakeState, files: bool = False) -> None:
-        """This state was replaced, or never committed: drop the temporary views that ``kept`` does not use.
+    def drop_views(self, *kept: LakeState, files: bool = False) -> None:
+        """This state was replaced, or never committed: drop the temporary views that none of ``kept`` uses.
 
         Those of ``files`` only if the state was stored in another way: a failed batch may be tried again.
         """
         for change in self.changes.values():
             change.forget(self.session)
-        used = {part.view for part in kept._named()}
+        used = {part.view for other in kept for part in other._named()}
         for part in self._named():
             if part.view not in used and (files or not part.paths):
                 self.session.catalog.dropTempView(part.view)
 
+    @property
+    def paths(self) -> set[str]:
+        """The files that it is in."""
+        return {path for part in self._named() for path in part.paths}
+
     def _named(self) -> Iterator[TempView]:
-        yield from (part for _, part in self._views.values())
+        yield from (part for _, part in tuple(self._views.values()))
         yield from (part for stored in self.stored.values() for part in stored.files)
 
     def take(self, name: str) -> list[Any]:

@@ -7,19 +7,30 @@ Maintained sums of floats round in other places than recomputed ones.
 from __future__ import annotations
 
 from collections.abc import Set
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from nestling.calculus.types import FLOAT, Type
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.relations import summed
-
-if TYPE_CHECKING:
-    from nestling.engine.spark.engine import SparkEngine
+from nestling.engine.spark.state import LakeState
 
 TOLERANCE = "1e-6D"
 
 
-def wrong_maps(engine: SparkEngine, maps: Set[str]) -> list[str]:
+class Computing(Protocol):
+    """An engine that computes maps from its tables, in bulk."""
+
+    @property
+    def now(self) -> LakeState: ...
+
+    layouts: dict[str, Layout]
+
+    def computed(self, moment: LakeState, maps: Set[str]) -> LakeState: ...
+    def arrow(self, text: str) -> Any: ...
+    def discard(self) -> None: ...
+
+
+def wrong_maps(engine: Computing, maps: Set[str]) -> list[str]:
     """Those of ``maps`` that differ from their queries."""
     if not maps:
         return []

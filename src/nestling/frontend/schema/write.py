@@ -57,7 +57,7 @@ def _record(record: Record, row: object, where: str, links: Links) -> tuple[Any,
     named = _named(record, row)
     values = _positional(record, row, where) if named is None else _by_name(record, named, where)
     columns = zip(record.fields, values, strict=True)
-    if isinstance(links, Mapping):
+    if links is not None and isinstance(links, Mapping):
         return tuple([_value(t, value, _join(where, name), links.get(name)) for (name, t), value in columns])
     return tuple(
         [_value(type_, value, f"{where}.{name}" if where else name) for (name, type_), value in columns]

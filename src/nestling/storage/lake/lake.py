@@ -15,7 +15,7 @@ Law: after a crash at any moment the folder holds exactly the epochs whose ``app
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -41,6 +41,8 @@ class Lake:
         self.is_ahead = False
         #: Files that were named until the last commit: who reads them may go on.
         self._spared: set[str] = set()
+        #: Files that somebody is reading, whatever the manifest says.
+        self.in_use: Callable[[], set[str]] = set
         with _told(self.path):
             self._made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
             self.path.mkdir(parents=True, exist_ok=True)
@@ -93,7 +95,7 @@ class Lake:
         """Remove the files that no manifest names: those of a crash, and what was computed and not kept."""
         if self._is_unsure:
             return
-        used = {str(self.path / file) for file in self.manifest.files | self._spared}
+        used = {str(self.path / file) for file in self.manifest.files | self._spared | self.in_use()}
         remove_data(self.path / DATA, used)
         remove_epochs(self.path / LOG, self.manifest.epoch)
 

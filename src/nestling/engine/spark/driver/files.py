@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from nestling.calculus.types import INT
@@ -80,22 +81,27 @@ class Files:
     _kept: OrderedDict[tuple[str, int], Rows] = field(default_factory=OrderedDict)
     _known: OrderedDict[str, list[RowGroup]] = field(default_factory=OrderedDict)
     _bytes: int = 0
+    #: Readers and a writer come at the same time.
+    _lock: Any = field(default_factory=Lock)
 
     def groups(self, path: str) -> list[RowGroup]:
         """The groups of a file."""
         import pyarrow.parquet as pq
 
-        if path not in self._known:
+        found = self._known.get(path)
+        if found is None:
             metadata = pq.read_metadata(self._path(path))
             names = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
             first = names.index("k0") if "k0" in names else None
-            self._known[path] = [
+            found = [
                 RowGroup(path, number, metadata.row_group(number).num_rows, _ends(metadata, number, first))
                 for number in range(metadata.num_row_groups)
             ]
-            if len(self._known) > limits.MAX_CACHED_FOOTERS:
-                self._known.popitem(last=False)
-        return self._known[path]
+            with self._lock:
+                self._known[path] = found
+                if len(self._known) > limits.MAX_CACHED_FOOTERS:
+                    self._known.popitem(last=False)
+        return found
 
     def read(self, group: RowGroup, layout: Layout) -> Rows:
         """The rows of a group."""
@@ -107,11 +113,13 @@ class Files:
             file = pq.ParquetFile(self._path(group.path))
             table = file.read_row_group(group.number, columns=layout.names).combine_chunks()
             rows = Rows(table.cast(arrow_schema(layout.sql)), _in_order(table, layout))
-            self._kept[place] = rows
-            self._bytes += rows.table.nbytes
-            while len(self._kept) > 1 and self._bytes > limits.MAX_CACHED_BYTES:
-                self._bytes -= self._kept.popitem(last=False)[1].table.nbytes
-        self._kept.move_to_end(place)
+        with self._lock:
+            if place not in self._kept:
+                self._kept[place] = rows
+                self._bytes += rows.table.nbytes
+                while len(self._kept) > 1 and self._bytes > limits.MAX_CACHED_BYTES:
+                    self._bytes -= self._kept.popitem(last=False)[1].table.nbytes
+            self._kept.move_to_end(place)
         return rows
 
     def cost(self, group: RowGroup, layout: Layout, asked: Any) -> int:

@@ -1,0 +1,420 @@
+"""The state over engines in this process: one program for all eager and hybrid views, changed in place.
+
+Views without a program are evaluated by the reference on every read; ``explain`` says so. For a view that may be
+undefined, a total query and a guard query are maintained; the guard is empty exactly while the view is defined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
+from typing import Any
+
+from nestling.database.answer import answer
+from nestling.database.bulk import EMBEDDED
+from nestling.database.declaring import Asked
+from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.first_column import first_leaf, first_type, starts
+from nestling.database.lazy import LazyView, Pending
+from nestling.database.objects import Objects, declarations
+from nestling.database.policies import guarded_by, policy
+from nestling.database.rows import Row, RowEvent, nested
+from nestling.database.state import (
+    EXCLUDE,
+    NOTHING_KEPT,
+    computing,
+    evaluated,
+    guard_of,
+    parts_of,
+    table_of,
+)
+from nestling.database.storing import Decision, decide
+from nestling.database.verdict import judge
+from nestling.database.view_state import OnRead, Policy, Views, ViewState
+from nestling.database.violation import violation
+from nestling.database.xml.definition import XQueryDef
+from nestling.depth import room
+from nestling.engine.described import Described
+from nestling.engine.protocol import Engines, RowEngine
+from nestling.errors import UNDEFINED, ChangeError, NestlingError, QueryError
+from nestling.frontend.schema import element_value
+from nestling.program.statements import Program, TableDecl
+from nestling.program.steps import trigger_statements
+from nestling.transform import pipeline
+from nestling.transform.lower import FlatView
+from nestling.transform.pipeline import by_rows, compile_view
+from nestling.transform.viewlet import compile_views
+from nestling.transform.viewlet.choose import KNOB
+from nestling.transform.viewlet.defer import deferred
+from nestling.transform.viewlet.storing import Storing
+from nestling.values.bag import EMPTY, ZBag
+from nestling.values.label import Label
+
+
+class RowState:
+    """Tables, the views over them, and the engine that stores both."""
+
+    engine: RowEngine
+
+    def __init__(self, engines: Engines = EMBEDDED) -> None:
+        self.engines = engines
+        self.tables: dict[str, TableDef] = {}
+        self.views = Views()
+        self.xqueries: dict[str, XQueryDef] = {}
+        #: What all views may take, in bytes; and how many rows there were when that was last looked at.
+        self.memory: int | None = None
+        self.looked_at = 0
+        #: How many rows come and go before plans are looked at again; and the version at which they are.
+        self.patience = 0.0
+        self.version = 0
+        self._statements: dict[str, int] = {}
+        self.uncommitted: list[RowEvent] = []
+        #: Tables that wait for the class that they refer to, by name.
+        self.waiting: dict[str, Asked] = {}
+        self._objects: tuple[Program, Objects] | None = None
+        self.engine = engines.empty(compile_views({}, {}))
+
+    def declarations(self) -> dict[str, TableDecl]:
+        """The flat tables of all tables."""
+        return declarations(self.tables)
+
+    @property
+    def objects(self) -> Objects:
+        """What the tables say together; another program may have other tables."""
+        known, program = self._objects, self.engine.program
+        if known is None or known[0] is not program:
+            known = self._objects = (program, Objects(self.tables))
+        return known[1]
+
+    def table(self, name: str) -> TableDef:
+        """The table that a change names."""
+        return table_of(self, name)
+
+    def add_table(self, table: TableDef) -> None:
+        self.tables[table.name], self._objects = table, None
+        self.reinstall()
+
+    @property
+    def definitions(self) -> dict[str, ViewDef]:
+        """What the views are, by name."""
+        return self.views.definitions
+
+    def checkpoint(self) -> dict[str, Any]:
+        """All there is now, to go back to: an engine that is replaced is not changed."""
+        return parts_of(self)
+
+    def go_back_to(self, checkpoint: dict[str, Any]) -> None:
+        """Be as at ``checkpoint``."""
+        vars(self).update(checkpoint)
+
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """What the block changes of the definitions is changed at its end, or nothing is."""
+        before = self.checkpoint()
+        try:
+            yield
+        except BaseException:
+            self.go_back_to(before)
+            raise
+
+    def add_view(self, view: ViewDef, constraint: bool = False, strict: bool | None = False) -> None:
+        """Compile ``view`` and bring its maps up to date with the rows that are there; a constraint has none."""
+        if constraint:
+            with computing(view.name):
+                rows = answer(view.query, self.nested_tables())
+            if rows:
+                raise violation(view, rows)
+        self.define(view, constraint=constraint)
+        judge(self.views[view.name], strict)
+        try:
+            self.reinstall()
+            self.engine.check()
+            absent = "" if view.refresh == "lazy" else self.absent(view.name)
+        except UNDEFINED as error:
+            absent = str(error)
+        if absent:
+            raise QueryError(
+                f"{view.name} cannot be computed from the rows in its tables: {absent}", hint=EXCLUDE
+            )
+
+    def define(
+        self, view: ViewDef, remembered: dict[str, Any] | None = None, *, constraint: bool = False
+    ) -> None:
+        """Compile ``view`` as far as it goes; where it cannot be maintained, note why.
+
+        What is ``remembered`` of how it was stored stays so.
+        """
+        decided: list[Decision] = []
+
+        def plan(flat: FlatView) -> Program | None:
+            left = self.left_for(view.name)
+            found = decide(view, flat, self.declarations(), self.engine, left, remembered, self.version)
+            decided.append(found)
+            return decided[0].program
+
+        def plan_guard(guard: FlatView) -> Program | None:
+            return by_rows(self.declarations(), guarded_by(decided[0] if decided else None))(guard)
+
+        compiled = compile_view(
+            view.query, pipeline.EMBEDDED, plan if view.store != "none" else None, plan_guard
+        )
+        undefined = compiled.undefined if compiled.may_have_no_value else None
+        decision = replace(decided[0], program=None) if decided else None
+        if compiled.reason:
+            chosen: Policy = OnRead(compiled.reason, compiled.code)
+        else:
+            chosen = OnRead(NOTHING_KEPT, KNOB) if decision is None else policy(view, decision)
+        found = ViewState(view, chosen, constraint, decision, undefined, compiled.guard)
+        self.views = self.views.having(found)
+
+    def left_for(self, name: str) -> int | None:
+        """What the other views leave of the memory there is, in bytes."""
+        if self.memory is None:
+            return None
+        return self.memory - sum(self.bytes_of(other) for other in self.views.maintained if other != name)
+
+    def bytes_of(self, name: str) -> int:
+        """What a view takes."""
+        own = self.views[name].engine
+        return (own.engine if isinstance(own, LazyView) else self.engine).view_bytes(name)
+
+    def absent(self, name: str) -> str:
+        """Where a view has no value now: one of the terms, or nothing."""
+        view = self.views[name]
+        if view.undefined is None:
+            return ""
+        engine = self.engine_of(name) if view.may_lack_value else self.engine
+        if guard_of(name) in engine.program.views and not engine.is_torn:
+            texts = engine.texts(guard_of(name))
+        else:
+            texts = list(answer(view.undefined, self.nested_tables()))
+        return f"{min(texts)} has no value" if texts else ""
+
+    def refused(self) -> tuple[str, str] | None:
+        """A view that is kept eagerly and has no value now, and the term that has none."""
+        for name in self.views.checked:
+            if absent := self.absent(name):
+                return name, absent
+        return None
+
+    def has_own_engine(self, name: str) -> bool:
+        """Whether a view has an engine of its own."""
+        return name in self.views.lazy
+
+    def _program(self) -> Program:
+        views = self.views
+        watched = [levels for name, levels in views.watched.items() if name not in views.lazy]
+        logs = {level.name: level.query for levels in watched for level in levels}
+        guards = {
+            guard_of(name): guard for name, guard in views.guards.items() if not views[name].may_lack_value
+        }
+        program = compile_views(self.declarations(), views.shared | guards, logs, self._stored())
+        return replace(program, deferred=deferred(program, views.hybrid))
+
+    def _stored(self) -> dict[str, Storing]:
+        """How each view is stored."""
+        found = {name: decision.storing for name, decision in self.views.decisions.items()}
+        guards = {guard_of(name): guarded_by(self.views[name].decision) for name in self.views.guards}
+        return {name: storing for name, storing in found.items() if storing is not None} | guards
+
+    def engine_of(self, name: str) -> RowEngine:
+        """The engine that answers for a view, up to date."""
+        if not self.has_own_engine(name):
+            return self.engine
+        return self.later(name).fresh()
+
+    @room()
+    def later(self, name: str) -> LazyView:
+        """A view that has an engine of its own."""
+        made = self.views[name].engine
+        if not isinstance(made, LazyView) or made.torn:
+            made = self.started_later(name)
+            made.load(self._rows_of(made.reads))
+            # It is told of the changes of an open transaction when that is committed.
+            made.note(RowEvent(table, row, -times) for table, row, times in self.uncommitted)
+            if (levels := self.views[name].levels) is not None:
+                made.watch({level.name: level.query for level in levels})
+            self.views = self.views.running(name, made)
+        return made
+
+    def started_later(self, name: str) -> LazyView:
+        """Such a view, with nothing in it."""
+        guards = {guard_of(name): self.views.guards[name]} if name in self.views.guards else {}
+        flat = self.views.maintained[name]
+        return LazyView(self.engines, name, flat, self.declarations(), self._stored()[name], guards)
+
+    def _rows_of(self, tables: Iterable[str]) -> dict[str, dict[Row, int]]:
+        return {name: self.engine.table(name) for name in tables}
+
+    def restore_later(self, name: str, maps: Mapping[str, Mapping[Row, Row]], pending: Pending) -> None:
+        """Go on with a view that has an engine of its own where it was."""
+        made = self.started_later(name)
+        made.restore(self._rows_of(made.reads), maps, pending)
+        self.views = self.views.running(name, made)
+
+    def committed(self, events: Sequence[RowEvent]) -> None:
+        """Tell the views that are refreshed later."""
+        for view in self.views.engines:
+            assert isinstance(view, LazyView)
+            view.note(events)
+
+    @room()
+    def install(self) -> None:
+        """An engine for what is defined, with nothing in it."""
+        self.engine = self.engines.empty(self._program())
+        self._statements = {}
+
+    def drop_view(self, name: str) -> None:
+        self.views = self.views.without(name)
+        self.reinstall()
+
+    def statements(self, tables: Mapping[str, int]) -> int:
+        """How many maintenance statements so many rows of ``tables`` set off."""
+        return sum([self.statements_of(table) * times for table, times in tables.items()])
+
+    def statements_of(self, table: str) -> int:
+        """How many maintenance statements one row of ``table`` sets off."""
+        if table not in self._statements:
+            self._statements[table] = len(list(trigger_statements(self.engine.program.triggers[table])))
+        return self._statements[table]
+
+    def find(self, name: str, first: Any) -> ZBag:
+        """The rows of a view whose first column is ``first``."""
+        try:
+            leaf = element_value(first_type(self.definitions[name].element), first_leaf(first))
+        except ChangeError:
+            return EMPTY  # a value of another type is in no row
+        with self.computing(name):
+            rows = self._found(name, leaf)
+        return ZBag((row, n) for row, n in rows.items() if starts(row, first))
+
+    def _found(self, name: str, leaf: Any) -> ZBag:
+        if not self._reads_tables(name):
+            engine = self.engine_of(name)
+            if engine.program.views[name].lookup is not None:
+                return engine.find(name, leaf)
+        return self.read(name)
+
+    def _reads_tables(self, name: str) -> bool:
+        """Whether the reference answers for a view: nothing is kept of it, or not yet of the open transaction."""
+        return name in self.views.on_read or (bool(self.uncommitted) and self.has_own_engine(name))
+
+    def drop_table(self, name: str) -> None:
+        del self.tables[name]
+        self.reinstall()
+
+    @room()
+    def reinstall(self) -> None:
+        """A new engine for what is defined now; maps that stay keep their contents."""
+        # A row that cannot be computed leaves the old engine as it is.
+        self.engine = self.engines.filled(self._program(), self.engine)
+        self._statements = {}
+
+    def _inner_first(self) -> list[str]:
+        """The flat tables, a row's inner bags before the row."""
+        return [name for table in self.tables.values() for name in reversed(table.declarations)]
+
+    def events(self) -> Iterable[RowEvent]:
+        """All stored rows, as the events that would bring them here."""
+        for name in self._inner_first():
+            for row, times in self.engine.table(name).items():
+                yield RowEvent(name, row, times)
+
+    def rebuild(self) -> bool:
+        """Compute every map anew from the tables."""
+        self.restore({})
+        return False
+
+    def held(self) -> AbstractContextManager[None]:
+        """There are no snapshots: readers hold the lock."""
+        return nullcontext()
+
+    def is_behind(self, name: str) -> bool:
+        return False
+
+    def refresh(self, name: str) -> None:
+        """Whoever reads a lazy view refreshes it."""
+
+    def offending(self, constraint: str) -> ZBag:
+        """Rows that a constraint forbids."""
+        return self.read(constraint)
+
+    def restore(self, before: Mapping[str, Mapping[Row, int]]) -> None:
+        """A new engine over the tables, in which rows are there as often as ``before`` says; all maps are computed.
+
+        The engine so far is only read, and of its tables the dictionaries of their rows alone: a trigger that was
+        cut off may have left everything else half done.
+        """
+        tables = {name: self.engine.table(name) for name in self.engine.program.tables}
+        for name, rows in before.items():
+            stored = tables[name]
+            for row, times in rows.items():
+                if times:
+                    stored[row] = times
+                else:
+                    stored.pop(row, None)
+        self.engine = self.engines.computed(self.engine.program, tables)
+        # A lazy view that was told of some events starts anew; what somebody listens to, from here.
+        self.uncommitted = []
+        for name in self.views.lazy:
+            self.views = self.views.running(name, None)
+        for name in self.views.watched:
+            if self.has_own_engine(name):
+                self.later(name)
+            elif self.views[name].compared is not None:
+                self.views = self.views.changed(name, compared=self.read(name))
+
+    def read(self, name: str) -> ZBag:
+        """The answer of a view, nested."""
+        if self._reads_tables(name):
+            return self.evaluate(name)
+        with self.computing(name):
+            return self.engine_of(name).read(name)
+
+    @contextmanager
+    def computing(self, name: str) -> Iterator[None]:
+        """What is read of a view that has no value is not its answer."""
+        with computing(name):
+            if absent := self.absent(name):
+                raise NestlingError(f"{name} cannot be computed: {absent}", hint=EXCLUDE)
+            yield
+
+    def evaluate(self, name: str) -> ZBag:
+        """The reference meaning of a view on the tables as they are."""
+        return evaluated(self, name)
+
+    def nested_tables(self) -> dict[str, ZBag]:
+        """Every table, its inner bags in their rows."""
+        return {name: self.rows(name) for name in self.tables}
+
+    def rows(self, name: str) -> ZBag:
+        """The rows of a table, nested."""
+        record = self.tables[name].record
+        rows = self.engine.table(name).items()
+        return ZBag((nested(iter(row), record, self), times) for row, times in rows)
+
+    def selected(self, name: str, where: Any, is_changed: bool) -> list[tuple[Row, int]] | None:
+        """The rows of a table for which ``where`` holds; None where they are found by going through all.
+
+        ``is_changed``: the transaction that asks has changed something.
+        """
+        return None
+
+    def under(self, dictionary: str, label: Label) -> dict[Row, int]:
+        """The rows of an inner bag of a table."""
+        return self.engine.under(dictionary, label)
+
+    # -- what is kept
+
+    def serving(self, name: str) -> RowEngine:
+        return self.engine_of(name)
+
+    def described(self, name: str) -> Described:
+        return self.engine_of(name).described()
+
+    def total(self, name: str) -> int | None:
+        return None if self.absent(name) else self.read(name).total
+
+    def notes(self, name: str) -> list[str]:
+        return []

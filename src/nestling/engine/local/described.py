@@ -1,0 +1,82 @@
+"""The embedded engine's account of itself: its dictionaries, their indexes, and its generated functions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
+from typing import Protocol
+
+from nestling.engine.described import Places
+from nestling.engine.local.codegen import bag_function
+from nestling.engine.local.ranges import BetweenStep, local_steps, ranged
+from nestling.engine.local.sizes import Sized, rough_bytes, slice_size
+from nestling.program.statements import Find, Propagate, Statement
+from nestling.program.steps import trigger_statements
+from nestling.quoting import identifier
+
+
+class HasSource(Sized, Protocol):
+    """What is described: stores, and the source of the functions over them."""
+
+    @property
+    def source(self) -> str: ...
+    def entries(self, name: str) -> int: ...
+
+
+class LocalDescription:
+    """What the embedded engine says of itself."""
+
+    def __init__(self, engine: HasSource) -> None:
+        self._engine, self.program = engine, engine.program
+
+    def entries(self, name: str) -> int:
+        return self._engine.entries(name)
+
+    def bytes(self, name: str, indexes: Iterable[Places]) -> int:
+        return rough_bytes(self._engine, name, indexes)
+
+    def indexes(self, source: str) -> Collection[Places]:
+        return self._engine.stores[source].patterns
+
+    def finds(self, source: str, known: Places) -> float:
+        return slice_size(self._engine, source, known)
+
+    def between(self, statement: Statement) -> Sequence[Find]:
+        return self._ranges.get(id(statement), [])
+
+    @cached_property
+    def _ranges(self) -> dict[int, list[Find]]:
+        found: dict[int, list[Find]] = {}
+        for name, trigger in ranged(self.program).triggers.items():
+            pairs = zip(
+                trigger_statements(self.program.triggers[name]), trigger_statements(trigger), strict=True
+            )
+            for written, run in pairs:
+                found[id(written)] = [s.find for s in local_steps(run) if isinstance(s, BetweenStep)]
+        return found
+
+    def runs(self, statement: Statement) -> list[str]:
+        return []  # its own functions do
+
+    def batch(self, table: str, maps: set[str]) -> str:
+        return ""  # each row by itself
+
+    def functions(self, view: str, tables: Iterable[str]) -> list[tuple[str, str]]:
+        """The triggers of ``tables``, which serve other views as well, and the readers of ``view``."""
+        wanted = [f"on_{identifier(table)}{entry}" for table in tables for entry in self._entries(table)]
+        wanted += ["settle"]
+        wanted += [f"{kind}_{identifier(view)}" for kind in ("rows_of", "rows_with")]
+        wanted += [bag_function(view, shape) for shape in self.program.views[view].definitions]
+        found = {
+            node.name: ast.get_source_segment(self._engine.source, node) or ""
+            for node in ast.parse(self._engine.source).body
+            if isinstance(node, ast.FunctionDef)
+        }
+        return [(name, found[name]) for name in wanted if name in found]
+
+    def _entries(self, table: str) -> tuple[str, ...]:
+        """The entry points of a trigger; where nothing is passed on, a batch is a loop and not worth showing."""
+        actions, waits = self.program.triggers[table].actions, self.program.deferred
+        passes_on = any(isinstance(action, Propagate) and action.map not in waits for action in actions)
+        return ("", "_batch") if passes_on else ("",)
