@@ -8,6 +8,10 @@ from nestling.database.subscription import Subscription
 from nestling.database.table import Table
 from nestling.database.transaction import Transaction
 from nestling.database.view import View
+from nestling.database.xml.handles import DocumentNode, XmlDocument
+from nestling.database.xml.transaction import DocumentTransaction
+from nestling.database.xml.view import XQueryView
+from nestling.database.xml.watch import XmlChange
 from nestling.errors import (
     ChangeError,
     ConstraintError,
@@ -26,6 +30,8 @@ __all__ = [
     "ChangeError",
     "ConstraintError",
     "Database",
+    "DocumentNode",
+    "DocumentTransaction",
     "EvaluatedOnRead",
     "InnerChange",
     "Inverse",
@@ -39,6 +45,9 @@ __all__ = [
     "Table",
     "Transaction",
     "View",
+    "XQueryView",
+    "XmlChange",
+    "XmlDocument",
     "__version__",
     "bulk",
 ]

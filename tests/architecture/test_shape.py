@@ -23,6 +23,7 @@ HOMES = {
     "sqlglot": ("frontend/sql",),
     "py4j": ("engine/spark",),
     "pyspark": ("engine/spark", "frontend/dataframe"),
+    "lxml": ("xml",),
     "marshal": (),
     "pickle": (),
     "shelve": (),

@@ -9,6 +9,12 @@ from tests.cli.commands import EXAMPLES, nestling
 
 FILES = sorted(EXAMPLES.glob("*.py"))
 SAID = {
+    "auction": "the clock is sold\n"
+    '  prices: <diff><remove sel="/*/*[1]"/></diff>\n'
+    '  buyers: <diff><replace sel="/*/*[1]/@spent">115</replace>'
+    '<add sel="/*/*[1]/*[1]" pos="before"><item>clock</item></add></diff>\n'
+    "\n"
+    '<buyers><buyer name="Ben" spent="115"><item>clock</item><item>map</item></buyer></buyers>\n',
     "movies": "Drive becomes a crime film\n"
     "  American Beauty  Jarhead, Skyfall\n"
     "  Bronson          Drive\n"
@@ -58,6 +64,7 @@ def test_as_a_script(path):
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("command", ["run", "verify"])
 def test_as_a_pipeline(command, path):
-    result = nestling(command, path, "--changes", EXAMPLES / "data" / path.stem)
+    changes = EXAMPLES / "data" / path.stem
+    result = nestling(command, path, *(("--changes", changes) if changes.exists() else ()))
 
     assert result.exit_code == 0, result.output

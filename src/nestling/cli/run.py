@@ -20,6 +20,7 @@ from nestling.cli.queries import add_views
 from nestling.cli.terminal import answers, counted, duration
 from nestling.database import Database
 from nestling.database.names import check_path_name
+from nestling.database.xml.view import XQueryView
 from nestling.frontend.schema import python_value
 
 Stats = Mapping[str, Mapping[str, Any]]
@@ -50,14 +51,24 @@ def _summary(database: Database, stats: Stats, runs: Counter[str], out: Path | N
         table.add_column(name, justify="right")
     for name, view in database.views.items():
         started = perf_counter()
-        # Sorted, so that two runs write the same; or in the order that the view has.
-        is_ordered = database._state.definitions[name].order
-        rows = view.rows() if is_ordered else python_value(Bag(view.element), view.bag())
-        if out is not None:
-            write_rows(out / f"{name}.jsonl", view.element, rows)
+        is_ordered = bool(database._state.definitions[name].order)
+        rows = _read(view, is_ordered, None if out is None else out / name)
         took = duration(perf_counter() - started)
-        table.add_row(Text(name), f"{len(rows):,}", took, _statements(stats[name], runs))
+        table.add_row(Text(name), f"{rows:,}", took, _statements(stats[name], runs))
     return table
+
+
+def _read(view: Any, is_ordered: bool, file: Path | None) -> int:
+    """Read a view, and write it to ``file`` where there is one: how many rows or items it has."""
+    if isinstance(view, XQueryView):
+        if file is not None:
+            Path(f"{file}.xml").write_text(view.xml(), encoding="utf-8")
+        return len(view)
+    # Sorted, so that two runs write the same; or in the order that the view has.
+    rows = view.rows() if is_ordered else python_value(Bag(view.element), view.bag())
+    if file is not None:
+        write_rows(Path(f"{file}.jsonl"), view.element, rows)
+    return len(rows)
 
 
 def _runs(applied: Applied, engine: EngineName) -> Counter[str]:

@@ -14,6 +14,7 @@ from nestling.cli.engines import EngineName, opened
 from nestling.cli.terminal import answers, counted, duration
 from nestling.database import Database
 from nestling.database.view import View
+from nestling.database.xml.view import XQueryView
 from nestling.errors import NestlingError
 
 
@@ -35,13 +36,13 @@ def _verify(database: Database, title: str) -> None:
         started = perf_counter()
         difference = _difference(view)
         took = duration(perf_counter() - started)
-        rows = str(view.bag().size)
+        rows = str(len(view) if isinstance(view, XQueryView) else view.bag().size)
         table.add_row(Text(name), rows, "[red]✗[/]" if difference else "[green]✓[/]", took)
         differences += [difference] if difference else []
     _report(title, table, differences)
 
 
-def _difference(view: View) -> NestlingError | None:
+def _difference(view: View | XQueryView) -> NestlingError | None:
     try:
         view.verify()
     except NestlingError as difference:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nestling.database.state import State
 from nestling.database.violation import violation
+from nestling.database.xml.definition import HIDDEN, XQueryDef
 from nestling.errors import ChangeError, NestlingError
 
 
@@ -12,6 +13,8 @@ def check_state(state: State) -> None:
     constraints = state.views.constraints
     if refused := state.refused():
         name, absent = refused
+        if xquery := owner(state, name):
+            raise ChangeError(f"{xquery.name} could not be computed: {absent}", hint="nothing was changed")
         kind = "constraint " if name in constraints else ""
         raise ChangeError(f"{kind}{name} could not be computed: {absent}", hint="nothing was changed")
     for name, definition in constraints.items():
@@ -20,4 +23,13 @@ def check_state(state: State) -> None:
         except NestlingError as error:
             raise ChangeError(f"constraint {error.what}", hint="nothing was changed") from error
         if rows:
+            if (xquery := owner(state, name)) and (message := xquery.message(name)):
+                raise ChangeError(message, hint="nothing was changed")
             raise violation(definition, rows)
+
+
+def owner(state: State, hidden: str) -> XQueryDef | None:
+    """The XQuery view that a hidden view belongs to."""
+    if not hidden.startswith(HIDDEN):
+        return None
+    return state.xqueries.get(hidden[3:].rpartition(" ")[0])

@@ -29,6 +29,9 @@ from nestling.database.rows import RowEvent, Shredder
 from nestling.database.state import Holder, State
 from nestling.database.subscribers import Subscribers
 from nestling.database.transaction import Transaction
+from nestling.database.xml.documents import Documents
+from nestling.database.xml.transaction import DocumentTransaction
+from nestling.database.xml.watch import XmlWatches
 from nestling.errors import ChangeError, QueryError
 from nestling.values.bag import ZBag
 
@@ -52,8 +55,10 @@ class Core:
         self._numbers = file.numbers if file is not None else count()
         self._access = Access(self, self._recover, journals)
         self._references = References(self)
+        self._documents = Documents(self)
         self._logging: Logging = logging(self)
         self._subscribers = Subscribers(self._access, self._logging)
+        self._xml_watches = XmlWatches(self)
 
     #: What reads a DataFrame as a query, where one can be a view.
     _read_frame: Reader | None = None
@@ -98,7 +103,7 @@ class Core:
     # -- changes
 
     @contextmanager
-    def transaction(self) -> Iterator[Transaction]:
+    def transaction(self) -> Iterator[DocumentTransaction]:
         """All or nothing: what is done inside is committed at the end, or undone if anything is refused.
 
         Other threads see the state before it until it is committed; those that write wait for its end.
@@ -113,7 +118,7 @@ class Core:
             if self._state.engine.is_torn:
                 with access.reading():
                     pass  # what the change is checked against is what is there
-            change = Transaction(self._state, self._shredder, access)
+            change = DocumentTransaction(self._state, self._shredder, access, self, self._documents)
             try:
                 access.open = change
                 yield change
@@ -123,6 +128,7 @@ class Core:
                 access.close()
         if not is_nested:
             self._subscribers.deliver()
+            self._xml_watches.deliver()
             if self._state.patience <= 0 or self._state.memory is not None:
                 self._look_again(change.refresh.events)
 
@@ -176,6 +182,7 @@ class Core:
         is_stored = self._file is not None and self._file.has_stored(self.version)
         journal.undo()
         self._references.forget()
+        self._documents.forget()
         self._subscribers.withdraw(self.version)
         if is_stored:
             journal.run()
@@ -192,6 +199,7 @@ class Core:
         )  # what changes nothing is not stored, and has no version of its own
         self._state.committed(events)
         self._references.follow(events)
+        self._documents.follow(events)
         changes = self._subscribers.note(version)
         statements = self._state.statements(tables)
         refresh = Refresh(version, perf_counter() - began, rows, statements, tables, changes)
@@ -206,4 +214,5 @@ class Core:
             self._file.take_up()
             self.version, self._numbers = self._file.version, self._file.numbers
             self._references.forget()
+            self._documents.forget()
             self._subscribers.miss(self.version)

@@ -14,9 +14,7 @@ from nestling.database import accept, arguments
 from nestling.database.accept import known
 from nestling.database.accept_objects import check_types
 from nestling.database.arguments import NOT_GIVEN
-from nestling.database.backing import Backing
 from nestling.database.closed import Closed
-from nestling.database.core import Core
 from nestling.database.declaring import Asked, table_def
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import DatabaseFile
@@ -24,14 +22,22 @@ from nestling.database.engines import on_spark
 from nestling.database.inline import inline_views
 from nestling.database.inspect import stats
 from nestling.database.languages import is_frame, reader
-from nestling.database.memory import bytes_of, keep_within_memory
+from nestling.database.memory import bytes_of
 from nestling.database.names import check_name, check_table_names, check_view_names
 from nestling.database.refresh import Refresh
-from nestling.database.row_logs import RowLogging
 from nestling.database.row_state import RowState
 from nestling.database.script import run_script
 from nestling.database.table import Table
 from nestling.database.view import View
+from nestling.database.xml.database import DocumentDatabase
+from nestling.database.xml.defining import (
+    define_xquery,
+    drop_document,
+    drop_xquery,
+)
+from nestling.database.xml.definition import HIDDEN
+from nestling.database.xml.stats import xquery_stats
+from nestling.database.xml.view import XQueryView
 from nestling.depth import room
 from nestling.errors import QueryError
 from nestling.frontend.catalog import Catalog
@@ -40,7 +46,7 @@ from nestling.frontend.view_query import ViewQuery
 from nestling.values.bag import ZBag
 
 
-class Database(Core):
+class Database(DocumentDatabase):
     """Tables and the views over them, in this process.
 
     >>> db = Database()
@@ -52,10 +58,6 @@ class Database(Core):
     >>> sorted(same)
     [Row(name='Drive', _1=['Drive', 'Jarhead']), Row(name='Jarhead', _1=['Drive', 'Jarhead'])]
     """
-
-    #: Of a database in this process; one on Spark has others.
-    _state: RowState
-    _logging: RowLogging
 
     def __new__(cls, *args: Any, spark: Any = None, **options: Any) -> Database:
         """With ``spark``, a database whose work and state are Spark's, in the folder ``path``."""
@@ -89,13 +91,18 @@ class Database(Core):
     def tables(self) -> Mapping[str, Table]:
         """The tables by name."""
         self._access.mend()
-        return {name: Table(self, name) for name in tuple(self._state.tables)}
+        return {name: Table(self, name) for name in tuple(self._state.tables) if not name.startswith(HIDDEN)}
 
     @property
-    def views(self) -> Mapping[str, View]:
-        """The views by name."""
+    def views(self) -> Mapping[str, Any]:
+        """The views by name; those in XQuery are read as XML."""
         self._access.mend()
-        return {name: View(self, name) for name in tuple(self._state.views) if name not in self._constraints}
+        plain = {
+            name: View(self, name)
+            for name in tuple(self._state.views)
+            if name not in self._constraints and not name.startswith(HIDDEN)
+        }
+        return plain | {name: XQueryView(self, name) for name in tuple(self._state.xqueries)}
 
     @property
     def _constraints(self) -> Mapping[str, ViewDef]:
@@ -125,10 +132,10 @@ class Database(Core):
         """
         arguments.name_argument(name, "table")
         if schema is None:
-            if name not in self._state.tables:
+            if name not in self.tables:
                 if name in self._state.waiting:
                     return Table(self, name)
-                raise QueryError(f"there is no table {name!r}", hint=known(self._state.tables))
+                raise QueryError(f"there is no table {name!r}", hint=known(self.tables))
             return Table(self, name)
         asked = Asked(
             name,
@@ -162,6 +169,7 @@ class Database(Core):
         """Declare a table whose types are known already."""
         name = definition.name
         check_table_names(definition)
+        check_name(name, "a table", HIDDEN)
         if self._state.tables.get(name) == definition:
             # A program that opens its file again declares what is there, maybe now with a class.
             if definition.class_name:
@@ -189,6 +197,7 @@ class Database(Core):
         refresh: str = "eager",
         store: str = "auto",
         strict: bool | None = None,
+        context: str | None = None,
     ) -> Any:
         """Define a view: ``@db.view`` on a function, or a name with a callable or a text in a ``language``.
 
@@ -196,22 +205,31 @@ class Database(Core):
         ``refresh`` says when it follows its tables: ``"eager"``, at every change; ``"hybrid"``, the same but for
         conditions on aggregates, which wait for a reading; ``"lazy"``, when it is read. ``strict=True`` refuses a view
         that is not maintained within its stated cost. One that every read would evaluate warns (``EvaluatedOnRead``),
-        unless ``strict=False`` or ``store="none"`` says that this is meant.
+        unless ``strict=False`` or ``store="none"`` says that this is meant. ``context``: the document that ``/`` is in
+        an XQuery.
         """
-        options = {"language": language, "refresh": refresh, "store": store, "strict": strict}
+        options = {
+            "language": language,
+            "refresh": refresh,
+            "store": store,
+            "strict": strict,
+            "context": context,
+        }
         if name is None:
             return lambda function: self.view(function, **options)  # type: ignore[arg-type]
         if callable(name):
             return self.view(accept.name_of(name), name, **options)  # type: ignore[arg-type]
-        check_name(arguments.name_argument(name, "view"), "a view")
+        check_name(arguments.name_argument(name, "view"), "a view", "·" + HIDDEN)
         accept.check_options(refresh, store)
         if strict is not None:
             arguments.flag_argument(strict, "strict")
+        if language == "xquery":
+            return define_xquery(self, name, query, context, refresh, store, strict)
         with self._access.defining():
             if name in self._state.tables:
                 self._check_name(name)
             definition = self._view_def(name, query, language, refresh, store)
-            if name in self.views:
+            if name in self._state.definitions and name not in self._constraints:
                 if not accept.is_same_view(self._state.definitions[name], definition):
                     raise accept.other_view(self._state.definitions[name], definition)
                 return View(self, name)
@@ -236,9 +254,16 @@ class Database(Core):
         return run_script(self, arguments.text_argument(script))
 
     def drop(self, name: str) -> None:
-        """Forget a view, a constraint, or a table that no view reads."""
+        """Forget a view, a constraint, or a table or document that no view reads."""
         arguments.name_argument(name, "table")
         with self._access.defining():
+            if name in self._state.xqueries:
+                drop_xquery(self, name)
+                return
+            if name in self._documents.names:
+                drop_document(self, name)
+                return
+            check_name(name, "what is dropped", HIDDEN)
             if self._state.waiting.pop(name, None) is not None:
                 return
             if name in self._state.views:
@@ -250,35 +275,6 @@ class Database(Core):
                 return
             accept.check_droppable(name, self._state.tables, self._state.definitions)
             self._forget("table", name, self._state.drop_table)
-
-    def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
-        self._state.version = self.version
-        self._redefine(action, lambda file: file.define(kind, definition, self._state))
-        self._state.looked_at, self._state.patience = 0, 0
-        if self._state.memory is not None:
-            keep_within_memory(self._logging, self._file)
-
-    def _forget(self, kind: str, name: str, action: Callable[[str], None]) -> None:
-        self._redefine(lambda: action(name), lambda file: file.drop(kind, name, self._state))
-
-    def _redefine(self, action: Callable[[], None], store: Callable[[Backing], None]) -> None:
-        """Change what is defined, here and in the file, or in neither, whatever is raised."""
-        file = self._file
-        self._references.forget()
-        before = after = self._state.checkpoint()
-        edits = file.edits if file is not None else 0
-        try:
-            if file is None:
-                action()
-                return
-            with file.doubting():
-                action()
-                after = self._state.checkpoint()
-                store(file)
-        except BaseException:
-            # An interrupt may come after the file has it.
-            self._state.go_back_to(after if file is not None and file.edits != edits else before)
-            raise
 
     def _view_def(self, name: str, query: Any, language: str, refresh: str, store: str) -> ViewDef:
         found = self._translated(query, language)
@@ -292,14 +288,12 @@ class Database(Core):
 
     def _catalog(self) -> Catalog:
         """What a query may read."""
-        catalog = Catalog({name: view.element for name, view in self._state.definitions.items()})
+        definitions = self._state.definitions.items()
+        catalog = Catalog({name: view.element for name, view in definitions if not name.startswith(HIDDEN)})
         for name, table in self._state.tables.items():
-            catalog.declare(name, self._state.objects.entry(table))
+            if not name.startswith(HIDDEN):
+                catalog.declare(name, self._state.objects.entry(table))
         return catalog
-
-    def _check_name(self, name: str) -> None:
-        if name in self._state.tables or name in self._state.views or name in self._state.waiting:
-            raise QueryError(f"{name!r} is already defined", hint=f"db.drop({name!r}) first")
 
     # -- changes
 
@@ -346,11 +340,15 @@ class Database(Core):
     def stats(self) -> dict[str, dict[str, Any]]:
         """Per view: rows, entries and rough bytes of its maps, statements per row of each table it follows."""
         with self._access.reading():
-            return {name: stats(self._state, name) for name in self.views}
+            plain = {name: stats(self._state, name) for name in self.views if name in self._state.views}
+            return plain | {name: xquery_stats(self._state, name) for name in self._state.xqueries}
 
     def verify(self, maps: bool = False) -> None:
         """Verify every view, and with ``maps`` all that is stored for it."""
-        self._verify(list(self.views), arguments.flag_argument(maps, "maps"))
+        plain = [name for name in self.views if name not in self._state.xqueries]
+        self._verify(plain, arguments.flag_argument(maps, "maps"))
+        for name in self._state.xqueries:
+            XQueryView(self, name).verify(maps)
 
     # -- closing
 
@@ -372,5 +370,5 @@ class Database(Core):
     def __repr__(self) -> str:
         if isinstance(self._state, Closed):
             return "Database(closed)"
-        tables = "; ".join(f"{n}: {show_type(t.record)}" for n, t in self._state.tables.items())
-        return f"Database({tables})"
+        tables = [f"{name}: {show_type(self._state.tables[name].record)}" for name in self.tables]
+        return f"Database({'; '.join([*tables, *(f'{name}: document' for name in self._documents.names)])})"

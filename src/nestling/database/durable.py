@@ -23,16 +23,18 @@ from nestling.database.reopen import Reopening
 from nestling.database.row_state import RowState
 from nestling.database.state import State
 from nestling.database.texts import check_storable, read_table, read_view, table_text, view_text
+from nestling.database.xml.definition import XQueryDef, read_xquery, xquery_text
 from nestling.engine.protocol import Engine
 from nestling.errors import StoreError
 from nestling.storage.codec import encode
 from nestling.storage.file import FileStore
 from nestling.storage.format import damaged
 
-KINDS = ("table", "view", "constraint")
+KINDS = ("table", "view", "constraint", "xquery")
 #: How often the size of the log is looked at.
 EVERY = 256
 
+Definition = TableDef | ViewDef | XQueryDef
 #: The parts of a snapshot: the texts of keys and payloads.
 Parts = Iterator[tuple[str, Iterator[tuple[str, str]]]]
 
@@ -66,9 +68,11 @@ class DatabaseFile:
     def _define(self, state: RowState, kind: str, name: str, text: str) -> None:
         if kind not in KINDS:
             raise StoreError(f"there is no {kind!r:.40} in a database", hint="upgrade nestling")
-        if name in state.tables or name in state.views:
+        if name in state.tables or name in state.views or name in state.xqueries:
             raise StoreError("the name is taken")
-        if kind == "table":
+        if kind == "xquery":
+            state.xqueries[name] = read_xquery(name, text)
+        elif kind == "table":
             state.tables[name] = read_table(name, text, state.tables)
         else:
             state.define(*read_view(name, text, state), constraint=kind == "constraint")
@@ -85,16 +89,31 @@ class DatabaseFile:
         except RecursionError as error:
             raise damaged(self.store.path, f"{part} nests too deeply") from error
 
-    def define(self, kind: str, definition: TableDef | ViewDef, state: State) -> None:
+    def define(self, kind: str, definition: Definition, state: State) -> None:
         """Store a definition, and all there is under it."""
-        text = table_text(definition) if isinstance(definition, TableDef) else view_text(definition, state)
-        check_storable(definition, text, state)
+        self.redefine([(kind, definition)], [], state)
 
-        def define() -> None:
-            self.store.put_definition(kind, definition.name, text)
+    def redefine(
+        self, new: Iterable[tuple[str, Definition]], gone: Iterable[tuple[str, str]], state: State
+    ) -> None:
+        """Store definitions and forget others, all at once, and store all there is under them."""
+        texts = [(kind, definition.name, self._text(definition, state)) for kind, definition in new]
+
+        def redefine() -> None:
+            for kind, name in gone:
+                self.store.drop_definition(kind, name)
+            for kind, name, text in texts:
+                self.store.put_definition(kind, name, text)
             self._snapshot(state)
 
-        self.store.atomically(define)
+        self.store.atomically(redefine)
+
+    def _text(self, definition: Definition, state: State) -> str:
+        if isinstance(definition, XQueryDef):
+            return xquery_text(definition)
+        text = table_text(definition) if isinstance(definition, TableDef) else view_text(definition, state)
+        check_storable(definition, text, state)
+        return text
 
     def define_again(self, names: Iterable[str], state: State) -> None:
         """Store how some views are stored from now on, and what there is under that."""
@@ -110,12 +129,7 @@ class DatabaseFile:
 
     def drop(self, kind: str, name: str, state: State) -> None:
         """Forget a definition."""
-
-        def drop() -> None:
-            self.store.drop_definition(kind, name)
-            self._snapshot(state)
-
-        self.store.atomically(drop)
+        self.redefine([], [(kind, name)], state)
 
     def take_up(self) -> None:
         """It is read once."""

@@ -32,8 +32,12 @@ def reader(query: object, language: object) -> Reader:
         raise QueryError(
             f"a query is a function or a text, not {shown(query)}", hint='db.view("name", "SELECT …")'
         )
+    if language == "xquery":
+        raise QueryError(
+            "an XQuery is a view, over documents", hint='db.view("name", "…", language="xquery")'
+        )
     if not isinstance(language, str) or language not in LANGUAGES:
-        hint = f"language={' or language='.join(map(repr, LANGUAGES))}"
+        hint = f"language={' or language='.join(map(repr, (*LANGUAGES, 'xquery')))}"
         raise QueryError(f"there is no language {brief(language)}", hint=hint)
     if callable(query) or language == "python":
         return lambda query, catalog: ViewQuery(comprehension.translate(query, catalog))

@@ -24,7 +24,7 @@ _UNSEEN = {
     "Cc": "a control character", "Cs": "half a character (a lone surrogate)",
     "Zl": "a line separator", "Zp": "a paragraph separator",
 }  # fmt: skip
-_OURS = {"·": "the compiler's own names", "Δ": "changes"}
+_OURS = {"·": "the compiler's own names", "Δ": "changes", "§": "what documents are kept in"}
 
 
 def check_name(name: object, of: str, first: str = "·") -> None:

@@ -33,6 +33,7 @@ from nestling.database.storing import Decision, decide
 from nestling.database.verdict import judge
 from nestling.database.view_state import OnRead, Policy, Views, ViewState
 from nestling.database.violation import violation
+from nestling.database.xml.definition import XQueryDef
 from nestling.depth import room
 from nestling.engine.described import Described
 from nestling.engine.protocol import Engines, RowEngine
@@ -60,6 +61,7 @@ class RowState:
         self.engines = engines
         self.tables: dict[str, TableDef] = {}
         self.views = Views()
+        self.xqueries: dict[str, XQueryDef] = {}
         #: What all views may take, in bytes; and how many rows there were when that was last looked at.
         self.memory: int | None = None
         self.looked_at = 0

@@ -16,6 +16,7 @@ from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.objects import Objects
 from nestling.database.rows import Row, RowEvent
 from nestling.database.view_state import Views
+from nestling.database.xml.definition import XQueryDef, listed, public
 from nestling.depth import room
 from nestling.engine.described import Described
 from nestling.engine.protocol import Engine
@@ -33,6 +34,8 @@ class Defined(Protocol):
 
     tables: dict[str, TableDef]
     views: Views
+    #: The XQuery views, each of which is kept by several hidden ones.
+    xqueries: dict[str, XQueryDef]
     #: Tables that wait for the class that they refer to, by name.
     waiting: dict[str, Asked]
 
@@ -178,12 +181,13 @@ class Holder(Protocol):
 def table_of(state: Defined, name: str) -> TableDef:
     """The table that a change names."""
     try:
-        return state.tables[name]
+        return state.tables[public(name)]
     except (KeyError, TypeError):
         if isinstance(name, str) and name in state.waiting:
             raise ChangeError(state.waiting[name].why, hint=state.waiting[name].hint) from None
-        known = ", ".join(state.tables) or "none yet"
-        raise ChangeError(f"there is no table {brief(name)}", hint=f"tables: {known}") from None
+        raise ChangeError(
+            f"there is no table {brief(name)}", hint=f"tables: {listed(state.tables)}"
+        ) from None
 
 
 def parts_of(state: object) -> dict[str, Any]:

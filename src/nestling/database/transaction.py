@@ -72,6 +72,9 @@ def _all_or_nothing(change: Change[P]) -> Change[P]:
     return whole
 
 
+all_or_nothing = _all_or_nothing
+
+
 class Transaction(Changing):
     """All or nothing. Reads inside it see its changes; others see them, and subscribers hear of them, when it is
     committed. It belongs to the thread that began it, and ends with its block."""

@@ -48,6 +48,7 @@ from nestling.database.texts import check_storable, table_text, view_text
 from nestling.database.verdict import judge
 from nestling.database.view_state import Views
 from nestling.database.violation import violation
+from nestling.database.xml.definition import XQueryDef
 from nestling.engine.described import Described
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import deferred_name
@@ -72,12 +73,12 @@ class SparkState:
     def __init__(self, spark: Any, lake: Lake) -> None:
         self.tables: dict[str, TableDef] = {}
         self.views = Views()
+        self.xqueries: dict[str, XQueryDef] = {}  # documents live in an embedded database
         #: Every view is stored as it was asked for: nothing is planned again.
         self.memory: int | None = None
         self.looked_at, self.patience, self.version = 0, float("inf"), 0
         self.uncommitted: list[RowEvent] = []
-        #: Tables that wait for the class that they refer to, by name.
-        self.waiting: dict[str, Asked] = {}
+        self.waiting: dict[str, Asked] = {}  # tables that wait for the class that they refer to
         self._objects: tuple[Program, Objects] | None = None
         self.spark, self.lake = spark, lake
         self.gate = Gate()

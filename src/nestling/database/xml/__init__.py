@@ -1,0 +1,1 @@
+"""Documents in a database, and the XQuery views over them."""

@@ -1,0 +1,111 @@
+"""XQuery views as they are defined and stored: a text, the document that ``/`` means, and the hidden views and tables.
+
+An XQuery view is kept by ordinary views over ordinary tables, whose names begin with ``§``: ``§d NAME`` holds the
+pages of a document, ``§n …`` a navigation table, ``§v NAME 0`` the rows of a view, ``§c NAME 0`` a check of it, which
+must stay empty.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from nestling.calculus.types import STR, Record, Scalar
+from nestling.database.definitions import TableDef, ViewDef
+from nestling.errors import QueryError, StoreError
+from nestling.frontend.xquery import TranslatedQuery, translate
+from nestling.frontend.xquery.branches import row_type
+from nestling.xml.patterns import Navigation
+
+HIDDEN = "§"
+PAGES = "§d "
+_MEMBERS = ("text", "documents", "context", "refresh", "store")
+
+
+@dataclass(frozen=True)
+class XQueryDef:
+    """An XQuery view. ``documents`` are those there were when it was defined, ``context`` the one that ``/`` means."""
+
+    name: str
+    text: str
+    documents: tuple[str, ...]
+    context: str | None
+    refresh: str = "eager"
+    store: str = "auto"
+
+    @cached_property
+    def translated(self) -> TranslatedQuery:
+        return translate(self.text, self.documents, self.context)
+
+    @cached_property
+    def views(self) -> tuple[ViewDef, ...]:
+        """The hidden views that hold its rows."""
+        return tuple(
+            ViewDef(f"§v {self.name} {number}", query, self.refresh, self.store)
+            for number, query in enumerate(self.translated.views)
+        )
+
+    @cached_property
+    def checks(self) -> tuple[ViewDef, ...]:
+        """The hidden views that must stay empty."""
+        return tuple(
+            ViewDef(f"§c {self.name} {number}", check.query)
+            for number, check in enumerate(self.translated.checks)
+        )
+
+    def message(self, hidden: str) -> str | None:
+        """What it means that one of its checks is not empty."""
+        for check, view in zip(self.translated.checks, self.checks, strict=True):
+            if view.name == hidden:
+                return f"{self.name}: {check.message}"
+        return None
+
+
+def public(name: str) -> str:
+    """A name that users may have given; ``KeyError`` where it is one of ours."""
+    if isinstance(name, str) and name.startswith(HIDDEN):
+        raise KeyError(name)
+    return name
+
+
+def listed(names: Iterable[str]) -> str:
+    """The names among these that users have given."""
+    return ", ".join([name for name in names if not name.startswith(HIDDEN)]) or "none yet"
+
+
+def page_table(document: str) -> TableDef:
+    """The table of a document's pages."""
+    return TableDef(PAGES + document, Record((("start", STR), ("body", Scalar("bytes")))), ("start",))
+
+
+def navigation_table(table: Navigation) -> TableDef:
+    """A navigation table, as the database declares it."""
+    return TableDef(table.name, row_type(table), ("ctx", "id") if table.is_shared else ("id",))
+
+
+def xquery_text(definition: XQueryDef) -> str:
+    """What a file has of an XQuery view."""
+    return json.dumps({name: getattr(definition, name) for name in _MEMBERS})
+
+
+def read_xquery(name: str, text: str) -> XQueryDef:
+    """The XQuery view that a file has."""
+    try:
+        stored = json.loads(text)
+        documents, context = stored["documents"], stored["context"]
+        parts = [stored[each] for each in ("text", "refresh", "store")]
+        is_sound = set(stored) == set(_MEMBERS) and all(
+            isinstance(each, str) for each in (*parts, *documents)
+        )
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise StoreError(f"it is no XQuery view: {error}") from error
+    if not is_sound or not isinstance(context, str | None):
+        raise StoreError("it is no XQuery view")
+    definition = XQueryDef(name, parts[0], tuple(documents), context, parts[1], parts[2])
+    try:
+        definition.translated  # noqa: B018 (it is translated here, so that a bad text is refused here)
+    except QueryError as error:
+        raise StoreError(error.what) from error
+    return definition

@@ -1,0 +1,168 @@
+"""The documents of a database: where their pages are, as a reader sees them and as an open transaction does.
+
+The starts of pages are read once and followed through commits, as references are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from nestling.database.accept import known
+from nestling.database.refresh import Refresh
+from nestling.database.rows import RowEvent
+from nestling.database.state import State
+from nestling.database.transaction import Transaction, all_or_nothing
+from nestling.database.xml.definition import PAGES
+from nestling.database.xml.edits import Edit
+from nestling.database.xml.navigation import NavigationTables
+from nestling.database.xml.updates import run_updates
+from nestling.errors import QueryError
+from nestling.xml.patterns import Navigation
+from nestling.xml.store import Layer, NodeStore, Pages, Stored
+
+
+class Transacting(Protocol):
+    """Who has a state, and makes transactions on it."""
+
+    @property
+    def _state(self) -> State: ...
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """All or nothing."""
+
+
+class Documents:
+    """What is kept in memory beside the tables of documents."""
+
+    def __init__(self, holder: Transacting) -> None:
+        self._holder = holder
+        self._stored: dict[str, Stored] = {}
+        self._navigation: dict[str, NavigationTables] = {}
+        #: The transaction whose layers these are, and how many of its events they contain.
+        self._owner: Transaction | None = None
+        self._seen = 0
+        self._layers: dict[str, Layer] = {}
+        #: The nodes whose children got other keys, in the order of these events.
+        self.renewed: list[tuple[str, str]] = []
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name[len(PAGES) :] for name in self._holder._state.tables if name.startswith(PAGES))
+
+    def check(self, name: object) -> str:
+        """Refuse what is no document."""
+        if not isinstance(name, str) or name not in self.names:
+            raise QueryError(f"there is no document {name!r:.60}", hint=known(self.names))
+        return name
+
+    def navigation(self, name: str) -> NavigationTables:
+        """The navigation tables of a document."""
+        found = self._navigation.get(name)
+        if found is None:
+            tables: dict[str, Navigation] = {}
+            for definition in self._holder._state.xqueries.values():
+                tables |= {t.name: t for t in definition.translated.tables if t.document == name}
+            found = self._navigation[name] = NavigationTables(tables.values())
+        return found
+
+    # -- changes
+
+    def edit(self, name: str, action: Callable[[Edit], object], change: Transaction | None) -> Refresh | None:
+        """Change a document by the primitives of an edit: in ``change``, or in a transaction of its own."""
+        if change is not None:
+            self._edit(change, name, action)
+            return None
+        with self._holder.transaction() as own:
+            self._edit(own, name, action)
+        return own.refresh
+
+    def _edit(self, change: Transaction, name: str, action: Callable[[Edit], object]) -> None:
+        def make(change: Transaction) -> None:
+            edit = self._started(name, change)
+            action(edit)
+            change.events += self._events([edit])
+
+        all_or_nothing(make)(change)
+
+    def update(self, text: object, change: Transaction) -> None:
+        """Run the updates of an XQuery text, all evaluated on the state before it, as one change."""
+
+        def make(change: Transaction) -> None:
+            edits: dict[str, Edit] = {}
+
+            def edit(name: str) -> Edit:
+                if name not in edits:
+                    edits[name] = self._started(name, change)
+                return edits[name]
+
+            run_updates(text, lambda name: self.store(self.check(name), change), self.names, edit)
+            change.events += self._events(list(edits.values()))
+
+        all_or_nothing(make)(change)
+
+    def _started(self, name: str, change: Transaction) -> Edit:
+        return Edit(self.check(name), self.pages(name, change), self.navigation(name), change.stored)
+
+    def _events(self, edits: list[Edit]) -> list[RowEvent]:
+        found = [event for edit in edits for event in edit.events()]
+        self.renewed += [(edit.document, parent) for edit in edits for parent in edit.renewed]
+        return found
+
+    # -- pages
+
+    def store(self, name: str, change: Transaction | None) -> NodeStore:
+        """A document as it is committed, with the changes of ``change``."""
+        return NodeStore(self.pages(name, change))
+
+    def pages(self, name: str, change: Transaction | None) -> Pages:
+        found = self._stored.get(name)
+        if found is None:
+            found = self._stored[name] = self._read(name)
+        return found if change is None or not change.events else self._layer(name, found, change)
+
+    def _read(self, name: str) -> Stored:
+        table = PAGES + name
+
+        def body(start: str) -> bytes:
+            row = self._holder._state.engine.by_key(table, (start,))
+            assert row is not None, f"the page {start!r} of {name} is missing"
+            page: bytes = row[1]
+            return page
+
+        return Stored((row[0] for row in self._holder._state.engine.table(table)), body)
+
+    def _layer(self, name: str, below: Stored, change: Transaction) -> Layer:
+        if self._owner is not change or self._seen > len(change.events):
+            self._owner, self._seen, self._layers = change, 0, {}
+        for table, row, times in change.events[self._seen :]:
+            if table.startswith(PAGES):
+                document = table[len(PAGES) :]
+                layer = self._layers.get(document)
+                if layer is None:
+                    layer = self._layers[document] = Layer(self.pages(document, None))
+                layer.put(row[0], row[1] if times > 0 else None)
+        self._seen = len(change.events)
+        return self._layers.get(name) or Layer(below)
+
+    def follow(self, events: Iterable[RowEvent]) -> None:
+        """Pages came and went by a commit."""
+        if not self._stored:
+            return
+        counts: dict[tuple[str, str], int] = {}
+        for table, row, times in events:
+            if table.startswith(PAGES) and table[len(PAGES) :] in self._stored:
+                at = table[len(PAGES) :], row[0]
+                counts[at] = counts.get(at, 0) + times
+        for (name, start), times in counts.items():
+            if times > 0:
+                self._stored[name].add(start)
+            elif times < 0:
+                self._stored[name].remove(start)
+        self._owner, self._layers = None, {}
+
+    def forget(self) -> None:
+        """What there is has changed in another way: it is read again."""
+        self._stored, self._navigation = {}, {}
+        self._owner, self._layers = None, {}

@@ -1,0 +1,166 @@
+"""``XQueryView``: the handle of an XQuery view that users have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+from nestling.database.arguments import flag_argument
+from nestling.database.subscription import OnError, Subscription
+from nestling.database.xml.built import built_sequence
+from nestling.database.xml.definition import XQueryDef
+from nestling.database.xml.found import FoundNode
+from nestling.database.xml.host import DocumentHost
+from nestling.database.xml.interpret import Interpreter
+from nestling.database.xml.navigation import NavigationTables
+from nestling.database.xml.reading import NODE, XmlReader
+from nestling.database.xml.watch import XmlChange, XmlWatches
+from nestling.errors import NestlingError, QueryError
+from nestling.frontend.xquery.parse import parse
+from nestling.frontend.xquery.template import AtomPart, ConstantPart, SequencePart
+from nestling.xml.store import NodeStore
+from nestling.xml.trees import tree_of
+
+
+class ViewHost(DocumentHost, Protocol):
+    """A database that has XQuery views."""
+
+    _xml_watches: XmlWatches
+
+
+class XQueryView:
+    """An XQuery over documents that is always up to date."""
+
+    def __init__(self, database: ViewHost, name: str) -> None:
+        self._database, self.name = database, name
+
+    @property
+    def _definition(self) -> XQueryDef:
+        found = self._database._state.xqueries.get(self.name)
+        if found is None:
+            raise QueryError(f"there is no view {self.name!r}", hint="it was dropped")
+        return found
+
+    def _store(self, document: str) -> NodeStore:
+        database = self._database
+        return database._documents.store(document, database._access.own)
+
+    def _reader(self) -> XmlReader:
+        state = self._database._state
+        return XmlReader([state.read(view.name) for view in self._definition.views], self._store)
+
+    def xml(self) -> str:
+        """The answer as canonical text."""
+        with self._database._reading():
+            return self._reader().whole(self._definition.translated.template)
+
+    def tree(self) -> Any:
+        """The answer as an lxml element; it must be one element."""
+        text = self.xml()
+        items = self._items()
+        if len(items) != 1 or items[0][0] != NODE:
+            raise QueryError(
+                f"{self.name} has {len(items)} items, and no single element",
+                hint="write <r>{…}</r> around the query",
+            )
+        return tree_of(text)
+
+    def _items(self) -> list[tuple[str, Any]]:
+        """The items in order: their kind, and their value or text."""
+        found: list[tuple[str, Any]] = []
+        with self._database._reading():
+            reader = self._reader()
+            for part in self._definition.translated.template:
+                assert isinstance(part, SequencePart)
+                for item, row in reader.items(part.sources, None):
+                    written = reader.written(item, row)
+                    if isinstance(item, AtomPart):
+                        value = (row or ())[item.column]
+                    else:
+                        value = (
+                            item.value
+                            if isinstance(item, ConstantPart)
+                            else written.text
+                            if written
+                            else None
+                        )
+                    if written is not None:
+                        found.append((written.kind, value))
+        return found
+
+    def __iter__(self) -> Iterator[Any]:
+        """The items in document order: atoms as Python values, texts as str, elements as lxml has them."""
+        for kind, value in self._items():
+            yield tree_of(value) if kind == NODE and value.startswith("<") and value[1] not in "!?" else value
+
+    def __len__(self) -> int:
+        return len(self._items())
+
+    def subscribe(
+        self, function: Callable[[XmlChange], object], *, history: int = 0, on_error: OnError | None = None
+    ) -> Subscription:
+        """Call ``function`` with the change of this view after every commit from now on that changes its text."""
+        told: Any = function
+        return self._database._xml_watches.subscribe(self._definition, told, history, on_error)
+
+    def changes(self, since: int | None = None, *, history: int = 1000) -> list[XmlChange]:
+        """The changes after version ``since``, or all that are kept; the first call starts the keeping."""
+        return self._database._xml_watches.changes(self._definition, since, history)
+
+    def verify(self, maps: bool = False) -> None:
+        """Compute the view anew from its documents, by the plain meaning of XQuery, and compare; so for its tables."""
+        flag_argument(maps, "maps")
+        definition, database = self._definition, self._database
+        with database._reading():
+            database._verify([view.name for view in (*definition.views, *definition.checks)], maps)
+            for name in {table.document for table in definition.translated.tables}:
+                check_tables(database, name)
+            wanted, found = self._evaluated(), self._reader().whole(definition.translated.template)
+        if wanted != found:
+            at = next((i for i, (a, b) in enumerate(zip(wanted, found, strict=False)) if a != b), len(wanted))
+            raise NestlingError(
+                f"{self.name} is not what its query says, from sign {at} on:\n"
+                f"  kept      {found[max(0, at - 40) : at + 60]}\n  computed  {wanted[max(0, at - 40) : at + 60]}"
+            )
+
+    def _evaluated(self) -> str:
+        definition = self._definition
+        context = None if definition.context is None else FoundNode(definition.context, "")
+        run = Interpreter(parse(definition.text), self._store, context)
+        return built_sequence(run, run.run())
+
+    def explain(self, format: str = "text", code: bool = False) -> str:
+        """How the view is kept: its tables, and each hidden view as its own ``explain`` has it."""
+        if format != "text":
+            raise QueryError("an XQuery view is explained as text", hint='format="text"')
+        definition = self._definition
+        lines = [f"{self.name}: an XQuery view", "", "navigation tables"]
+        for table in definition.translated.tables:
+            rows = self._database._state.engine.entries(table.name)
+            lines.append(f"  {table.name}: {table}, {rows} rows")
+        for view in definition.views:
+            lines += ["", self._database._explain_view(view.name, format, flag_argument(code, "code"))]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"XQueryView({self.name})"
+
+
+def check_tables(database: ViewHost, document: str) -> None:
+    """Compare the navigation tables of a document with their definition; stamps only count edits."""
+    tables: NavigationTables = database._documents.navigation(document)
+    store = database._documents.store(document, database._access.own)
+    wanted = tables.rows(store)
+    for table in tables.tables:
+        stored = database._state.engine.table(table.name)
+        place = table.columns.index("stamp") - len(table.columns) if "stamp" in table.columns else None
+        found = sorted(_without(row, place) for row in stored)
+        if found != sorted(_without(row, place) for row in wanted[table.name]):
+            raise NestlingError(f"the navigation table {table} is not what its document says")
+
+
+def _without(row: tuple[Any, ...], place: int | None) -> str:
+    cells = list(row)
+    if place is not None:
+        del cells[place]
+    return repr(cells)

@@ -1,0 +1,145 @@
+"""Paths: steps, their axes, tests and predicates."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from nestling.frontend.xquery.scan import Scanner
+from nestling.frontend.xquery.syntax import PathExpr, PathStep, RootExpr, Syntax
+
+_AXES = ("child", "descendant", "descendant-or-self", "self", "attribute", "parent")
+_OTHER_AXES = (
+    "following-sibling", "preceding-sibling", "ancestor-or-self", "ancestor", "following", "preceding", "namespace",
+)  # fmt: skip
+#: How deep expressions and constructors may nest.
+DEEPEST = 100
+NODE_TESTS = ("text", "node", "comment", "processing-instruction", "element")
+
+
+class PathParser(Scanner):
+    """Reads paths; what stands inside brackets and at their beginning is read by the whole grammar."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.namespaces: dict[str, str] = {}
+        self.levels = 0
+
+    @contextmanager
+    def deeper(self) -> Iterator[None]:
+        """A level of nesting; there is an end to them."""
+        self.levels += 1
+        if self.levels > DEEPEST:
+            raise self.error("the query is nested too deeply", "name its parts with let")
+        try:
+            yield
+        finally:
+            self.levels -= 1
+
+    @abstractmethod
+    def expression(self) -> Syntax:
+        """What stands inside brackets."""
+
+    @abstractmethod
+    def postfix(self) -> Syntax:
+        """What a path begins with."""
+
+    def path(self) -> Syntax:
+        self.space()
+        at = self.i
+        if self.eat("//"):
+            return self._steps(RootExpr(at), [self.step("//")], at)
+        if self.eat("/"):
+            self.space()
+            sign = self.text[self.i : self.i + 1]
+            if self.sees_name() or sign in ("*", "@", ".", "("):
+                return self._steps(RootExpr(at), [self.step("child")], at)
+            return RootExpr(at)
+        return self._steps(self.postfix(), [], at)
+
+    def _steps(self, start: Syntax, steps: list[PathStep], at: int) -> Syntax:
+        while True:
+            if self.eat("//"):
+                steps.append(self.step("//"))
+            elif self.eat("/"):
+                steps.append(self.step("child"))
+            elif steps:
+                return PathExpr(start, tuple(steps), at)
+            else:
+                return start
+
+    def step(self, axis: str) -> PathStep:
+        """A step; ``axis`` is what one that names no axis has."""
+        self.space()
+        at = self.i
+        if self.eat(".."):
+            return self._tested(axis, "parent", "node()", at)
+        if self.eat("."):
+            return self._tested(axis, "self", "node()", at)
+        if self.eat("@"):
+            return self._tested(axis, "attribute", self.test(True), at)
+        if self.eat("("):
+            return self._alternatives(axis, at)
+        for word in (*_AXES, *_OTHER_AXES):
+            if self.text.startswith(word + "::", self.i):
+                if word in _OTHER_AXES:
+                    raise self.error(
+                        f"the axis {word} is not supported", "compare places with << and a path", "XPST0010"
+                    )
+                self.i += len(word) + 2
+                return self._tested(axis, word, self.test(word == "attribute"), at)
+        if self.text[self.i : self.i + 1] != "*" and not self.sees_name():
+            raise self.error("expected a step", self.instead())
+        return PathStep(axis, self.test(False), self.predicates(), at)
+
+    def _tested(self, slashes: str, axis: str, test: str, at: int) -> PathStep:
+        if slashes == "//" and axis not in ("child", "attribute"):
+            raise self.error(f"{axis} after // is not supported", "name the node on the way", at=at)
+        if slashes == "//":
+            axis = {"child": "//", "attribute": "//@"}.get(axis, axis)
+        return PathStep(axis, test, self.predicates(), at)
+
+    def _alternatives(self, axis: str, at: int) -> PathStep:
+        tests = [self.test(False)]
+        while self.eat("|"):
+            tests.append(self.test(False))
+        self.need(")")
+        return PathStep(axis, "|".join(tests), self.predicates(), at)
+
+    def test(self, is_attribute: bool) -> str:
+        """A name test, its namespace resolved, or a test of the kind of node."""
+        if self.eat("*"):
+            return "*"
+        self.space()
+        at = self.i
+        name = self.name()
+        if self.eat("("):
+            inside = self.name() if name in ("element", "processing-instruction") and self.sees_name() else ""
+            self.need(")")
+            if name not in NODE_TESTS or (inside and name == "processing-instruction"):
+                raise self.error(f"{name}(…) is no test of a node here", "text(), node(), comment()", at=at)
+            return (inside or "*") if name == "element" else f"{name}()"
+        if self.text.startswith(":*", self.i):
+            raise self.error("a test of a whole namespace is not supported", "name the elements", at=at)
+        return self.expanded(name, is_attribute, at)
+
+    def expanded(self, name: str, is_attribute: bool, at: int) -> str:
+        """A name with the namespace that its prefix stands for."""
+        prefix, colon, local = name.rpartition(":")
+        if not colon:
+            uri = "" if is_attribute else self.namespaces.get("", "")
+        elif prefix in self.namespaces:
+            uri = self.namespaces[prefix]
+        else:
+            raise self.error(
+                f"the prefix {prefix} is not declared", f'declare namespace {prefix} = "…";', "XPST0081", at
+            )
+        return f"{{{uri}}}{local}" if uri else local
+
+    def predicates(self) -> tuple[Syntax, ...]:
+        found: list[Syntax] = []
+        while self.eat("["):
+            found.append(self.expression())
+            self.need("]")
+        return tuple(found)

@@ -1,0 +1,1 @@
+"""Ordered documents as data: order keys, entries, pages, and what walks and writes them."""

@@ -1,0 +1,91 @@
+"""RFC 5261 patches applied by lxml: the other side of what the database says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lxml import etree
+
+from nestling.xml.load import document_entries
+from nestling.xml.serialise import serialised
+
+
+def applied(text: str, diff: str) -> str:
+    """``text`` after the operations of ``diff``; what is no single element is patched inside one."""
+    root = _root(text)
+    for operation in etree.fromstring(diff.encode()):
+        root = _apply(root, operation)
+    found = serialised(document_entries([etree.tostring(root, encoding="unicode")]))
+    return found.removeprefix("<_>").removesuffix("</_>") if root.tag == "_" else found
+
+
+def _root(text: str) -> Any:
+    try:
+        return etree.fromstring(text.encode())
+    except etree.XMLSyntaxError:
+        return etree.fromstring(f"<_>{text}</_>".encode())
+
+
+def _apply(root: Any, operation: Any) -> Any:
+    selector = operation.get("sel")
+    if "/@" in selector:
+        path, name = selector.rsplit("/@", 1)
+        [element] = root.xpath(path)
+        assert name in element.attrib
+        if operation.tag == "remove":
+            del element.attrib[name]
+        else:
+            element.attrib[name] = operation.text or ""
+        return root
+    if "/text()[" in selector:
+        _apply_text(root, operation, selector)
+        return root
+    [node] = root.xpath(selector)
+    if operation.tag == "remove":
+        _remove(node)
+    elif operation.tag == "replace" and node.getparent() is None:
+        return operation[0]
+    elif operation.tag == "replace":
+        _insert(node.getparent(), node.getparent().index(node), operation)
+        _remove(node)
+    elif operation.get("type"):
+        assert operation.get("type")[1:] not in node.attrib
+        node.attrib[operation.get("type")[1:]] = operation.text or ""
+    elif operation.get("pos") == "before":
+        _insert(node.getparent(), node.getparent().index(node), operation)
+    else:
+        _insert(node, len(node), operation)
+    return root
+
+
+def _apply_text(root: Any, operation: Any, selector: str) -> None:
+    path, number = selector.rsplit("/text()[", 1)
+    [element] = root.xpath(path)
+    places = [(element, "text")] if element.text else []
+    places += [(child, "tail") for child in element if child.tail]
+    holder, part = places[int(number[:-1]) - 1]
+    setattr(holder, part, operation.text if operation.tag == "replace" else None)
+
+
+def _remove(node: Any) -> None:
+    """Take a node out and leave the text after it."""
+    parent, tail = node.getparent(), node.tail
+    before = node.getprevious()
+    if tail and before is not None:
+        before.tail = (before.tail or "") + tail
+    elif tail:
+        parent.text = (parent.text or "") + tail
+    node.tail = None
+    parent.remove(node)
+
+
+def _insert(parent: Any, place: int, operation: Any) -> None:
+    """Put the content of an operation before the child at ``place``."""
+    if operation.text:
+        if place:
+            parent[place - 1].tail = (parent[place - 1].tail or "") + operation.text
+        else:
+            parent.text = (parent.text or "") + operation.text
+    for child in list(operation):
+        parent.insert(place, child)
+        place += 1

@@ -1,0 +1,315 @@
+"""Documents in a database: changes by address and by text, transactions with tables, reopening, and what is refused."""
+
+import pytest
+
+import nestling as nl
+
+TEXT = '<s><c id="1"><n>Ann</n><p>50</p></c><c id="2"><n>Bob</n><p>30</p></c></s>'
+QUERY = "<r>{for $c in /s/c where $c/p >= 40 return <x>{$c/n/text()}</x>}</r>"
+
+
+@pytest.fixture
+def db():
+    found = nl.Database()
+    found.document("d", TEXT)
+    found.view("v", QUERY, language="xquery")
+    return found
+
+
+def test_changes_by_address(db):
+    document, view = db.document("d"), db.views["v"]
+    bob = document.at("/s/c[@id = '2']")
+
+    refresh = bob.at("p").replace_value("45")
+    assert refresh.version == db.version and view.xml() == "<r><x>Ann</x><x>Bob</x></r>"
+    bob.insert("<q>new</q>", "first")
+    bob.set("k", "1")
+    bob.set("id", None)
+    bob.at("n").rename("m")
+    assert bob.xml() == '<c k="1"><q>new</q><m>Bob</m><p>45</p></c>'
+    bob.at("@k").replace_value("2")
+    bob.at("@k").rename("l")
+    assert bob.at("@l").value == "2"
+    bob.at("q").replace("<t>a</t>b")
+    assert bob.value == "abBob45"
+    bob.at("m").insert("<z/>", "before")
+    bob.at("m").insert("<y/>", "after")
+    assert bob.xml() == '<c l="2"><t>a</t>b<z/><m>Bob</m><y/><p>45</p></c>'
+    bob.at("@l").delete()
+    bob.delete()
+    assert document.xml() == '<s><c id="1"><n>Ann</n><p>50</p></c></s>'
+    assert view.xml() == "<r><x>Ann</x></r>"
+    db.verify(maps=True)
+
+
+def test_a_node_stays_the_same_node(db):
+    ann = db.document("d").at("/s/c[1]")
+    for _ in range(3):
+        ann.insert("<c/>", "before")
+    assert ann.at("n").value == "Ann"
+    ann.delete()
+    with pytest.raises(nl.ChangeError, match="no longer there"):
+        ann.replace_value("x")
+
+
+BAD = [
+    (lambda d: d.at("/s/c"), "leads to 2 nodes"),
+    (lambda d: d.at("/s/q"), "leads to 0 nodes"),
+    (lambda d: d.at("/s/c["), "expected"),
+    (lambda d: d.at("1 + 1"), "not to one"),
+    (lambda d: d.at("/s/c[1]").insert("<a>"), "no XML that can be stored"),
+    (lambda d: d.at("/s/c[1]").insert("</_><_>"), "no XML that can be stored"),
+    (lambda d: d.at("/s/c[1]").insert("<a/>", "beside"), "there is no place"),
+    (lambda d: d.at("/s/c[1]/n/text()").insert("<a/>", "last"), "no element"),
+    (lambda d: d.at("/s/c[1]").insert(3), "markup is a text"),
+    (lambda d: d.at("/s/c[1]").replace_value("\x00"), "which no XML document can"),
+    (lambda d: d.at("/s/c[1]").replace_value(3), "is a text"),
+    (lambda d: d.at("/s/c[1]").rename("a b"), "is no name"),
+    (lambda d: d.at("/s/c[1]").set("1", "x"), "is no name"),
+    (lambda d: d.at("/s/c[1]").set("k", "\ud800"), "which no XML document can"),
+    (lambda d: d.at("/s/c[1]/n/text()").rename("x"), "a text has no name"),
+    (lambda d: d.at("/s/c[1]/@id").insert("<a/>"), "an attribute has no place"),
+    (lambda d: d.at("/s").delete(), "no single root element (XUDY0021)"),
+    (lambda d: d.at("/s").insert("<t/>", "after"), "no single root element"),
+    (lambda d: d.at("/s").replace("text"), "no single root element"),
+    (lambda d: d.at("/s/c[1]/p").replace_value("abc"), "could not be computed"),
+]
+
+
+@pytest.mark.parametrize(("action", "message"), BAD, ids=range(len(BAD)))
+def test_a_bad_change_changes_nothing(db, action, message):
+    document, view, version = db.document("d"), db.views["v"], db.version
+    with pytest.raises(nl.NestlingError, match=message.replace("(", r"\(").replace(")", r"\)")):
+        action(document)
+    assert document.xml() == TEXT and view.xml() == "<r><x>Ann</x></r>" and db.version == version
+    db.verify(maps=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("delete node 3", "XUTY0007"),
+        ("insert node <a/> into /s/c", "XUTY0008"),
+        ("insert node <a/> into /s/q", "XUDY0027"),
+        ("insert node <a/> into /s/c[1]/n/text()", "XUTY0005"),
+        ("insert node <a/> before /s", "XUTY0006"),
+        ("rename node /s/c[1]/n/text() as 'x'", "XUTY0012"),
+        ("rename node /s/c[1] as 'x', rename node /s/c[1] as 'y'", "XUDY0015"),
+        ("replace node /s/c[1] with <a/>, replace node /s/c[1] with <b/>", "XUDY0016"),
+        (
+            "replace value of node /s/c[1]/@id with 'x', replace value of node /s/c[1]/@id with 'y'",
+            "XUDY0017",
+        ),
+        ("insert node attribute id { 3 } into /s/c[1]", "XUDY0021"),
+        ("/s/c", "XUST0001"),
+        ("delete node $x", "XPST0008"),
+        ("delete node doc('other')/a", "there is no document"),
+        ("delete node /s/c[1], insert node <a/> into /s/q", "XUDY0027"),
+    ],
+    ids=range(14),
+)
+def test_a_bad_update_text_changes_nothing(db, text, message):
+    document = db.document("d")
+    with pytest.raises(nl.NestlingError, match=message):
+        db.xquery(text)
+    assert document.xml() == TEXT
+
+
+def test_an_update_sees_the_state_before(db):
+    db.xquery(
+        "for $c in /s/c return (insert node $c/n as last into /s, delete node $c/n, "
+        "replace value of node $c/p with count(/s/c))"
+    )
+    assert db.document("d").xml() == '<s><c id="1"><p>2</p></c><c id="2"><p>2</p></c><n>Ann</n><n>Bob</n></s>'
+    db.verify(maps=True)
+
+
+def test_texts_that_become_neighbours_are_one(db):
+    document = db.document("d")
+    document.at("/s/c[1]").insert("x<b/>y", "first")
+    document.at("/s/c[1]/b").delete()
+    assert document.at("/s/c[1]/text()").value == "xy"
+    document.at("/s/c[1]/text()").replace_value("")
+    document.at("/s/c[1]/n").replace_value("")
+    assert document.xml().startswith('<s><c id="1"><n/><p>50')
+    document.at("/s/c[1]/n").insert("a", "last")
+    document.at("/s/c[1]/n").insert("b", "first")
+    assert document.at("/s/c[1]/n/text()").value == "ba"
+
+
+def test_documents_and_tables_change_in_one_transaction(db):
+    db.table("log", {"what": str})
+    with db.transaction() as change:
+        change.insert("log", [("moved",)])
+        change.document("d").at("/s/c[1]").delete()
+        change.xquery("replace value of node /s/c[1]/p with '70'")
+        change.document("d").at("/s/c[1]/n").replace_value("Rob")
+        assert db.views["v"].xml() == "<r><x>Rob</x></r>"  # its own thread sees it
+        assert change.document("d").xml() == '<s><c id="2"><n>Rob</n><p>70</p></c></s>'
+    assert db.views["v"].xml() == "<r><x>Rob</x></r>"
+    with pytest.raises(nl.ChangeError, match="leads to 0"), db.transaction() as change:
+        change.insert("log", [("lost",)])
+        change.document("d").at("/s/c").delete()
+        assert db.views["v"].xml() == "<r/>"
+        change.document("d").at("/s/c")
+    assert db.views["v"].xml() == "<r><x>Rob</x></r>" and len(db.table("log").rows()) == 1
+    with db.transaction() as change, pytest.raises(nl.NestlingError):
+        change.document("d").at("/s/c").replace_value("\x00")
+    db.verify(maps=True)
+
+
+def test_hidden_tables_are_out_of_reach(db):
+    hidden = [name for name in db._state.tables if name.startswith("§")]
+    assert hidden and not db.tables and list(db.views) == ["v"]
+    for name in hidden:
+        with pytest.raises(nl.NestlingError):
+            db.insert(name, [])
+        with pytest.raises(nl.NestlingError):
+            db.table(name)
+        with pytest.raises(nl.NestlingError):
+            db.drop(name)
+    for call in (lambda: db.table("§t", {"x": int}), lambda: db.view("§v", "SELECT 1 AS x")):
+        with pytest.raises(nl.QueryError, match="starts with §"):
+            call()
+    assert repr(db) == "Database(d: document)"
+
+
+def test_dropping_takes_everything_along(db):
+    with pytest.raises(nl.QueryError, match="read by v"):
+        db.drop("d")
+    db.view("w", "count(/s/c)", language="xquery")
+    db.drop("v")
+    assert db.views["w"].xml() == "2"
+    db.drop("w")
+    assert [name for name in db._state.tables if name.startswith("§n")] == []
+    db.drop("d")
+    assert not db._state.tables and not db._state.views and not db.documents
+    db.document("d", "<a/>")
+
+
+def test_defining_again(db):
+    assert db.view("v", QUERY, language="xquery").xml() == "<r><x>Ann</x></r>"
+    with pytest.raises(nl.QueryError, match="already defined, and otherwise"):
+        db.view("v", "count(/s)", language="xquery")
+    with pytest.raises(nl.QueryError, match="already"):
+        db.view("d", "count(/s)", language="xquery")
+    with pytest.raises(nl.QueryError, match="already"):
+        db.table("v", {"x": int})
+
+
+def test_what_is_in_a_file_is_there_again(tmp_path):
+    path = tmp_path / "d.nest"
+    with nl.Database(path) as db:
+        db.document("d", TEXT)
+        db.view("v", QUERY, language="xquery")
+        db.xquery("replace value of node /s/c[2]/p with '60'")
+        db.view("copies", "<all>{/s/c}</all>", language="xquery")
+        text, copies = db.views["v"].xml(), db.views["copies"].xml()
+    with nl.Database(path) as db:
+        assert (db.views["v"].xml(), db.views["copies"].xml()) == (text, copies)
+        db.verify(maps=True)
+        db.document("d").at("/s/c[1]").delete()
+        db.document("d").at("/s").insert("<c><n>Eve</n><p>99</p></c>" * 70, "first")
+        text = db.views["v"].xml()
+        db.verify(maps=True)
+    with nl.Database(path) as db:
+        assert db.views["v"].xml() == text
+        assert db.view("v", QUERY, language="xquery").xml() == text
+        db.drop("v")
+        db.drop("copies")
+    with nl.Database(path) as db:
+        assert not db.views and list(db.documents) == ["d"]
+
+
+def test_a_load_that_fails_leaves_the_file_as_it_was(tmp_path):
+    path = tmp_path / "d.nest"
+    with nl.Database(path) as db:
+        db.document("d", TEXT)
+        with pytest.raises(nl.ChangeError):
+            db.document("e", TEXT * 2)
+    with nl.Database(path) as db:
+        assert list(db.documents) == ["d"] and db.document("d").xml() == TEXT
+
+
+def test_always_at_one_spot_keys_are_renewed():
+    db = nl.Database()
+    document = db.document("d", "<s><a>0</a><z/></s>")
+    view = db.view("v", "<r>{for $a in /s/a return <x>{data($a)}</x>}</r>", language="xquery")
+    told, text = [], view.xml()
+    view.subscribe(lambda change: told.append(change.to_xml_patch()))
+    first, last = document.at("/s/a"), document.at("/s/z")
+    for number in range(1, 200):
+        try:
+            first.insert(f"<a>{number}</a>", "after")
+        except nl.ChangeError as error:
+            assert "has moved" in str(error)
+            first = document.at("/s/a[1]")
+            first.insert(f"<a>{number}</a>", "after")
+    assert view.xml() == "<r><x>0</x>" + "".join(f"<x>{n}</x>" for n in range(199, 0, -1)) + "</r>"
+    assert db._documents.renewed, "keys have become long, and were renewed"
+    assert len(told) == 199 and all(patch.count("<add ") == 1 and "remove" not in patch for patch in told)
+    assert text != view.xml() and last is not None
+    db.verify(maps=True)
+
+
+def test_a_view_is_read_as_items(db):
+    numbers = db.view("n", "(count(/s/c), 1.5, 'a', /s/c[1]/n, /s/c[1]/n/text(), 2 > 1)", language="xquery")
+    first, *rest = list(numbers)
+    assert (
+        first == 2
+        and [str(x) for x in rest[:2]] == ["1.5", "a"]
+        and rest[2].tag == "n"
+        and rest[3:] == ["Ann", True]
+    )
+    assert len(numbers) == 6
+    assert db.views["v"].tree().tag == "r"
+    with pytest.raises(nl.QueryError, match="no single element"):
+        numbers.tree()
+
+
+def test_changes_are_kept_for_who_asks(db):
+    view = db.views["v"]
+    assert view.changes() == []
+    start = db.version
+    db.xquery("replace value of node /s/c[2]/p with '60'")
+    db.xquery("replace value of node /s/c[2]/@id with '9'")
+    [change] = view.changes(since=start)
+    assert change.to_xml_patch() == '<diff><add sel="/*"><x>Bob</x></add></diff>'
+    subscription = view.subscribe(lambda change: None)
+    subscription.cancel()
+    with pytest.raises(nl.NestlingError, match="kept since"):
+        view.changes(since=start - 1)
+
+
+def test_stats_and_explain_tell_of_tables(db):
+    found = db.stats()["v"]
+    assert found["bytes"] >= 0
+    assert {name: table["rows"] for name, table in found["navigation"].items()} == {
+        "d: /s/c (id)": 2, "d: /s/c → /p (id, string)": 2, "d: /s/c → /n/text() (id, string)": 2,
+    }  # fmt: skip
+    assert "/s/c → /p" in db.views["v"].explain()
+
+
+def test_several_documents():
+    db = nl.Database()
+    db.document("a", "<s><x>1</x></s>")
+    db.document("b", "<s><x>1</x><x>2</x></s>")
+    query = '<r>{for $x in doc("a")/s/x, $y in doc("b")/s/x where $x = $y return $y}</r>'
+    view = db.view("v", query, language="xquery")
+    other = db.view("w", "count(/s/x)", language="xquery", context="b")
+    db.xquery('insert node <x>2</x> into doc("a")/s, delete node doc("b")/s/x[1]')
+    assert (view.xml(), other.xml()) == ("<r><x>2</x></r>", "1")
+    with pytest.raises(nl.QueryError, match="common order"):
+        db.view("u", '<r>{doc("a")/s/x | doc("b")/s/x}</r>', language="xquery")
+    db.verify(maps=True)
+
+
+def test_cardinalities_are_checked():
+    db = nl.Database()
+    document = db.document("d", "<s><c><p>1</p></c></s>")
+    db.view("v", "for $c in /s/c return zero-or-one($c/p) + 1", language="xquery")
+    with pytest.raises(nl.ChangeError, match=r"v: the argument of zero-or-one must have at most 1 \(line 1"):
+        document.at("/s/c").insert("<p>2</p>")
+    with pytest.raises(nl.QueryError, match="exactly 1"):
+        db.view("w", "for $c in /s/c return exactly-one($c/q)", language="xquery")
+    assert document.xml() == "<s><c><p>1</p></c></s>"
