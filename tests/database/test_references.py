@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import nestling as nl
+from nestling.calculus.types import INT, STR, record
 from tests.hostile import NAMES, nothing_gets_in
 from tests.objects import ORDERS, Address, Customer, people, shop
 
@@ -468,3 +469,14 @@ def test_hostile_names_are_refused_or_work():
             assert (db.table("u").rows(), len(db.table("t"))) == ([], 2)
             worked += 1
     assert worked > len(NAMES) // 2
+
+
+def test_a_type_of_the_calculus_fixes_nothing():
+    """It is an instance of a frozen dataclass, and no such class itself."""
+    db = nl.Database()
+    db.table("t", record(id=INT, name=STR), key="id")
+    db.insert("t", [(1, "Ada")])
+
+    db.update("t", key=1, set={"name": "Eve"})
+
+    assert db.tables["t"].rows() == [(1, "Eve")]

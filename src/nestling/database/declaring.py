@@ -181,7 +181,8 @@ def _fixed(asked: Asked, record: Record) -> tuple[str, ...]:
     """The fixed columns: those named, or all that hold no bag; a frozen dataclass says so by itself."""
     fixed = asked.fixed
     if fixed is None:
-        params = getattr(asked.schema, "__dataclass_params__", None)
+        # Of a class alone: a type of the calculus is an instance of a frozen one.
+        params = getattr(asked.schema, "__dataclass_params__", None) if isinstance(asked.schema, type) else None
         fixed = bool(asked.key) and params is not None and params.frozen
     if isinstance(fixed, bool):
         return tuple(n for n, t in record.fields if fixed and not any(bag_levels(t)) and n not in asked.key)
