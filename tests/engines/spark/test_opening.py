@@ -171,7 +171,7 @@ SENSELESS: dict[str, Callable[[Any], Any]] = {
     "a type": text_of("authors", record={"record": [["name", "complex"]]}),
     "no columns": text_of("authors", record=[]),
     "a key": text_of("authors", key=["nobody"]),
-    "a reference": text_of("docs", references=[[["author"], "nobody"]]),
+    "a reference of no column": text_of("docs", references=[[["nothing"], "authors"]]),
     "a feed of no view": lambda b: b["definitions"].append(["feed", "nothing", "[1, null]"]),
     "a feed of no versions": lambda b: b["definitions"][-1].__setitem__(2, '["x", -1]'),
     "a version": lambda b: b["note"].update(version="x"),
