@@ -1,5 +1,5 @@
-"""The statements of one stage: one Spark query computes what each adds to its target, or the driver if the stage is
-small.
+"""The statements of one stage: what they add to each target is computed by the driver where it can be, and of all other
+targets by one Spark query.
 
 A sink means that the change is large: each target is then a query of its own, whose result goes to files.
 """
@@ -49,11 +49,9 @@ class Stage:
         """Run ``statements`` over ``moment`` as it is now, or write them as queries."""
         moment = moment or self.moment
         self.runs += 1
-        here = moment.driver.added(statements, moment) if self.sink is None else None
-        if here is None:
-            self.write(statements, moment)
-        else:
-            self.here[self.runs - 1] = here
+        here = moment.driver.added(statements, moment) if self.sink is None else {}
+        self.here[self.runs - 1] = here
+        self.write([statement for statement in statements if statement.target not in here], moment)
 
     def write(self, statements: Sequence[Statement], moment: LakeState) -> None:
         writer = StatementWriter(moment, self.sink is None, self.ctes)

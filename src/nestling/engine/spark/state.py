@@ -117,8 +117,8 @@ class SourceChange:
 class Doer(Protocol):
     """What does by itself, in this process, what is little; ``None`` where that is for Spark."""
 
-    def added(self, statements: Sequence[Statement], moment: LakeState) -> dict[str, Any] | None:
-        """What ``statements`` add, by target, summed by key."""
+    def added(self, statements: Sequence[Statement], moment: LakeState) -> dict[str, Any]:
+        """What ``statements`` add, by target, summed by key; without the targets that are for Spark."""
 
     def answer(
         self, plan: Plan, layout: Layout, moment: LakeState, given: Sequence[Row] | None
