@@ -5,9 +5,9 @@ Run: ``python benchmarks/spark.py [--scale 1] [--changes 1,100,1000,10000,100000
 TPC-H's customers and orders, line items nested in their orders (``workloads/tpch_orders``), five views in one database:
 an insertion of each table from a DataFrame beside a plain sorted write; the definition of each view over the rows that
 are there beside a plain job that computes and writes it; then changes of so many orders by ``apply`` with a DataFrame,
-and a ``sync``, beside plain jobs for all five. Both sides run in one session with the settings that Spark has by itself,
-and both are warmed up on a small scale first: Java compiles what runs often. CPU is that of all processes together, which
-other work on the machine changes less than the time by the wall; every figure is the median of its repetitions.
+and a ``sync``, beside plain jobs for all five. Both sides run in one session with the settings that Spark has by
+itself, and both are warmed up on a small scale first: Java compiles what runs often. CPU is that of all processes
+together, which other work on the machine changes less than the time by the wall; every figure is the median of its runs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Found:
     orders: int = 0
     load: dict[str, tuple[Cost, Cost]] = field(default_factory=dict)
     backfill: dict[str, tuple[Cost, Cost]] = field(default_factory=dict)
-    anew: Cost = Cost(0, 0)
+    anew: Cost = field(default_factory=lambda: Cost(0, 0))
     changes: dict[str, Cost] = field(default_factory=dict)
     bytes: tuple[int, int] = (0, 0)
 

@@ -1,7 +1,7 @@
 """TPC-H's customers and orders, line items nested in their orders, and five views of them, for ``benchmarks/spark.py``.
 
-Rows are those of ``tpchgen-cli``. A change is a DataFrame with ``_change_type``: of its orders half get another priority
-and quantity, a quarter goes, a quarter is new. No order is changed twice, and which ones are is random.
+Rows are those of ``tpchgen-cli``. A change is a DataFrame with ``_change_type``: of its orders half get another
+priority and quantity, a quarter goes, a quarter is new. No order is changed twice, and which ones are is random.
 """
 
 from __future__ import annotations

@@ -23,7 +23,14 @@ from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
 from nestling.database.spark.element_changes import change_elements, elements_frame
 from nestling.database.spark.explain import explain
-from nestling.database.spark.frame_changes import as_frame, check_batch, few_changes, few_split, split
+from nestling.database.spark.frame_changes import (
+    as_frame,
+    check_batch,
+    few_changes,
+    few_split,
+    is_feed,
+    split,
+)
 from nestling.database.spark.frames import Frames
 from nestling.database.spark.inspect import stats, verify
 from nestling.database.spark.large import Large
@@ -223,7 +230,11 @@ class SparkDatabase(Database):
                 table = self._state.tables[name]
                 if not is_frame(rows):
                     rows = as_frame(large.session, table.record, rows.items())
-                large.change(table, large.total(large.rows_of(table, large.arrived(rows), sign)))
+                counted = large.rows_of(table, large.arrived(rows), sign)
+                if sign > 0 and not is_feed(rows.columns):
+                    large.insert(table, counted)
+                else:
+                    large.change(table, large.total(counted))
             return self._loaded(large)
 
     @contextmanager
@@ -244,7 +255,7 @@ class SparkDatabase(Database):
     def _loaded(self, large: Large) -> Refresh:
         large.check_parents()
         with computable():
-            tables = self._state.running.load(large.frames(), self._note())
+            tables = self._state.running.load(large.frames(), self._note(), large.came, large.files > 1)
         began = self._began
         self._told(tables, lambda: perf_counter() - began)
         return self._last_refresh
@@ -336,7 +347,8 @@ class SparkDatabase(Database):
         statements = self._state.batch_statements(tables)
         events = sum(tables.values())
         changes = self._subscribers.note(self.version) if tables else {}
-        self._last_refresh = Refresh(self.version, seconds(), events, statements, tables, changes)
+        redone = self._state.running.recomputed if tables else ()
+        self._last_refresh = Refresh(self.version, seconds(), events, statements, tables, changes, redone)
         self._frames.refresh()
 
     # -- reading

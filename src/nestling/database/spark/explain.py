@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from nestling.calculus.types import show_type
 from nestling.database.spark.on_read import OnReadView
 from nestling.database.spark.state import SparkState
+from nestling.engine.spark import limits
+from nestling.engine.spark.choice import tables_of
 from nestling.engine.spark.columns import deferred_name
 from nestling.engine.spark.linear import is_linear
 from nestling.engine.spark.on_read import fillings
@@ -69,6 +71,11 @@ def _lines(state: SparkState, view: str) -> Iterator[str]:
     if late:
         rows = sum(state.running.now.stored[deferred_name(name)].rows for name in late)
         yield f"hybrid: what changes in {', '.join(late)} is passed on when it is read; {rows} rows wait"
+    maps = maps_of(program, view)
+    if maps and view not in state.lazy_programs:
+        tables = sorted(tables_of(program, maps))
+        share = f"1 in {limits.CHANGED_ROW_COST}"
+        yield f"recomputed where a large change has more than {share} rows of {', '.join(tables)}"
     yield ""
     yield "Stored"
     for name in sources:

@@ -17,7 +17,7 @@ from nestling.engine.spark.relations import summed
 from nestling.engine.spark.session import python_errors
 from nestling.engine.spark.state import LakeState, SourceRows, TempView, register_frame
 from nestling.engine.spark.types import arrow_schema
-from nestling.engine.spark.written import fresh, rows_of, written
+from nestling.engine.spark.written import fresh, in_order, rows_of, written
 from nestling.errors import StoreError
 from nestling.storage.lake import Lake, RelationFiles
 
@@ -82,7 +82,8 @@ class EngineLake:
         if not relation.files:
             return ()
         columns = ", ".join(f"{column} {type_}" for column, type_ in self.layouts[name].sql)
-        return (register_frame(self._read(relation.files, columns), relation.rows, relation.files),)
+        frame = self._read(relation.files, columns)
+        return (register_frame(frame, relation.rows, relation.files, is_summed=not relation.changes),)
 
     def append(self, note: Mapping[str, Any], moment: LakeState) -> None:
         """Append an epoch with what was added. When this returns, it is durable."""
@@ -98,10 +99,12 @@ class EngineLake:
         """A temporary folder for rows that are needed until the next commit."""
         return str(self.lake.folder(f"passing {name}") / fresh())
 
-    def arrived(self, frame: Any) -> Any:
-        """A copy of a DataFrame of any session, in the engine's session; it lasts until the next commit."""
-        files, _ = written(self.lake, frame, Path(self.passing("arrived")))
-        return self._read(files, frame.schema)
+    def arrived(self, frame: Any) -> tuple[Any, int, int]:
+        """A copy of a DataFrame of any session, in the engine's session, that lasts until the next commit; its rows and
+        its bytes."""
+        files, rows = written(self.lake, frame, Path(self.passing("arrived")))
+        size = sum((self.lake.path / file).stat().st_size for file in files)
+        return self._read(files, frame.schema), rows, size
 
     def _read(self, files: Iterable[str], schema: Any) -> Any:
         paths = [str(self.lake.path / file) for file in files]
@@ -111,16 +114,21 @@ class EngineLake:
             else self.session.createDataFrame([], schema)
         )
 
-    def write(self, name: str, text: str) -> TempView:
-        """Write the rows that a large change adds to ``name`` to files, sorted by key."""
+    def write(
+        self, name: str, text: str, rows: int = 0, placed: bool = False, is_summed: bool = False
+    ) -> TempView:
+        """Write the rows that a large change adds to ``name``, about so many ``rows``, to files, sorted by key.
+
+        ``placed``: equal keys are in one partition already, and there are as many as there are to be files.
+        """
         stays = name in self.keys
         folder = self.lake.folder(self.keys[name]) / fresh() if stays else Path(self.passing(name))
         with python_errors():
             frame = self.session.sql(text)
             if name in self.layouts and self.layouts[name].keys:
-                frame = frame.sort(*self.layouts[name].key_names)
-            files, rows = written(self.lake, frame, folder)
-        return register_frame(self._read(files, frame.schema), rows, files)
+                frame = in_order(frame, self.layouts[name].key_names, rows, placed)
+            files, number = written(self.lake, frame, folder)
+        return register_frame(self._read(files, frame.schema), number, files, is_summed)
 
     # -- tidying
 
@@ -171,6 +179,6 @@ class EngineLake:
 
     def merged(self, name: str, moment: LakeState) -> RelationFiles:
         """A new base with all rows of a source, sorted by key."""
-        part = self.write(name, summed(moment.raw(name), self.layouts[name]))
+        part = self.write(name, summed(moment.raw(name), self.layouts[name]), moment.stored[name].rows)
         self.session.catalog.dropTempView(part.view)  # a moment names all files of a source at once
         return RelationFiles(part.paths, (), part.rows, 0)

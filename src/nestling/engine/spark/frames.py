@@ -19,7 +19,7 @@ from nestling.calculus.types import LABEL, Bag, Record, Scalar, Type, flat_type
 from nestling.calculus.typing import term_type
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.plans import plan_layout
-from nestling.engine.spark.relations import joins_text, nothing, summed, sums
+from nestling.engine.spark.relations import joins_text, nothing, summed, sums, touched_by
 from nestling.engine.spark.state import LakeState
 from nestling.engine.spark.statements import PlanStart, StatementWriter
 from nestling.engine.spark.types import sql_type
@@ -52,14 +52,18 @@ def _view_rows(program: Program, moment: LakeState, view: str) -> str:
 
 def table_frame(program: Program, moment: LakeState, name: str, element: Type) -> Any:
     """The rows of a table, as often as they occur."""
-    layout = moment.layouts[name]
-    text = table_rows(program, moment, name, element, summed(moment.raw(name), layout))
+    text = table_rows(program, moment, name, element, moment.summed(name))
     copies = f"LATERAL VIEW explode(array_repeat(0, {COPIES})) AS copy"
     return moment.session.sql(f"SELECT v.* FROM ({text}) {copies}")
 
 
-def table_rows(program: Program, moment: LakeState, name: str, element: Type, rows: str) -> str:
-    """Some rows of a table: ``o0, o1, …`` their columns, ``v`` the nested value, ``n`` how often."""
+def table_rows(
+    program: Program, moment: LakeState, name: str, element: Type, rows: str, few: bool = False
+) -> str:
+    """Some rows of a table: ``o0, o1, …`` their columns, ``v`` the nested value, ``n`` how often.
+
+    ``few``: of inner bags only those that they have are summed.
+    """
     writer = StatementWriter(moment, broadcast=False)
     layout = moment.layouts[name]
     width = len(layout.keys)
@@ -69,13 +73,16 @@ def table_rows(program: Program, moment: LakeState, name: str, element: Type, ro
     def labels(position: int) -> dict[Shape | None, list[str]]:
         return {None: [f"SELECT k{width + position} AS k0, 1L AS m0 FROM {twice}"]}
 
-    nested = _Frame(program, moment, "", writer).nested(twice, layout, width, element, labels)
+    nested = _Frame(program, moment, "", writer, few).nested(twice, layout, width, element, labels)
     return writer.text(f"SELECT * FROM {nested}")
 
 
 class _Frame:
-    def __init__(self, program: Program, moment: LakeState, view: str, writer: StatementWriter) -> None:
+    def __init__(
+        self, program: Program, moment: LakeState, view: str, writer: StatementWriter, few: bool = False
+    ) -> None:
         self.program, self.moment, self.view, self.writer = program, moment, view, writer
+        self.few = few
 
     def plan(self, plan: Plan, given: PlanStart | None, width: int, element: Type) -> str:
         """The rows of a plan: ``o0, o1, …`` the parameters, ``v`` the nested value, ``n`` how often."""
@@ -152,14 +159,16 @@ class _Frame:
         for name, decl in self.program.tables.items():
             types = [column.type for column in decl.columns]
             if "." in name and types == wanted:
-                rows = self.dictionary(name, element)
+                rows = self.dictionary(name, element, named)
                 found.append(self.collected(f"{rows} r JOIN {named} d ON d.l = r.o0", "d.l"))
         return " UNION ALL ".join(found)
 
-    def dictionary(self, name: str, element: Type) -> str:
+    def dictionary(self, name: str, element: Type, labels_of: str) -> str:
         """The elements of an inner bag of a table, nested, behind their labels."""
-        layout = self.moment.layouts[name]
-        rows = self.writer.cte(summed(self.moment.raw(name), layout))
+        layout, raw = self.moment.layouts[name], self.moment.raw(name)
+        if self.few:
+            raw = touched_by(raw, layout, (0,), f"SELECT l AS g0 FROM {labels_of}")
+        rows = self.writer.cte(summed(raw, layout) if self.few else self.moment.summed(name))
 
         def labels(position: int) -> dict[Shape | None, list[str]]:
             return {None: [f"SELECT k{1 + position} AS k0, 1L AS m0 FROM {rows}"]}

@@ -18,10 +18,15 @@ MAX_CACHED_FOOTERS = 1000
 #: Rows per key that is looked up from which on bisection is faster than a scan of the column.
 MIN_ROWS_PER_BISECTED_KEY = 16
 
+#: Tasks of a stage of a small batch, at most.
+MAX_SMALL_TASKS = 8
+
 # What comes to the driver.
 
 #: Rows of a change up to which the driver checks and shreds it, as one transaction; Spark does so with a larger one.
 MAX_TRANSACTION_ROWS = 10_000
+#: Rows of a change up to which what Spark shreds them to comes to the driver, to be applied there.
+MAX_FETCHED_ROWS = 25_000
 #: Rows of a batch up to which its results come to the driver; those of a larger one stay in files.
 MAX_COLLECTED_ROWS = 100_000
 #: Rows of a result that one task may find for the driver; beyond, the batch runs again, to files.
@@ -33,7 +38,18 @@ MAX_REMEMBERED_KEYS = 200_000
 #: Distinct values of a change that a query is given as ``IN``; beyond, as a range.
 MAX_IN_VALUES = 100
 
+#: Rows of a change up to which its keys are broadcast to all tasks; beyond, Spark shuffles to join.
+MAX_BROADCAST_ROWS = 1_000_000
+
+#: What a changed row costs triggers, where a row of a table costs recomputation one.
+CHANGED_ROW_COST = 4
+
 # Files.
+
+#: Rows of a sorted file that Spark writes, about.
+ROWS_PER_FILE = 2_000_000
+#: Bytes of what came for which there is one file of each flat table.
+BYTES_PER_FILE = 32_000_000
 
 #: Epochs in the log from which on it is flushed to files.
 MAX_LOG_EPOCHS = 64

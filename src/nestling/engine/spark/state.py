@@ -15,7 +15,7 @@ from nestling.calculus.types import Scalar
 from nestling.engine.protocol import Row
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.relations import nothing
+from nestling.engine.spark.relations import nothing, summed
 from nestling.engine.spark.terms import literal
 from nestling.engine.spark.types import arrow_schema, arrow_table, ddl, values
 from nestling.program.statements import Plan, Statement
@@ -34,6 +34,8 @@ class TempView:
     view: str
     rows: int
     paths: tuple[str, ...] = ()
+    #: Whether no two of the rows have one key.
+    summed: bool = False
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,12 @@ class SourceRows:
         return sum(part.rows for part in self.files) + self.recent_rows
 
     @property
+    def is_summed(self) -> bool:
+        """Whether no two of the rows have one key."""
+        some = [part for part in self.files if part.rows]
+        return not self.recent_rows and (not some or (len(some) == 1 and some[0].summed))
+
+    @property
     def recent_rows(self) -> int:
         return 0 if self.recent is None else int(self.recent.num_rows)
 
@@ -59,9 +67,9 @@ def register(session: Any, table: Any) -> TempView:
     return register_frame(frame, table.num_rows)
 
 
-def register_frame(frame: Any, rows: int, paths: tuple[str, ...] = ()) -> TempView:
+def register_frame(frame: Any, rows: int, paths: tuple[str, ...] = (), is_summed: bool = False) -> TempView:
     """A DataFrame as a temporary view."""
-    part = TempView(f"nestling_{next(_NUMBERS)}", rows, paths)
+    part = TempView(f"nestling_{next(_NUMBERS)}", rows, paths, is_summed)
     frame.createOrReplaceTempView(part.view)
     return part
 
@@ -221,6 +229,10 @@ class LakeState:
         if stored.recent_rows:
             parts.append(self._recent(name, stored.recent))
         return " UNION ALL ".join(f"SELECT {columns} FROM {part.view}" for part in parts) or nothing(layout)
+
+    def summed(self, name: str) -> str:
+        """The rows of a source, summed by key."""
+        return self.raw(name) if self.stored[name].is_summed else summed(self.raw(name), self.layouts[name])
 
     def _recent(self, name: str, table: Any) -> TempView:
         """The temporary view of recent rows, registered on first use."""

@@ -83,7 +83,9 @@ def _asked(layout: Layout, positions: Sequence[int], wanted: Set[Row]) -> Any:
     first = first_keys(layout, positions, wanted)
     if first is None:
         return arrow_table(columns, parts)
-    return arrow_table([("k0", layout.keys[0]), *columns], [(k, *p) for k, p in zip(first, parts, strict=True)])
+    return arrow_table(
+        [("k0", layout.keys[0]), *columns], [(k, *p) for k, p in zip(first, parts, strict=True)]
+    )
 
 
 def _groups(files: Files, stored: SourceRows, layout: Layout, asked: Any) -> list[tuple[RowGroup, Any]]:
