@@ -7,7 +7,7 @@ an insertion of each table from a DataFrame beside a plain sorted write; the def
 are there beside a plain job that computes and writes it; then changes of so many orders by ``apply`` with a DataFrame,
 and a ``sync``, beside plain jobs for all five. Both sides run in one session with the settings that Spark has by
 itself, and both are warmed up on a small scale first: Java compiles what runs often. CPU is that of all processes
-together, which other work on the machine changes less than the time by the wall; every figure is the median of its runs.
+together, which other work on the machine changes less than time by the wall; a figure is the median of its runs.
 """
 
 from __future__ import annotations
@@ -55,29 +55,26 @@ def run(spark: Any, scale: float, folder: Path, sizes: Sequence[int], repeat: in
     with nl.Database(spark=spark, path=folder / "lake") as db:
         declare(db)
         for name, frame in tables.items():
-            plain = meter.of(lambda frame=frame, name=name: _sorted(frame, folder / f"sorted {name}"))
-            found.load[name] = (meter.of(lambda frame=frame, name=name: db.insert(name, frame)), plain)
+            plain = meter.of(_sorted, frame, folder / f"sorted {name}")
+            found.load[name] = (meter.of(db.insert, name, frame), plain)
             _say(f"load of {name}", *found.load[name])
         for view in VIEWS:
-            plain = meter.of(lambda view=view: _plain(spark, view, folder))
-            found.backfill[view] = (meter.of(lambda view=view: define(db, view)), plain)
+            plain = meter.of(_plain, spark, [view], folder)
+            found.backfill[view] = (meter.of(define, db, view), plain)
             _say(f"definition of {view}", *found.backfill[view])
-        for view in VIEWS:
-            _plain(spark, view, folder)
-        found.anew = _median(
-            [meter.of(lambda: [_plain(spark, v, folder) for v in VIEWS]) for _ in range(repeat)]
-        )
+        _plain(spark, VIEWS, folder)
+        found.anew = _median([meter.of(_plain, spark, VIEWS, folder) for _ in range(repeat)])
         found.bytes = (_bytes(folder / "lake"), sum(_bytes(folder / name) for name in tables))
         for size in sizes:
             if 2 * size * repeat > found.orders:
                 continue
             batches = [changes.next(size) for _ in range(repeat)]
-            costs = [meter.of(lambda batch=batch: db.apply({"orders": batch})) for batch in batches]
+            costs = [meter.of(db.apply, {"orders": batch}) for batch in batches]
             found.changes[f"{size:,} orders"] = _median(costs)
             _say(f"change of {size:,}", found.changes[f"{size:,} orders"], found.anew)
         if sync:
             snapshot = changes.snapshot(db.table("orders").df, sync)
-            found.changes[f"sync, {sync:,} differ"] = meter.of(lambda: db.sync("orders", snapshot))
+            found.changes[f"sync, {sync:,} differ"] = meter.of(db.sync, "orders", snapshot)
             _say(f"sync, {sync:,} differ", found.changes[f"sync, {sync:,} differ"], found.anew)
         db.verify()
     return found
@@ -87,8 +84,9 @@ def _sorted(frame: Any, place: Path) -> None:
     frame.sort(frame.columns[0]).write.mode("overwrite").parquet(str(place))
 
 
-def _plain(spark: Any, view: str, folder: Path) -> None:
-    spark.sql(PLAIN[view]).write.mode("overwrite").parquet(str(folder / f"plain {view}"))
+def _plain(spark: Any, views: Sequence[str], folder: Path) -> None:
+    for view in views:
+        spark.sql(PLAIN[view]).write.mode("overwrite").parquet(str(folder / f"plain {view}"))
 
 
 def _median(costs: Sequence[Cost]) -> Cost:

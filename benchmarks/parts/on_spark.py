@@ -68,11 +68,11 @@ class Meter:
         self.bus, self.store = context.listenerBus(), context.statusStore()
         self._new_jobs()
 
-    def of(self, action: Callable[[], object]) -> Cost:
-        """What ``action`` costs."""
+    def of(self, action: Callable[..., object], *args: object) -> Cost:
+        """What ``action`` of ``args`` costs."""
         self._new_jobs()
         wall, used = perf_counter(), cpu_seconds()
-        action()
+        action(*args)
         wall, used = perf_counter() - wall, cpu_seconds() - used
         jobs = self._new_jobs()
         # A stage that several jobs name ran once.

@@ -1,4 +1,4 @@
-"""The benchmark of views on Spark, at a scale at which it says nothing but that it runs, and that the views are right."""
+"""The benchmark of views on Spark, where it says nothing but that it runs, and that the views are right."""
 
 import pytest
 

@@ -1,8 +1,8 @@
 """Large changes of tables whose labels are written from their keys: flat rows are compared, none is nested.
 
 The key of a row says which labels its bags have, so a row that goes is shredded like one that comes. It is there iff
-under its key, and under each of its labels, lies exactly what it was shredded to. So the change reads what it names: the
-stored rows with its keys, and the elements under the labels of the rows that go.
+under its key, and under each of its labels, lies exactly what it was shredded to. So the change reads what it names:
+the stored rows with its keys, and the elements under the labels of the rows that go.
 
 Law (5, in bulk): the flat rows are those that ``Large.delete`` and ``Large.insert`` find.
 """

@@ -96,7 +96,9 @@ class Large:
         """Rows of a flat table as they are stored: ``k0, k1, …``, as values ``v``, and how often, ``n``."""
         layout = self.engine.layouts[name]
         found = rows or summed(self.then.raw(name), layout)
-        text = table_rows(self.engine.program, self.then, name, type_, found, few=rows is not None)
+        text = table_rows(
+            self.engine.program, self.then, name, type_, found, near=None if rows is None else self.hint
+        )
         keys = [f"o{i} AS k{i}" for i in range(len(layout.keys))]
         return self.query(f"SELECT {', '.join(keys)}, {canonical(type_, 'v')} AS v, n FROM ({text})")
 

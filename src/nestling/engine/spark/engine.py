@@ -18,7 +18,7 @@ from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.durable import Definitions, EngineLake
 from nestling.engine.spark.fetched import Fetched
 from nestling.engine.spark.reading import Reading
-from nestling.engine.spark.relations import difference, summed
+from nestling.engine.spark.relations import at_most, difference, summed
 from nestling.engine.spark.session import TooManyError, own_session, settings
 from nestling.engine.spark.stage import Sink, arrow
 from nestling.engine.spark.state import UNCOUNTED, LakeState, SourceRows, register_frame
@@ -333,13 +333,20 @@ class SparkEngine(Reading):
         for name, rows in changes.items():
             rows.createOrReplaceTempView("nestling_loaded")
             text = f"SELECT {', '.join(self.layouts[name].names)} FROM nestling_loaded"
-            parts[name] = (
-                self.arrow(text) if few else self.durable.write(name, text, placed=placed, is_summed=True)
-            )
+            part = self._few(text) if few else None
+            few = part is not None
+            parts[name] = part if few else self.durable.write(name, text, placed=placed, is_summed=True)
         counted = {name: size(part) for name, part in parts.items() if size(part)}
         if counted:
             self.apply(parts, note, large=not few)
         return counted
+
+    def _few(self, text: str) -> Any:
+        """The rows of a query, here; ``None`` if they are too many."""
+        try:
+            return self.arrow(at_most(limits.MAX_ROWS_PER_TASK, text))
+        except TooManyError:
+            return None
 
     def keep(self, name: str, condition: str) -> None:
         """Delete the rows of a relation for which ``condition`` does not hold."""

@@ -58,11 +58,11 @@ def table_frame(program: Program, moment: LakeState, name: str, element: Type) -
 
 
 def table_rows(
-    program: Program, moment: LakeState, name: str, element: Type, rows: str, few: bool = False
+    program: Program, moment: LakeState, name: str, element: Type, rows: str, near: str | None = None
 ) -> str:
     """Some rows of a table: ``o0, o1, …`` their columns, ``v`` the nested value, ``n`` how often.
 
-    ``few``: of inner bags only those that they have are summed.
+    ``near``: of inner bags only those that they have are read, whose labels are joined with this hint.
     """
     writer = StatementWriter(moment, broadcast=False)
     layout = moment.layouts[name]
@@ -73,16 +73,16 @@ def table_rows(
     def labels(position: int) -> dict[Shape | None, list[str]]:
         return {None: [f"SELECT k{width + position} AS k0, 1L AS m0 FROM {twice}"]}
 
-    nested = _Frame(program, moment, "", writer, few).nested(twice, layout, width, element, labels)
+    nested = _Frame(program, moment, "", writer, near).nested(twice, layout, width, element, labels)
     return writer.text(f"SELECT * FROM {nested}")
 
 
 class _Frame:
     def __init__(
-        self, program: Program, moment: LakeState, view: str, writer: StatementWriter, few: bool = False
+        self, program: Program, moment: LakeState, view: str, writer: StatementWriter, near: str | None = None
     ) -> None:
         self.program, self.moment, self.view, self.writer = program, moment, view, writer
-        self.few = few
+        self.near = near
 
     def plan(self, plan: Plan, given: PlanStart | None, width: int, element: Type) -> str:
         """The rows of a plan: ``o0, o1, …`` the parameters, ``v`` the nested value, ``n`` how often."""
@@ -165,10 +165,12 @@ class _Frame:
 
     def dictionary(self, name: str, element: Type, labels_of: str) -> str:
         """The elements of an inner bag of a table, nested, behind their labels."""
-        layout, raw = self.moment.layouts[name], self.moment.raw(name)
-        if self.few:
-            raw = touched_by(raw, layout, (0,), f"SELECT l AS g0 FROM {labels_of}")
-        rows = self.writer.cte(summed(raw, layout) if self.few else self.moment.summed(name))
+        layout = self.moment.layouts[name]
+        text = self.moment.summed(name)
+        if self.near is not None:
+            labels_here = f"SELECT l AS g0 FROM {labels_of}"
+            text = summed(touched_by(self.moment.raw(name), layout, (0,), labels_here, self.near), layout)
+        rows = self.writer.cte(text)
 
         def labels(position: int) -> dict[Shape | None, list[str]]:
             return {None: [f"SELECT k{1 + position} AS k0, 1L AS m0 FROM {rows}"]}

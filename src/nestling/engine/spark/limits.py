@@ -8,7 +8,7 @@ Callers read them as ``limits.NAME`` when they need one, so that a test can set 
 #: Stored values that the statements of one stage may scan on the driver.
 MAX_DRIVER_VALUES = 8_000_000
 #: Changed rows that a stage on the driver may start from; keys that it may look up.
-MAX_DRIVER_ROWS = 20_000
+MAX_DRIVER_ROWS = 60_000
 #: Entries that one look-up on the driver may find; beyond, Spark runs the stage.
 MAX_LOOKUP_ENTRIES = 200_000
 #: Bytes of row groups that the driver caches.

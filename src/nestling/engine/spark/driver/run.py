@@ -64,8 +64,10 @@ class Driver:
         for statement in statements:
             by_target.setdefault(statement.target, []).append(statement)
         for target, mine in by_target.items():
-            layout = moment.layouts[target]
+            layout, left = moment.layouts[target], looking.budget.values
             pairs = self._solved(mine, moment, {target: layout}, looking=looking)
+            if pairs is None:
+                looking.budget.values = left  # what is too much for one is left for the others
             if pairs is not None:
                 sums: dict[Row, Row] = {}
                 for some in pairs:
