@@ -124,7 +124,7 @@ def test_a_view_that_is_for_spark_alone_leaves_the_others_to_the_driver(shop, mo
 
 
 def test_files_follow_the_rows_and_not_the_cores(spark, tmp_path, monkeypatch):
-    """with twenty tasks and no plans that adapt, a large change leaves a file per relation"""
+    """with twenty tasks and no plans that adapt, a relation has one for its base, and one for each trigger that adds"""
     monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0)
     monkeypatch.setattr(limits, "MAX_FETCHED_ROWS", 0)
     user = spark.newSession()
@@ -135,7 +135,7 @@ def test_files_follow_the_rows_and_not_the_cores(spark, tmp_path, monkeypatch):
     db.insert("orders", user.createDataFrame([order(i, (i % 5, 1)) for i in range(900, 920)], ORDERS))
     relations = db._state.lake.manifest.relations
 
-    assert all(len(relation.files) <= 2 for relation in relations.values())
+    assert max(len(relation.files) for relation in relations.values()) == 3  # orders and items change the map
     db.verify()
     db.close()
 
