@@ -17,6 +17,7 @@ from nestling.errors import (
     QueryError,
     StoreError,
 )
+from nestling.frontend.schema import Inverse, Ref
 
 __version__ = "0.1.0"
 
@@ -27,9 +28,11 @@ __all__ = [
     "Database",
     "EvaluatedOnRead",
     "InnerChange",
+    "Inverse",
     "NestlingError",
     "OverBudget",
     "QueryError",
+    "Ref",
     "Refresh",
     "StoreError",
     "Subscription",

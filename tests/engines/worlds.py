@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from nestling.calculus.terms import Expr, Var
 from nestling.calculus.types import FLOAT, INT, LABEL, UNIT, Bag, Record, Scalar, Type, flat_type, record
-from nestling.database.definitions import TableDef, flat_columns
+from nestling.database.definitions import Reference, TableDef, flat_columns
 from nestling.database.rows import Row, RowEvent, Shredder
 from nestling.engine.local import storage
 from nestling.engine.local.engine import LocalEngine
@@ -50,7 +50,10 @@ class World:
                 name,
                 element,
                 self.keys.get(name, ()),
-                self.references.get(name, ()),
+                tuple(
+                    Reference(tuple((column,) for column in names), parent)
+                    for names, parent in self.references.get(name, ())
+                ),
                 name in self.append_only,
             )
             for name, element in found.items()
@@ -73,7 +76,7 @@ class World:
                 name,
                 flat_columns(flat_type(table.record), name),
                 table.key_positions,
-                tuple((_places(table, names), parent) for names, parent in table.references),
+                tuple((_places(table, names), parent) for names, parent in self.references.get(name, ())),
                 table.append_only,
             )
             for name, table in self.definitions.items()
@@ -225,7 +228,10 @@ def _insertion(draw: Draw, stored: Stored) -> list[list[RowEvent]]:
     name = draw(st.sampled_from(sorted(stored.among)))
     table = stored.world.definitions[name]
     value = draw(values(table.record, 2))
-    if any(stored.by_key(parent, _key(table, names, value)) is None for names, parent in table.references):
+    if any(
+        stored.by_key(each.table, _key(table, tuple(path[0] for path in each.paths), value)) is None
+        for each in table.references
+    ):
         return []
     if not table.key:
         return [stored.shredder(name).insertion(value, draw(st.sampled_from([1, 1, 2])))]

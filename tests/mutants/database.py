@@ -11,6 +11,7 @@ from tests.database import (
     test_elements,
     test_overlay,
     test_patch,
+    test_references,
     test_transactions,
     test_watching,
 )
@@ -65,21 +66,39 @@ MUTANTS = [
     ),
     Mutant(
         "a parent with one child may go",
-        "database/references", "References.check",
-        "> 0:", "> 1:",
+        "database/references", "_Following.check_refused",
+        "self._now(site, key) > 0:", "self._now(site, key) > 1:",
         END, quick=True,
     ),
     Mutant(
         "children that came since are not counted",
         "database/references", "References.follow",
-        "counts.get(key, 0) + times", "counts.get(key, 0)",
+        "_add(index, site, events)", "pass",
         example(test_overlay.test_children_that_came_since_are_counted), quick=True,
     ),
     Mutant(
         "a parent that is replaced is gone",
-        "database/references", "References._gone",
-        "if change.stored.by_key(table, key) is None:", "if True:",
-        END, quick=True,
+        "database/references", "_gone",
+        "if change.stored.by_key(event.table, key) is None:", "if True:",
+        example(test_references.test_a_row_that_is_replaced_stays_where_it_is), quick=True,
+    ),
+    Mutant(
+        "an object that goes to another class is gone",
+        "database/references", "_Following._sites",
+        "if not is_there(self.objects, self.change.stored, site.reference.table, key):", "if True:",
+        example(test_references.test_an_object_may_change_its_class, path=None), quick=True,
+    ),
+    Mutant(
+        "what refers to a row goes after it",
+        "database/references", "_Following.arranged",
+        "-self.objects.ranks[starts[start]]", "self.objects.ranks[starts[start]]",
+        example(test_references.test_events_of_a_cascade_are_children_first), quick=True,
+    ),
+    Mutant(
+        "a reference that was there already is looked for",
+        "database/statements", "_new",
+        "if times > 0]", "]",
+        example(test_references.test_a_row_whose_parent_goes_may_change), quick=True,
     ),
     Mutant(
         "a row that went in this transaction is found by its key",

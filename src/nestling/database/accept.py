@@ -8,6 +8,7 @@ from typing import Any
 from nestling.calculus.show import show
 from nestling.calculus.traverse import relations
 from nestling.calculus.types import Bag, Record, Type, bag_levels, dictionary_name, show_type
+from nestling.database.accept_objects import check_objects
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.errors import QueryError, brief, shown
 from nestling.transform.pipeline import PASSES, run
@@ -36,7 +37,7 @@ def check_options(refresh: object, store: object) -> None:
 
 
 def check_table(table: TableDef, tables: Mapping[str, TableDef]) -> None:
-    """The key and the references of a table are columns that can be such, and its bags have names of their own."""
+    """The key of a table is of columns that can be one, its bags have names of their own, and it fits the others."""
     if _depth(table.record) > DEEPEST:
         raise QueryError(
             f"{table.name} is nested more than {DEEPEST} levels deep",
@@ -44,14 +45,7 @@ def check_table(table: TableDef, tables: Mapping[str, TableDef]) -> None:
         )
     _check_places(table, tables)
     _check_columns(table.name, table.record, table.key)
-    for columns, parent in table.references:
-        _check_columns(table.name, table.record, columns)
-        known = tables.get(parent)
-        if known is None or len(known.key) != len(columns):
-            raise QueryError(
-                f"{', '.join(columns)} of {table.name} cannot refer to {parent!r}",
-                hint="declare that table first, with a key of as many columns",
-            )
+    check_objects(table, tables)
 
 
 def _depth(type_: Type) -> int:
@@ -124,7 +118,11 @@ def other_table(stored: TableDef, given: TableDef) -> QueryError:
 
 def _shown(table: TableDef) -> str:
     rest = [f"key={', '.join(table.key)}"] if table.key else []
-    rest += [f"{', '.join(names)} refers to {parent}" for names, parent in table.references]
+    rest += [f"{each.text} refers to {each.table} ({each.on_delete})" for each in table.references]
+    rest += [f"extends {table.extends}"] if table.extends else []
+    rest += [f"{name} is the inverse of {path}" for name, path in table.inverses]
+    rest += [f"{'.'.join(path)} is a set" for path in table.sets]
+    rest += [f"fixed: {', '.join(table.fixed)}"] if table.fixed else []
     rest += ["append-only"] if table.append_only else []
     return "; ".join([show_type(table.record), *rest])
 
@@ -137,7 +135,8 @@ def check_droppable(name: str, tables: Mapping[str, TableDef], views: Mapping[st
     readers += [
         table.name
         for table in tables.values()
-        if table.name != name and any(parent == name for _, parent in table.references)
+        if table.name != name
+        and (table.extends == name or any(each.table == name for each in table.references))
     ]
     if readers:
         raise QueryError(f"{name} is read by {', '.join(readers)}", hint="drop these first")

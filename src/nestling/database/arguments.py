@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from nestling.calculus.types import Record, Type
-from nestling.database.definitions import TableDef
+from nestling.database.definitions import ON_DELETE, TableDef
 from nestling.database.elements import inner_bag
 from nestling.database.feed import Pairs, z_bag
 from nestling.database.languages import is_frame
@@ -66,16 +66,57 @@ def key_argument(key: object) -> tuple[str, ...]:
     return () if key is None else _columns(key, "key")
 
 
-def references_argument(references: object) -> tuple[tuple[tuple[str, ...], str], ...]:
-    """What columns refer to: pairs of columns and a table."""
+def references_argument(references: object) -> dict[tuple[str, ...], str]:
+    """What refers to which table: by path, or by several columns where its key has several."""
     if references is None:
-        return ()
+        return {}
     if not isinstance(references, Mapping):
         raise QueryError(f"references is not {shown(references)}", hint='references={"column": "table"}')
-    return tuple(
-        (_columns(columns, "references"), name_argument(table, "table"))
+    return {
+        _columns(columns, "references"): name_argument(table, "table")
         for columns, table in references.items()
+    }
+
+
+def on_delete_argument(on_delete: object) -> str | dict[tuple[str, ...], str]:
+    """What happens to references when the object goes: one word for all, or by path."""
+    if isinstance(on_delete, Mapping):
+        return {_columns(columns, "on_delete"): _on_delete(word) for columns, word in on_delete.items()}
+    return {} if on_delete is None else _on_delete(on_delete)
+
+
+def _on_delete(word: object) -> str:
+    if isinstance(word, str) and word in ON_DELETE:
+        return word
+    raise QueryError(
+        f"on_delete is not {shown(word)}",
+        hint=f'on_delete={{"path": word}}, where a word is {", ".join(map(repr, ON_DELETE))}',
     )
+
+
+def inverse_argument(inverse: object) -> dict[str, str]:
+    """Derived collections: by name the path of the references."""
+    if inverse is None:
+        return {}
+    if isinstance(inverse, Mapping):
+        pairs = {
+            name: path for name, path in inverse.items() if isinstance(name, str) and isinstance(path, str)
+        }
+        if len(pairs) == len(inverse) and all("." in path for path in pairs.values()):
+            return pairs
+    raise QueryError(f"inverse is not {shown(inverse)}", hint='inverse={"orders": "orders.customer"}')
+
+
+def extends_argument(extends: object) -> str | None:
+    """The table of the superclass."""
+    if extends is None or isinstance(extends, str):
+        return extends
+    raise QueryError(f"extends names a table, not {shown(extends)}", hint='extends="persons"')
+
+
+def fixed_argument(fixed: object) -> bool | tuple[str, ...] | None:
+    """Which columns never change: all, none or some; ``None`` where it is not said."""
+    return fixed if fixed is None or isinstance(fixed, bool) else _columns(fixed, "fixed")
 
 
 def _columns(columns: object, argument: str) -> tuple[str, ...]:
@@ -202,6 +243,12 @@ def one_way(rows: object, where: object, key: object) -> None:
     """What goes is said once: by rows, by a condition or by a key."""
     if (rows is not NOT_GIVEN) + (where is not None) + (key is not NOT_GIVEN) != 1:
         raise ChangeError("delete takes exactly one of rows, where and key", hint="for example key=7")
+
+
+def one_of(where: object, key: object) -> None:
+    """Which rows are updated is said once."""
+    if (where is not None) + (key is not NOT_GIVEN) != 1:
+        raise ChangeError("update takes exactly one of where and key", hint="for example key=7")
 
 
 def condition(where: object) -> Callable[[Any], bool]:

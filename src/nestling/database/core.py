@@ -137,7 +137,8 @@ class Core:
         with self._access.lock:
             journal = self._access.committing(change, is_nested)
             try:
-                self._references.check(change)
+                if (arranged := self._references.check(change)) is not None:
+                    journal.replace(arranged)
                 journal.run()
                 check_state(self._state)
                 if self._file is not None and journal.events:

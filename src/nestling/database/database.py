@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -11,11 +12,13 @@ from nestling.calculus.terms import Expr
 from nestling.calculus.types import show_type
 from nestling.database import accept, arguments
 from nestling.database.accept import known
+from nestling.database.accept_objects import check_types
 from nestling.database.answer import answer
 from nestling.database.arguments import NOT_GIVEN
 from nestling.database.closed import Closed
 from nestling.database.constraints import violation
 from nestling.database.core import Core
+from nestling.database.declaring import Asked, table_def
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.durable import DatabaseFile
 from nestling.database.engines import on_spark
@@ -32,7 +35,7 @@ from nestling.database.view import View
 from nestling.depth import room
 from nestling.errors import QueryError
 from nestling.frontend.catalog import Catalog
-from nestling.frontend.schema import record_type, row_value
+from nestling.frontend.schema import Unresolved, row_value
 from nestling.values.bag import ZBag
 
 
@@ -91,7 +94,7 @@ class Database(Core):
         """The queries that must stay empty."""
         return self._state.views.constraints
 
-    def table(
+    def table(  # noqa: PLR0913 (one keyword per thing that a table declares)
         self,
         name: str,
         schema: object = None,
@@ -99,32 +102,66 @@ class Database(Core):
         *,
         references: Mapping[str | tuple[str, ...], str] | None = None,
         append_only: bool = False,
+        inverse: Mapping[str, str] | None = None,
+        extends: str | None = None,
+        on_delete: str | Mapping[str | tuple[str, ...], str] | None = None,
+        fixed: bool | str | Iterable[str] | None = None,
     ) -> Table:
         """Declare a table; without a schema, find it.
 
-        ``references`` maps columns to the table whose key they hold: a row is refused where that key is missing.
-        ``append_only`` refuses deletions and updates. Both are checked, and make views cheaper to maintain.
+        ``references`` maps paths to the table whose key they hold, as ``nl.Ref[C]`` does in a class; ``on_delete``
+        says what happens to them when that row goes: ``"refuse"``, ``"nil"``, ``"cascade"`` or ``"dangle"``.
+        ``inverse`` names what refers to a row, as ``nl.Inverse[…]`` does; ``extends`` the table of the superclass.
+        ``append_only`` refuses deletions and updates, ``fixed`` updates of all or some columns, as a frozen dataclass
+        does. What is declared is checked, and makes views cheaper to maintain.
         """
         arguments.name_argument(name, "table")
         if schema is None:
             if name not in self._state.tables:
+                if name in self._state.waiting:
+                    return Table(self, name)
                 raise QueryError(f"there is no table {name!r}", hint=known(self._state.tables))
             return Table(self, name)
-        record = record_type(schema)
-        refers, only = (
+        asked = Asked(
+            name,
+            schema,
+            arguments.key_argument(key),
             arguments.references_argument(references),
             arguments.flag_argument(append_only, "append_only"),
+            arguments.inverse_argument(inverse),
+            arguments.extends_argument(extends),
+            arguments.on_delete_argument(on_delete),
+            arguments.fixed_argument(fixed),
         )
-        return self._declare(TableDef(name, record, arguments.key_argument(key), refers, only))
+        return self._asked(asked)
+
+    def _asked(self, asked: Asked) -> Table:
+        """Declare a table, or let it wait for the class that it refers to; then those that waited for it."""
+        state = self._state
+        state.waiting.pop(asked.name, None)
+        try:
+            table = self._declare(table_def(asked, state.tables, state.waiting))
+        except Unresolved as unresolved:
+            check_name(asked.name, "a table")
+            state.waiting[asked.name] = replace(asked, target=unresolved.target)
+            return Table(self, asked.name)
+        for waiting in list(state.waiting.values()):
+            if waiting.target in (asked.class_name, asked.name):
+                self._asked(waiting)
+        return table
 
     def _declare(self, definition: TableDef) -> Table:
         """Declare a table whose types are known already."""
         name = definition.name
         check_table_names(definition)
         if self._state.tables.get(name) == definition:
-            return Table(self, name)  # a program that opens its file again declares what is there
+            # A program that opens its file again declares what is there, maybe now with a class.
+            if definition.class_name:
+                self._state.tables[name], self._state._objects = definition, None
+            return Table(self, name)
         with self._access.defining():
             accept.check_table(definition, self._state.tables)
+            check_types(definition, self._state.tables)
             if name in self._state.tables and self._state.tables[name] != definition:
                 raise accept.other_table(self._state.tables[name], definition)
             if name not in self._state.tables:
@@ -200,6 +237,8 @@ class Database(Core):
         """Forget a view, a constraint, or a table that no view reads."""
         arguments.name_argument(name, "table")
         with self._access.defining():
+            if self._state.waiting.pop(name, None) is not None:
+                return
             if name in self._state.views:
                 self._subscribers.evaluate_held(name)
                 self._forget(
@@ -248,11 +287,11 @@ class Database(Core):
         """What a query may read."""
         catalog = Catalog({name: view.element for name, view in self._state.definitions.items()})
         for name, table in self._state.tables.items():
-            catalog.add(name, table.record, table.key)
+            catalog.declare(name, self._state.objects.entry(table))
         return catalog
 
     def _check_name(self, name: str) -> None:
-        if name in self._state.tables or name in self._state.views:
+        if name in self._state.tables or name in self._state.views or name in self._state.waiting:
             raise QueryError(f"{name!r} is already defined", hint=f"db.drop({name!r}) first")
 
     # -- changes
@@ -271,10 +310,12 @@ class Database(Core):
             change.delete(table, rows, where=where, key=key)
         return change.refresh
 
-    def update(self, table: str, *, key: Any, set: Mapping[str, Any]) -> Refresh:
-        """Give columns of one row new values."""
+    def update(
+        self, table: str, *, key: Any = NOT_GIVEN, where: Any = None, set: Mapping[str, Any]
+    ) -> Refresh:
+        """Give columns of the row with this ``key``, or of those for which ``where`` holds, new values."""
         with self.transaction() as change:
-            change.update(table, key=key, set=set)
+            change.update(table, key=key, where=where, set=set)
         return change.refresh
 
     def apply(self, changes: Mapping[str, Any]) -> Refresh:

@@ -14,6 +14,7 @@ from nestling.database.definitions import TableDef, leaf_positions
 from nestling.database.rows import InnerBags, Row
 from nestling.errors import ChangeError
 from nestling.frontend.schema import element_value
+from nestling.frontend.schema.write import Links
 from nestling.values.columns import columns
 from nestling.values.label import Label
 
@@ -55,11 +56,16 @@ def inner_labels(table: TableDef, level: Path) -> dict[Path, int]:
 
 
 def element_of(
-    stored: InnerBags, table: TableDef, level: Path, label: Label, wanted: Mapping[str, Any]
+    stored: InnerBags,
+    table: TableDef,
+    level: Path,
+    label: Label,
+    wanted: Mapping[str, Any],
+    links: Links = None,
 ) -> Row:
     """The one element of a bag whose columns are as ``wanted``."""
     name = dictionary_name(table.name, level)
-    tests = address_columns(name, table.levels[level].element, wanted)
+    tests = address_columns(name, table.levels[level].element, wanted, links)
     found = [
         (row, times)
         for row, times in stored.under(name, label).items()
@@ -80,28 +86,33 @@ def not_one(name: str, wanted: Mapping[str, Any], count: int) -> ChangeError:
     )
 
 
-def changed(name: str, element: Type, row: Row, new: Mapping[str, Any]) -> Row:
+def changed(name: str, element: Type, row: Row, new: Mapping[str, Any], links: Links = None) -> Row:
     """An element with new values in some columns; its inner bags are the same."""
     columns = list(row)
-    for place, leaf in address_columns(name, element, new):
+    for place, leaf in address_columns(name, element, new, links):
         columns[place] = leaf
     return tuple(columns)
 
 
-def address_columns(name: str, element: Type, values: Mapping[str, Any]) -> list[tuple[int, Any]]:
+def address_columns(
+    name: str, element: Type, values: Mapping[str, Any], links: Links = None
+) -> list[tuple[int, Any]]:
     """Values of columns as they stand in a flat row, each with its place."""
     if not isinstance(element, Record):
         raise ChangeError(
             f"the elements of {name} have no columns", hint="delete the element and insert another"
         )
-    plain = {column: _plain(name, element, column, value) for column, value in values.items()}
+    inner = links if isinstance(links, Mapping) else {}
+    plain = {
+        column: _plain(name, element, column, value, inner.get(column)) for column, value in values.items()
+    }
     places = leaf_positions(element)
     return [
         pair for column, value in plain.items() for pair in zip(places[column], columns(value), strict=True)
     ]
 
 
-def _plain(name: str, record: Record, column: str, value: Any) -> Any:
+def _plain(name: str, record: Record, column: str, value: Any, links: Links) -> Any:
     """``value`` as a column has it that is no bag."""
     index = record.index(column)
     if index is None:
@@ -112,7 +123,7 @@ def _plain(name: str, record: Record, column: str, value: Any) -> Any:
             f"{column} of {name} is an inner bag",
             hint=f"go on with .{column}.insert([...]) or .delete([...])",
         )
-    return element_value(type_, value)
+    return element_value(type_, value, links)
 
 
 def _no_bag(table: TableDef, outer: Path, level: Path) -> ChangeError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from nestling.calculus.terms import Expr, Var
@@ -21,18 +21,66 @@ from nestling.calculus.types import (
     leaf_types,
 )
 from nestling.calculus.typing import element_type
+from nestling.frontend.catalog import FieldPath
 from nestling.program.statements import TableDecl
+
+#: What becomes of a reference when the object goes; see ``references``.
+ON_DELETE = ("refuse", "nil", "cascade", "dangle")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The key of a row of ``table``, at one path, or in several columns where the key has several."""
+
+    paths: tuple[FieldPath, ...]
+    table: str
+    on_delete: str = "refuse"
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the row is always there, unless the reference is nil."""
+        return self.on_delete != "dangle"
+
+    @property
+    def text(self) -> str:
+        """The reference as users write it."""
+        return ", ".join(".".join(path) for path in self.paths)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a reference of the table ``owner`` stands in flat tables: in ``flat``, at ``places``.
+
+    ``is_element``: an element of a bag of references, which is nothing but the key.
+    """
+
+    owner: str
+    reference: Reference
+    flat: str
+    places: tuple[int, ...]
+    is_nullable: bool
+    is_element: bool
 
 
 @dataclass(frozen=True)
 class TableDef:
-    """A table: the type of its rows, its key (by name), and the flat tables that store it."""
+    """A table: the type of its rows, its key (by name), and the flat tables that store it.
+
+    ``extends``: the table of the superclass. ``inverses``: names of derived collections, each with the path of the
+    references that it is the inverse of, as it was written. ``sets``: bags that have each element once. ``fixed``:
+    columns that never change in a row that stays. ``class_name``: the class that it was declared with.
+    """
 
     name: str
     record: Record
     key: tuple[str, ...] = ()
-    references: tuple[tuple[tuple[str, ...], str], ...] = ()
+    references: tuple[Reference, ...] = ()
     append_only: bool = False
+    extends: str | None = None
+    inverses: tuple[tuple[str, str], ...] = ()
+    sets: tuple[FieldPath, ...] = ()
+    fixed: tuple[str, ...] = ()
+    class_name: str = field(default="", compare=False)
 
     @cached_property
     def key_positions(self) -> tuple[int, ...]:
@@ -68,16 +116,81 @@ class TableDef:
         columns = flat_columns(flat_type(self.record), self.name)
         places = leaf_positions(self.record)
         key = tuple(place for name in self.key for place in places[name])
-        references = tuple(
-            (tuple(place for name in names for place in places[name]), table)
-            for names, table in self.references
-        )
-        found = {self.name: TableDecl(self.name, columns, key, references, self.append_only)}
+        fixed = tuple(sorted(place for name in self.fixed for place in places[name]))
+        found = {
+            self.name: TableDecl(self.name, columns, key, self._always(self.name), self.append_only, fixed)
+        }
         for path, level in self.levels.items():
             name = dictionary_name(self.name, path)
             label = Var(f"{name}.label", LABEL)
-            found[name] = TableDecl(name, (label, *flat_columns(flat_type(level.element), name)))
+            columns = (label, *flat_columns(flat_type(level.element), name))
+            found[name] = TableDecl(name, columns, references=self._always(name))
         return found
+
+    def _always(self, flat: str) -> tuple[tuple[tuple[int, ...], str], ...]:
+        """The references of a flat table that are never nil, and kept."""
+        return tuple(
+            (site.places, site.reference.table)
+            for site in self.sites
+            if site.flat == flat and site.reference.is_kept and not site.is_nullable
+        )
+
+    @cached_property
+    def sites(self) -> tuple[Site, ...]:
+        """Where the references stand."""
+        return tuple(self._site(reference) for reference in self.references)
+
+    def _site(self, reference: Reference) -> Site:
+        found = [located(self.record, path) for path in reference.paths]
+        leaves = [leaf for place in found for leaf in leaf_types(place.type)]
+        flat = dictionary_name(self.name, found[0].level) if found[0].level else self.name
+        return Site(
+            self.name, reference, flat,
+            tuple(i for place in found for i in place.places),
+            any(isinstance(type_, Scalar) and type_.nullable for _, type_ in leaves),
+            found[0].is_element,
+        )  # fmt: skip
+
+    @cached_property
+    def set_levels(self) -> frozenset[str]:
+        """The dictionaries of bags that are sets."""
+        return frozenset(dictionary_name(self.name, located(self.record, path).level) for path in self.sets)
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """What a path leads to: in the elements of which bag, its type, and which columns of their flat rows it has."""
+
+    level: Path
+    type: Type
+    places: tuple[int, ...]
+    is_element: bool
+
+
+def located(record: Record, path: FieldPath) -> Located:
+    """Where ``path`` leads, through records and the elements of bags; ``KeyError`` where there is no such field.
+
+    >>> from nestling.calculus.types import INT, record
+    >>> located(record(no=INT, lines=Bag(record(product=INT, n=INT))), ("lines", "product"))
+    Located(level=('lines',), type=Scalar(name='int', nullable=False), places=(1,), is_element=False)
+    """
+    type_: Type = record
+    outer: Type = record
+    level: Path = ()
+    here: Path = ()
+    inside: Path = ()
+    for name in path:
+        if not isinstance(type_, Record) or name not in type_.names:
+            raise KeyError(name)
+        type_ = dict(type_.fields)[name]
+        here, inside = (*here, name), (*inside, name)
+        while isinstance(type_, Bag):
+            outer = type_ = type_.element
+            level, inside = here, ()
+            here = (*here, ELEMENT) if isinstance(type_, Bag) else here
+    leaves = [leaf for leaf, _ in leaf_types(outer)]
+    places = (i + bool(level) for i, leaf in enumerate(leaves) if leaf[: len(inside)] == inside)
+    return Located(level, type_, tuple(places), bool(level) and not inside)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from nestling.database.deep import Address, address_columns
 from nestling.database.definitions import TableDef
 from nestling.errors import ChangeError, shown
 from nestling.frontend.schema import element_value, multiplicity
+from nestling.frontend.schema.write import Links
 
 #: The key of a row, the address of a bag in it, an element, and how often it comes.
 Element = tuple[Any, Address, Any, int]
@@ -40,11 +41,11 @@ def inner_bag(tables: Mapping[str, TableDef], name: str) -> tuple[TableDef, Path
     return None
 
 
-def elements(table: TableDef, level: Path, changes: Any) -> list[Element]:
+def elements(table: TableDef, level: Path, changes: Any, links: Links = None) -> list[Element]:
     """What comes and goes, each once: deletions first."""
     total: dict[Any, Element] = {}
     for row, times in changes.items():
-        key, address, place, value = _element(table, level, row)
+        key, address, place, value = _element(table, level, row, links)
         before = total.get((key, place, value), (key, address, value, 0))[3]
         total[key, place, value] = (key, address, value, before + multiplicity(times))
     return sorted((found for found in total.values() if found[3]), key=lambda found: found[3] > 0)
@@ -55,7 +56,7 @@ def outer_bags(table: TableDef, level: Path) -> list[str]:
     return [level[i - 1] for i in range(1, len(level)) if level[:i] in table.levels]
 
 
-def _element(table: TableDef, level: Path, row: Any) -> tuple[Any, Address, Any, Any]:
+def _element(table: TableDef, level: Path, row: Any, links: Links) -> tuple[Any, Address, Any, Any]:
     """The key, the address as it is given and as it can be compared, and the element."""
     named = dict(row) if isinstance(row, Mapping) else _by_name(table, level, row)
     parts = tuple(_taken(named, name) for name in table.key)
@@ -84,7 +85,7 @@ def _element(table: TableDef, level: Path, row: Any) -> tuple[Any, Address, Any,
     else:
         raise ChangeError("column 'element' is missing", hint="it holds the element to insert or delete")
     key = parts[0] if len(parts) == 1 else parts
-    return key, tuple(address), tuple(place), element_value(type_, value)
+    return key, tuple(address), tuple(place), element_value(type_, value, links)
 
 
 def _by_name(table: TableDef, level: Path, row: Any) -> dict[str, Any]:

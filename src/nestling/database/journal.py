@@ -23,7 +23,7 @@ Pairs = list[tuple[Row, int]]
 class Journal:
     """The events applied to the engine of ``state`` by one transaction."""
 
-    def __init__(self, state: State, events: Sequence[RowEvent]) -> None:
+    def __init__(self, state: State, events: list[RowEvent]) -> None:
         self.state, self.events = state, events
         self.applied = 0
         #: Whether a trigger was cut off, or a lazy view told of only some events.
@@ -39,6 +39,12 @@ class Journal:
             self._note(table, group)
             self._apply(table, group)
         self.is_running = False
+
+    def replace(self, events: Sequence[RowEvent]) -> None:
+        """Have other events, of which the engine has none."""
+        if self.applied:
+            self.undo()
+        self.events[:] = events
 
     def _apply(self, table: str, group: Pairs) -> None:
         engine = self.state.engine

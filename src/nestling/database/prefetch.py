@@ -22,20 +22,16 @@ from nestling.values.label import Label
 Tables = Mapping[str, TableDef]
 
 
-def prefetch_rows(
-    rows: Overlay, tables: Tables, table: TableDef, values: Sequence[Row], deep: bool = False
-) -> None:
-    """The rows that stand for ``values``, those they refer to, and ``deep`` what is inside them."""
+def prefetch_rows(rows: Overlay, table: TableDef, values: Sequence[Row], deep: bool = False) -> None:
+    """The rows that stand for ``values``, in the whole family, and ``deep`` what is inside them."""
     if not values:
         return
-    for names, parent in table.references:
-        places = tables[parent].declarations[parent].key
-        places_of = [table.record.names.index(name) for name in names]
-        rows.prefetch(parent, places, [_flat([value[i] for i in places_of]) for value in values])
     flat = table.declarations[table.name]
     if table.key:
         keys = [_flat([value[i] for i in table.key_positions]) for value in values]
         rows.prefetch(table.name, flat.key, keys)
+        for name in rows.state.objects.families.get(table.name, ()):
+            rows.prefetch(name, rows.state.tables[name].declarations[name].key, keys)
         if deep:
             found = (rows.by_key(table.name, key) for key in keys)
             prefetch_bags(rows, (row for row in found if row is not None))
@@ -50,13 +46,14 @@ def prefetch_changes(rows: Overlay, tables: Tables, changes: Mapping[str, Any]) 
             _prefetch_elements(rows, *bag, change)
         elif name in tables:
             table = tables[name]
-            values = [row_value(table.record, row) for row, _ in change.items()]
-            prefetch_rows(rows, tables, table, values, deep=True)
+            links = rows.state.objects.links.get(name)
+            values = [row_value(table.record, row, links) for row, _ in change.items()]
+            prefetch_rows(rows, table, values, deep=True)
 
 
 def _prefetch_elements(rows: Overlay, table: TableDef, level: Path, changes: Any) -> None:
     """The rows around some inner bags, and of the bags what is looked at."""
-    found = elements(table, level, changes)
+    found = elements(table, level, changes, rows.state.objects.links_in(table.name, level))
     keys = [_key(table, key) for key, *_ in found]
     rows.prefetch(table.name, table.declarations[table.name].key, keys)
     owners = [rows.by_key(table.name, key) for key in keys]

@@ -13,9 +13,11 @@ from typing import Any, Protocol
 
 from nestling.database.answer import answer
 from nestling.database.bulk import EMBEDDED
+from nestling.database.declaring import Asked
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first_column import first_leaf, first_type, starts
 from nestling.database.lazy import LazyView, Pending
+from nestling.database.objects import Objects, declarations
 from nestling.database.rows import Row, RowEvent, nested
 from nestling.database.storing import Decision, decide
 from nestling.database.verdict import judge
@@ -69,22 +71,35 @@ class State:
         self.version = 0
         self._statements: dict[str, int] = {}
         self.uncommitted: list[RowEvent] = []
+        #: Tables that wait for the class that they refer to, by name.
+        self.waiting: dict[str, Asked] = {}
+        self._objects: tuple[Program, Objects] | None = None
         self.engine = engines.empty(compile_views({}, {}))
 
     def declarations(self) -> dict[str, TableDecl]:
         """The flat tables of all tables."""
-        return {name: decl for table in self.tables.values() for name, decl in table.declarations.items()}
+        return declarations(self.tables)
+
+    @property
+    def objects(self) -> Objects:
+        """What the tables say together; another program may have other tables."""
+        known, program = self._objects, self.engine.program
+        if known is None or known[0] is not program:
+            known = self._objects = (program, Objects(self.tables))
+        return known[1]
 
     def table(self, name: str) -> TableDef:
         """The table that a change names."""
         try:
             return self.tables[name]
         except (KeyError, TypeError):
+            if isinstance(name, str) and name in self.waiting:
+                raise ChangeError(self.waiting[name].why, hint=self.waiting[name].hint) from None
             known = ", ".join(self.tables) or "none yet"
             raise ChangeError(f"there is no table {brief(name)}", hint=f"tables: {known}") from None
 
     def add_table(self, table: TableDef) -> None:
-        self.tables[table.name] = table
+        self.tables[table.name], self._objects = table, None
         self.reinstall()
 
     @property

@@ -11,7 +11,7 @@ from nestling.database.core import Core
 from nestling.database.deep import Address
 from nestling.database.definitions import TableDef
 from nestling.database.refresh import Refresh
-from nestling.errors import ChangeError, shown
+from nestling.errors import ChangeError, QueryError, shown
 from nestling.frontend.schema import copies, length, python_value
 
 
@@ -31,6 +31,9 @@ class Table:
 
     @property
     def _definition(self) -> TableDef:
+        waiting = self._database._state.waiting.get(self.name)
+        if waiting is not None:
+            raise QueryError(waiting.why, hint=waiting.hint)
         return defined(self._database._state.tables, "table", self.name)
 
     def rows(self) -> list[Any]:
@@ -64,9 +67,11 @@ class Table:
 
 
 class At:
-    """A place inside one row: attributes select fields, ``at`` an element of an inner bag.
+    """A place inside one row: attributes select fields, ``at`` an element of an inner bag. A reference leads on to the
+    row that it is of: ``orders.at(10).customer``.
 
-    ``insert`` and ``delete`` change the elements of a bag, ``update`` the columns of an element or of the row.
+    ``insert`` and ``delete`` change the elements of a bag, or which rows refer to this one, where an inverse is named:
+    ``customers.at(1).orders``. ``update`` changes the columns of an element or of a row.
     """
 
     __slots__ = ("_database", "_key", "_path", "_table")

@@ -20,11 +20,12 @@ from nestling.calculus.traverse import walk
 from nestling.calculus.types import SCALARS, Bag, Record, Scalar, Type
 from nestling.database.accept import check_options, check_table
 from nestling.database.decisions import check_decision
-from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.definitions import ON_DELETE, Reference, TableDef, ViewDef
 from nestling.database.names import check_table_names, check_view_names
 from nestling.database.state import State
 from nestling.database.storing import as_data
 from nestling.errors import QueryError, StoreError
+from nestling.frontend.catalog import FieldPath
 
 WIDTH = 1_000_000
 #: How deep records and bags may nest in a table: far more than anybody writes, far below the end of the stack.
@@ -32,14 +33,28 @@ DEEPEST = 60
 #: What passes make of a query, and no user writes.
 INTERNAL = (InputChange, Lookup, InL, DictLit, DictInput, DictUnion, DictEmpty)
 BITS = (8, 16, 32, 64)
+#: What a table may say besides.
+SAID = ("extends", "inverses", "sets", "fixed", "class")
 _SCALAR = re.compile(r"([a-z]+)(?:\(([0-9]{1,4})(?:,([0-9]{1,4}))?\))?(\??)")
 
 
 def table_text(table: TableDef) -> str:
-    return json.dumps({
+    stored: dict[str, Any] = {
         "record": _type_json(table.record), "key": table.key,
-        "references": table.references, "append_only": table.append_only,
-    })  # fmt: skip
+        "references": [_reference_json(each) for each in table.references], "append_only": table.append_only,
+    }  # fmt: skip
+    said = {
+        "extends": table.extends, "inverses": table.inverses, "sets": table.sets, "fixed": table.fixed,
+        "class": table.class_name,
+    }  # fmt: skip
+    # What a table does not say is not written: an earlier version can open the file then.
+    return json.dumps(stored | {name: value for name, value in said.items() if value})
+
+
+def _reference_json(reference: Reference) -> Any:
+    if reference.on_delete == "refuse" and all(len(path) == 1 for path in reference.paths):
+        return [[path[0] for path in reference.paths], reference.table]
+    return [reference.paths, reference.table, reference.on_delete]
 
 
 def view_text(view: ViewDef, state: State) -> str:
@@ -52,20 +67,41 @@ def view_text(view: ViewDef, state: State) -> str:
 
 def read_table(name: str, text: str, tables: Mapping[str, TableDef] | None = None) -> TableDef:
     """The table that ``text`` defines; ``tables`` are those before it."""
-    stored = _members(text, ("record", "key", "references", "append_only"))
+    stored = _members(text, ("record", "key", "references", "append_only"), SAID)
     record = _json_type(stored["record"], DEEPEST)
     if not isinstance(record, Record):
         raise StoreError("the rows of a table are records")
-    key = _names(stored["key"], "a key")
-    references = _pairs(stored["references"], "references")
-    refers = tuple((_names(columns, "a reference"), _name(parent)) for columns, parent in references)
     if type(stored["append_only"]) is not bool:
         raise StoreError(f"append_only is {stored['append_only']!r:.40}")
-    table = TableDef(name, record, key, refers, stored["append_only"])
+    inverses = _pairs(stored.get("inverses", []), "inverses")
+    table = TableDef(
+        name,
+        record,
+        _names(stored["key"], "a key"),
+        tuple(_json_reference(each) for each in _list(stored["references"], "references")),
+        stored["append_only"],
+        _name(stored["extends"]) if "extends" in stored else None,
+        tuple((_name(inverse), _name(path)) for inverse, path in inverses),
+        tuple(_path(path) for path in _list(stored.get("sets", []), "sets")),
+        _names(stored.get("fixed", []), "fixed"),
+        _name(stored.get("class", "")),
+    )
     _accepted(lambda: check_table_names(table))
     if tables is not None:
         _accepted(lambda: check_table(table, {**tables, name: table}))
     return table
+
+
+def _json_reference(stored: Any) -> Reference:
+    match stored:
+        case [list() as columns, table]:
+            paths = tuple((column,) for column in _names(columns, "a reference"))
+        case [list() as columns, table, str() as on_delete] if on_delete in ON_DELETE:
+            found = tuple(_path(column) for column in columns)
+            return Reference(found, _name(table), on_delete)
+        case _:
+            raise StoreError(f"no reference is written {stored!r:.60}")
+    return Reference(paths, _name(table))
 
 
 def read_view(name: str, text: str, state: State) -> tuple[ViewDef, dict[str, Any] | None]:
@@ -160,6 +196,18 @@ def _names(stored: Any, what: str) -> tuple[str, ...]:
     if len(set(stored)) != len(stored):
         raise StoreError(f"{what} has a name twice: {', '.join(stored):.60}")
     return tuple(stored)
+
+
+def _path(stored: Any) -> FieldPath:
+    if not isinstance(stored, list) or not stored or not all(isinstance(name, str) for name in stored):
+        raise StoreError(f"a path is a list of names, not {stored!r:.40}")
+    return tuple(stored)
+
+
+def _list(stored: Any, what: str) -> list[Any]:
+    if not isinstance(stored, list):
+        raise StoreError(f"{what} are a list, not {stored!r:.40}")
+    return stored
 
 
 def _pairs(stored: Any, what: str) -> list[tuple[Any, Any]]:

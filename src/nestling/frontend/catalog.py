@@ -30,7 +30,8 @@ class Entry:
     """The type of a row, a record for every table, and the columns no two rows agree on (none: a bag).
 
     ``references``: by path, what the keys that stand there refer to. ``inverses``: by name, a derived collection of the
-    rows of a table whose reference at a path is this row. ``extends``: the table of the superclass.
+    rows of a table whose reference at a path is this row. ``extends``: the table of the superclass. ``sets``: the bags
+    that have each element once, by path. ``class_name``: the Python class that the table was declared with.
     """
 
     element: Type
@@ -38,6 +39,8 @@ class Entry:
     references: Mapping[FieldPath, Link] = field(default_factory=dict)
     inverses: Mapping[str, tuple[str, FieldPath]] = field(default_factory=dict)
     extends: str | None = None
+    sets: frozenset[FieldPath] = frozenset()
+    class_name: str = ""
 
 
 class Catalog(Mapping[str, Type]):

@@ -27,8 +27,9 @@ Order: TypeAlias = Literal["", "values", "sums"]
 class TableDecl:
     """A stored table, or the dictionary of a nested column (its first column is the label).
 
-    ``references``: columns that hold the key of a row of another table, which is there first. ``append_only``: rows
-    neither go nor change.
+    ``references``: columns that hold the key of a row of another table, never null. The row comes before and goes after
+    all that refer to it. ``append_only``: rows neither go nor change. ``fixed``: columns that never change in a row
+    whose key stays.
     """
 
     name: str
@@ -36,6 +37,7 @@ class TableDecl:
     key: tuple[int, ...] = ()
     references: tuple[tuple[tuple[int, ...], str], ...] = ()
     append_only: bool = False
+    fixed: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

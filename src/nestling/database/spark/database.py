@@ -23,17 +23,11 @@ from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
 from nestling.database.spark.element_changes import change_elements, elements_frame
 from nestling.database.spark.explain import explain
-from nestling.database.spark.frame_changes import (
-    as_frame,
-    check_batch,
-    few_changes,
-    few_split,
-    is_feed,
-    split,
-)
+from nestling.database.spark.frame_changes import as_frame, check_batch, few_changes, few_split, split
 from nestling.database.spark.frames import Frames
 from nestling.database.spark.inspect import stats, verify
 from nestling.database.spark.large import Large
+from nestling.database.spark.large_references import keep_references
 from nestling.database.spark.logs import Loaded, SparkLogging
 from nestling.database.spark.opened import check_shared, computable, readable
 from nestling.database.spark.state import SparkState
@@ -230,11 +224,7 @@ class SparkDatabase(Database):
                 table = self._state.tables[name]
                 if not is_frame(rows):
                     rows = as_frame(large.session, table.record, rows.items())
-                counted = large.rows_of(table, large.arrived(rows), sign)
-                if sign > 0 and not is_feed(rows.columns):
-                    large.insert(table, counted)
-                else:
-                    large.change(table, large.total(counted))
+                large.apply(table, rows, sign)
             return self._loaded(large)
 
     @contextmanager
@@ -253,9 +243,9 @@ class SparkDatabase(Database):
                 self._in_memory.running.discard()
 
     def _loaded(self, large: Large) -> Refresh:
-        large.check_parents()
+        keep_references(large)
         with computable():
-            tables = self._state.running.load(large.frames(), self._note(), large.came, large.files > 1)
+            tables = large.load(self._note())
         began = self._began
         self._told(tables, lambda: perf_counter() - began)
         return self._last_refresh
@@ -323,7 +313,7 @@ class SparkDatabase(Database):
                 "the database was reloaded since this change began", hint="apply the change again"
             )
         if change.events:
-            self._references.check(change)
+            change.events[:] = self._references.check(change) or change.events
             with self._lake.doubting(), computable():
                 self._state.running.apply_batch(batch_of(change.events), self._note())
         tables: dict[str, int] = {}
@@ -344,10 +334,9 @@ class SparkDatabase(Database):
                 self._state.follow()
             if self._state.running.tidy():
                 self._state.trim(self.version)
-        statements = self._state.batch_statements(tables)
-        events = sum(tables.values())
+        statements, events = self._state.batch_statements(tables), sum(tables.values())
         changes = self._subscribers.note(self.version) if tables else {}
-        redone = self._state.running.recomputed if tables else ()
+        redone = self._state.running.recomputed
         self._last_refresh = Refresh(self.version, seconds(), events, statements, tables, changes, redone)
         self._frames.refresh()
 

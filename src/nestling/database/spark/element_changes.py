@@ -13,11 +13,11 @@ from nestling.database.deep import inner_labels, not_one
 from nestling.database.definitions import TableDef, leaf_positions
 from nestling.database.elements import elements
 from nestling.database.feed import FEED_COLUMNS, Pairs
+from nestling.database.refused import check_removable, keyless, no_key, not_in
 from nestling.database.spark.frame_changes import as_frame
 from nestling.database.spark.frame_values import value_of
 from nestling.database.spark.large import Large
 from nestling.database.spark.shredding import leaves
-from nestling.database.transaction import check_removable, keyless, no_key, not_in
 from nestling.engine.spark.relations import joins_text
 from nestling.errors import ChangeError
 from nestling.frontend.schema import element_value

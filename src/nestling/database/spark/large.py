@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 from nestling.calculus.types import ELEMENT, LABEL, Bag, Path, Record, Type, bag_levels, dictionary_name
 from nestling.database.definitions import TableDef
 from nestling.database.feed import FEED_COLUMNS, SIGNS, z_bag
-from nestling.database.references import referred
+from nestling.database.refused import check_removable, key_taken, no_row
 from nestling.database.spark.frame_values import canonical, value_of, wrong
 from nestling.database.spark.keyed import KeyedRows, is_flat_by_key
 from nestling.database.spark.shredding import Column, by_key, flat, leaves, named, numbered
-from nestling.database.transaction import check_removable, key_taken, no_parent, no_row
 from nestling.engine.spark import limits
 from nestling.engine.spark.frames import table_rows
 from nestling.engine.spark.relations import difference, joins_text, summed, touched_by
@@ -131,6 +130,14 @@ class Large:
 
     # -- what changes in a table
 
+    def apply(self, table: TableDef, frame: Any, sign: int) -> None:
+        """The rows of a DataFrame that come and go, or all of which come or go."""
+        counted = self.rows_of(table, self.arrived(frame), sign)
+        if sign > 0 and "_change_type" not in frame.columns:
+            self.insert(table, counted)
+        else:
+            self.change(table, self.total(counted))
+
     def change(self, table: TableDef, counted: str) -> None:
         """Nested rows that come and go, each once."""
         if is_flat_by_key(table) and not table.append_only:
@@ -158,7 +165,6 @@ class Large:
             raise key_taken(table, key)
         for name, view in rows.rows.items():
             self._add(name, f"SELECT * FROM {view}")
-        self._check_references(table)
 
     def _change(self, table: TableDef, counted: str) -> None:
         went, came = (self.query(f"SELECT * FROM {counted} WHERE n {sign} 0") for sign in "<>")
@@ -167,7 +173,10 @@ class Large:
             self.delete(table, table.name, table.record, went, lambda row, n: no_row(table, row, n))
         self._insert(table, came)
         self._check_keys(table)
-        self._check_references(table)
+
+    def load(self, note: dict[str, Any]) -> dict[str, int]:
+        """Add the rows to the flat tables, and apply the consequences; how many each had."""
+        return self.engine.load(self.frames(), note, self.came, self.files > 1)
 
     def frames(self) -> dict[str, Any]:
         """What is to be added to each flat table."""
@@ -292,40 +301,6 @@ class Large:
             text = f"SELECT {keys} FROM ({after}) GROUP BY {keys} HAVING SUM(m0) > 1 LIMIT 1"
             for row in self.found(table, text, places):
                 raise key_taken(table, row)
-
-    def _check_references(self, table: TableDef) -> None:
-        layout, declared = self.engine.layouts[table.name], table.declarations[table.name].references
-        for (names, parent), (places, _) in zip(table.references, declared, strict=True):
-            theirs = self.state.tables[parent].declarations[parent].key
-            given = self._given(table.name, places)
-            on = [joins_text(f"c.g{i}", f"p.k{j}", layout.keys[places[i]]) for i, j in enumerate(theirs)]
-            parents = self.after(parent, theirs, given)
-            text = f"SELECT * FROM ({given}) c LEFT ANTI JOIN ({parents}) p ON {' AND '.join(on)} LIMIT 1"
-            for row in self.found(table, text, places):
-                raise no_parent(table, names, parent, row)
-
-    def check_parents(self) -> None:
-        """Refuse to take rows that others refer to, by what all tables will hold."""
-        children = [table for table in self.state.tables.values() if table.references]
-        for child in children:
-            declared = child.declarations[child.name].references
-            for parent in {parent for _, parent in declared if parent in self.changes}:
-                gone = self._gone(parent)
-                for places in (places for places, to in declared if gone and to == parent):
-                    keys = ", ".join(f"k{place}" for place in places)
-                    text = f"SELECT {keys} FROM ({self.after(child.name, places, f'SELECT * FROM {gone}')}) LIMIT 1"
-                    for key in self.found(child, text, places):
-                        raise referred(parent, key, child.name)
-
-    def _gone(self, parent: str) -> str:
-        """The keys that a table has no more, ``g0, g1, …``; nothing if there are none."""
-        layout, places = self.engine.layouts[parent], self.state.tables[parent].declarations[parent].key
-        columns = ", ".join(f"k{place} AS g{i}" for i, place in enumerate(places))
-        went = f"SELECT {columns} FROM ({_all(self.changes[parent])}) WHERE m0 < 0"
-        on = [joins_text(f"d.g{i}", f"p.k{place}", layout.keys[place]) for i, place in enumerate(places)]
-        stays = self.after(parent, places, went)
-        gone = self.written(f"SELECT d.* FROM ({went}) d LEFT ANTI JOIN ({stays}) p ON {' AND '.join(on)}")
-        return gone if self.rows(f"SELECT 1 AS one FROM {gone} LIMIT 1") else ""
 
     def found(self, table: TableDef, text: str, places: tuple[int, ...]) -> list[tuple[Any, ...]]:
         types = [self.engine.layouts[table.name].keys[i] for i in places]

@@ -1,15 +1,23 @@
 """Schemas and rows: how a type and a value are written in Python, and how a value is read back."""
 
 from nestling.frontend.schema.counts import copies, length, multiplicity
-from nestling.frontend.schema.declare import record_type
+from nestling.frontend.schema.declare import Declared, Unresolved, declared, key_record, record_type
+from nestling.frontend.schema.objects import Extent, Inverse, Ref
 from nestling.frontend.schema.read import listed, python_value, row_class
 from nestling.frontend.schema.tabular import arrow_rows, tabular_rows, without_zones
 from nestling.frontend.schema.write import element_value, row_value
 
 __all__ = [
+    "Declared",
+    "Extent",
+    "Inverse",
+    "Ref",
+    "Unresolved",
     "arrow_rows",
     "copies",
+    "declared",
     "element_value",
+    "key_record",
     "length",
     "listed",
     "multiplicity",

@@ -2,7 +2,8 @@
 
 A schema is a dict of Python types, a dataclass (or a ``NamedTuple``), a Spark DDL string, a pyspark
 ``StructType`` or a pyarrow ``Schema``. ``list[T]`` and ``ARRAY<T>`` are bags; a nested dict, a dataclass and
-``STRUCT`` are records; ``T | None`` is nullable.
+``STRUCT`` are records; ``T | None`` is nullable. ``set[T]`` is a bag that has each element once. ``nl.Ref[C]`` is the
+key of the table of class C, and ``nl.Inverse[…]`` no column at all: see ``objects``.
 
 What is nullable says so. In a DDL string that is a column marked ``NULL``: a plain ``qty INT`` is not
 nullable, unlike in Spark, so that ``sum(qty)`` needs no test for null; ``NOT NULL`` may be written and
@@ -17,20 +18,44 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Iterable, Mapping
-from dataclasses import is_dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, is_dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from nestling.calculus.types import SCALARS, Bag, Record, Scalar, Type, nullable
+from nestling.calculus.types import SCALARS, Bag, Path, Record, Scalar, Type, nullable
 from nestling.errors import QueryError, brief
 from nestling.frontend.schema.ddl import parse_ddl
 from nestling.frontend.schema.foreign import arrow_record, is_arrow_schema, is_spark_struct, spark_record
+from nestling.frontend.schema.objects import InverseOf, RefTo
 
 _CLASSES = (bool, int, float, Decimal, str, bytes, date, datetime, timedelta)
 SCALAR_OF: dict[Any, Scalar] = {class_: Scalar(name) for class_, name in zip(_CLASSES, SCALARS, strict=True)}
-_TYPES = ", ".join(class_.__name__ for class_ in _CLASSES) + ", list[T], a dict or a dataclass"
+_TYPES = ", ".join(class_.__name__ for class_ in _CLASSES) + ", list[T], set[T], a dict or a dataclass"
+
+
+#: The table of a class and the types of its key, by the name of the class or of the table.
+Known = Callable[[str], tuple[str, Record]]
+
+
+class Unresolved(Exception):
+    """A reference to a class whose table, and so whose key, is not known yet."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__(target)
+        self.target = target
+
+
+@dataclass
+class Declared:
+    """What a schema declares: the type of a row, and by path what refers to which table, what is a set, by name what is
+    the inverse of which path."""
+
+    record: Record
+    references: dict[Path, str] = field(default_factory=dict)
+    sets: list[Path] = field(default_factory=list)
+    inverses: dict[str, str] = field(default_factory=dict)
 
 
 def record_type(schema: object) -> Record:
@@ -44,45 +69,154 @@ def record_type(schema: object) -> Record:
     ... )
     '⟨id: int, items: Bag(⟨pid: int, price: decimal⟩), note: str?⟩'
     """
+    return declared(schema, _no_table).record
+
+
+def declared(schema: object, known: Known) -> Declared:
+    """All that ``schema`` declares; ``known`` finds the table that a reference leads to, or raises ``Unresolved``."""
     try:
-        return _record_of(schema)
+        return _declared(schema, known)
     except RecursionError:
         raise QueryError(
             "the schema is nested too deeply", hint="keep what lies deeper in a table of its own"
         ) from None
 
 
-def _record_of(schema: object) -> Record:
+def key_record(schema: object, key: Iterable[str], known: Known) -> Record | None:
+    """The columns of a key with their types, read before the rest of a schema; ``None`` where it has none such."""
+    hints = _columns(schema)
+    if hints is None:
+        record = declared(schema, known).record
+        hints = dict(record.fields)
+    if not all(name in hints for name in key):
+        return None
+    reader = _Reader(known)
+    return Record(tuple((name, reader.type(hints[name], (name,))) for name in key))
+
+
+def _declared(schema: object, known: Known) -> Declared:
     match schema:
         case Record():
-            return schema
+            return Declared(schema)
         case str():
-            return parse_ddl(schema)
+            return Declared(parse_ddl(schema))
         case _ if is_spark_struct(schema):
-            return spark_record(schema)
+            return Declared(spark_record(schema))
         case _ if is_arrow_schema(schema):
-            return arrow_record(schema)
-    found = _record(schema, "")
+            return Declared(arrow_record(schema))
+    reader = _Reader(known)
+    found = reader.record(schema, ())
     if found is None:
         raise QueryError(
             f"a schema is not {_shown(schema)}",
             hint="pass a dict of types, a dataclass, DDL text, a StructType or a pyarrow Schema",
         )
-    return found
+    return Declared(found, reader.references, reader.sets, reader.inverses)
 
 
-def _record(schema: object, where: str) -> Record | None:
-    """The record of a dict, a dataclass or a NamedTuple; ``None`` of anything else."""
+class _Reader:
+    """Types from annotations, and what these say besides, by path; elements of bags are passed through."""
+
+    def __init__(self, known: Known) -> None:
+        self.known = known
+        self.references: dict[Path, str] = {}
+        self.sets: list[Path] = []
+        self.inverses: dict[str, str] = {}
+
+    def record(self, schema: object, path: Path) -> Record | None:
+        """The record of a dict, a dataclass or a NamedTuple; ``None`` of anything else."""
+        columns = _columns(schema)
+        if columns is None:
+            return None
+        where = ".".join(path)
+        fields: list[tuple[str, Type]] = []
+        for name, type_ in columns.items():
+            here = (*path, _name(name, where))
+            if isinstance(type_, InverseOf):
+                if path:
+                    raise QueryError(
+                        f"{'.'.join(here)}: a struct is no object",
+                        hint="an inverse stands in a class with a table",
+                    )
+                self.inverses[name] = type_.path
+            else:
+                fields.append((name, self.type(type_, here)))
+        if not fields:
+            raise QueryError(f"{where or 'the schema'} has no columns", hint="name at least one column")
+        return Record(tuple(fields))
+
+    def type(self, type_: Any, path: Path) -> Type:
+        if isinstance(type_, type) and type_ in SCALAR_OF:
+            return SCALAR_OF[type_]
+        if isinstance(type_, Scalar | Record | Bag):
+            return type_
+        if isinstance(type_, RefTo):
+            return self.reference(type_, path)
+        if isinstance(type_, list) and len(type_) == 1:
+            return Bag(self.type(type_[0], path))
+        origin, args = typing.get_origin(type_), typing.get_args(type_)
+        if origin in (types.UnionType, typing.Union):
+            return self.optional(args, path)
+        if origin is list:
+            return Bag(self.type(args[0], path))
+        if origin in (set, frozenset):
+            self.sets.append(path)
+            return Bag(self.type(args[0], path))
+        found = self.record(type_, path)
+        if found is None:
+            raise QueryError(
+                f"column {'.'.join(path)!r} cannot have the type {_shown(type_)}", hint=f"a type is {_TYPES}"
+            )
+        return found
+
+    def reference(self, ref: RefTo, path: Path) -> Type:
+        """A key: of one column its type, of several a record of them."""
+        table, key = self.known(ref.target)
+        self.references[path] = table
+        if len(key.fields) > 1:
+            if ref.is_nullable:
+                raise QueryError(
+                    f"column {'.'.join(path)!r}: a reference to {table} is a record of its key, and never None",
+                    hint="drop | None, or use a list of at most one",
+                )
+            return key
+        type_ = key.types[0]
+        return nullable(type_) if ref.is_nullable and isinstance(type_, Scalar) else type_
+
+    def optional(self, args: tuple[Any, ...], path: Path) -> Type:
+        """``T | None``, for a scalar T."""
+        where = ".".join(path)
+        some = [arg for arg in args if arg is not type(None)]
+        if len(some) != 1:
+            shown = " | ".join(map(_shown, args))
+            raise QueryError(f"column {where!r} has one type, not {shown}", hint="write T or T | None")
+        match self.type(some[0], path):
+            case Scalar() as scalar:
+                return nullable(scalar)
+            case Bag():
+                raise QueryError(
+                    f"column {where!r}: a bag is never None", hint="drop | None; it may be empty"
+                )
+            case _:
+                raise QueryError(
+                    f"column {where!r}: a record is never None",
+                    hint="make its fields nullable, or use a list of at most one",
+                )
+
+
+def _columns(schema: object) -> dict[str, Any] | None:
+    """The columns of a dict, a dataclass or a NamedTuple, as they are annotated."""
     if isinstance(schema, Mapping):
-        fields = dict(schema)
-    elif isinstance(schema, type) and (is_dataclass(schema) or hasattr(schema, "_fields")):
-        fields = _hints(schema)
-    else:
-        return None
-    if not fields:
-        raise QueryError(f"{where or 'the schema'} has no columns", hint="name at least one column")
-    return Record(
-        tuple((_name(name, where), _type(type_, _join(where, name))) for name, type_ in fields.items())
+        return dict(schema)
+    if isinstance(schema, type) and (is_dataclass(schema) or hasattr(schema, "_fields")):
+        return _hints(schema)
+    return None
+
+
+def _no_table(target: str) -> tuple[str, Record]:
+    raise QueryError(
+        f"{target} is referred to where there are no tables",
+        hint="give the schema to db.table(name, schema, key=…)",
     )
 
 
@@ -102,40 +236,6 @@ def _hints(class_: type) -> dict[str, Any]:
     return {name: hints[name] for name in names}
 
 
-def _type(type_: Any, where: str) -> Type:
-    if isinstance(type_, type) and type_ in SCALAR_OF:
-        return SCALAR_OF[type_]
-    if isinstance(type_, list) and len(type_) == 1:
-        return Bag(_type(type_[0], where))
-    origin, args = typing.get_origin(type_), typing.get_args(type_)
-    if origin in (types.UnionType, typing.Union):
-        return _optional(args, where)
-    if origin is list:
-        return Bag(_type(args[0], where))
-    found = _record(type_, where)
-    if found is None:
-        raise QueryError(f"column {where!r} cannot have the type {_shown(type_)}", hint=f"a type is {_TYPES}")
-    return found
-
-
-def _optional(args: tuple[Any, ...], where: str) -> Type:
-    """``T | None``, for a scalar T."""
-    some = [arg for arg in args if arg is not type(None)]
-    if len(some) != 1:
-        shown = " | ".join(map(_shown, args))
-        raise QueryError(f"column {where!r} has one type, not {shown}", hint="write T or T | None")
-    match _type(some[0], where):
-        case Scalar() as scalar:
-            return nullable(scalar)
-        case Bag():
-            raise QueryError(f"column {where!r}: a bag is never None", hint="drop | None; it may be empty")
-        case _:
-            raise QueryError(
-                f"column {where!r}: a record is never None",
-                hint="make its fields nullable, or use a list of at most one",
-            )
-
-
 def _name(name: object, where: str) -> str:
     if not isinstance(name, str) or not name:
         raise QueryError(
@@ -143,10 +243,6 @@ def _name(name: object, where: str) -> str:
             hint=f"in {where}" if where else 'write {"name": type}',
         )
     return name
-
-
-def _join(where: str, name: object) -> str:
-    return f"{where}.{name}" if where else str(name)
 
 
 def _shown(type_: object) -> str:

@@ -3,6 +3,8 @@
 A row is a dict (or any mapping), a tuple or list in the order of the columns, a dataclass, a named tuple or a
 pyspark ``Row``. A column that may be null may be left out of a row with names. Inside it, records are rows
 again, and a bag is a list, tuple, set, array or ``ZBag``. What becomes of scalars is told in ``scalars``.
+
+Where a reference stands, an instance of the class is taken too: its key is. ``Links`` says where that is, by field.
 """
 
 from __future__ import annotations
@@ -10,45 +12,53 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeAlias
 
 from nestling.calculus.types import Bag, Record, Scalar, Type, show_type
 from nestling.errors import ChangeError, shown
 from nestling.frontend.schema.counts import multiplicity
+from nestling.frontend.schema.objects import Extent, derived
 from nestling.frontend.schema.scalars import scalar_value
 from nestling.values.bag import ZBag
 
+#: A reference, or by field where references are; elements of bags are passed through.
+Links: TypeAlias = "Extent | Mapping[str, Links] | None"
 
-def row_value(record: Record, row: object) -> tuple[Any, ...]:
+
+def row_value(record: Record, row: object, links: Links = None) -> tuple[Any, ...]:
     """The value of ``row`` as one of ``record``; ``ChangeError`` names the column and what is wrong with it.
 
     >>> from nestling.calculus.types import FLOAT, INT, record
     >>> row_value(record(id=INT, prices=Bag(FLOAT)), {"id": 7, "prices": [1, 0.5, 1]})
     (7, {1.0: 2, 0.5: 1})
     """
-    return _record(record, row, "")
+    return _record(record, row, "", links)
 
 
-def element_value(type_: Type, value: object) -> Any:
+def element_value(type_: Type, value: object, links: Links = None) -> Any:
     """The value of ``value`` as one of ``type_``: a row, or an element of an inner bag."""
-    return _value(type_, value, "")
+    return _value(type_, value, "", links)
 
 
-def _value(type_: Type, value: object, where: str) -> Any:
+def _value(type_: Type, value: object, where: str, links: Links = None) -> Any:
+    if links is not None and isinstance(links, Extent) and (key := links.key_of(value)) is not None:
+        value = key
     match type_:
         case Scalar():
             return scalar_value(type_, value, where)
         case Record():
-            return _record(type_, value, where)
+            return _record(type_, value, where, links)
         case Bag(element):
-            return _bag(element, value, where)
+            return _bag(element, value, where, links)
     raise TypeError(f"a row has no {type_}")
 
 
-def _record(record: Record, row: object, where: str) -> tuple[Any, ...]:
+def _record(record: Record, row: object, where: str, links: Links) -> tuple[Any, ...]:
     named = _named(record, row)
     values = _positional(record, row, where) if named is None else _by_name(record, named, where)
     columns = zip(record.fields, values, strict=True)
+    if isinstance(links, Mapping):
+        return tuple([_value(t, value, _join(where, name), links.get(name)) for (name, t), value in columns])
     return tuple(
         [_value(type_, value, f"{where}.{name}" if where else name) for (name, type_), value in columns]
     )
@@ -61,7 +71,8 @@ def _named(record: Record, row: object) -> Mapping[Any, Any] | None:
     if isinstance(row, Mapping):
         return row
     if is_dataclass(row) and not isinstance(row, type):
-        return {field.name: getattr(row, field.name) for field in fields(row)}
+        no_columns = derived(type(row))
+        return {field.name: getattr(row, field.name) for field in fields(row) if field.name not in no_columns}
     names = getattr(row, "_fields", None) or getattr(row, "__fields__", None)
     if isinstance(row, tuple) and names and set(names) == set(record.names):
         return dict(zip(names, row, strict=True))
@@ -100,14 +111,16 @@ def _positional(record: Record, row: object, where: str) -> list[Any]:
     return list(row)
 
 
-def _bag(element: Type, value: object, where: str) -> ZBag:
+def _bag(element: Type, value: object, where: str, links: Links) -> ZBag:
     if isinstance(value, ZBag):
-        counted = [(_value(element, inner, where), multiplicity(times)) for inner, times in value.items()]
+        counted = [
+            (_value(element, inner, where, links), multiplicity(times)) for inner, times in value.items()
+        ]
         if not value.is_nonnegative():
             raise ChangeError(f"column {where!r} holds a negative count: {value!r}")
         return ZBag(counted)
     values = value if isinstance(value, list | tuple | Set) else _list(value, where)
-    return ZBag([(_value(element, inner, where), 1) for inner in values])
+    return ZBag([(_value(element, inner, where, links), 1) for inner in values])
 
 
 def _list(value: Any, where: str) -> list[Any]:

@@ -1,0 +1,232 @@
+"""How rows and elements that come and go become events: each checked against the stored rows with the events before it.
+
+A method adds the events of one row, or of one inner bag, to ``events``; ``Transaction`` has what users call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from nestling.calculus.types import Path, Record, bag_levels, dictionary_name
+from nestling.database import arguments
+from nestling.database.deep import Address, bag_at
+from nestling.database.definitions import TableDef, leaf_positions
+from nestling.database.overlay import Overlay
+from nestling.database.refused import (
+    check_identity,
+    check_removable,
+    key_parts,
+    key_taken,
+    keyless,
+    no_key,
+    no_row,
+    not_in,
+)
+from nestling.database.rows import Row, RowEvent, Shredder, nested
+from nestling.database.state import State
+from nestling.errors import ChangeError
+from nestling.frontend.schema import element_value, row_value
+from nestling.values.bag import ZBag
+from nestling.values.columns import columns
+from nestling.values.label import Label
+
+Shredders = Callable[[str], Shredder]
+
+
+class Changing:
+    """The events of one change so far, over ``state``."""
+
+    def __init__(self, state: State, shredder: Shredders) -> None:
+        self.state, self.shredder = state, shredder
+        self.events: list[RowEvent] = []
+        self._stored: Overlay | None = None  # one row that comes looks nothing up
+
+    @property
+    def stored(self) -> Overlay:
+        """The rows as this transaction sees them."""
+        if self._stored is None:
+            self._stored = Overlay(self.state, self.events)
+        return self._stored
+
+    def _table(self, name: str) -> TableDef:
+        return self.state.table(name)
+
+    def _insert(self, table: TableDef, value: Row, times: int) -> None:
+        self._check_new(table, value, times, set())
+        self._run(self.shredder(table.name).insertion(value, times))
+
+    def _insert_all(self, table: TableDef, values: Sequence[tuple[Row, int]]) -> None:
+        """Rows as one batch: all of an inner bag's rows, then all rows that have them."""
+        if len(values) == 1:
+            self._insert(table, *values[0])
+            return
+        batches: dict[str, list[RowEvent]] = {name: [] for name in reversed(table.declarations)}
+        shredder, keys = self.shredder(table.name), set[Row]()
+        for value, times in values:
+            self._check_new(table, value, times, keys)
+            for event in shredder.insertion(value, times):
+                batches[event.table].append(event)
+        for events in batches.values():
+            self._run(events)
+
+    def _check_new(self, table: TableDef, value: Row, times: int, keys: set[Row]) -> None:
+        """Refuse a row whose key is taken, in its family and also by ``keys``; its own key is taken then."""
+        if table.key:
+            key = tuple([value[i] for i in table.key_positions])
+            if times > 1 or key in keys or self._by_key(table, key) is not None:
+                raise key_taken(table, key)
+            for name in self.state.objects.families.get(table.name, ()):
+                if self._by_key(self.state.tables[name], key) is not None:
+                    raise key_taken(self.state.tables[name], key)
+            keys.add(key)
+
+    def _by_key(self, table: TableDef, key: Row) -> Row | None:
+        """The flat row with this key, whose columns may be records."""
+        flat = tuple(columns(key)) if tuple in map(type, key) else key
+        return self.stored.by_key(table.name, flat)
+
+    def _row_of(self, table: TableDef, key: Any) -> Row:
+        if not table.key:
+            raise keyless(table)
+        own = self.state.objects.extent(table.name).key_of(key)
+        parts = key_parts(table, key if own is None else own)
+        try:
+            flat = self._by_key(table, tuple(map(element_value, table.key_types, parts)))
+        except ChangeError:
+            flat = None  # a value of another type is the key of no row
+        if flat is None or len(parts) != len(table.key_types):
+            raise no_key(table, parts)
+        return flat
+
+    def _delete(self, table: TableDef, value: Row, times: int) -> None:
+        for flat, available in self._copies(table, value):
+            taken = min(times, available)
+            self._remove(table, flat, taken)
+            times -= taken
+            if not times:
+                return
+        raise no_row(table, value, times)
+
+    def _copies(self, table: TableDef, value: Row) -> list[tuple[Row, int]]:
+        """The stored flat rows that stand for ``value``; several where equal rows have bags of their own."""
+        if table.key:
+            flat = self._by_key(table, tuple(value[i] for i in table.key_positions))
+            candidates = {} if flat is None else {flat: 1}
+        elif table.levels:
+            candidates = self.stored.table(table.name)
+        else:
+            flat = tuple(columns(value))
+            times = self.stored.count(table.name, flat)
+            return [(flat, times)] if times else []
+        return [
+            (flat, times)
+            for flat, times in candidates.items()
+            if nested(iter(flat), table.record, self.stored) == value
+        ]
+
+    def _remove(self, table: TableDef, flat: Row, times: int) -> None:
+        check_removable(table)
+        stays = self.stored.count(table.name, flat) > times
+        if stays:
+            self._run([RowEvent(table.name, flat, -times)])
+        else:
+            self._run(self.shredder(table.name).deletion(flat, times, self.stored))
+
+    def _new_columns(self, table: TableDef, set: Any) -> dict[str, Any]:
+        """New values by column, as they are stored."""
+        for name in arguments.set_argument(set):
+            if name not in table.record.names:
+                raise ChangeError(
+                    f"{table.name} has no column {name!r}", hint=f"it has {', '.join(table.record.names)}"
+                )
+        record = Record(tuple(field for field in table.record.fields if field[0] in set))
+        values = row_value(record, dict(set), self.state.objects.links.get(table.name))
+        return dict(zip(record.names, values, strict=True))
+
+    def _set_all(self, table: TableDef, value: Row, times: int, new: Mapping[str, Any]) -> None:
+        """Give all equal rows new columns."""
+        if table.key:
+            self._set(table, self._row_of(table, _own_key(table, value)), new)
+        elif (changed := _with(table, value, new)) != value:
+            self._delete(table, value, times)
+            self._insert(table, changed, times)
+
+    def _set(self, table: TableDef, flat: Row, new: Mapping[str, Any]) -> None:
+        """Give one row with a key new columns; if its key and its bags stay, two events tell it."""
+        check_removable(table)
+        places = leaf_positions(table.record)
+        row = list(flat)
+        for name, value in new.items():
+            if any(bag_levels(dict(table.record.fields)[name])):
+                break
+            for place, leaf in zip(places[name], columns((value,)), strict=True):
+                row[place] = leaf
+        else:
+            if tuple(row) == flat:
+                return
+            if all(row[i] == flat[i] for i in table.declarations[table.name].key):
+                self._run([RowEvent(table.name, flat, -1), RowEvent(table.name, tuple(row), 1)])
+                return
+        old = nested(iter(flat), table.record, self.stored)
+        changed = _with(table, old, new)
+        if changed != old:
+            if _own_key(table, old) != _own_key(table, changed):
+                check_identity(self.state.objects, table, key_parts(table, _own_key(table, old)))
+            self._remove(table, flat, 1)
+            self._insert(table, changed, 1)
+
+    def _bag_of(self, table: TableDef, row: Row, address: Address) -> tuple[TableDef, Path, Label]:
+        """The inner bag of one row that is to be changed."""
+        check_removable(table)
+        return table, *bag_at(self.stored, table, row, address)
+
+    def _insert_elements(
+        self, table: TableDef, level: Path, label: Label, elements: Iterable[tuple[Any, int]]
+    ) -> None:
+        element, links = table.levels[level].element, self.state.objects.links_in(table.name, level)
+        bag = ZBag([(element_value(element, value, links), times) for value, times in elements])
+        self._run(self.shredder(table.name).elements(level, label, bag))
+
+    def _delete_elements(
+        self, table: TableDef, level: Path, label: Label, elements: Iterable[tuple[Any, int]], key: Row
+    ) -> None:
+        element, links = table.levels[level].element, self.state.objects.links_in(table.name, level)
+        shredder = self.shredder(table.name)
+        name = dictionary_name(table.name, level)
+        for value, times in elements:
+            wanted = element_value(element, value, links)
+            while times:
+                found = self._element(name, label, wanted, element)
+                if found is None:
+                    raise not_in(name, element, wanted, key)
+                available = self.stored.count(name, (label, *found))
+                taken = min(times, available)
+                gone = [RowEvent(name, (label, *found), -taken)]
+                if taken == available:
+                    # The last of equal elements takes its bags along.
+                    gone += shredder.deletion(found, taken, self.stored)[1:]
+                self._run(gone)
+                times -= taken
+
+    def _element(self, name: str, label: Label, wanted: Any, element: Any) -> Row | None:
+        if not any(bag_levels(element)):
+            plain = tuple(columns((wanted,)))
+            return plain if self.stored.count(name, (label, *plain)) > 0 else None
+        rows = self.stored.under(name, label)
+        return next((row for row in rows if nested(iter(row), element, self.stored) == wanted), None)
+
+    def _run(self, events: Sequence[RowEvent]) -> None:
+        self.events += events
+
+
+def _own_key(table: TableDef, value: Row) -> Any:
+    """The key of a nested row, as it is given to ``at``."""
+    parts = tuple([value[i] for i in table.key_positions])
+    return parts[0] if len(parts) == 1 else parts
+
+
+def _with(table: TableDef, value: Row, new: Mapping[str, Any]) -> Row:
+    """A nested row with new columns."""
+    named = zip(table.record.names, value, strict=True)
+    return tuple([new.get(name, old) for name, old in named])
