@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from nestling.calculus.types import LABEL, bag_levels, dictionary_name
 from nestling.database.definitions import TableDef
 from nestling.database.spark.shredding import Column, by_key, flat, named
-from nestling.engine.spark.relations import difference, summed, touched_by
+from nestling.engine.spark.relations import difference, touched_by
 
 if TYPE_CHECKING:
     from nestling.database.spark.large import Large
@@ -65,25 +65,6 @@ class KeyedRows:
             given = self.keys(" WHERE m0 > 0")
             new += f" UNION ALL {touched_by(self.large.then.raw(name), layout, self.places, given, self.large.hint)}"
         return f"SELECT {columns} FROM ({new}) GROUP BY {columns} HAVING SUM(m0) > 1"
-
-    def unlike(self) -> str:
-        """The keys of rows that are not as they are stored, or are not there: what ``sync`` brings up to date."""
-        columns = ", ".join(f"k{p} AS g{i}" for i, p in enumerate(self.places))
-        tests = [f"SELECT DISTINCT {columns} FROM ({self._unlike(self.table.name)})"]
-        name = self.table.name
-        both = f"SELECT * FROM {self.rows[name]} UNION ALL {self.large.then.raw(name)}"
-        for inner, place in self.labels.items():
-            labels = f"SELECT DISTINCT k0 AS l FROM ({self._unlike(inner)})"
-            tests.append(
-                f"SELECT DISTINCT {columns} FROM ({both}) o LEFT SEMI JOIN ({labels}) d ON o.k{place} = d.l"
-            )
-        return " UNION ALL ".join(tests)
-
-    def _unlike(self, name: str) -> str:
-        layout = self.large.engine.layouts[name]
-        stored = summed(self.large.then.raw(name), layout)
-        negated = f"SELECT {', '.join(layout.key_names)}, -m0 AS m0 FROM ({stored})"
-        return difference(f"SELECT * FROM {self.rows[name]} UNION ALL {negated}", layout)
 
 
 def _shredded(table: TableDef, counted: str) -> Iterator[tuple[str, str]]:

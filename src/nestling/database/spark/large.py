@@ -94,7 +94,7 @@ class Large:
     def stored(self, name: str, type_: Type, rows: str | None = None) -> str:
         """Rows of a flat table as they are stored: ``k0, k1, …``, as values ``v``, and how often, ``n``."""
         layout = self.engine.layouts[name]
-        found = rows or summed(self.then.raw(name), layout)
+        found = rows or self.then.summed(name)
         text = table_rows(
             self.engine.program, self.then, name, type_, found, near=None if rows is None else self.hint
         )
@@ -308,18 +308,7 @@ class Large:
 
     def differing(self, table: TableDef, wanted: str) -> str:
         """What must come and go so that ``table`` holds what is ``wanted``."""
-        near = None
-        if is_flat_by_key(table):
-            rows = KeyedRows(self, table, wanted)
-            places, layout = rows.places, self.engine.layouts[table.name]
-            keys = self.written(rows.unlike())
-            near = summed(
-                touched_by(self.then.raw(table.name), layout, places, f"SELECT * FROM {keys}"), layout
-            )
-            own = [leaf for i, type_ in enumerate(table.key_types) for leaf in leaves(type_, f"a.v.c{i}")]
-            on = [joins_text(at, f"d.g{i}", type_) for i, (at, type_) in enumerate(own)]
-            wanted = self.query(f"SELECT a.* FROM {wanted} a LEFT SEMI JOIN {keys} d ON {' AND '.join(on)}")
-        negated = self.query(f"SELECT v, -n AS n FROM {self.stored(table.name, table.record, near)}")
+        negated = self.query(f"SELECT v, -n AS n FROM {self.stored(table.name, table.record)}")
         return self.total(wanted, negated)
 
     def few(self, table: TableDef, counted: str, most: int) -> ZBag | None:
