@@ -24,7 +24,7 @@ MAX_SMALL_TASKS = 8
 # What comes to the driver.
 
 #: Rows of a change up to which the driver checks and shreds it, as one transaction; Spark does so with a larger one.
-MAX_TRANSACTION_ROWS = 10_000
+MAX_TRANSACTION_ROWS = 15_000
 #: Rows of a change up to which what Spark shreds them to comes to the driver, to be applied there.
 MAX_FETCHED_ROWS = 25_000
 #: Rows of a batch up to which its results come to the driver; those of a larger one stay in files.
