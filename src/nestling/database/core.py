@@ -202,7 +202,8 @@ class Core:
         self._documents.follow(events)
         changes = self._subscribers.note(version)
         statements = self._state.statements(tables)
-        refresh = Refresh(version, perf_counter() - began, rows, statements, tables, changes)
+        took, recomputed = perf_counter() - began, journal.recomputed
+        refresh = Refresh(version, took, rows, statements, tables, changes, recomputed)
         self._state.patience -= rows
         self.version, self._last_refresh, self._access.journal = version, refresh, None
         return refresh

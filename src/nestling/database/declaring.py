@@ -182,7 +182,9 @@ def _fixed(asked: Asked, record: Record) -> tuple[str, ...]:
     fixed = asked.fixed
     if fixed is None:
         # Of a class alone: a type of the calculus is an instance of a frozen one.
-        params = getattr(asked.schema, "__dataclass_params__", None) if isinstance(asked.schema, type) else None
+        params = (
+            getattr(asked.schema, "__dataclass_params__", None) if isinstance(asked.schema, type) else None
+        )
         fixed = bool(asked.key) and params is not None and params.frozen
     if isinstance(fixed, bool):
         return tuple(n for n, t in record.fields if fixed and not any(bag_levels(t)) and n not in asked.key)

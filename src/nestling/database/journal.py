@@ -30,6 +30,8 @@ class Journal(Protocol):
     #: Whether its commit has begun; and whether the engine is running it.
     is_committing: bool
     is_running: bool
+    #: The views that were recomputed, since that cost less than their triggers.
+    recomputed: tuple[str, ...]
 
     @property
     def tables(self) -> Mapping[str, int]:
@@ -54,6 +56,8 @@ Journals: TypeAlias = Callable[[Any, list[RowEvent]], Journal]
 
 class RowJournal:
     """The events applied to the engine of ``state`` by one transaction, row by row, in place."""
+
+    recomputed: tuple[str, ...] = ()
 
     def __init__(self, state: RowState, events: list[RowEvent]) -> None:
         self.state, self.events = state, events

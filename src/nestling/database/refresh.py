@@ -13,7 +13,8 @@ class Refresh(NamedTuple):
     """The result of one change or transaction.
 
     ``version`` counts committed changes, ``events`` the flat rows inserted and deleted, ``tables`` these by table, and
-    ``statements`` the statements of the triggers that ran; ``changes`` has the change of each view with readers.
+    ``statements`` the statements of the triggers that ran; ``changes`` has the change of each view with readers, and
+    ``recomputed`` the views that the change recomputed, since on Spark that cost less than their triggers.
     """
 
     version: int
@@ -22,3 +23,4 @@ class Refresh(NamedTuple):
     statements: int
     tables: Mapping[str, int] = _NOTHING
     changes: Mapping[str, Any] = _NOTHING
+    recomputed: tuple[str, ...] = ()

@@ -134,7 +134,7 @@ def test_tables_that_do_not_read_each_other_change_in_one_query(shop, monkeypatc
 
 
 def test_a_table_that_reads_what_another_writes_waits_for_it(shop):
-    shop.view("by_region", BY_REGION, language="python")
+    shop.view("by_region", BY_REGION, language="python", store="full")
     triggers = shop._state.running.program.triggers
     assert together([triggers["sales"], triggers["customers"]]) == 1
 

@@ -27,7 +27,8 @@ pytestmark = pytest.mark.xdist_group("spark")
 #: One of each kind of step: the rest of the features takes minutes.
 ALWAYS = (
     "division", "spread", "count_several", "any_less", "top_nulls_descending", "top_mixed", "top_inside", "running_sum",
-    "window_row_number", "window_top_per_group", "scalar_inequality", "truncated", "decimals", "full_join",
+    "window_row_number", "window_top_per_group", "window_top_by_two", "window_top_dense",
+    "scalar_inequality", "truncated", "decimals", "full_join",
 )  # fmt: skip
 TOGETHER = 20
 #: Quotients with more places than a column has.

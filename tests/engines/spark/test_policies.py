@@ -252,6 +252,7 @@ def test_much_that_waits_goes_to_files(spark, shop, opened, monkeypatch):
     rows = [(i, i % 20, 5) for i in range(1000, 1100)]
     with monkeypatch.context() as patched:
         patched.setattr(limits, "MAX_TRANSACTION_ROWS", 60)
+        patched.setattr(limits, "MAX_FETCHED_ROWS", 60)
         shop.insert("sales", spark.createDataFrame(rows, "id BIGINT, cust BIGINT, qty BIGINT"))
     waiting = shop._state.running.now.stored["·sales waiting for by_region"]
     folder = shop._state.lake.folder("table sales").relative_to(shop.folder)

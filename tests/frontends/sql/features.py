@@ -249,6 +249,8 @@ feature(
     window_frame_whole="SELECT k, sum(k) OVER (ORDER BY g ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS s FROM t",
     window_filter="SELECT k, count(*) FILTER (WHERE x > 0) OVER (PARTITION BY g) AS n FROM t",
     window_top_per_group="SELECT g, k FROM (SELECT g, k, row_number() OVER (PARTITION BY g ORDER BY k) AS n FROM t) q WHERE n <= 2",
+    window_top_by_two="SELECT k FROM (SELECT k, row_number() OVER (ORDER BY g DESC, k) AS n FROM t) q WHERE n <= 2",
+    window_top_dense="SELECT g, k FROM (SELECT g, k, dense_rank() OVER (PARTITION BY k % 2 ORDER BY g DESC) AS n FROM t) q WHERE n <= 2",
     window_over_join="SELECT t.k, u.k AS uk, count(*) OVER (PARTITION BY t.k) AS n FROM t JOIN t u ON t.g = u.g",
     top_after="SELECT k, x FROM t ORDER BY k LIMIT 3 OFFSET 2",
     top_after_descending=("SELECT k, x FROM t ORDER BY x DESC, k LIMIT 2 OFFSET 1", "SELECT k, x FROM t ORDER BY x DESC NULLS LAST, k LIMIT 2 OFFSET 1"),

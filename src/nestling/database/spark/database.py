@@ -143,7 +143,7 @@ class SparkDatabase(Database):
                 table = self._state.tables[name]
                 if not is_frame(rows):
                     rows = as_frame(large.session, table.record, rows.items())
-                large.change(table, large.total(large.rows_of(table, large.arrived(rows), sign)))
+                large.apply(table, rows, sign)
             return self._loaded(large)
 
     @contextmanager
@@ -166,7 +166,7 @@ class SparkDatabase(Database):
 
     def _loaded(self, large: Large) -> Refresh:
         keep_references(large)
-        journal = LakeJournal(self._state, files=self._state.running.written(large.frames()))
+        journal = LakeJournal(self._state, files=large.parts())
         return self._run(self._access.begin(journal), self._began, lambda: None)
 
     def stream(

@@ -14,21 +14,23 @@ from nestling.database.rows import RowEvent
 from nestling.database.spark.opened import computable
 from nestling.database.spark.state import SparkState, now
 from nestling.engine.protocol import batch_of
+from nestling.engine.spark.batch import size
 from nestling.engine.spark.state import LakeState, TempView
 
 
 class LakeJournal:
-    """The change of one transaction, or the rows in ``files`` of a large one."""
+    """The change of one transaction, or the rows of a large one: in ``files``, or as Arrow tables if they are few."""
 
     def __init__(
         self,
         state: SparkState,
         events: list[RowEvent] | None = None,
-        files: Mapping[str, TempView] | None = None,
+        files: Mapping[str, Any] | None = None,
     ) -> None:
         self.state, self.events, self.files = state, [] if events is None else events, files
         self.applied = 0
         self.torn = self.is_committing = self.is_running = False
+        self.recomputed: tuple[str, ...] = ()
         #: The state after it, and whether what was added is in files.
         self._after: tuple[LakeState, bool] | None = None
 
@@ -37,7 +39,7 @@ class LakeJournal:
         """How many rows of each flat table it changes."""
         if self.files is None:
             return rows_by_table(self.events)
-        return {name: part.rows for name, part in self.files.items()}
+        return {name: size(part) for name, part in self.files.items()}
 
     def replace(self, events: Sequence[RowEvent]) -> None:
         """Have other events."""
@@ -53,7 +55,9 @@ class LakeJournal:
         with state.lake.doubting(), computable():
             state.coming = (state.stored_version + 1, now())
             before, changes = engine.now, self.files or engine.tables_of(batch_of(self.events))
-            self._after = engine.after(changes, large=self.files is not None)
+            is_large = any(isinstance(part, TempView) for part in changes.values())
+            self._after = engine.after(changes, large=is_large)
+            self.recomputed = engine.recomputed
             engine.snapshots.try_on(self._after[0])
             state.take(self._after[0], before)
         self.is_running = False

@@ -10,6 +10,7 @@ Law (5, in bulk): the flat rows of a large change are those of its rows one by o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from nestling.calculus.types import ELEMENT, LABEL, Bag, Path, Record, Type, bag_levels, dictionary_name
@@ -17,9 +18,12 @@ from nestling.database.definitions import TableDef
 from nestling.database.feed import FEED_COLUMNS, SIGNS, z_bag
 from nestling.database.refused import check_removable, key_taken, no_row
 from nestling.database.spark.frame_values import canonical, value_of, wrong
+from nestling.database.spark.keyed import KeyedRows, is_flat_by_key
 from nestling.database.spark.shredding import Column, by_key, flat, leaves, named, numbered
+from nestling.engine.spark import limits
 from nestling.engine.spark.frames import table_rows
-from nestling.engine.spark.relations import difference, joins_text, summed
+from nestling.engine.spark.relations import difference, joins_text, summed, touched_by
+from nestling.engine.spark.session import settings
 from nestling.engine.spark.state import UNCOUNTED, SourceRows, TempView, register_frame
 from nestling.engine.spark.types import values
 from nestling.errors import ChangeError
@@ -44,12 +48,25 @@ class Large:
         self.then = self.now.next()
         self._views: list[str] = []
         self._totals = 0
+        #: How many rows, and bytes of files, came; and the flat tables whose new rows are all different.
+        self.came, self.bytes = 0, 0
+        self.distinct: set[str] = set()
+        self._plans = ExitStack()
 
     # -- rows that come here, or stay
 
     def arrived(self, frame: Any) -> Any:
         """The rows of a DataFrame of any session, as they are now, in ours."""
-        return self.durable.arrived(frame)
+        rows, number, size = self.durable.arrived(frame)
+        self.came, self.bytes = self.came + number, self.bytes + size
+        if number > limits.MAX_FETCHED_ROWS:
+            self._plans.enter_context(settings(self.session, self.engine.spark, large=True))
+        return rows
+
+    @property
+    def hint(self) -> str:
+        """Keys of the change, as ``d``, are sent to where the state is, unless they are too many."""
+        return "/*+ BROADCAST(d) */ " if self.came <= limits.MAX_BROADCAST_ROWS else ""
 
     def rows_of(self, table: TableDef, rows: Any, sign: int) -> str:
         """The nested rows of a DataFrame, counted."""
@@ -77,8 +94,10 @@ class Large:
     def stored(self, name: str, type_: Type, rows: str | None = None) -> str:
         """Rows of a flat table as they are stored: ``k0, k1, …``, as values ``v``, and how often, ``n``."""
         layout = self.engine.layouts[name]
-        found = rows or summed(self.then.raw(name), layout)
-        text = table_rows(self.engine.program, self.then, name, type_, found)
+        found = rows or self.then.summed(name)
+        text = table_rows(
+            self.engine.program, self.then, name, type_, found, near=None if rows is None else self.hint
+        )
         keys = [f"o{i} AS k{i}" for i in range(len(layout.keys))]
         return self.query(f"SELECT {', '.join(keys)}, {canonical(type_, 'v')} AS v, n FROM ({text})")
 
@@ -104,14 +123,50 @@ class Large:
         return part.view
 
     def forget(self) -> None:
+        self._plans.close()
         for view in self._views:
             self.session.catalog.dropTempView(view)
         self.then.drop_views(self.now)
 
     # -- what changes in a table
 
+    def apply(self, table: TableDef, frame: Any, sign: int) -> None:
+        """The rows of a DataFrame that come and go, or all of which come or go."""
+        counted = self.rows_of(table, self.arrived(frame), sign)
+        if sign > 0 and "_change_type" not in frame.columns:
+            self.insert(table, counted)
+        else:
+            self.change(table, self.total(counted))
+
     def change(self, table: TableDef, counted: str) -> None:
         """Nested rows that come and go, each once."""
+        if is_flat_by_key(table) and not table.append_only:
+            rows = KeyedRows(self, table, counted)
+            if not self.is_some(rows.differing()):
+                self._add_keyed(rows)
+                return
+        self._change(table, counted)
+
+    def insert(self, table: TableDef, counted: str) -> None:
+        """Nested rows that come; equal ones may come apart."""
+        if is_flat_by_key(table):
+            self.distinct.add(table.name)
+            self._add_keyed(KeyedRows(self, table, counted))
+        else:
+            self._change(table, self.total(counted))
+
+    def is_some(self, queries: Sequence[str]) -> bool:
+        """Whether one of ``queries`` finds a row."""
+        return bool(self.rows(f"SELECT 1 AS one FROM ({' UNION ALL '.join(queries)}) LIMIT 1"))
+
+    def _add_keyed(self, rows: KeyedRows) -> None:
+        table = rows.table
+        for key in self.found(table, f"{rows.taken()} LIMIT 1", rows.places):
+            raise key_taken(table, key)
+        for name, view in rows.rows.items():
+            self._add(name, f"SELECT * FROM {view}")
+
+    def _change(self, table: TableDef, counted: str) -> None:
         went, came = (self.query(f"SELECT * FROM {counted} WHERE n {sign} 0") for sign in "<>")
         if self.rows(f"SELECT 1 AS one FROM {went} LIMIT 1"):
             check_removable(table)
@@ -119,12 +174,26 @@ class Large:
         self._insert(table, came)
         self._check_keys(table)
 
+    def parts(self) -> dict[str, Any]:
+        """The rows that the flat tables get, here if they are few, else in files."""
+        return self.engine.written(self.frames(), self.came, self.files > 1)
+
     def frames(self) -> dict[str, Any]:
         """What is to be added to each flat table."""
-        return {
-            name: self.session.sql(difference(_all(views), self.engine.layouts[name]))
-            for name, views in self.changes.items()
-        }
+        return {name: self.session.sql(self._frame(name, views)) for name, views in self.changes.items()}
+
+    def _frame(self, name: str, views: Sequence[str]) -> str:
+        layout, rows, files = self.engine.layouts[name], _all(views), self.files
+        if files > 1:
+            # They are put in order by key where they are written, and equal ones lie together then.
+            keys = ", ".join(layout.key_names)
+            rows = f"SELECT /*+ REPARTITION_BY_RANGE({files}, {keys}) */ * FROM ({rows})"
+        return rows if name in self.distinct and len(views) == 1 else difference(rows, layout)
+
+    @property
+    def files(self) -> int:
+        """How many files a flat table of what came has."""
+        return max(1, self.bytes // limits.BYTES_PER_FILE)
 
     def rows(self, text: str) -> list[dict[str, Any]]:
         """A few rows, here."""
@@ -134,9 +203,7 @@ class Large:
     def after(self, name: str, places: Sequence[int], keys: str) -> str:
         """The rows that a table will have and that have one of ``keys``, ``g0, g1, …``, at ``places``."""
         layout = self.engine.layouts[name]
-        on = " AND ".join(joins_text(f"a.k{p}", f"d.g{i}", layout.keys[p]) for i, p in enumerate(places))
-        rows = f"SELECT a.* FROM ({self.then.raw(name)}) a LEFT SEMI JOIN ({keys}) d ON {on}"
-        return summed(rows, layout)
+        return summed(touched_by(self.then.raw(name), layout, places, keys, self.hint), layout)
 
     def _given(self, name: str, places: Sequence[int]) -> str:
         """What stands at ``places`` in the rows that come, as ``g0, g1, …``."""
@@ -162,9 +229,10 @@ class Large:
         layout = self.engine.layouts[name]
         places = list(enumerate(leaves(type_, "v")))
         on = [joins_text(f"a.k{i}", f"d.{at}", t) for i, (at, t) in places if not isinstance(t, Bag)]
-        like = (
-            f"SELECT a.* FROM ({summed(self.then.raw(name), layout)}) a LEFT SEMI JOIN {went} d"
-            f" ON {' AND '.join(on) or 'true'}"
+        like = summed(
+            f"SELECT {self.hint}a.* FROM ({self.then.raw(name)}) a LEFT SEMI JOIN {went} d"
+            f" ON {' AND '.join(on) or 'true'}",
+            layout,
         )
         keys = ", ".join(layout.key_names)
         # Of equal rows with bags of their own, as many go as are asked for, one after the other.
@@ -189,9 +257,9 @@ class Large:
             if inner.type != LABEL or inner.name == f"{name}.label":
                 continue
             layout = self.engine.layouts[inner.name]
+            labels = f"SELECT k{i} AS g0 FROM ({gone})"
             rows = self.query(
-                f"SELECT a.* FROM ({summed(self.then.raw(inner.name), layout)}) a"
-                f" LEFT SEMI JOIN (SELECT k{i} AS l FROM ({gone})) d ON a.k0 = d.l"
+                summed(touched_by(self.then.raw(inner.name), layout, (0,), labels, self.hint), layout)
             )
             self._delete_below(table, inner.name, f"SELECT * FROM {rows}")
             self._add(inner.name, f"SELECT {', '.join(layout.key_names)}, -m0 AS m0 FROM {rows}")

@@ -44,7 +44,7 @@ Arrived = tuple[Trigger, Any]
 def run_batch(moment: LakeState, changes: Sequence[Arrived], sink: Sink | None = None) -> None:
     """Add rows to the triggers' tables, in this order, and apply the consequences to every map.
 
-    A ``sink`` means that the change is large: no part of it is broadcast, and none comes to the driver.
+    A ``sink`` means that the change is large: no result of it comes to the driver.
     """
     done = 0
     while done < len(changes):
@@ -166,7 +166,9 @@ def queried(
     if sink is None and len(changes) == 1 and len(layout.keys) > (action.events[0][0].aggregate != ""):
         stored = pruned(stored, "k0", near(changes[0].table, layout, 0))
     for aggregate in aggregates:
-        text = event_sql(layout, aggregate, stored, f"({rows})", "" if sink else HINT)
+        text = event_sql(
+            layout, aggregate, stored, f"({rows})", HINT if sink is None or sink.broadcast else ""
+        )
         source = change_of(action.map, aggregate)
         found: Any
         if sink is not None:

@@ -21,11 +21,20 @@ from nestling.program.traverse import term_vars
 
 @dataclass
 class ChainWriter:
-    """Writes the statements of one query. ``broadcast``: results of steps are small, and are broadcast."""
+    """Writes the statements of one query. ``broadcast``: results of steps are small, and are broadcast.
+
+    ``few``: they are so few that each may meet all entries of a group.
+    """
 
     sources: Sources
     broadcast: bool = True
     ctes: dict[str, str] = field(default_factory=dict)
+    few: bool = True
+
+    @property
+    def is_met(self) -> bool:
+        """Whether what is within bounds is found by comparing all pairs."""
+        return self.broadcast and self.few
 
     def hint(self, *aliases: str) -> str:
         return f"/*+ BROADCAST({', '.join(aliases)}) */ " if self.broadcast else ""

@@ -7,6 +7,8 @@ from functools import cached_property
 from pathlib import Path
 
 from nestling.engine.described import Places
+from nestling.engine.spark import limits
+from nestling.engine.spark.choice import tables_of
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.driver import Driver
 from nestling.engine.spark.driver.exact import is_exact
@@ -69,7 +71,11 @@ class SparkDescription:
         passed = maps - self.program.deferred
         actions = self.program.triggers[table].actions
         queries = 1 + sum(isinstance(action, Propagate) and action.map in passed for action in actions)
-        return f"a batch is by Spark at least {queries} {'query' if queries == 1 else 'queries'}"
+        tables = ", ".join(sorted(tables_of(self.program, sorted(maps))))
+        return (
+            f"a batch is by Spark at least {queries} {'query' if queries == 1 else 'queries'};"
+            f" recomputed where a large change has more than 1 in {limits.CHANGED_ROW_COST} rows of {tables}"
+        )
 
     def functions(self, view: str, tables: Iterable[str]) -> list[tuple[str, str]]:
         """What the driver runs, a function for each statement on a change of ``tables``."""

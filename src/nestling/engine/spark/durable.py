@@ -18,7 +18,7 @@ from nestling.engine.spark.merging import group_rows, in_order, summed_here
 from nestling.engine.spark.session import python_errors
 from nestling.engine.spark.state import LakeState, SourceRows, TempView, register_frame, unregistered
 from nestling.engine.spark.types import arrow_schema
-from nestling.engine.spark.written import written
+from nestling.engine.spark.written import by_rows, written
 from nestling.errors import StoreError
 from nestling.storage.lake import DataFile, Lake, RelationFiles
 from nestling.storage.lake.files import rows_of_file
@@ -104,7 +104,9 @@ class EngineLake:
             return ()
         columns = ", ".join(f"{column} {type_}" for column, type_ in self.layouts[name].sql)
         names = relation.names
-        return (unregistered(lambda: self.read(names, columns), relation.rows, names),)
+        # What was written at once has every key once; what was written later may have it again.
+        is_summed = not relation.changes and len({name.rpartition("/")[0] for name in names}) == 1
+        return (unregistered(lambda: self.read(names, columns), relation.rows, names, is_summed),)
 
     def append(self, note: Mapping[str, Any], moment: LakeState) -> None:
         """Append an epoch with what was added. When this returns, it is durable."""
@@ -120,10 +122,12 @@ class EngineLake:
         """A temporary folder for rows that are needed until the next commit."""
         return str(self.lake.fresh(f"passing {name}"))
 
-    def arrived(self, frame: Any) -> Any:
-        """A copy of a DataFrame of any session, in the engine's session; it lasts until the next commit."""
-        files, _ = written(self.lake, frame, Path(self.passing("arrived")))
-        return self.read([file.name for file in files], frame.schema)
+    def arrived(self, frame: Any) -> tuple[Any, int, int]:
+        """A copy of a DataFrame of any session, in the engine's session, that lasts until the next commit; its rows and
+        its bytes."""
+        files, rows = written(self.lake, frame, Path(self.passing("arrived")))
+        size = sum(file.bytes for file in files)
+        return self.read([file.name for file in files], frame.schema), rows, size
 
     def read(self, files: Iterable[str], schema: Any) -> Any:
         paths = [str(self.lake.path / file) for file in files]
@@ -133,18 +137,23 @@ class EngineLake:
             else self.session.createDataFrame([], schema)
         )
 
-    def write(self, name: str, text: str) -> TempView:
-        """Write the rows that a large change adds to ``name`` to files, sorted by key."""
+    def write(
+        self, name: str, text: str, rows: int = 0, placed: bool = False, is_summed: bool = False
+    ) -> TempView:
+        """Write the rows that a large change adds to ``name``, about so many ``rows``, to files, sorted by key.
+
+        ``placed``: equal keys are in one partition already, and there are as many as there are to be files.
+        """
         stays = name in self.keys
         folder = self.lake.fresh(self.keys[name]) if stays else Path(self.passing(name))
         with python_errors():
             frame = self.session.sql(text)
             if name in self.layouts and self.layouts[name].keys:
-                frame = frame.sort(*self.layouts[name].sorted_names)
-            files, rows = written(self.lake, frame, folder)
+                frame = by_rows(frame, self.layouts[name].sorted_names, rows, placed)
+            files, number = written(self.lake, frame, folder)
         names = tuple(file.name for file in files)
         self.files |= dict(zip(names, files, strict=True))
-        return register_frame(self.read(names, frame.schema), rows, names)
+        return register_frame(self.read(names, frame.schema), number, names, is_summed)
 
     # -- tidying
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
 from copy import copy
+from functools import partial
 from typing import Any
 
 from nestling.engine.described import Places
 from nestling.engine.protocol import Batch, Row, consolidated, inner_first
 from nestling.engine.spark import limits
 from nestling.engine.spark.batch import restricted, run_batch, size
+from nestling.engine.spark.choice import recomputed_maps, recomputed_views
 from nestling.engine.spark.columns import DEFERRED, Layout, deferred_name, layouts
 from nestling.engine.spark.deferred import propagate_deferred
 from nestling.engine.spark.described import SparkDescription
@@ -18,11 +20,11 @@ from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.durable import Definitions, EngineLake
 from nestling.engine.spark.fetched import Fetched
 from nestling.engine.spark.reading import Reading
-from nestling.engine.spark.relations import difference, summed
-from nestling.engine.spark.session import TooManyError, own_session
+from nestling.engine.spark.relations import at_most, difference, summed
+from nestling.engine.spark.session import TooManyError, own_session, settings
 from nestling.engine.spark.snapshots import Snapshots
 from nestling.engine.spark.stage import Sink, arrow
-from nestling.engine.spark.state import LakeState, SourceRows, TempView, register_frame
+from nestling.engine.spark.state import UNCOUNTED, LakeState, SourceRows, register_frame
 from nestling.engine.spark.support import check_program
 from nestling.engine.spark.totals import sums_here, totals
 from nestling.engine.spark.types import arrow_table
@@ -57,7 +59,7 @@ class SparkEngine(Reading):
     ) -> None:
         """``kept``: relations that no statement writes, and that a commit may add to."""
         self.program = program
-        self.session = own_session(spark)
+        self.spark, self.session = spark, own_session(spark)
         self.layouts = layouts(program) | dict(kept or {})
         self.check()
         self.durable = EngineLake(lake, self.session, self.layouts, keys or {}) if lake is not None else None
@@ -66,6 +68,8 @@ class SparkEngine(Reading):
         stored = {} if self.durable is None else self.durable.load()
         self.snapshots = Snapshots(self._empty())
         self.now.stored |= stored
+        #: The views that the last batch recomputed.
+        self.recomputed: tuple[str, ...] = ()
         #: The maps that were not there, and have been computed.
         self.built = {name for name in program.maps if name not in stored} - self.watched
         if self.durable is not None:
@@ -123,16 +127,26 @@ class SparkEngine(Reading):
         for name in self.program.deferred:
             del scratch.stored[deferred_name(name)]  # nothing waits
         kept = set(needed(self.program, sorted(maps)))
-        sink = self.durable.write if self.durable is not None else None
+        most = max((moment.stored[name].rows for name in self.program.tables), default=0)
+        sink = self._sink(most, broadcast=False)
         parts = []
         for name in inner_first(self.program):
             if moment.stored[name].rows:
-                rows = self.session.sql(summed(moment.raw(name), self.layouts[name]))
+                rows = self.session.sql(moment.summed(name))
                 parts.append(register_frame(rows, moment.stored[name].rows))
-                run_batch(scratch, [(restricted(self.program.triggers[name], kept), parts[-1])], sink)
+                trigger = restricted(self.program.triggers[name], kept)
+                with settings(self.session, self.spark, most > limits.MAX_COLLECTED_ROWS):
+                    run_batch(scratch, [(trigger, parts[-1])], sink)
         for part in parts:
             self.session.catalog.dropTempView(part.view)
         return scratch
+
+    def _sink(self, rows: int, broadcast: bool) -> Sink | None:
+        return (
+            None
+            if self.durable is None
+            else Sink(partial(self.durable.write, is_summed=True), rows, broadcast)
+        )
 
     def discard(self) -> None:
         """Remove the files of a computed state that is not stored."""
@@ -215,9 +229,11 @@ class SparkEngine(Reading):
         large = (
             large or sum(map(size, (*changes.values(), *(late or {}).values()))) > limits.MAX_COLLECTED_ROWS
         )
-        sink = self.durable.write if large and self.durable is not None else None
+        rows = sum(map(size, (*changes.values(), *(late or {}).values())))
+        sink = self._sink(rows, rows <= limits.MAX_BROADCAST_ROWS) if large else None
         try:
-            return self._run(changes, sink, late), large
+            with settings(self.session, self.spark, large):
+                return self._run(changes, sink, late), large
         except NoValue:
             # A state in between had no value; what the rows come to may have one.
             return self._recomputed(changes, sink), large
@@ -291,8 +307,20 @@ class SparkEngine(Reading):
     ) -> LakeState:
         moment = self.now.next()
         some = [name for name in inner_first(self.program) if name in changes and size(changes[name])]
+        redone: Set[str] = frozenset()
+        if sink is not None and late is None:
+            redone = recomputed_maps(self.program, moment, {name: size(changes[name]) for name in some})
+        triggers = self.program.triggers
+        if redone:
+            triggers = {n: restricted(t, self.program.maps.keys() - redone) for n, t in triggers.items()}
+        self.recomputed = recomputed_views(self.program, redone)
         try:
-            run_batch(moment, [(self.program.triggers[name], changes[name]) for name in some], sink)
+            run_batch(moment, [(triggers[name], changes[name]) for name in some], sink)
+            if redone:
+                scratch = self.computed(moment, redone)
+                for name in redone:
+                    moment.added.pop(name, None)
+                    moment.stored[name] = scratch.stored[name]
             if late is not None:
                 propagate_deferred(moment, self.program, late, sink)
         except BaseException:
@@ -317,15 +345,31 @@ class SparkEngine(Reading):
             moment.add(name, sink(name, text) if sink else arrow(moment, text))
         return moment
 
-    def written(self, changes: Mapping[str, Any]) -> dict[str, TempView]:
-        """Many rows in files: DataFrames in the columns of the tables, each row once."""
+    def written(
+        self, changes: Mapping[str, Any], came: int = UNCOUNTED, placed: bool = False
+    ) -> dict[str, Any]:
+        """DataFrames in the columns of the tables, each row once: as Arrow tables if they are few, else in files.
+
+        They are made from so many rows that ``came``: of not too many, what they are made to comes to the driver.
+        ``placed``: see ``EngineLake.write``.
+        """
         assert self.durable is not None
-        parts: dict[str, TempView] = {}
+        few = came <= limits.MAX_FETCHED_ROWS
+        parts: dict[str, Any] = {}
         for name, rows in changes.items():
             rows.createOrReplaceTempView("nestling_loaded")
-            columns = ", ".join(self.layouts[name].names)
-            parts[name] = self.durable.write(name, f"SELECT {columns} FROM nestling_loaded")
-        return {name: part for name, part in parts.items() if part.rows}
+            text = f"SELECT {', '.join(self.layouts[name].names)} FROM nestling_loaded"
+            part = self._few(text) if few else None
+            few = part is not None
+            parts[name] = part if few else self.durable.write(name, text, placed=placed, is_summed=True)
+        return {name: part for name, part in parts.items() if size(part)}
+
+    def _few(self, text: str) -> Any:
+        """The rows of a query, here; ``None`` if they are too many."""
+        try:
+            return self.arrow(at_most(limits.MAX_ROWS_PER_TASK, text))
+        except TooManyError:
+            return None
 
     def keep(self, name: str, condition: str) -> None:
         """Delete the rows of a relation for which ``condition`` does not hold."""

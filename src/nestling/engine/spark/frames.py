@@ -19,7 +19,7 @@ from nestling.calculus.types import LABEL, Bag, Record, Scalar, Type, flat_type
 from nestling.calculus.typing import term_type
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.plans import plan_layout
-from nestling.engine.spark.relations import Sources, joins_text, nothing, summed, sums
+from nestling.engine.spark.relations import Sources, joins_text, nothing, summed, sums, touched_by
 from nestling.engine.spark.state import LakeState
 from nestling.engine.spark.statements import PlanStart, StatementWriter
 from nestling.engine.spark.types import sql_type
@@ -39,6 +39,9 @@ class NamedSources(Sources, Protocol):
 
     @property
     def layouts(self) -> Mapping[str, Layout]: ...
+
+    def summed(self, name: str) -> str:
+        """The rows of a source, summed by key."""
 
 
 def view_text(program: Program, sources: NamedSources, view: str) -> str:
@@ -66,8 +69,7 @@ def _view_rows(program: Program, sources: NamedSources, view: str) -> str:
 
 def table_text(program: Program, sources: NamedSources, name: str, element: Type) -> str:
     """The rows of a table, as often as they occur, as SQL."""
-    layout = sources.layouts[name]
-    text = table_rows(program, sources, name, element, summed(sources.raw(name), layout))
+    text = table_rows(program, sources, name, element, sources.summed(name))
     return f"SELECT v.* FROM ({text}) {_AS_OFTEN}"
 
 
@@ -76,8 +78,13 @@ def table_frame(program: Program, moment: LakeState, name: str, element: Type) -
     return moment.session.sql(table_text(program, moment, name, element))
 
 
-def table_rows(program: Program, sources: NamedSources, name: str, element: Type, rows: str) -> str:
-    """Some rows of a table: ``o0, o1, …`` their columns, ``v`` the nested value, ``n`` how often."""
+def table_rows(
+    program: Program, sources: NamedSources, name: str, element: Type, rows: str, near: str | None = None
+) -> str:
+    """Some rows of a table: ``o0, o1, …`` their columns, ``v`` the nested value, ``n`` how often.
+
+    ``near``: of inner bags only those that they have are read, whose labels are joined with this hint.
+    """
     writer = StatementWriter(sources, broadcast=False)
     layout = sources.layouts[name]
     width = len(layout.keys)
@@ -87,13 +94,21 @@ def table_rows(program: Program, sources: NamedSources, name: str, element: Type
     def labels(position: int) -> dict[Shape | None, list[str]]:
         return {None: [f"SELECT k{width + position} AS k0, 1L AS m0 FROM {twice}"]}
 
-    nested = _Frame(program, sources, "", writer).nested(twice, layout, width, element, labels)
+    nested = _Frame(program, sources, "", writer, near).nested(twice, layout, width, element, labels)
     return writer.text(f"SELECT * FROM {nested}")
 
 
 class _Frame:
-    def __init__(self, program: Program, sources: NamedSources, view: str, writer: StatementWriter) -> None:
+    def __init__(
+        self,
+        program: Program,
+        sources: NamedSources,
+        view: str,
+        writer: StatementWriter,
+        near: str | None = None,
+    ) -> None:
         self.program, self.sources, self.view, self.writer = program, sources, view, writer
+        self.near = near
 
     def plan(self, plan: Plan, given: PlanStart | None, width: int, element: Type) -> str:
         """The rows of a plan: ``o0, o1, …`` the parameters, ``v`` the nested value, ``n`` how often."""
@@ -170,14 +185,18 @@ class _Frame:
         for name, decl in self.program.tables.items():
             types = [column.type for column in decl.columns]
             if "." in name and types == wanted:
-                rows = self.dictionary(name, element)
+                rows = self.dictionary(name, element, named)
                 found.append(self.collected(f"{rows} r JOIN {named} d ON d.l = r.o0", "d.l"))
         return " UNION ALL ".join(found)
 
-    def dictionary(self, name: str, element: Type) -> str:
+    def dictionary(self, name: str, element: Type, labels_of: str) -> str:
         """The elements of an inner bag of a table, nested, behind their labels."""
         layout = self.sources.layouts[name]
-        rows = self.writer.cte(summed(self.sources.raw(name), layout))
+        text = self.sources.summed(name)
+        if self.near is not None:
+            labels_here = f"SELECT l AS g0 FROM {labels_of}"
+            text = summed(touched_by(self.sources.raw(name), layout, (0,), labels_here, self.near), layout)
+        rows = self.writer.cte(text)
 
         def labels(position: int) -> dict[Shape | None, list[str]]:
             return {None: [f"SELECT k{1 + position} AS k0, 1L AS m0 FROM {rows}"]}

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.relations import nothing
+from nestling.engine.spark.relations import nothing, summed
 from nestling.engine.spark.state import LakeState, SourceRows
 from nestling.engine.spark.types import arrow_schema, ddl
 
@@ -45,6 +45,9 @@ class Leaves:
             f" UNION ALL SELECT {plain} FROM {self._place}.{self._named(number, 'recent')}"
             f" UNION ALL SELECT {newest} FROM {self._place}.{self._prefix}_newest WHERE t = {number}"
         )
+
+    def summed(self, name: str) -> str:
+        return summed(self.raw(name), self.layouts[name])
 
     def is_empty(self, name: str) -> bool:
         return False

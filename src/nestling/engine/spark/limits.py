@@ -8,7 +8,7 @@ Callers read them as ``limits.NAME`` when they need one, so that a test can set 
 #: Stored values that the statements of one stage may scan on the driver.
 MAX_DRIVER_VALUES = 8_000_000
 #: Changed rows that a stage on the driver may start from; keys that it may look up.
-MAX_DRIVER_ROWS = 20_000
+MAX_DRIVER_ROWS = 60_000
 #: Entries that one look-up on the driver may find; beyond, Spark runs the stage.
 MAX_LOOKUP_ENTRIES = 200_000
 #: Bytes of row groups that the driver caches.
@@ -18,10 +18,15 @@ MAX_CACHED_FOOTERS = 1000
 #: Rows per key that is looked up from which on bisection is faster than a scan of the column.
 MIN_ROWS_PER_BISECTED_KEY = 16
 
+#: Tasks of a stage of a small batch, at most.
+MAX_SMALL_TASKS = 8
+
 # What comes to the driver.
 
 #: Rows of a change up to which the driver checks and shreds it, as one transaction; Spark does so with a larger one.
-MAX_TRANSACTION_ROWS = 10_000
+MAX_TRANSACTION_ROWS = 15_000
+#: Rows of a change up to which what Spark shreds them to comes to the driver, to be applied there.
+MAX_FETCHED_ROWS = 25_000
 #: Rows of a batch up to which its results come to the driver; those of a larger one stay in files.
 MAX_COLLECTED_ROWS = 100_000
 #: Rows of a result that one task may find for the driver; beyond, the batch runs again, to files.
@@ -35,8 +40,18 @@ MAX_IN_VALUES = 100
 
 #: Recent rows of one source that published names see as part of a change; more get a name of their own.
 MAX_NEWEST_ROWS = 500
+#: Rows of a change up to which its keys are broadcast to all tasks; beyond, Spark shuffles to join.
+MAX_BROADCAST_ROWS = 1_000_000
+
+#: What a changed row costs triggers, where a row of a table costs recomputation one.
+CHANGED_ROW_COST = 4
 
 # Files.
+
+#: Rows of a sorted file that Spark writes, about.
+ROWS_PER_FILE = 2_000_000
+#: Bytes of what came for which there is one file of each flat table.
+BYTES_PER_FILE = 32_000_000
 
 #: Epochs in the log from which on it is flushed to files.
 MAX_LOG_EPOCHS = 64

@@ -39,10 +39,9 @@ class OnReadProgram(Reading):
 
     def _fill(self, name: str, statements: list[Statement]) -> None:
         """Fill small maps on the driver; any other map is a query of unknown size."""
-        here = self.driver.added(statements, self.now) if self._is_little(statements) else None
-        if here is not None:
-            for table in here.values():
-                self.now.add(name, table)
+        here = self.driver.added(statements, self.now) if self._is_little(statements) else {}
+        if name in here:
+            self.now.add(name, here[name])
             return
         writer = StatementWriter(self.now, broadcast=False)
         some = [s for s in statements if not writer.finds_nothing(s)]

@@ -80,6 +80,12 @@ def touched(rows: str, groups: str, on: Sequence[tuple[Sql, Sql]], hint: str) ->
     return f"SELECT {hint}a.* FROM ({rows}) a LEFT SEMI JOIN {groups} d ON {condition}"
 
 
+def touched_by(rows: str, layout: Layout, places: Sequence[int], keys: str, hint: str = "") -> str:
+    """The rows that have one of ``keys``, ``g0, g1, …``, at ``places``."""
+    on = [(Sql(f"a.k{p}", layout.keys[p]), Sql(f"d.g{i}", layout.keys[p])) for i, p in enumerate(places)]
+    return touched(rows, f"({keys})", on, hint)
+
+
 def joins_text(left: str, right: str, type_: Type) -> str:
     """Two columns of one type are the same."""
     return joins(Sql(left, type_), Sql(right, type_))

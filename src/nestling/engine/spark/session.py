@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from nestling.engine.spark import limits
 from nestling.engine.spark.relations import TOO_MANY
 from nestling.errors import NestlingError, NoValue
 
@@ -48,8 +49,31 @@ def own_session(spark: Any) -> Any:
     session = spark.newSession()
     for name, value in SETTINGS.items():
         session.conf.set(name, value)
-    session.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
+    session.conf.set("spark.sql.shuffle.partitions", str(small_tasks(spark)))
     return session
+
+
+def small_tasks(spark: Any) -> int:
+    """How many tasks a stage of a small batch has. Executors come and go, so it is asked for every time."""
+    return min(int(spark.sparkContext.defaultParallelism), limits.MAX_SMALL_TASKS)
+
+
+#: What a large change leaves as the user has it.
+_USERS = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled")
+
+
+@contextmanager
+def settings(session: Any, user: Any, large: bool) -> Iterator[None]:
+    """Plans for what comes now: of much as the user has them, of little with few tasks and without a second thought."""
+    values = [user.conf.get(name) for name in _USERS] if large else [str(small_tasks(user)), "false"]
+    before = [session.conf.get(name) for name in _USERS]
+    for name, value in zip(_USERS, values, strict=True):
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value in zip(_USERS, before, strict=True):
+            session.conf.set(name, value)
 
 
 class TooManyError(Exception):

@@ -1,5 +1,5 @@
-"""The statements of one stage: one Spark query computes what each adds to its target, or the driver if the stage is
-small.
+"""The statements of one stage: what they add to each target is computed by the driver where it can be, and of all other
+targets by one Spark query.
 
 A sink means that the change is large: each target is then a query of its own, whose result goes to files.
 """
@@ -18,8 +18,22 @@ from nestling.engine.spark.totals import is_small, totals
 from nestling.program.statements import Statement
 from nestling.quoting import sql_text
 
-#: Takes the name of a target and the query of what is added to it: an Arrow table, or rows that are in files then.
-Sink = Callable[[str, str], Any]
+
+@dataclass(frozen=True)
+class Sink:
+    """Where results of a large change go: to files, of about so many ``rows`` each.
+
+    ``broadcast``: the change is still small enough to be sent to where the state is.
+    """
+
+    write: Callable[[str, str, int], Any]
+    rows: int
+    broadcast: bool
+
+    def __call__(self, name: str, text: str) -> Any:
+        """Write the rows of a query, which are added to ``name``."""
+        return self.write(name, text, self.rows)
+
 
 #: What statements add, by target.
 Added = dict[str, Any]
@@ -49,14 +63,14 @@ class Stage:
         """Run ``statements`` over ``moment`` as it is now, or write them as queries."""
         moment = moment or self.moment
         self.runs += 1
-        here = moment.driver.added(statements, moment) if self.sink is None else None
-        if here is None:
-            self.write(statements, moment)
-        else:
-            self.here[self.runs - 1] = here
+        here = moment.driver.added(statements, moment) if self.sink is None else {}
+        self.here[self.runs - 1] = here
+        self.write([statement for statement in statements if statement.target not in here], moment)
 
     def write(self, statements: Sequence[Statement], moment: LakeState) -> None:
-        writer = StatementWriter(moment, self.sink is None, self.ctes)
+        writer = StatementWriter(
+            moment, self.sink is None or self.sink.broadcast, self.ctes, self.sink is None
+        )
         layouts = self.moment.layouts
         texts: dict[str, list[str]] = {}
         large = set()

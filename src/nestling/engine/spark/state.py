@@ -16,7 +16,7 @@ from nestling.calculus.types import Scalar
 from nestling.engine.protocol import Row
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.relations import nothing
+from nestling.engine.spark.relations import nothing, summed
 from nestling.engine.spark.terms import literal
 from nestling.engine.spark.types import arrow_schema, arrow_table, ddl, values
 from nestling.program.statements import Plan, Statement
@@ -36,6 +36,8 @@ class TempView:
     name: str
     rows: int
     paths: tuple[str, ...] = ()
+    #: Whether no two of the rows have one key.
+    summed: bool = False
     _frames: list[Callable[[], Any]] = field(default_factory=list, compare=False, repr=False)
 
     @property
@@ -65,6 +67,12 @@ class SourceRows:
         return sum(part.rows for part in self.files) + self.recent_rows
 
     @property
+    def is_summed(self) -> bool:
+        """Whether no two of the rows have one key."""
+        some = [part for part in self.files if part.rows]
+        return not self.recent_rows and (not some or (len(some) == 1 and some[0].summed))
+
+    @property
     def recent_rows(self) -> int:
         return 0 if self.recent is None else int(self.recent.num_rows)
 
@@ -76,16 +84,18 @@ def register(session: Any, table: Any) -> TempView:
     return register_frame(frame, table.num_rows)
 
 
-def register_frame(frame: Any, rows: int, paths: tuple[str, ...] = ()) -> TempView:
+def register_frame(frame: Any, rows: int, paths: tuple[str, ...] = (), is_summed: bool = False) -> TempView:
     """A DataFrame as a temporary view."""
-    part = TempView(f"nestling_{next(_NUMBERS)}", rows, paths)
+    part = TempView(f"nestling_{next(_NUMBERS)}", rows, paths, is_summed)
     frame.createOrReplaceTempView(part.name)
     return part
 
 
-def unregistered(frame: Callable[[], Any], rows: int, paths: tuple[str, ...]) -> TempView:
+def unregistered(
+    frame: Callable[[], Any], rows: int, paths: tuple[str, ...], is_summed: bool = False
+) -> TempView:
     """A DataFrame as a temporary view, made when its name is first asked for."""
-    return TempView(f"nestling_{next(_NUMBERS)}", rows, paths, [frame])
+    return TempView(f"nestling_{next(_NUMBERS)}", rows, paths, is_summed, [frame])
 
 
 @dataclass
@@ -139,8 +149,8 @@ class SourceChange:
 class Doer(Protocol):
     """What does by itself, in this process, what is little; ``None`` where that is for Spark."""
 
-    def added(self, statements: Sequence[Statement], moment: LakeState) -> dict[str, Any] | None:
-        """What ``statements`` add, by target, summed by key."""
+    def added(self, statements: Sequence[Statement], moment: LakeState) -> dict[str, Any]:
+        """What ``statements`` add, by target, summed by key; without the targets that are for Spark."""
 
     def answer(
         self, plan: Plan, layout: Layout, moment: LakeState, given: Sequence[Row] | None
@@ -243,6 +253,10 @@ class LakeState:
         if stored.recent_rows:
             parts.append(self._recent(name, stored.recent))
         return " UNION ALL ".join(f"SELECT {columns} FROM {part.view}" for part in parts) or nothing(layout)
+
+    def summed(self, name: str) -> str:
+        """The rows of a source, summed by key."""
+        return self.raw(name) if self.stored[name].is_summed else summed(self.raw(name), self.layouts[name])
 
     def _recent(self, name: str, table: Any) -> TempView:
         """The temporary view of recent rows, registered on first use."""

@@ -206,7 +206,7 @@ class _Steps(Chain):
         layout = self.sources.layout(step.source)
         counts = {c.name: value for c, value in zip(step.counts, cell_of(layout), strict=True)}
         used = {name: value for name, value in counts.items() if name in later}
-        if not self.writer.broadcast or not self.current or not is_linear(self.body, step):
+        if not self.writer.is_met or not self.current or not is_linear(self.body, step):
             self.attach(*self.within(step.source, step.args, step.bounds), used, later)
             return
         here = [Sql(f"a.k{i}", type_) for i, type_ in enumerate(layout.keys)]
@@ -223,7 +223,7 @@ class _Steps(Chain):
         limits = tuple((bound.operator, self.sql(bound.term)) for bound in bounds)
         probes = Probes(self.probes(args, bounds), groups, limits)
         layout, rows = self.sources.layout(source), self.pruned(source, args[0] if args else None)
-        found = sums_within(probes, rows, layout, self.writer.broadcast, self.hint("d"))
+        found = sums_within(probes, rows, layout, self.writer.is_met, self.hint("d"))
         names = [*probes.names, *(f"{m} AS m{i}" for i, m in enumerate(cleaned(layout)))]
         values = [*groups, *(value for _, value in limits)]
         pairs = [

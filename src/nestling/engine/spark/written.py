@@ -8,6 +8,7 @@ Law: ``written`` returns iff the files that this process sees have all rows that
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -38,6 +39,17 @@ def written(lake: Lake, frame: Any, folder: Path) -> tuple[tuple[DataFile, ...],
             hint=_SHARED,
         )
     return files, wrote
+
+
+def by_rows(frame: Any, keys: Sequence[str], rows: int, placed: bool = False) -> Any:
+    """``frame``, of about so many ``rows``, sorted by key within files: their number follows the rows, not the cores.
+
+    To sort in one file needs no sample of the keys, for which Spark would compute all of it once more.
+    """
+    files = max(1, -(-rows // limits.ROWS_PER_FILE))
+    if not placed:
+        frame = frame.coalesce(1) if files == 1 else frame.repartitionByRange(files, *keys)
+    return frame.sortWithinPartitions(*keys)
 
 
 def _counted(observed: Any) -> int:

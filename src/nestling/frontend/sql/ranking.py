@@ -54,14 +54,7 @@ def _rank(window: Window) -> Term:
 
 
 def _dense_rank(window: Window) -> Term:
-    run = window.env.run
-
-    def keys(there: SqlEnv) -> Expr:
-        parts = [(f"k{i}", there.value(part.this)) for i, part in enumerate(window.order)]
-        return singleton(row_of(parts), run.site)
-
-    before = window.each(lambda there: window.before(there, False), keys)
-    return call("+", run.fold("count_distinct", before), const(1))
+    return call("+", window.keys_before(), const(1))
 
 
 def _percent_rank(window: Window) -> Term:

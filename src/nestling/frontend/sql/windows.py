@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 from sqlglot import exp
 
-from nestling.calculus.build import FALSE, TRUE, call, conjunction, for_
+from nestling.calculus.build import FALSE, TRUE, call, conjunction, countwise, for_
 from nestling.calculus.terms import Expr, Field, Term, Var
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.sql.columns import same
@@ -168,9 +169,41 @@ class Window:
         return for_(var, bag, where(conjunction(tests), found) if tests else found)
 
     def number_before(self) -> Term:
-        """How many rows of the partition come before this one: its place, where no two are peers."""
-        before = self.each(lambda there: self.before(there, False), lambda there: YES)
-        return self.env.run.fold("count", before)
+        """How many rows of the partition come before this one: its place, where no two are peers.
+
+        Those that differ in the first column of the order, and beside them those that differ in the next one only: each
+        is a count within bounds, and can be maintained; a count of what differs in the one or the other could not.
+        """
+        counts = [self._before_by(i) for i in range(len(self.order))]
+        return reduce(lambda left, right: call("+", left, right), counts)
+
+    def _before_by(self, place: int) -> Term:
+        """How many come before this row by one column of the order, and are the same in those before it."""
+        *alike, last = self.order[: place + 1]
+
+        def test(there: SqlEnv) -> Term:
+            theirs, ours = self._pair(last.this, there)
+            equal = [self.equal(part.this, there) for part in alike]
+            return conjunction([*equal, first_of(last, theirs, ours, False)])
+
+        return self.env.run.fold("count", self.each(test, lambda there: YES))
+
+    def keys_before(self) -> Term:
+        """How many keys of the order come before that of this row, peers counted once."""
+        run, nodes = self.env.run, [*self.partition, *(part.this for part in self.order)]
+        var = run.var("v", self.bag)
+        there, ours = self.rows.place(var), [scalar(node, self.here) for node in nodes]
+        row = Row(tuple((f"k{i}", One(scalar(node, there))) for i, node in enumerate(nodes)))
+        keys = run.let("keys", countwise("distinct", for_(var, self.bag, singleton(row, run.site))))
+
+        def before_by(place: int) -> Term:
+            key, last = run.var("d", keys), len(self.partition) + place
+            theirs = [Field(key, f"k{i}") for i in range(last + 1)]
+            equal = [call("==", *pair) for pair in zip(theirs[:-1], ours[:last], strict=True)]
+            tests = [*equal, first_of(self.order[place], theirs[-1], ours[last], False)]
+            return run.fold("count", for_(key, keys, where(conjunction(tests), YES)))
+
+        return reduce(lambda left, right: call("+", left, right), map(before_by, range(len(self.order))))
 
     def size(self) -> Term:
         """How many rows the partition has."""

@@ -13,6 +13,7 @@ from nestling.engine.protocol import Row
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.driver.files import AskedRows, Files, RowGroup, Rows
+from nestling.engine.spark.driver.labelled import first_keys
 from nestling.engine.spark.state import SourceRows
 from nestling.engine.spark.types import arrow_table, values
 
@@ -55,7 +56,7 @@ def entries(
         return {}
     if not positions and stored.rows > budget.entries:
         raise TooMuchError
-    asked = arrow_table([(f"k{p}", layout.keys[p]) for p in positions], list(wanted)) if positions else None
+    asked = _asked(layout, positions, wanted) if positions else None
     groups = _groups(files, stored, layout, asked)
     budget.spend(sum(files.cost(group, layout, some) for group, some in groups))
     budget.spend(stored.recent_rows)
@@ -74,6 +75,17 @@ def entries(
         if key in wanted:
             found.setdefault(key, []).append(entry)
     return found
+
+
+def _asked(layout: Layout, positions: Sequence[int], wanted: Set[Row]) -> Any:
+    """What is asked for, as columns: those of ``positions``, and the first one where these say what it is."""
+    columns, parts = [(f"k{p}", layout.keys[p]) for p in positions], list(wanted)
+    first = first_keys(layout, positions, wanted)
+    if first is None:
+        return arrow_table(columns, parts)
+    return arrow_table(
+        [("k0", layout.keys[0]), *columns], [(k, *p) for k, p in zip(first, parts, strict=True)]
+    )
 
 
 def _groups(files: Files, stored: SourceRows, layout: Layout, asked: Any) -> list[tuple[RowGroup, Any]]:

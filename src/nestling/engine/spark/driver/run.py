@@ -21,6 +21,7 @@ from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.driver.events import event_rows
 from nestling.engine.spark.driver.exact import is_exact, is_kept_in_order, is_key
 from nestling.engine.spark.driver.files import Files
+from nestling.engine.spark.driver.labelled import is_labelled
 from nestling.engine.spark.driver.lookup import Budget, Found, TooMuchError, cells, entries
 from nestling.engine.spark.driver.values import add_up
 from nestling.engine.spark.driver.write import LookUp, Written, written
@@ -55,15 +56,24 @@ class Driver:
     _written: dict[int, tuple[Statement, Written | None]] = field(default_factory=dict)
 
     @_exactly
-    def added(self, statements: Sequence[Statement], moment: LakeState) -> dict[str, Any] | None:
-        """What ``statements`` add, by target, summed by key; ``None`` where that is for Spark."""
-        found: dict[str, dict[Row, Row]] = {}
-        pairs = self._solved(statements, moment, {s.target: moment.layouts[s.target] for s in statements})
-        if pairs is None:
-            return None
-        for statement, some in zip(statements, pairs, strict=True):
-            add_up(found.setdefault(statement.target, {}), some)
-        return {name: changed(sums, moment.layouts[name]) for name, sums in found.items()}
+    def added(self, statements: Sequence[Statement], moment: LakeState) -> dict[str, Any]:
+        """What ``statements`` add, by target, summed by key; without the targets that are for Spark."""
+        found: dict[str, Any] = {}
+        looking = _Looking(self, moment)
+        by_target: dict[str, list[Statement]] = {}
+        for statement in statements:
+            by_target.setdefault(statement.target, []).append(statement)
+        for target, mine in by_target.items():
+            layout, left = moment.layouts[target], looking.budget.values
+            pairs = self._solved(mine, moment, {target: layout}, looking=looking)
+            if pairs is None:
+                looking.budget.values = left  # what is too much for one is left for the others
+            if pairs is not None:
+                sums: dict[Row, Row] = {}
+                for some in pairs:
+                    add_up(sums, some)
+                found[target] = changed(sums, layout)
+        return found
 
     @_exactly
     def answer(
@@ -88,6 +98,7 @@ class Driver:
         targets: Mapping[str, Layout],
         params: Sequence[Var] = (),
         given: Sequence[Row] | None = None,
+        looking: _Looking | None = None,
     ) -> list[list[tuple[Row, Row]]] | None:
         """The keys and amounts of each statement."""
         sources = {source for statement in statements for source in reads(statement)}
@@ -98,7 +109,7 @@ class Driver:
         some = [run for run in runs if run is not None]
         if len(some) < len(runs) or gone_through(some, moment) > limits.MAX_DRIVER_VALUES:
             return None
-        looking = _Looking(self, moment)
+        looking = looking or _Looking(self, moment)
         try:
             return [run.run(partial(looking.for_run, run), [()] if given is None else given) for run in some]
         except TooMuchError:
@@ -206,7 +217,10 @@ def gone_through(runs: Iterable[Written], moment: LakeState) -> int:
     """How many stored values are gone through at least: all there are, where files are sorted by no known key."""
     places = {lookup for run in runs for lookup in run.lookups if not is_change(lookup.source)}
     names = {
-        place.source for place in places if not moment.layouts[place.source].is_sorted_by(place.positions)
+        place.source
+        for place in places
+        if not moment.layouts[place.source].is_sorted_by(place.positions)
+        and not is_labelled(moment.layouts[place.source], place.positions)
     }
     return sum(cells(moment.stored[name], moment.layouts[name]) for name in names)
 
