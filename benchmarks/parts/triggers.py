@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from inspect import signature
@@ -16,14 +16,6 @@ from nestling import Database
 from nestling.engine.local.engine import LocalEngine
 from nestling.transform.viewlet.defer import deferred
 
-#: Objects belong to their parents from beginning to end, as in the paper: what the hand-written code relies on.
-REFERENCES = {
-    "orders": {"customer": "customers"},
-    "orderLineItems": {"order": "orders", "product": "products"},
-    "sales": {"order": "orders"},
-    "saleLineItems": {"sale": "sales", "product": "products"},
-    "payments": {"sale": "sales", "cashReceipt": "cashReceipts"},
-}
 PAPER = {"general_ledger": 7.9, "order_statistics": 2.2, "unpaid_sales": 1.6}
 RUNS = 9
 LEAST = 100_000
@@ -35,8 +27,10 @@ def database(module: Any, view: str) -> Database:
     needed = set(signature(definition).parameters)
     for table, schema in module.SCHEMA.items():
         if table in needed:
-            mine = REFERENCES.get(table, {}) if module is nakamura else {}
-            refers = {column: parent for column, parent in mine.items() if parent in needed}
+            mine = nakamura.REFERENCES.get(table, {}) if module is nakamura else {}
+            refers: Mapping[str | tuple[str, ...], str] = {
+                column: parent for column, parent in mine.items() if parent in needed
+            }
             fixed = module is nakamura
             db.table(table, schema, key=module.KEYS[table], references=refers, append_only=fixed)
     db.view(view, definition)
@@ -53,7 +47,7 @@ def trigger_jobs(module: Any, view: str, size: Any) -> dict[str, Job]:
     }
     if hybrid.deferred:
         engines["hybrid"] = lambda: LocalEngine(hybrid, keep_tables=False)
-    makers = {name: partial(_triggers, make) for name, make in engines.items()}
+    makers: dict[str, Callable[[], Any]] = {name: partial(_triggers, make) for name, make in engines.items()}
     makers["hand-written"] = lambda: (module.HandWritten(view).on, lambda: None)
     on, _ = makers["with tables"]()
     load, events = relevant(module.load(size), on), relevant(module.events(size), on)
@@ -66,7 +60,7 @@ def trigger_jobs(module: Any, view: str, size: Any) -> dict[str, Job]:
 
 def _triggers(make: Callable[[], LocalEngine]) -> tuple[Any, Callable[[], object]]:
     engine = make()
-    return engine.triggers, engine.settle
+    return engine.triggers, engine.flush
 
 
 def _loaded(make: Callable[[], Any], load: list[Event], times: int) -> list[Any]:

@@ -36,6 +36,15 @@ KEYS: workload.Keys = {
     table: "no" if table in ("orders", "sales", "cashReceipts") else "id" for table in SCHEMA
 }
 
+#: Objects belong to their parents from beginning to end, as in the paper: what the hand-written code relies on.
+REFERENCES = {
+    "orders": {"customer": "customers"},
+    "orderLineItems": {"order": "orders", "product": "products"},
+    "sales": {"order": "orders"},
+    "saleLineItems": {"sale": "sales", "product": "products"},
+    "payments": {"sale": "sales", "cashReceipt": "cashReceipts"},
+}
+
 #: The texts of the paper (figure 7).
 OQL = {
     "general_ledger": """

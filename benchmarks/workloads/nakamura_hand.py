@@ -107,7 +107,7 @@ class UnpaidSales:
 
     def __init__(self) -> None:
         self.customers: dict[int, str] = {}
-        self.orders: dict[int, str] = {}
+        self.orders: dict[int, Any] = {}
         self.sales: dict[int, list[Any]] = {}
         self.view: dict[int, Row] = {}
         self.on: dict[str, Trigger] = {

@@ -20,8 +20,8 @@ GRAPH = re.compile(r"(?<=```mermaid\n).*?(?=```)", re.DOTALL)
 
 #: Packages that are drawn by themselves; what else is below them is part of the package around it.
 DRAWN = (
-    "frontend.comprehension", "frontend.sql", "frontend.dataframe", "frontend.schema", "engine.python", "engine.local",
-    "engine.spark",
+    "frontend.comprehension", "frontend.sql", "frontend.oql", "frontend.dataframe", "frontend.schema", "engine.python",
+    "engine.local", "engine.spark",
 )  # fmt: skip
 SINGLE = {"errors", "quoting", "bulk", "depth", "__init__", "__main__"}
 
@@ -142,7 +142,12 @@ def entered(call: Callable[[], Any]) -> set[str]:
 def steps(page: Path, heading: str) -> set[str]:
     """The modules that a section names."""
     section = page.read_text(encoding="utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
-    return set(PATH.findall(section)) - {"frontend/sql", "frontend/dataframe", "engine/spark/limits"}
+    return set(PATH.findall(section)) - {
+        "frontend/sql",
+        "frontend/oql",
+        "frontend/dataframe",
+        "engine/spark/limits",
+    }
 
 
 def totals(orders, products):

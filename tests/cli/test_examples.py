@@ -24,6 +24,15 @@ SAID = {
     "  Skyfall          American Beauty, Jarhead, Rush\n"
     "\n"
     "movies by director: {'Howard': 1, 'Mendes': 3, 'Refn': 2}\n",
+    "objects": "unsold: tray - loyal: Ada Ben\n"
+    "\n"
+    "tea gets dearer, and Ada calls herself Ada L.\n"
+    "Cleo    5400  by Ada L.\n"
+    "Ada L.  2400\n"
+    "Ben        0  by Ada L.\n"
+    "\n"
+    "refused: the row with key 1 of customers is referred to by orders 10 (customer)\n"
+    "sold in February: {'cup': 6, 'tea': 1}\n",
     "sales": "2024-03-03    264.80  in 11 lines\n2024-03-04    215.40  in 8 lines\nunsold: timer\n",
     "shop": "spend {'Ada': 900, 'Ben': 1070}\n"
     "\n"

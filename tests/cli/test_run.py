@@ -172,3 +172,56 @@ def test_a_view_that_is_not_maintained_says_so(tmp_path):
     told = " ".join(result.stderr.split())
     assert "others is evaluated on every read" in told
     assert "hint: relate the inner rows to the outer row by ==" in told
+
+
+OBJECTS = """
+import nestling as nl
+
+db = nl.Database()
+db.table("directors", {"id": int, "name": str}, key="id")
+db.table("films", {"no": int, "title": str, "by": int}, key="no", references={"by": "directors"})
+"""
+ROWS = {
+    "films": '{"no": 1, "title": "Drive", "by": 7}\n{"no": 2, "title": "Bronson", "by": 7}\n',
+    "directors": '{"id": 7, "name": "Refn"}\n',
+}
+
+
+def with_queries(tmp_path, **queries):
+    """Run the pipeline above with these files of queries; ``who_oql`` is ``who.oql``."""
+    write(tmp_path, pipeline=OBJECTS)
+    changes = write(tmp_path / "changes", **ROWS)
+    files = []
+    for name, text in queries.items():
+        stem, _, ending = name.rpartition("_")
+        files.append(tmp_path / f"{stem}.{ending}")
+        files[-1].write_text(text, encoding="utf-8")
+    return nestling("run", tmp_path / "pipeline.py", *files, "--changes", changes, "--out", tmp_path / "out")
+
+
+def test_files_of_queries_are_views(tmp_path):
+    """The films come before the director in the folder, but not in the batch; what is ordered is written so."""
+    oql = "select f.title, director: f.by.name from f in films order by title"
+    result = with_queries(tmp_path, who_oql=oql, count_sql="SELECT count(*) AS n FROM films")
+
+    assert result.exit_code == 0, result.output
+    assert rows(tmp_path / "out" / "who.jsonl") == [
+        {"title": "Bronson", "director": "Refn"},
+        {"title": "Drive", "director": "Refn"},
+    ]
+    assert rows(tmp_path / "out" / "count.jsonl") == [{"n": 2}]
+
+
+def test_a_query_that_is_wrong_says_where(tmp_path):
+    result = with_queries(tmp_path, who_oql="select f.title\nfrom f in film")
+
+    assert result.exit_code != 0
+    assert says(result.stderr, "who.oql, line 2")
+    assert says(result.stderr, "did you mean 'films'?")
+
+
+def test_a_file_that_is_no_query(tmp_path):
+    result = with_queries(tmp_path, who_txt="select 1")
+
+    assert result.exit_code != 0
+    assert says(result.stderr, "who.txt is no query")

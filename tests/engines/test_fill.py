@@ -17,7 +17,7 @@ from nestling.transform.lower.view import CannotLower
 from nestling.transform.viewlet import compile_views, fill
 from nestling.transform.viewlet.compile import CannotCompile
 from tests.engines.flat import keyed, monomials
-from tests.engines.worlds import WORLDS, Stored, agrees_with_its_indexes, contents, flat_view, steps
+from tests.engines.worlds import WORLDS, Stored, agrees_with_its_indexes, contents, flat_view, run_all, steps
 from tests.strategies import queries
 
 every_world = pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
@@ -70,8 +70,7 @@ def test_a_filled_engine_goes_on_as_one_that_saw_every_row(world, data):
     for _ in range(3):
         events = data.draw(steps(stored))
         stored.apply(events)
-        for event in events:
-            replayed.apply(*event)
+        run_all(replayed, events)
     # What is kept and what is filled is chosen at random.
     engine = loaded(program, stored)
     kept = [name for name in program.maps if data.draw(st.booleans())]
@@ -79,9 +78,8 @@ def test_a_filled_engine_goes_on_as_one_that_saw_every_row(world, data):
         engine.load_map(name, replayed.cells(name))
     fill_maps(engine, [name for name in program.maps if name not in kept])
     events = data.draw(steps(stored))
-    for event in events:
-        engine.apply(*event)
-        replayed.apply(*event)
+    run_all(engine, events)
+    run_all(replayed, events)
 
     assert contents(engine) == contents(replayed)
 

@@ -19,7 +19,7 @@ from nestling.transform.lower.view import CannotLower, FlatView
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.storing import Rule, Storing
-from tests.engines.worlds import WORLDS, Stored, contents, flat_view, program_of, steps
+from tests.engines.worlds import WORLDS, Stored, contents, flat_view, program_of, run_all, steps
 from tests.strategies import Draw, queries
 
 STEPS = 5
@@ -44,8 +44,7 @@ def test_the_answer_does_not_depend_on_the_knob(world, data):
         events = data.draw(steps(stored))
         stored.apply(events)
         for engine in engines:
-            for event in events:
-                engine.apply(*event)
+            run_all(engine, events)
     meant = evaluate(query, stored.nested())
     assert [engine.read("v") for engine in engines] == [meant] * 4
 
@@ -138,22 +137,22 @@ def test_what_waits_is_passed_on_before_it_is_read(name, data):
 @every_world
 @given(data=st.data())
 def test_a_batch_is_the_sum_of_its_events(world, data):
-    """Events in runs of one table, however they are split = the same events one by one (law 12)"""
+    """Events in transactions, however they are split = the same events one by one (law 12)"""
     query = data.draw(queries("full", schema=world.schema))
     program = program_of(world, query)
     assume(program is not None)
     assert program is not None
     engine, stored = LocalEngine(program), Stored(world)
-    run: list[RowEvent] = []
+    events: list[RowEvent] = []
     for _ in range(2 * STEPS):
-        for event in data.draw(steps(stored)):
-            stored.apply([event])
-            if run and (event.table != run[0].table or data.draw(st.booleans())):
-                engine.batches[run[0].table]([(row, times) for _, row, times in run])
-                run = []
-            run.append(event)
-    if run:
-        engine.batches[run[0].table]([(row, times) for _, row, times in run])
+        step = data.draw(steps(stored))
+        stored.apply(step)
+        if events and data.draw(st.booleans()):
+            run_all(engine, events)
+            events = []
+        events += step
+    if events:
+        run_all(engine, events)
     assert engine.read("v") == evaluate(query, stored.nested())
     for name, decl in program.maps.items():
         assert engine.cells(name) == meaning(decl.query, stored.tables)

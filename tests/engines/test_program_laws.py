@@ -18,6 +18,8 @@ from nestling.database.row_state import RowState
 from nestling.database.rows import Row, RowEvent
 from nestling.engine import nesting
 from nestling.engine.local.engine import LocalEngine
+from nestling.engine.protocol import batch_of
+from nestling.engine.runs import runs
 from nestling.program.check import check_program
 from nestling.program.flat import Atom, Lift, Monomial, Pointwise, Query, Shape
 from nestling.program.flat import Test as Condition
@@ -41,6 +43,7 @@ from tests.engines.worlds import (
     agrees_with_its_indexes,
     contents,
     program_of,
+    run_all,
     shuffled,
     steps,
 )
@@ -70,8 +73,7 @@ def advance(data: Any, engine: LocalEngine, stored: Stored) -> list[RowEvent]:
     """One step, taken by both."""
     events: list[RowEvent] = data.draw(steps(stored))
     stored.apply(events)
-    for event in events:
-        engine.apply(*event)
+    run_all(engine, events)
     return events
 
 
@@ -91,9 +93,9 @@ def test_every_map_equals_its_query(world, data):
     """
     _, engine, stored = running(data, world)
     for _ in range(STEPS):
-        for event in data.draw(steps(stored)):
-            stored.apply([event])
-            engine.apply(*event)
+        for run in runs(data.draw(steps(stored)), engine.program.tables):
+            stored.apply([RowEvent(*event) for event in run.events()])
+            run.apply(engine)
             equals_its_query(engine, stored)
         agrees_with_its_indexes(engine)
 
@@ -269,8 +271,8 @@ def test_opposite_events_restore_everything(world, data):
 
 
 def undo(engine: LocalEngine, events: list[RowEvent]) -> None:
-    for table, row, times in reversed(events):
-        engine.apply(table, row, -times)
+    for run in reversed(list(runs(events, engine.program.tables))):
+        run.undo(engine)
 
 
 # batches
@@ -279,16 +281,14 @@ def undo(engine: LocalEngine, events: list[RowEvent]) -> None:
 @every_world
 @given(data=st.data())
 def test_a_batch_in_any_order(world, data):
-    """one batch, as it is or one row at a time, in any order that keeps keys apart: the same maps"""
+    """one batch, as it is or one row at a time, in any order: the same maps"""
     _, engine, stored = running(data, world)
     start = fill(data, engine, stored, 3)
     batch = consolidated(fill(data, engine, stored, 3))
     other = LocalEngine(engine.program)
-    for event in start:
-        other.apply(*event)
+    run_all(other, start)
     ones = [RowEvent(table, row, abs(n) // n) for table, row, n in batch for _ in range(abs(n))]
-    for event in in_a_good_order(data, ones, world):
-        other.apply(*event)
+    other.apply_batch(batch_of(shuffled(data.draw, ones)))
 
     assert contents(other) == contents(engine)
 
@@ -298,16 +298,6 @@ def consolidated(events: list[RowEvent]) -> list[RowEvent]:
     for table, row, times in events:
         total[table, row] = total.get((table, row), 0) + times
     return [RowEvent(table, row, times) for (table, row), times in total.items() if times]
-
-
-def in_a_good_order(data: Any, events: list[RowEvent], world: World) -> list[RowEvent]:
-    """Any order in which a row comes after those it refers to, and a key is given again when it is free."""
-    parents = [event for event in events if event.table in world.append_only]
-    others = [event for event in events if event.table not in world.append_only]
-    given_again = sorted(
-        shuffled(data.draw, others), key=lambda event: event.table in world.keys and event.times > 0
-    )
-    return [*parents, *given_again]
 
 
 # what the laws are about

@@ -34,6 +34,9 @@ class ToyEngine(Answers):
         self.batches: Mapping[str, Callable[[Iterable[tuple[Row, int]]], None]] = {
             name: partial(self._add, name) for name in program.tables
         }
+        self.updates: Mapping[str, Callable[[Iterable[tuple[Row, Row]]], None]] = {
+            name: partial(self._replace, name) for name in program.updates
+        }
         self.drain_all()
 
     # -- rows
@@ -56,6 +59,9 @@ class ToyEngine(Answers):
         )
         self._sql.execute("DELETE FROM rows WHERE times = 0")
         self._known = {}
+
+    def _replace(self, name: str, rows: Iterable[tuple[Row, Row]]) -> None:
+        self._add(name, [pair for old, new in rows for pair in ((old, -1), (new, 1))])
 
     def apply(self, table: str, row: Row, times: int) -> None:
         self._add(table, [(row, times)])

@@ -19,6 +19,7 @@ from nestling.database.rows import Row, RowEvent, Shredder
 from nestling.engine.local import storage
 from nestling.engine.local.engine import LocalEngine
 from nestling.engine.protocol import Engine
+from nestling.engine.runs import runs
 from nestling.program.statements import Program, TableDecl
 from nestling.storage.ordered import OrderedMap
 from nestling.transform.lower.view import CannotLower, FlatView
@@ -34,12 +35,16 @@ from tests.strategies import FLAG, MAYBE, SCHEMA, Draw, Schema, scalars, values
 
 @dataclass(frozen=True)
 class World:
-    """Relations, and by name what is declared of them: their key, whose keys they hold, and whether rows stay."""
+    """Relations, and by name what is declared of them: their key, whose keys they hold, and whether rows stay.
+
+    ``fixed``: columns that no update changes, by their places.
+    """
 
     schema: Schema
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     references: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]] = field(default_factory=dict)
     append_only: frozenset[str] = frozenset()
+    fixed: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
     @cached_property
     def definitions(self) -> dict[str, TableDef]:
@@ -78,6 +83,7 @@ class World:
                 table.key_positions,
                 tuple((_places(table, names), parent) for names, parent in self.references.get(name, ())),
                 table.append_only,
+                tuple(sorted(self.fixed.get(name, frozenset()))),
             )
             for name, table in self.definitions.items()
         }
@@ -121,12 +127,18 @@ def referring() -> World:
 
 
 def changing() -> World:
-    """Children of a table whose rows are replaced while they are referred to; and columns of floats."""
-    pair, child, weighed = record(a=INT, b=INT), record(a=INT, b=INT), record(a=INT, b=INT, f=FLOAT)
-    catalog = {"K": Bag(pair), "C": Bag(child), "W": Bag(weighed)}
-    types = (INT, pair, UNIT, MAYBE, FLAG)
+    """Children and grandchildren of a table whose rows change while they are referred to, but for a fixed column.
+
+    One has a column of floats.
+    """
+    parent, child, weighed = record(a=INT, b=INT, d=INT), record(a=INT, b=INT), record(a=INT, b=INT, f=FLOAT)
+    catalog = {"K": Bag(parent), "C": Bag(child), "W": Bag(weighed)}
+    types = (INT, child, UNIT, MAYBE, FLAG)
     return World(
-        Schema(catalog, types), {"K": ("a",), "C": ("a",)}, {"C": ((("b",), "K"),), "W": ((("a",), "K"),)}
+        Schema(catalog, types),
+        {"K": ("a",), "C": ("a",)},
+        {"C": ((("b",), "K"),), "W": ((("a",), "K"), (("b",), "C"))},
+        fixed={"K": frozenset({2})},
     )
 
 
@@ -142,16 +154,29 @@ class Stored:
     among: frozenset[str] = frozenset()
     tables: dict[str, Counter[Row]] = field(init=False)
     numbers: count = field(default_factory=count)
+    #: The fixed columns that a key had when it was first given.
+    fixed: dict[tuple[str, Row], Row] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.tables = {name: Counter() for name in self.world.tables}
         self.among = self.among or frozenset(self.world.definitions)
 
     def some(self) -> list[str]:
-        """The relations whose rows may go; those that are referred to are replaced at most."""
-        parents = {parent for found in self.world.references.values() for _, parent in found}
-        stay = self.world.append_only | parents
-        return sorted(n for n in self.among if self.tables[n] and n not in stay)
+        """The relations some of whose rows may go."""
+        stay = self.world.append_only
+        return sorted(n for n in self.among if n not in stay and self.free(n))
+
+    def free(self, name: str) -> list[Row]:
+        """The rows of a relation that no other refers to."""
+        taken = {
+            tuple(row[i] for i in places)
+            for other in self.world.tables.values()
+            for places, parent in other.references
+            if parent == name
+            for row in self.tables[other.name]
+        }
+        key = self.world.tables[name].key
+        return sorted((r for r in self.tables[name] if tuple(r[i] for i in key) not in taken), key=repr)
 
     def apply(self, events: list[RowEvent]) -> None:
         for table, row, times in events:
@@ -239,6 +264,10 @@ def _insertion(draw: Draw, stored: Stored) -> list[list[RowEvent]]:
     if old is not None and table.append_only:
         return []
     gone = [] if old is None else [stored.shredder(name).deletion(old, 1, stored)]
+    key = name, tuple(value[i] for i in table.key_positions)
+    first = stored.fixed.setdefault(key, value)
+    fixed = stored.world.fixed.get(name, frozenset())
+    value = tuple(first[i] if i in fixed else column for i, column in enumerate(value))
     return [*gone, stored.shredder(name).insertion(value, 1)]
 
 
@@ -248,7 +277,7 @@ def _key(table: TableDef, names: tuple[str, ...], value: Row) -> Row:
 
 def _deletion(draw: Draw, stored: Stored) -> list[list[RowEvent]]:
     name = draw(st.sampled_from(stored.some()))
-    row = draw(st.sampled_from(sorted(stored.tables[name], key=repr)))
+    row = draw(st.sampled_from(stored.free(name)))
     times = draw(st.integers(1, stored.tables[name][row]))
     labels = {value for value in row if isinstance(value, Label)}
     others = {value for other in stored.tables[name] if other != row for value in other}
@@ -308,6 +337,12 @@ def program_of(world: World, query: Expr, store: Store = "auto") -> Program | No
         return compile_views(world.tables, {"v": flat_view(query)}, store={"v": store})
     except (CannotLower, CannotCompile):
         return None
+
+
+def run_all(engine: LocalEngine, events: list[RowEvent]) -> None:
+    """Have ``engine`` run ``events`` as a database does."""
+    for run in runs(events, engine.program.tables):
+        run.apply(engine)
 
 
 def embedded(engine: Engine) -> LocalEngine:

@@ -15,7 +15,7 @@ pa = pytest.importorskip("pyarrow", reason="a lake keeps Arrow tables: pip insta
 import pyarrow.parquet as pq  # noqa: E402 - after the skip
 
 from nestling.errors import StoreError  # noqa: E402 - after the skip
-from nestling.storage.lake import Lake, RelationFiles  # noqa: E402 - after the skip
+from nestling.storage.lake import DataFile, Lake, RelationFiles  # noqa: E402 - after the skip
 
 KILLS = 8
 
@@ -28,7 +28,7 @@ def everything(lake: Lake) -> dict[str, list[int]]:
     """All rows of all relations."""
     found: dict[str, list[int]] = {}
     for name, relation in lake.manifest.relations.items():
-        for file in relation.files:
+        for file in relation.names:
             found.setdefault(name, []).extend(pq.read_table(lake.path / file)["k0"].to_pylist())
     for epoch in lake.replay():
         found |= {name: [] for name in epoch.emptied}
@@ -53,7 +53,7 @@ def test_the_log_moves_to_files(tmp_path):
     lake = Lake(tmp_path / "lake")
     lake.append({}, {"a": change(1, 2)})
     file = lake.write_changes("a", change(1, 2))
-    lake.commit({"a": RelationFiles((), (file,), 0, 2)}, (("view", "v", "text"),), {"batch": 1})
+    lake.commit({"a": RelationFiles((), (file,))}, (("view", "v", "text"),), {"batch": 1})
     lake.append({}, {"a": change(3)})
     lake.close()
     again = Lake(tmp_path / "lake")
@@ -69,7 +69,7 @@ def test_a_relation_is_emptied_with_what_is_added_to_others(tmp_path):
     """what is in files and what is in the log; what the same epoch adds to it is there"""
     lake = Lake(tmp_path / "lake")
     file = lake.write_changes("a", change(1))
-    lake.commit({"a": RelationFiles((), (file,), 0, 1)}, (), {})
+    lake.commit({"a": RelationFiles((), (file,))}, (), {})
     lake.append({}, {"a": change(2)})
     lake.append({}, {"a": change(3), "b": change(4)}, emptied=["a"])
     lake.close()
@@ -82,10 +82,10 @@ def test_a_relation_is_emptied_with_what_is_added_to_others(tmp_path):
 def test_two_commits_at_one_epoch(tmp_path):
     """a change that is in files already has no epoch of its own"""
     lake = Lake(tmp_path / "lake")
-    files: tuple[str, ...] = ()
+    files: tuple[DataFile, ...] = ()
     for number in (1, 2):
         files = (*files, lake.write_changes("a", change(number)))
-        lake.commit({"a": RelationFiles((), files, 0, number)}, (), {})
+        lake.commit({"a": RelationFiles((), files)}, (), {})
 
     assert everything(lake) == {"a": [1, 2]}
     lake.close()
@@ -111,11 +111,13 @@ def test_files_stay_for_those_who_read_them(tmp_path):
     for number in range(3):
         lake.append({}, {"a": change(number)})
         names.append(lake.write_changes("a", change(number)))
-        lake.commit({"a": RelationFiles((), (names[-1],), 0, 1)}, (), {})
+        lake.commit({"a": RelationFiles((), (names[-1],))}, (), {})
         left = sorted(str(f.relative_to(lake.path)) for f in (lake.path / "data").rglob("*.parquet"))
-        assert left == sorted(names[-2:])
-    lake.commit({"a": RelationFiles((), (names[-1],), 0, 1)}, (("view", "v", ""),), {})
-    assert [str(f.relative_to(lake.path)) for f in (lake.path / "data").rglob("*.parquet")] == names[-1:]
+        assert left == sorted(file.name for file in names[-2:])
+    lake.commit({"a": RelationFiles((), (names[-1],))}, (("view", "v", ""),), {})
+    assert [str(f.relative_to(lake.path)) for f in (lake.path / "data").rglob("*.parquet")] == [
+        names[-1].name
+    ]
     lake.close()
 
 
@@ -162,7 +164,7 @@ from pathlib import Path
 import pyarrow as pa, pyarrow.parquet as pq
 from nestling.storage.lake import Lake, RelationFiles
 lake = Lake(sys.argv[1])
-rows = [n for r in lake.manifest.relations.get("a", RelationFiles()).files
+rows = [n for r in lake.manifest.relations.get("a", RelationFiles()).names
         for n in pq.read_table(lake.path / r)["k0"].to_pylist()]
 for _, changes, _ in lake.replay():
     rows += changes["a"]["k0"].to_pylist()
@@ -174,7 +176,7 @@ while True:
     if lake.epoch % 7 == 0:
         whole = pa.table({"k0": rows, "m0": [1] * len(rows)})
         files = {n: lake.write_changes(n, whole) for n in "ab"}
-        lake.commit({n: RelationFiles((), (f,), 0, len(rows)) for n, f in files.items()}, (), {})
+        lake.commit({n: RelationFiles((), (f,)) for n, f in files.items()}, (), {})
 """
 
 

@@ -15,6 +15,8 @@ import pytest
 
 pa = pytest.importorskip("pyarrow", reason="a lake keeps Arrow tables: pip install nestling[spark]")
 
+import pyarrow.parquet as pq  # noqa: E402 - after the skip
+
 from nestling.errors import StoreError  # noqa: E402 - after the skip
 from nestling.storage.lake import Lake, RelationFiles  # noqa: E402 - after the skip
 
@@ -41,7 +43,7 @@ def made(folder: Path) -> Path:
     """A lake with two relations in files, and two epochs in its log."""
     lake = Lake(folder)
     files = {name: lake.write_changes(name, change(1, 2)) for name in ("a", "b")}
-    relations = {name: RelationFiles((), (file,), 0, 2) for name, file in files.items()}
+    relations = {name: RelationFiles((), (file,)) for name, file in files.items()}
     lake.commit(relations, (("table", "t", "{}"),), {"version": 1})
     lake.append({"version": 2}, {"a": change(3)})
     lake.append({"version": 3}, {"b": change(4)}, emptied=["a"])
@@ -74,7 +76,7 @@ FOREIGN: dict[str, Callable[[Path], object]] = {
     "bytes": lambda f: (f / "CURRENT").write_bytes(bytes(range(256))),
     "a folder CURRENT": lambda f: (f / "CURRENT").mkdir(),
     "a temporary without a lock": lambda f: (f / "CURRENT.tmp").write_text("x"),
-    "a manifest of tomorrow": lambda f: (f / "CURRENT").write_text('{"lake": "nestling", "format": 3, "all": "new"}'),
+    "a manifest of tomorrow": lambda f: (f / "CURRENT").write_text('{"lake": "nestling", "format": 4, "all": "new"}'),
     "a manifest of another lake": lambda f: (f / "CURRENT").write_text('{"lake": "delta", "format": 2}'),
 }  # fmt: skip
 
@@ -235,7 +237,7 @@ def test_the_files_of_a_user_stay_and_ours_go(tmp_path):
         lake = Lake(folder)
         list(lake.replay())
         lake.commit(lake.manifest.relations, lake.manifest.definitions, {})
-        lake.remove_leftovers()
+        lake.discard()
         lake.close()
         there = contents(folder)
         assert [name for name in MINE if there.get(name) != name.encode()] == []
@@ -246,9 +248,10 @@ def test_the_files_of_a_user_stay_and_ours_go(tmp_path):
 
 def test_checksums_of_files_that_are_used_stay(tmp_path):
     lake = Lake(tmp_path / "lake")
-    folder = lake.folder("a") / f"rows-{'0' * 32}"
-    put(folder, ("part-00000-a-c000.snappy.parquet", ".part-00000-a-c000.snappy.parquet.crc", "_SUCCESS"))
-    lake.commit({"a": RelationFiles(lake.adopt(folder), (), 1, 0)}, (), {})
+    folder = lake.fresh("a")
+    put(folder, (".part-00000-a-c000.snappy.parquet.crc", "_SUCCESS"))
+    pq.write_table(change(1), folder / "part-00000-a-c000.snappy.parquet")
+    lake.commit({"a": RelationFiles(lake.adopt(folder))}, (), {})
     assert sorted(path.name for path in folder.iterdir()) == [
         ".part-00000-a-c000.snappy.parquet.crc", "part-00000-a-c000.snappy.parquet",
     ]  # fmt: skip
@@ -362,7 +365,7 @@ def test_an_epoch_of_another_lake_is_refused(tmp_path):
         opened(tmp_path / "other")
 
 
-def test_a_lake_of_format_1_opens_and_becomes_one_of_format_2(tmp_path):
+def test_a_lake_of_format_1_opens_and_becomes_one_of_format_3(tmp_path):
     with zipfile.ZipFile(OLD) as archive:
         archive.extractall(tmp_path / "lake")
     lake = Lake(tmp_path / "lake")
@@ -374,5 +377,5 @@ def test_a_lake_of_format_1_opens_and_becomes_one_of_format_2(tmp_path):
     lake.commit(lake.manifest.relations, lake.manifest.definitions, {})
     lake.append({"version": 6}, {})
     lake.close()
-    assert json.loads((tmp_path / "lake" / "CURRENT").read_text())["format"] == 2
+    assert json.loads((tmp_path / "lake" / "CURRENT").read_text())["format"] == 3
     opened(tmp_path / "lake")

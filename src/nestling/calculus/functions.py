@@ -226,6 +226,7 @@ def _standard() -> tuple[Function, ...]:
     whole, reads = "a string and a number of places", "a string that spells it"
     return (
         Function("quotient", 2, "ints", _takes("int", "int"), standard.quotient, partial=True),
+        Function("only", 1, "an int", _takes("int", result="bool"), standard.only, partial=True),
         Function("remainder", 2, _NUM, _arithmetic, standard.remainder, partial=True),
         Function("round", 2, "a number and an int", _takes(number, "int"), standard.rounded, partial=True),
         Function("floor", 1, "a number", _whole, standard.floor, partial=True),

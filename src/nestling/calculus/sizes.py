@@ -180,11 +180,12 @@ def widest(types: Sequence[Type]) -> Type:
 
 def _wider(left: Type, right: Type) -> Type:
     match left, right:
-        case Scalar(), Scalar() if left.size != right.size:
-            return replace(left, size=_joined(left, right).size)
+        case Scalar(), Scalar() if (left.size, left.of) != (right.size, right.of):
+            return replace(left, size=_joined(left, right).size, of=left.of if left.of == right.of else None)
         case Record(ours), Record(theirs):
             pairs = zip(ours, theirs, strict=True)
-            return Record(tuple((name, _wider(one, two)) for (name, one), (_, two) in pairs))
+            fields = tuple((name, _wider(one, two)) for (name, one), (_, two) in pairs)
+            return Record(fields, left.of if left.of == right.of else None)
         case Bag(one, opaque), Bag(two):
             return Bag(_wider(one, two), opaque)
     return left

@@ -22,6 +22,13 @@ _LONG = WIDE.copy()
 _LONG.prec = 400
 
 
+def only(count: int) -> bool:
+    """That there is one, and neither none nor several."""
+    if count != 1:
+        raise ValueError(f"{count} elements")
+    return True
+
+
 def quotient(left: int, right: int) -> int:
     """Division towards zero, where Python's goes down.
 

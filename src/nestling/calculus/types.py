@@ -22,15 +22,28 @@ NUMERIC = ("int", "float", "decimal")
 
 
 @dataclass(frozen=True, slots=True)
+class Identity:
+    """Which object a value stands for: the one of ``table`` whose key it is, or whose row it is (``is_row``).
+
+    ``is_kept``: that row is always there. What front ends read references by, and no part of a type.
+    """
+
+    table: str
+    is_row: bool = False
+    is_kept: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Scalar:
     """A type of the database domain; ``nullable`` admits ``None``.
 
-    ``size`` is how much a number was declared to hold, and no part of the type; see ``sizes``.
+    ``size`` is how much a number was declared to hold, and no part of the type; see ``sizes``. Nor is ``of``.
     """
 
     name: str
     nullable: bool = False
     size: tuple[int, ...] = field(default=(), compare=False, repr=False)
+    of: Identity | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +51,7 @@ class Record:
     """``⟨f: A, …⟩``; values are tuples in the order of the fields. ``⟨⟩`` is the unit type."""
 
     fields: tuple[tuple[str, Type], ...]
+    of: Identity | None = field(default=None, compare=False, repr=False)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -54,10 +68,14 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Bag:
-    """``Bag(C)``; ``opaque`` says how this level is shredded and never what its values are."""
+    """``Bag(C)``; ``opaque`` says how this level is shredded and never what its values are.
+
+    ``is_set``: each element is there once, by declaration; no part of the type.
+    """
 
     element: Type
     opaque: bool = False
+    is_set: bool = field(default=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,11 @@ def batches(database: Database, folder: Path) -> dict[int, dict[str, Path]]:
         files[table] = file
     if not found:
         raise NestlingError(f"{folder} holds no .jsonl file", hint="name them after the tables")
-    return dict(sorted(found.items()))
+    # As they were declared: what a row refers to is there before it.
+    return {
+        number: {table: files[table] for table in database.tables if table in files}
+        for number, files in sorted(found.items())
+    }
 
 
 def _apply(database: Database, files: Mapping[str, Path], advance: Advance) -> int:
@@ -100,7 +104,13 @@ def _apply(database: Database, files: Mapping[str, Path], advance: Advance) -> i
                 for row in rows:
                     if row.key is not None:
                         _apply_row(change, table, row)
-                change.apply({table: {row.value: row.times for row in rows if row.key is None}})
+            # At once: rows of one batch may refer to each other.
+            change.apply(
+                {
+                    table: {row.value: row.times for row in rows if row.key is None}
+                    for table, rows in batch.items()
+                }
+            )
     except ConstraintError as error:
         # It is the batch as a whole that breaks a constraint, not a line of it.
         error.add_note(f"in {', '.join(file.name for file in files.values())}")

@@ -79,6 +79,12 @@ def demo_command(engine: EngineOption = EngineName.EMBEDDED) -> None:
 @app.command("run")
 def run_command(
     pipeline: PipelineFile,
+    queries: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="QUERY…", exists=True, dir_okay=False, help="More views: files VIEW.oql or VIEW.sql."
+        ),
+    ] = None,
     changes: ChangesFolder = None,
     out: Annotated[
         Path | None,
@@ -87,7 +93,7 @@ def run_command(
     engine: EngineOption = EngineName.EMBEDDED,
 ) -> None:
     """Maintain the views a file declares while changes arrive."""
-    run(pipeline, changes, out, engine)
+    run(pipeline, queries or (), changes, out, engine)
 
 
 @app.command("explain")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,6 +16,7 @@ from nestling.calculus.types import Bag
 from nestling.cli.changes import Applied, apply_all
 from nestling.cli.engines import EngineName, opened
 from nestling.cli.jsonl import write_rows
+from nestling.cli.queries import add_views
 from nestling.cli.terminal import answers, counted, duration
 from nestling.database import Database
 from nestling.database.names import check_path_name
@@ -25,9 +26,12 @@ from nestling.frontend.schema import python_value
 Stats = Mapping[str, Mapping[str, Any]]
 
 
-def run(pipeline: Path, changes: Path | None, out: Path | None, engine: EngineName) -> None:
-    """Load the pipeline, apply the changes, write the views, and say what it took."""
+def run(
+    pipeline: Path, queries: Iterable[Path], changes: Path | None, out: Path | None, engine: EngineName
+) -> None:
+    """Load the pipeline and the queries, apply the changes, write the views, and say what it took."""
     with opened(pipeline, engine) as database:
+        add_views(database, queries)
         for name in database.views if out is not None else ():
             check_path_name(name, f"a file in {out}")
         applied = apply_all(database, changes) if changes is not None else None
@@ -47,19 +51,21 @@ def _summary(database: Database, stats: Stats, runs: Counter[str], out: Path | N
         table.add_column(name, justify="right")
     for name, view in database.views.items():
         started = perf_counter()
-        rows = _read(view, None if out is None else out / name)
+        is_ordered = bool(database._state.definitions[name].order)
+        rows = _read(view, is_ordered, None if out is None else out / name)
         took = duration(perf_counter() - started)
         table.add_row(Text(name), f"{rows:,}", took, _statements(stats[name], runs))
     return table
 
 
-def _read(view: Any, file: Path | None) -> int:
+def _read(view: Any, is_ordered: bool, file: Path | None) -> int:
     """Read a view, and write it to ``file`` where there is one: how many rows or items it has."""
     if isinstance(view, XQueryView):
         if file is not None:
             Path(f"{file}.xml").write_text(view.xml(), encoding="utf-8")
         return len(view)
-    rows = python_value(Bag(view.element), view.bag())
+    # Sorted, so that two runs write the same; or in the order that the view has.
+    rows = view.rows() if is_ordered else python_value(Bag(view.element), view.bag())
     if file is not None:
         write_rows(Path(f"{file}.jsonl"), view.element, rows)
     return len(rows)

@@ -86,7 +86,7 @@ def is_same_view(stored: ViewDef, given: ViewDef) -> bool:
 
     What was stored by an earlier version may have gone through passes that a front end no longer applies.
     """
-    if (stored.refresh, stored.store) != (given.refresh, given.store):
+    if (stored.refresh, stored.store, stored.order) != (given.refresh, given.store, given.order):
         return False
     return stored.query == given.query or run(stored.query, PASSES) == run(given.query, PASSES)
 
@@ -95,7 +95,7 @@ def other_view(stored: ViewDef, given: ViewDef) -> QueryError:
     """The refusal of a view that is there with another definition: what is stored was made for that one."""
     parts = [
         (f"{name}={getattr(stored, name)!r}", f"{name}={getattr(given, name)!r}")
-        for name in ("refresh", "store")
+        for name in ("refresh", "store", "order")
         if getattr(stored, name) != getattr(given, name)
     ]
     if stored.query != given.query:

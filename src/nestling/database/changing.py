@@ -13,6 +13,7 @@ from nestling.calculus.types import Path, Record, bag_levels, dictionary_name
 from nestling.database import arguments
 from nestling.database.deep import Address, bag_at
 from nestling.database.definitions import TableDef, leaf_positions
+from nestling.database.images import differing
 from nestling.database.objects import Objects
 from nestling.database.overlay import Overlay
 from nestling.database.refused import (
@@ -161,22 +162,20 @@ class Changing:
             self._delete(table, value, times)
             self._insert(table, changed, times)
 
+    def _set_image(self, table: TableDef, old: Row, new: Row) -> None:
+        """Put ``new`` in the place of ``old``, which is stored and has its key."""
+        for flat, _ in self._copies(table, old):
+            return self._set(table, flat, differing(table, old, new))
+        raise no_row(table, old, 1)
+
     def _set(self, table: TableDef, flat: Row, new: Mapping[str, Any]) -> None:
-        """Give one row with a key new columns; if its key and its bags stay, two events tell it."""
+        """Give one row with a key new columns; while its key stays, so does all that they leave as it is."""
         check_removable(table)
         places = leaf_positions(table.record)
-        row = list(flat)
-        for name, value in new.items():
-            if any(bag_levels(dict(table.record.fields)[name])):
-                break
-            for place, leaf in zip(places[name], columns((value,)), strict=True):
-                row[place] = leaf
-        else:
-            if tuple(row) == flat:
-                return
-            if all(row[i] == flat[i] for i in table.declarations[table.name].key):
-                self._run([RowEvent(table.name, flat, -1), RowEvent(table.name, tuple(row), 1)])
-                return
+        own = {name: columns((new[name],)) for name in table.key if name in new}
+        if all(tuple(flat[i] for i in places[name]) == tuple(parts) for name, parts in own.items()):
+            self._run(self.shredder(table.name).update(flat, new, self.stored))
+            return
         old = nested(iter(flat), table.record, self.stored)
         changed = _with(table, old, new)
         if changed != old:

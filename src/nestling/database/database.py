@@ -42,6 +42,7 @@ from nestling.depth import room
 from nestling.errors import QueryError
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.schema import Unresolved, row_value
+from nestling.frontend.view_query import ViewQuery
 from nestling.values.bag import ZBag
 
 
@@ -198,8 +199,9 @@ class Database(DocumentDatabase):
         strict: bool | None = None,
         context: str | None = None,
     ) -> Any:
-        """Define a view: ``@db.view`` on a function, or a name with a callable or a text.
+        """Define a view: ``@db.view`` on a function, or a name with a callable or a text in a ``language``.
 
+        The languages are ``"sql"``, ``"python"`` and ``"oql"``; a text in OQL that ends with an order is read in it.
         ``refresh`` says when it follows its tables: ``"eager"``, at every change; ``"hybrid"``, the same but for
         conditions on aggregates, which wait for a reading; ``"lazy"``, when it is read. ``strict=True`` refuses a view
         that is not maintained within its stated cost. One that every read would evaluate warns (``EvaluatedOnRead``),
@@ -275,12 +277,12 @@ class Database(DocumentDatabase):
             self._forget("table", name, self._state.drop_table)
 
     def _view_def(self, name: str, query: Any, language: str, refresh: str, store: str) -> ViewDef:
-        expr = self._translated(query, language)
-        over_tables = inline_views(expr, self._state.definitions)
+        found = self._translated(query, language)
+        over_tables = inline_views(found.expr, self._state.definitions)
         check_view_names(name, over_tables)
-        return ViewDef(name, over_tables, refresh, store)
+        return ViewDef(name, over_tables, refresh, store, found.order)
 
-    def _translated(self, query: Any, language: str) -> Expr:
+    def _translated(self, query: Any, language: str) -> ViewQuery:
         read = self._read_frame if is_frame(query) else None
         return (read or reader(query, language))(query, self._catalog())
 

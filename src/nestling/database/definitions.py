@@ -22,6 +22,7 @@ from nestling.calculus.types import (
 )
 from nestling.calculus.typing import element_type
 from nestling.frontend.catalog import FieldPath
+from nestling.frontend.view_query import Order
 from nestling.program.statements import TableDecl
 
 #: What becomes of a reference when the object goes; see ``references``.
@@ -195,12 +196,13 @@ def located(record: Record, path: FieldPath) -> Located:
 
 @dataclass(frozen=True)
 class ViewDef:
-    """A view: its query over tables, and how it is stored and refreshed."""
+    """A view: its query over tables, how it is stored and refreshed, and the order that it is read in."""
 
     name: str
     query: Expr
     refresh: str = "eager"
     store: str = "auto"
+    order: Order = ()
 
     @cached_property
     def element(self) -> Type:

@@ -8,17 +8,15 @@ from them. ``undo`` only reads the old engine, so it can itself be interrupted a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from nestling.database.row_state import RowState
 from nestling.database.rows import Row, RowEvent
-from nestling.errors import UNDEFINED, ChangeError
+from nestling.engine.runs import Run, goes, replaces, runs
+from nestling.errors import UNDEFINED, ChangeError, brief
+from nestling.program.statements import TableDecl
 from nestling.values.label import Label
-
-Pairs = list[tuple[Row, int]]
 
 
 class Journal(Protocol):
@@ -59,7 +57,9 @@ class RowJournal:
 
     def __init__(self, state: RowState, events: list[RowEvent]) -> None:
         self.state, self.events = state, events
+        #: How many of the events the engine has, and by which runs.
         self.applied = 0
+        self.done: list[Run] = []
         #: Whether a trigger was cut off, or a lazy view told of only some events.
         self.torn = False
         #: Whether its commit has begun; and whether triggers are running.
@@ -72,11 +72,22 @@ class RowJournal:
         return rows_by_table(self.events)
 
     def run(self) -> None:
-        """Apply the events that the engine does not have yet."""
+        """Apply the events that the engine does not have yet.
+
+        If a row went for a reading that others referred to, and the transaction goes on, these are yet to be deleted:
+        then all is run anew, children first.
+        """
+        tables = self.state.engine.program.tables
+        if len(self.events) > 1 and (event := replaces(self.events, tables)) is not None:
+            raise replaced(*event[:2], tables[event[0]])
         self.is_running = True
-        for table, group in _groups(self.events[self.applied :] if self.applied else self.events):
-            self._note(table, group)
-            self._apply(table, group)
+        if self.applied and self.applied < len(self.events) and any(goes(run, tables) for run in self.done):
+            self.undo()
+            self.is_running = True
+        for run in runs(self.events[self.applied :] if self.applied else self.events, tables):
+            self._note(run)
+            self._apply(run)
+        self.applied = len(self.events)
         self.is_running = False
 
     def replace(self, events: Sequence[RowEvent]) -> None:
@@ -85,63 +96,64 @@ class RowJournal:
             self.undo()
         self.events[:] = events
 
-    def _apply(self, table: str, group: Pairs) -> None:
-        engine = self.state.engine
+    def _apply(self, run: Run) -> None:
         self.torn = True
         try:
-            if len(group) == 1:
-                engine.triggers[table](*group[0])
-            else:
-                engine.batches[table](group)
+            run.apply(self.state.engine)
         except UNDEFINED:
-            self._one_by_one(table, group)
-        # At once: nothing may come between the two.
-        self.torn, self.applied = False, self.applied + len(group)
+            self._one_by_one(run)
+        self.done.append(run)
+        self.torn = False
 
-    def _one_by_one(self, table: str, group: Pairs) -> None:
-        """Apply a group that failed row by row, to find out which row no view can follow."""
+    def _one_by_one(self, run: Run) -> None:
+        """Apply a run that failed row by row, to find out which row no view can follow."""
         self.restore()
-        engine = self.state.engine
-        for row, times in group:
+        for pair in run.pairs:
             self.torn = True
             try:
-                engine.triggers[table](row, times)
+                Run(run.table, [pair], run.updates).apply(self.state.engine)
             except UNDEFINED as error:
-                raise unfollowed(table, row, error) from error
+                raise unfollowed(run.table, pair[1] if run.updates else pair[0], error) from error
 
-    def _note(self, table: str, group: Pairs) -> None:
+    def _note(self, run: Run) -> None:
         """Remember how often rows are there; of a row with a key, its first event tells."""
+        table = run.table
         before = self.before.setdefault(table, {})
+        if run.updates:
+            for old, new in run.pairs:
+                before.setdefault(old, 1)
+                before.setdefault(new, 0)
+            return
         if self.state.engine.program.tables[table].key:
-            for row, times in group:
+            for row, times in run.pairs:
                 before.setdefault(row, 0 if times > 0 else 1)
             return
         stored = self.state.engine.counts(table)
         if before:
-            for row, _ in group:
+            for row, _ in run.pairs:
                 before.setdefault(row, stored.get(row, 0))
         else:
-            before.update([(row, stored.get(row, 0)) for row, _ in group])
+            before.update([(row, stored.get(row, 0)) for row, _ in run.pairs])
 
     def undo(self) -> None:
         """Take back what was applied."""
         if not self.torn:
             self.torn = True
             try:
-                for table, group in _groups(self.events[: self.applied][::-1]):
-                    self.state.engine.batches[table]([(row, -times) for row, times in group])
+                for run in reversed(self.done):
+                    run.undo(self.state.engine)
                 self.state.engine.drain_all()
             except UNDEFINED:
                 self.restore(0)
         else:
             self.restore(0)
-        self.applied, self.torn, self.is_running = 0, False, False
+        self.done, self.applied, self.torn, self.is_running = [], 0, False, False
 
     def restore(self, applied: int | None = None) -> None:
-        """A new engine, from the rows as they were before all events, that has ``applied`` of them again."""
+        """A new engine, from the rows as they were before all events; it has those that were done, or none, again."""
         self.state.restore(self.before)
-        for event in self.events[: self.applied if applied is None else applied]:
-            self.state.engine.apply(*event)
+        for run in self.done if applied is None else ():
+            run.apply(self.state.engine)
 
 
 def rows_by_table(events: Sequence[RowEvent]) -> dict[str, int]:
@@ -152,14 +164,14 @@ def rows_by_table(events: Sequence[RowEvent]) -> dict[str, int]:
     return found
 
 
-def _groups(events: Sequence[RowEvent]) -> Iterator[tuple[str, Pairs]]:
-    """Events of one table that follow each other, together."""
-    if len(events) == 1:
-        table, row, times = events[0]
-        yield table, [(row, times)]
-        return
-    for table, group in groupby(events, itemgetter(0)):
-        yield table, [(row, times) for _, row, times in group]
+def replaced(table: str, row: Row, decl: TableDecl) -> ChangeError:
+    """The refusal of a row that has other fixed columns than the one whose key it takes."""
+    names = ", ".join(decl.columns[i].name.removeprefix(f"{table}.") for i in sorted(decl.fixed))
+    key = tuple(row[i] for i in decl.key)
+    return ChangeError(
+        f"{names} of the row with key {brief(key[0] if len(key) == 1 else key)} of {table} cannot change",
+        hint="delete the row in one transaction and insert the other in the next",
+    )
 
 
 def unfollowed(table: str, row: Row, error: Exception) -> ChangeError:

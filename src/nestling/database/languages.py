@@ -9,9 +9,11 @@ from nestling.calculus import terms
 from nestling.calculus.terms import Expr
 from nestling.calculus.types import Type
 from nestling.errors import QueryError, brief, shown
-from nestling.frontend import comprehension
+from nestling.frontend import comprehension, oql
+from nestling.frontend.view_query import ViewQuery
 
-Reader = Callable[[Any, Mapping[str, Type]], Expr]
+Reader = Callable[[Any, Mapping[str, Type]], ViewQuery]
+LANGUAGES = ("sql", "python", "oql")
 #: The nodes that stand for bags, by the union that lists them.
 _EXPRESSIONS = tuple(getattr(terms, name.strip()) for name in Expr.split("|"))  # type: ignore[attr-defined]
 
@@ -25,7 +27,7 @@ def reader(query: object, language: object) -> Reader:
             "a DataFrame is a view of a database on Spark", hint='Database(spark=spark, path="…")'
         )
     if isinstance(query, _EXPRESSIONS):
-        return lambda query, catalog: query
+        return lambda query, catalog: ViewQuery(query)
     if not isinstance(query, str) and not callable(query):
         raise QueryError(
             f"a query is a function or a text, not {shown(query)}", hint='db.view("name", "SELECT …")'
@@ -34,13 +36,15 @@ def reader(query: object, language: object) -> Reader:
         raise QueryError(
             "an XQuery is a view, over documents", hint='db.view("name", "…", language="xquery")'
         )
-    if not isinstance(language, str) or language not in ("sql", "python"):
-        raise QueryError(
-            f"there is no language {brief(language)}", hint='language="sql", "python" or "xquery"'
-        )
+    if not isinstance(language, str) or language not in LANGUAGES:
+        hint = f"language={' or language='.join(map(repr, (*LANGUAGES, 'xquery')))}"
+        raise QueryError(f"there is no language {brief(language)}", hint=hint)
     if callable(query) or language == "python":
-        return comprehension.translate
-    return sql().translate  # type: ignore[no-any-return]
+        return lambda query, catalog: ViewQuery(comprehension.translate(query, catalog))
+    if language == "oql":
+        return oql.translate
+    translate = sql().translate
+    return lambda query, catalog: ViewQuery(translate(query, catalog))
 
 
 def is_frame(query: object) -> bool:

@@ -9,9 +9,11 @@ Law (9): a reading of a lazy view gives the answer of an eager one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from operator import itemgetter
 
 from nestling.database.rows import Row, RowEvent
 from nestling.engine.protocol import Engines, RowEngine
+from nestling.engine.runs import Gone, replaces, summed_runs
 from nestling.program.flat import Query
 from nestling.program.statements import Program, TableDecl
 from nestling.program.traverse import inputs
@@ -45,7 +47,9 @@ class LazyView:
         below = (name for name in tables if any(name.startswith(f"{outer}.") for outer in read))
         self.reads = read.union(below)
         self.pending: Pending = {}
-        #: Whether a refresh was cut off: then it starts anew from the tables.
+        #: Rows with fixed columns that went meanwhile.
+        self.gone: Gone = {}
+        #: Whether a refresh was cut off, or a row replaced by another: then it starts anew from the tables.
         self.torn = False
         self.engine = engines.empty(self._program({}))
 
@@ -70,6 +74,8 @@ class LazyView:
         for name, cells in maps.items():
             self.engine.load_map(name, cells)
         self.pending = dict(pending)
+        first_gone = sorted(((*change, times) for change, times in pending.items()), key=itemgetter(2))
+        self.torn = replaces(first_gone, self.tables, self.gone) is not None
 
     def watch(self, logs: Mapping[str, Query]) -> None:
         """Log what changes in these queries from now on."""
@@ -78,23 +84,25 @@ class LazyView:
     def note(self, events: Iterable[RowEvent]) -> None:
         """Remember changes for the next read."""
         self.torn, torn = True, self.torn
+        events = [event for event in events if event[0] in self.reads]
+        torn = torn or replaces(events, self.tables, self.gone) is not None
         for table, row, times in events:
-            if table in self.reads:
-                key = (table, row)
-                total = self.pending.get(key, 0) + times
-                if total:
-                    self.pending[key] = total
-                else:
-                    del self.pending[key]
+            key = (table, row)
+            total = self.pending.get(key, 0) + times
+            if total:
+                self.pending[key] = total
+            else:
+                del self.pending[key]
         self.torn = torn
 
     def fresh(self) -> RowEngine:
-        """The engine, with all changes seen; what is removed goes first, so that a key may come again."""
+        """The engine, with all changes seen; however often a row was updated, it changes once."""
         if self.pending:
             self.torn = True
-            for (table, row), times in sorted(self.pending.items(), key=lambda entry: entry[1] > 0):
-                self.engine.apply(table, row, times)
-            self.pending, self.torn = {}, False
+            waiting = [(table, row, times) for (table, row), times in self.pending.items()]
+            for run in summed_runs(waiting, self.tables):
+                run.apply(self.engine)
+            self.pending, self.gone, self.torn = {}, {}, False
         return self.engine
 
     @property

@@ -24,6 +24,7 @@ from nestling.database.rows import Row, RowEvent
 from nestling.database.stored_tables import StoredTable, stored_tables
 from nestling.engine.nesting import leaves, shape
 from nestling.engine.protocol import RowEngine
+from nestling.engine.runs import Run, runs
 from nestling.errors import StoreError
 from nestling.storage.codec import decode, decode_all
 from nestling.values.label import Label
@@ -132,8 +133,9 @@ class Reopening:
         """Make a change that was made before."""
         events = self._events(decode(text))
         touched: set[tuple[str, Label]] = set()
-        for event in events:
-            self._apply(event, touched)
+        for run in runs(events, self.state.engine.program.tables):
+            for pair in run.pairs:
+                self._apply(Run(run.table, [pair], run.updates), touched)
         for name, label in touched:
             if label not in self.held[name] and self.state.engine.under(name, label):
                 raise StoreError(f"it leaves elements in a bag of {name} that no row has")
@@ -151,12 +153,26 @@ class Reopening:
                 raise StoreError(f"a row of {name} comes {times!r:.40} times")
         return events
 
-    def _apply(self, event: RowEvent, touched: set[tuple[str, Label]]) -> None:
-        name, row, times = event
-        table, engine = self.tables[name], self.state.engine
+    def _apply(self, run: Run, touched: set[tuple[str, Label]]) -> None:
+        """Apply one row that comes or goes, or one that takes the place of another."""
+        freed: Row | None = None
+        for _, row, times in run.events():
+            self._check(self.tables[run.table], row, times, freed, touched)
+            freed = self.tables[run.table].key_of(row) if times < 0 else None
+        try:
+            run.apply(self.state.engine)
+        except UNFIT as error:  # it was applied once; now the maps that it meets are not those it met
+            raise StoreError(f"a row of {run.table} cannot be applied to what is stored: {error}") from error
+
+    def _check(
+        self, table: StoredTable, row: Row, times: int, freed: Row | None, touched: set[tuple[str, Label]]
+    ) -> None:
+        """Whether a row can come or go; the key ``freed`` is not taken any more."""
+        name, engine = table.name, self.state.engine
         before = engine.count(name, row)
         after = before + times
-        taken = table.key and not before and engine.by_key(name, table.key_of(row)) is not None
+        taken = table.key and not before and table.key_of(row) != freed
+        taken = taken and engine.by_key(name, table.key_of(row)) is not None
         if after < 0 or (table.key and (after > 1 or taken)):
             why = "goes that is not there" if after < 0 else "comes whose key is taken"
             raise StoreError(f"a row of {name} {why}: {row!r:.60}")
@@ -168,10 +184,6 @@ class Reopening:
                 touched.add((column.site, row[column.place]))
         if table.is_inner:
             touched.add((name, row[0]))
-        try:
-            engine.apply(name, row, times)
-        except UNFIT as error:  # it was applied once; now the maps that it meets are not those it met
-            raise StoreError(f"a row of {name} cannot be applied to what is stored: {error}") from error
 
     # -- views that are refreshed later
 

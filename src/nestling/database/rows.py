@@ -6,12 +6,12 @@ opposite of the events that brought it here, its inner bags as they are now.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Any, NamedTuple, Protocol
 
 from nestling.calculus.types import ELEMENT, Bag, Path, Record, Scalar, Type, dictionary_name
-from nestling.database.definitions import TableDef
+from nestling.database.definitions import TableDef, leaf_positions
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
 
@@ -93,12 +93,52 @@ class Shredder:
         events += (RowEvent(e.table, e.row, -e.times) for e in self._below(flat, stored))
         return events
 
+    def update(self, flat: Row, values: Mapping[str, Any], stored: InnerBags) -> list[RowEvent]:
+        """The events that give columns of a stored flat row new values, under the key that it has.
+
+        Elements come before others go, so that no bag is empty in between. The row is there as it was, then as it is.
+        """
+        places, types = leaf_positions(self.table.record), dict(self.table.record.fields)
+        key = tuple(flat[i] for i in self.table.declarations[self.table.name].key)
+        new = list(flat)
+        come: list[RowEvent] = []
+        gone: list[RowEvent] = []
+        for name, value in values.items():
+            before, type_ = tuple([flat[i] for i in places[name]]), types[name]
+            if isinstance(type_, Scalar):
+                new[places[name][0]] = value
+            elif nested(iter(before), type_, stored) != value:
+                after = tuple(self._flat(value, type_, (name,), key, come))
+                gone += self._below(before, stored)
+                for i, column in zip(places[name], after, strict=True):
+                    new[i] = column
+        row = tuple(new)
+        return [
+            *_difference(come, gone),
+            *(
+                (RowEvent(self.table.name, flat, -1), RowEvent(self.table.name, row, 1))
+                if row != flat
+                else ()
+            ),
+        ]
+
     def _below(self, columns: Row, stored: InnerBags) -> Iterator[RowEvent]:
         for value in columns:
             if isinstance(value, Label):
                 for row, times in stored.under(str(value.site), value).items():
                     yield RowEvent(str(value.site), (value, *row), times)
                     yield from self._below(row, stored)
+
+
+def _difference(come: list[RowEvent], gone: list[RowEvent]) -> list[RowEvent]:
+    """What comes, less what goes; then what goes beyond that."""
+    total: dict[tuple[str, Row], int] = {}
+    for table, row, times in come:
+        total[table, row] = total.get((table, row), 0) + times
+    for table, row, times in gone:
+        total[table, row] = total.get((table, row), 0) - times
+    found = [RowEvent(table, row, times) for (table, row), times in total.items() if times]
+    return sorted(found, key=lambda event: event.times < 0)
 
 
 def nested(columns: Iterator[Any], type_: Type, stored: InnerBags) -> Any:

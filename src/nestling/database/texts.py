@@ -18,14 +18,18 @@ from nestling.calculus.sizes import MOST
 from nestling.calculus.terms import DictEmpty, DictInput, DictLit, DictUnion, Expr, InL, InputChange, Lookup
 from nestling.calculus.traverse import walk
 from nestling.calculus.types import SCALARS, Bag, Record, Scalar, Type
+from nestling.calculus.typing import element_type
 from nestling.database.accept import check_options, check_table
 from nestling.database.decisions import check_decision
 from nestling.database.definitions import ON_DELETE, Reference, TableDef, ViewDef
+from nestling.database.in_order import leads_to
 from nestling.database.names import check_table_names, check_view_names
 from nestling.database.state import Defined
 from nestling.database.storing import as_data
 from nestling.errors import QueryError, StoreError
-from nestling.frontend.catalog import FieldPath
+from nestling.frontend.catalog import Catalog, FieldPath
+from nestling.frontend.paths import row_type
+from nestling.frontend.view_query import Order
 
 WIDTH = 1_000_000
 #: How deep records and bags may nest in a table: far more than anybody writes, far below the end of the stack.
@@ -62,7 +66,8 @@ def view_text(view: ViewDef, state: Defined) -> str:
     there = state.views.get(view.name)
     decision = there.decision if there is not None else None
     stored = as_data(decision) if decision else None
-    return json.dumps({"query": text, "refresh": view.refresh, "store": view.store, "stored": stored})
+    parts: dict[str, Any] = {"query": text, "refresh": view.refresh, "store": view.store, "stored": stored}
+    return json.dumps({**parts, "order": view.order} if view.order else parts)
 
 
 def read_table(name: str, text: str, tables: Mapping[str, TableDef] | None = None) -> TableDef:
@@ -106,7 +111,7 @@ def _json_reference(stored: Any) -> Reference:
 
 def read_view(name: str, text: str, state: Defined) -> tuple[ViewDef, dict[str, Any] | None]:
     """The view that ``text`` defines over the tables of ``state``, and how it was stored."""
-    stored = _members(text, ("query", "refresh", "store"), ("stored",))
+    stored = _members(text, ("query", "refresh", "store"), ("stored", "order"))
     refresh, store = _name(stored["refresh"]), _name(stored["store"])
     _accepted(lambda: check_options(refresh, store))
     query = _query(_name(stored["query"]), state)
@@ -114,7 +119,24 @@ def read_view(name: str, text: str, state: Defined) -> tuple[ViewDef, dict[str, 
     # A file from before views were stored by cost does not say how this one was.
     decision = stored.get("stored")
     check_decision(decision)
-    return ViewDef(name, query, refresh, store), decision
+    return ViewDef(
+        name, query, refresh, store, _order(stored.get("order", []), element_type(query))
+    ), decision
+
+
+def _order(stored: Any, element: Type) -> Order:
+    """The order of a view; a file from before views had one does not say it."""
+    order = []
+    for path, descends in _pairs(stored, "an order"):
+        is_path = isinstance(path, list) and all(isinstance(name, str) for name in path)
+        if (
+            not is_path
+            or not isinstance(leads_to(element, tuple(path)), Scalar)
+            or type(descends) is not bool
+        ):
+            raise StoreError(f"a view is not ordered by {path!r:.40}, {descends!r:.40}")
+        order.append((tuple(path), descends))
+    return tuple(order)
 
 
 def check_storable(definition: TableDef | ViewDef, text: str, state: Defined) -> None:
@@ -140,7 +162,11 @@ def _unstorable(definition: TableDef | ViewDef, why: str) -> QueryError:
 
 
 def _query(text: str, state: Defined) -> Expr:
-    catalog = {table.name: Bag(table.record) for table in state.tables.values()}
+    known = Catalog()
+    for table in state.tables.values():
+        known.declare(table.name, state.objects.entry(table))
+    # What they refer to is no part of a query, but of the types in it.
+    catalog = {name: Bag(row_type(known, name)) for name in known}
     query: list[Expr] = []
     _accepted(lambda: query.append(parse(text, catalog)))
     if found := next((node for node in walk(query[0]) if isinstance(node, INTERNAL)), None):

@@ -19,6 +19,7 @@ from nestling.database.changing import Changing, Shredders
 from nestling.database.deep import Address, changed, element_of
 from nestling.database.definitions import TableDef
 from nestling.database.elements import elements, inner_bag
+from nestling.database.images import images
 from nestling.database.prefetch import prefetch_bags, prefetch_changes, prefetch_rows
 from nestling.database.reaching import delete_referring, insert_referring, inverse_of, reached
 from nestling.database.refresh import Refresh
@@ -198,11 +199,14 @@ class Transaction(Changing):
         self._apply_rows(parents_first[::-1], parents_first, total)
 
     def _apply_rows(self, going: Sequence[str], coming: Sequence[str], total: Mapping[str, ZBag]) -> None:
+        change = {name: images(self._table(name), total[name]) for name in coming}
         for name in going:
-            for row, times in total[name].negative().items():
+            for row, times in change[name].gone:
                 self._delete(self._table(name), row, times)
         for name in coming:
-            self._insert_all(self._table(name), list(total[name].positive().items()))
+            for old, new in change[name].pairs:
+                self._set_image(self._table(name), old, new)
+            self._insert_all(self._table(name), change[name].come)
 
     def _apply_elements(self, table: TableDef, level: Path, changes: Any) -> None:
         links = self.objects.links_in(table.name, level)

@@ -12,6 +12,7 @@ from nestling.database.change import Change
 from nestling.database.core import Core
 from nestling.database.definitions import ViewDef
 from nestling.database.document.follow import Document
+from nestling.database.in_order import in_order
 from nestling.database.subscription import OnError, Subscription, Told
 from nestling.depth import room
 from nestling.errors import NestlingError, QueryError, brief
@@ -39,9 +40,12 @@ class View:
         return self._database._read(self._definition.name)
 
     def rows(self) -> list[Any]:
-        """All rows, as often as they occur."""
+        """All rows, as often as they occur; in the order of the query, if it ends with one."""
         element = self.element
-        return [python_value(element, row) for row in copies(self._counted(), self.name)]
+        rows = copies(self._counted(), self.name)
+        if order := self._definition.order:
+            rows = in_order(rows, element, order)
+        return [python_value(element, row) for row in rows]
 
     def _counted(self) -> list[tuple[Any, int]]:
         pairs = list(self.bag().items())

@@ -9,14 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, assert_never
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Literal, TypeAlias, assert_never
 
-from nestling.calculus.build import elements, product
-from nestling.calculus.terms import Expr, Field, Sing, SingBag, Term, Tuple
-from nestling.calculus.types import Bag, Record, Type
+from nestling.calculus.build import countwise, elements, nonempty, product
+from nestling.calculus.terms import Const, Expr, Field, Sing, SingBag, Term, Tuple
+from nestling.calculus.traverse import Names
+from nestling.calculus.types import UNIT, Bag, Record, Scalar, Type
 from nestling.calculus.typing import element_type, term_type
 
-#: What Python calls a bag; elsewhere every bag is a list.
+#: A value of each type; false where a type has such a value.
+DEFAULTS: dict[str, Any] = {
+    "bool": False, "int": 0, "float": 0.0, "decimal": Decimal(0), "str": "", "bytes": b"",
+    "date": date.min, "datetime": datetime.min, "timedelta": timedelta(0),
+}  # fmt: skip
+
+#: What Python calls a bag; elsewhere a bag is a list, and one that holds each element once a set.
 Form: TypeAlias = Literal["list", "set", "dict", "generator"]
 
 
@@ -62,13 +71,38 @@ class LanguageValue:
     """The base of the values that one front end has for itself."""
 
 
+@dataclass(frozen=True, slots=True)
+class Some(LanguageValue):
+    """Whether ``expr`` has an element (``holds``), or whether it has none: as a condition cheaper than as a number."""
+
+    expr: Expr
+    holds: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Perhaps(LanguageValue):
+    """What may be absent: a bag of at most one element."""
+
+    expr: Expr
+
+
 Data: TypeAlias = One | Row | Many
 Value: TypeAlias = One | Row | Many | Null | Barred | LanguageValue
+
+
+def default(type_: Scalar) -> Const:
+    """The value of ``type_`` that stands in for null."""
+    return Const(DEFAULTS[type_.name], Scalar(type_.name))
 
 
 def of_term(term: Term) -> One | Many:
     """What ``term`` stands for: a bag where its type is one."""
     return Many(elements(term), "list", term) if isinstance(term_type(term), Bag) else One(term)
+
+
+def present(expr: Expr, names: Names) -> Expr:
+    """``{⟨⟩}`` where ``expr`` has an element."""
+    return countwise("exists", expr) if element_type(expr) == UNIT else nonempty(expr, names)
 
 
 def fields_of(value: Value) -> tuple[tuple[str, Value], ...] | None:

@@ -10,6 +10,7 @@ which some key changed, once each.
 from __future__ import annotations
 
 from nestling.program.statements import Program, Propagate
+from nestling.program.steps import every_trigger
 
 CHANGE = "Δ"
 #: In the place of an aggregate: only which groups changed.
@@ -37,7 +38,7 @@ def changes(program: Program) -> dict[str, tuple[int, int]]:
         found[change_of(name)] = (len(decl.columns), 2 * decl.width)
         if decl.order == "sums":
             found[change_of(name, GROUPS)] = (len(decl.columns) - 1, 0)
-    for trigger in program.triggers.values():
+    for trigger in every_trigger(program):
         for action in trigger.actions:
             if isinstance(action, Propagate):
                 width = len(program.maps[action.map].columns) - 1 if action.map in program.maps else 0

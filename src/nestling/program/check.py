@@ -15,6 +15,7 @@ from nestling.calculus.terms import Term, Var
 from nestling.calculus.types import INT
 from nestling.program.batches import changes, is_change
 from nestling.program.flat import Atom, Bound, Lift, Monomial, Pointwise, Query, first_of, is_ordered
+from nestling.program.kept import kept_columns
 from nestling.program.order import check_order, refuse
 from nestling.program.phrases import Phrases
 from nestling.program.show import event_vars, show_query, show_statement
@@ -34,6 +35,7 @@ from nestling.program.statements import (
     Program,
     Propagate,
     Range,
+    RowUpdate,
     Statement,
     Step,
     TableDecl,
@@ -71,8 +73,11 @@ class _Checker:
             refuse(f"tables and triggers differ in {', '.join(sorted(odd))}")
         for name, trigger in self.program.triggers.items():
             _same(len(trigger.columns), len(self.program.tables[name].columns), f"columns of on {name}")
-            self.trigger(name, trigger)
+            self.trigger(name, trigger, (*trigger.columns, trigger.times))
             check_order(trigger)
+        for name, update in self.program.updates.items():
+            self.update(name, update)
+            check_order(update)
         for view in self.program.views.values():
             for plan in plans(view):
                 self.plan(view.name, plan)
@@ -121,8 +126,16 @@ class _Checker:
 
     # -- statements
 
-    def trigger(self, name: str, trigger: Trigger) -> None:
-        row = (*trigger.columns, trigger.times)
+    def update(self, name: str, update: RowUpdate) -> None:
+        table = self.table(name)
+        for columns in (update.old, update.columns):
+            _same(len(columns), len(table.columns), f"columns of an update of {name}")
+        same = {i for i, old in enumerate(update.old) if old == update.columns[i]}
+        if not table.key or same != kept_columns(table):
+            refuse(f"an update of {name} keeps the columns {sorted(same)}")
+        self.trigger(name, update, dict.fromkeys((*update.old, *update.columns)))
+
+    def trigger(self, name: str, trigger: Trigger | RowUpdate, row: Iterable[Var]) -> None:
         for action in trigger.actions:
             match action:
                 case Add(statement):

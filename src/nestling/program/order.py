@@ -11,11 +11,11 @@ from typing import NoReturn, assert_never
 
 from nestling.errors import NestlingError
 from nestling.program.show import show_statement
-from nestling.program.statements import Add, Propagate, Trigger, Write
+from nestling.program.statements import Add, Propagate, RowUpdate, Trigger, Write
 from nestling.program.steps import reads
 
 
-def check_order(trigger: Trigger) -> None:
+def check_order(trigger: Trigger | RowUpdate) -> None:
     """Raise unless ``trigger`` adds to nothing that is still to be read."""
     _Order(trigger).check()
 
@@ -31,7 +31,7 @@ def refuse(what: str) -> NoReturn:
 class _Order:
     """Readers first, and every change passed on once."""
 
-    def __init__(self, trigger: Trigger) -> None:
+    def __init__(self, trigger: Trigger | RowUpdate) -> None:
         self.trigger = trigger
         self.passed_on = {a.map for a in trigger.actions if isinstance(a, Propagate)}
         self.added: set[str] = set()

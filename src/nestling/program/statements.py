@@ -207,7 +207,7 @@ class Add:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Add the row itself to its table."""
+    """Add the row itself to its table; of an update, put the new row in the place of the old one."""
 
     table: str
 
@@ -249,6 +249,21 @@ class Trigger:
 
 
 @dataclass(frozen=True, slots=True)
+class RowUpdate:
+    """What to do when the row ``old`` of ``table`` becomes ``columns``, under the same key.
+
+    Columns that an update leaves as they are, the key among them, are the same variables in both. Statements see
+    everything as it was before: each has what the old row no longer adds or what the new one does, behind a test that
+    some column it uses differs.
+    """
+
+    table: str
+    old: tuple[Var, ...]
+    columns: tuple[Var, ...]
+    actions: tuple[Action, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """How to read rows, given ``params``: every statement adds to the answer.
 
@@ -285,8 +300,9 @@ class ViewPlan:
 class Program:
     """Tables, maps, triggers and views.
 
-    ``totals`` finds in a watched query the rows that a log speaks of, by their ``exact_columns``. The triggers collect
-    changes of the ``deferred`` maps, and the next reading propagates them.
+    ``updates`` are the triggers of rows that change under their key. ``totals`` finds in a watched query the rows that
+    a log speaks of, by their ``exact_columns``. The triggers collect changes of the ``deferred`` maps, and the next
+    reading propagates them.
     """
 
     tables: Mapping[str, TableDecl]
@@ -295,3 +311,4 @@ class Program:
     views: Mapping[str, ViewPlan]
     totals: Mapping[str, Plan] = field(default_factory=dict)
     deferred: frozenset[str] = frozenset()
+    updates: Mapping[str, RowUpdate] = field(default_factory=dict)

@@ -20,6 +20,7 @@ from nestling.program.statements import (
     Program,
     Propagate,
     Range,
+    RowUpdate,
     Statement,
     Step,
     Total,
@@ -109,7 +110,13 @@ def reads(statement: Statement) -> list[str]:
     return list(dict.fromkeys(step.source for step in looking))
 
 
-def trigger_statements(trigger: Trigger) -> Iterator[Statement]:
+def every_trigger(program: Program) -> Iterator[Trigger | RowUpdate]:
+    """What is done when a row comes or goes, and when it changes."""
+    yield from program.triggers.values()
+    yield from program.updates.values()
+
+
+def trigger_statements(trigger: Trigger | RowUpdate) -> Iterator[Statement]:
     """The statements of ``trigger``, those on changes of maps included."""
     for action in trigger.actions:
         if isinstance(action, Propagate):
@@ -127,7 +134,7 @@ def plans(view: ViewPlan) -> list[Plan]:
 def needed(program: Program, names: list[str]) -> list[str]:
     """``names``, and all maps and tables that keeping these maps up to date reads."""
     sources: dict[str, list[str]] = {}
-    for trigger in program.triggers.values():
+    for trigger in every_trigger(program):
         for statement in trigger_statements(trigger):
             sources.setdefault(statement.target, []).extend(reads(statement))
         # What passes its changes on need not be looked into.
@@ -154,7 +161,7 @@ def maps_of(program: Program, view: str) -> list[str]:
 
 def waiting(program: Program) -> list[Propagate]:
     """The changes that no trigger passes on, in the order in which they can be."""
-    actions = [a for t in program.triggers.values() for a in t.actions if isinstance(a, Propagate)]
+    actions = [a for t in every_trigger(program) for a in t.actions if isinstance(a, Propagate)]
     found = {action.map: action for action in actions if action.map in program.deferred}
     sorter: TopologicalSorter[str] = TopologicalSorter({name: set[str]() for name in sorted(found)})
     for name, action in found.items():

@@ -52,6 +52,9 @@ from nestling.calculus.typing import element_type, term_type
 #: Comparisons seen from the other side.
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 
+#: What is said where ``only`` has no value: nobody wrote it.
+ONLY = "the element of a collection of none or several"
+
 #: Conditions that hold where an expression is asked for.
 Known = frozenset[Term]
 
@@ -162,7 +165,7 @@ def _support(source: Expr) -> Expr:
 
 
 def _in_term(term: Term, known: Known) -> Expr:
-    found = [(show(node, width=1000), absent) for node, absent in _absences(term, TRUE)]
+    found = [(_text(node), absent) for node, absent in _absences(term, TRUE)]
     # Conditions of different variables stay apart: each then changes with few.
     texts: dict[tuple[str, frozenset[str]], Term] = {}
     for text, absent in found:
@@ -170,6 +173,11 @@ def _in_term(term: Term, known: Known) -> Expr:
             place = text, frozenset(node.name for node in walk(absent) if isinstance(node, Var))
             texts[place] = _or(texts.get(place, FALSE), absent)
     return union(STR, *(where(absent, Sing(const(text))) for (text, _), absent in texts.items()))
+
+
+def _text(term: Term) -> str:
+    """What has no value, for its reader: as it is written, or the element that is not the only one."""
+    return ONLY if isinstance(term, Call) and term.function == "only" else show(term, width=1000)
 
 
 def _absences(term: Any, asked: Term) -> list[tuple[Term, Term]]:

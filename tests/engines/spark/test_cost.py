@@ -174,7 +174,7 @@ def test_changes_become_part_of_the_base(shop, monkeypatch):
     """where enough have gathered they leave the log, and become one sorted base; Spark keeps no name of what is gone"""
     shop.view("by_region", BY_REGION, language="python")
     monkeypatch.setattr(limits, "MAX_LOG_EPOCHS", 1)
-    monkeypatch.setattr(limits, "MAX_CHANGE_FILES", 1)
+    monkeypatch.setattr(limits, "MIN_COMPACTED_ROWS", 0)
     names = []
     for first in (1000, 1100, 1200, 1300):
         applied(shop, {"sales": sold(first, 5)})
@@ -183,7 +183,9 @@ def test_changes_become_part_of_the_base(shop, monkeypatch):
         names.append(len(shop._state.running.session.catalog.listTables()))
     relations = shop._state.lake.manifest.relations
 
-    assert all(len(relation.changes) <= 1 for relation in relations.values())
+    assert all(
+        relation.change_rows <= relation.base_rows / limits.BASE_SHARE for relation in relations.values()
+    )
     assert names[1:] == [names[1]] * 3
     shop.verify()
 

@@ -246,7 +246,7 @@ def test_what_spark_wrote_is_found(spark, tmp_path, position):
 @pytest.mark.soak
 def test_values_of_every_type_are_found_in_files(spark, tmp_path, monkeypatch):
     """changes leave the log and are summed all the time; the driver reads what Spark wrote, and Spark what it wrote"""
-    for name, value in (("MAX_LOG_EPOCHS", 4), ("MAX_CHANGE_FILES", 0)):
+    for name, value in (("MAX_LOG_EPOCHS", 4), ("MIN_COMPACTED_ROWS", 0)):
         monkeypatch.setattr(limits, name, value)
     random, there = Random(1), list[int]()
     both: list[Any] = [nl.Database(spark=spark, path=tmp_path / "lake"), nl.Database()]

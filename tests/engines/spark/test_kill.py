@@ -28,8 +28,10 @@ import nestling as nl
 import nestling.engine.spark.limits as limits
 from tests.engines.spark.session import session
 
-# Every so many epochs changes leave the log, and so many files are summed: 1, 1 does nothing else for most of the time.
-limits.MAX_LOG_EPOCHS, limits.MAX_CHANGE_FILES = int(sys.argv[2]), int(sys.argv[3])
+# Every so many epochs changes leave the log. All files are merged then, by so many rows at a time here, and the others
+# beside the changes: 1, 0 does nothing else for most of the time.
+limits.MAX_LOG_EPOCHS, limits.MAX_MERGED_ROWS = int(sys.argv[2]), int(sys.argv[3])
+limits.TIER_RUNS, limits.MIN_COMPACTED_ROWS, limits.MAX_ARROW_ROWS = 2, 20, 60
 db = nl.Database(spark=session(), path=sys.argv[1])
 db.table("M", {"name": str, "gen": str}, key="name")
 db.view("same", "[(m.name, n.name) for m in M for n in M if m.gen == n.gen]", language="python")
@@ -50,7 +52,7 @@ import nestling as nl
 import nestling.engine.spark.limits as limits
 from tests.engines.spark.session import session
 
-limits.MAX_LOG_EPOCHS, limits.MAX_CHANGE_FILES = 3, 2
+limits.MAX_LOG_EPOCHS, limits.TIER_RUNS, limits.MIN_COMPACTED_ROWS, limits.MAX_MERGED_ROWS = 3, 2, 30, 20
 spark = session()
 db = nl.Database(spark=spark, path=sys.argv[1])
 db.table("S", {"n": int, "gen": str})
@@ -93,8 +95,8 @@ def rows_after(version: int) -> set[tuple[str, str]]:
     return found
 
 
-def survives(spark: Any, path: Path, wait: float, epochs: int, files: int) -> None:
-    acknowledged = killed(wait, APPLIES, str(path), str(epochs), str(files))
+def survives(spark: Any, path: Path, wait: float, epochs: int, merged: int) -> None:
+    acknowledged = killed(wait, APPLIES, str(path), str(epochs), str(merged))
     db = nl.Database(spark=spark, path=path)
 
     assert acknowledged <= db.version <= acknowledged + 1
@@ -137,7 +139,7 @@ def streamed(spark: Any, path: Path, files: Path, wait: float) -> None:
 
 
 def test_a_killed_driver_loses_nothing(spark, tmp_path):
-    survives(spark, tmp_path / "lake", 1, 3, 2)
+    survives(spark, tmp_path / "lake", 1, 3, 20)
 
 
 @pytest.mark.soak
@@ -147,8 +149,8 @@ def test_many_killed_drivers_lose_nothing(spark, tmp_path):
     files = tmp_path / "files"
     arrive(files, 400)
     for _ in range(10):
-        survives(spark, tmp_path / "lake", random.random() * 3, 3, 2)
-        survives(spark, tmp_path / "lake", random.random() * 3, 1, 1)
+        survives(spark, tmp_path / "lake", random.random() * 3, 3, 20)
+        survives(spark, tmp_path / "lake", random.random() * 3, 1, 0)
         streamed(spark, tmp_path / "streamed", files, random.random() * 3)
     db: Any = nl.Database(spark=spark, path=tmp_path / "streamed")
     rows = spark.readStream.schema("n BIGINT, gen STRING").json(str(files))

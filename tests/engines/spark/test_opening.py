@@ -60,7 +60,7 @@ def test_a_folder_of_the_user_is_left_alone(spark, tmp_path):
 def test_files_of_the_user_in_our_folder_stay(spark, tmp_path, monkeypatch):
     """when changes leave the log, files are summed, a feed is trimmed, and the folder is opened again"""
     monkeypatch.setattr(limits, "MAX_LOG_EPOCHS", 1)
-    monkeypatch.setattr(limits, "MAX_CHANGE_FILES", 1)
+    monkeypatch.setattr(limits, "MIN_COMPACTED_ROWS", 0)
     for number in range(2):
         with opened(spark, tmp_path / "lake") as db:
             put(tmp_path / "lake", MINE)

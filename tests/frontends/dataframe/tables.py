@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
-from nestling.database.spark.frames import type_sql
+from nestling.database.spark.declared import type_sql
 from nestling.frontend.dataframe import marked, recognised
 from tests.frontends.sql.worlds import TABLES, World
 

@@ -33,6 +33,7 @@ from nestling.database.view_state import Feed
 from nestling.engine.spark import limits
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.errors import ChangeError, QueryError
+from nestling.frontend.view_query import ViewQuery
 from nestling.storage.lake import Lake
 
 
@@ -56,13 +57,13 @@ class SparkDatabase(Database):
                     check_shared(lake, spark)
                 state = SparkState(spark, lake)
                 self._frames = Frames(state, spark, lake.path)
-                self._store = LakeStore(state, self._frames.refresh)
+                self._store = LakeStore(state, self._frames.published.refresh)
         except BaseException:
             lake.withdraw()
             raise
         self.folder = lake.path
         self._streams: dict[str, Stream] = {}
-        self._read_frame = self._frames.translated
+        self._read_frame = lambda frame, catalog: ViewQuery(self._frames.translated(frame, catalog))
         Core.__init__(self, state, self._store, LakeJournal, SparkLogging)
 
     # -- changes
@@ -259,7 +260,7 @@ class SparkDatabase(Database):
                 at = (path,) if isinstance(path, str) else tuple(path)
                 return feed_of(self._state.running, self._state.views[view], changes_since, at)
             if not shredded:
-                return self._frames.frame(view)
+                return self._frames.in_order(view)
             with self._state.reading(view) as found:
                 return found.flat_frame(view)
 
@@ -271,10 +272,10 @@ class SparkDatabase(Database):
     def publish(self, *names: str) -> None:
         """Let ``spark.table(name)`` and ``spark.sql`` find these tables and views, or all, in the user's session.
 
-        They are temporary views there, replaced after every change; so they hide other tables of these names.
+        They are temporary views there, which answer as of the last change; they hide other tables of these names.
         """
         with self._access.reading():
-            self._frames.publish(names or (*self._state.tables, *self._state.views))
+            self._frames.published.publish(names or (*self._state.tables, *self._state.views))
 
     def close(self) -> None:
         """End the streams and the use of the folder."""

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
+from nestling.calculus.types import Type
 from nestling.database.access import uncommitted
 from nestling.database.declaring import Asked
 from nestling.database.definitions import TableDef, ViewDef
@@ -327,6 +328,10 @@ class SparkState:
             if found.program.views[name].lookup is not None and not isinstance(first, tuple):
                 return found.find(name, first)
         return ZBag((row, n) for row, n in self.read(name).items() if starts(row, first))
+
+    def element(self, name: str) -> Type:
+        """The type of the rows of a table or a view."""
+        return self.tables[name].record if name in self.tables else self.definitions[name].element
 
     def rows(self, name: str) -> ZBag:
         return self.running.nested_table(name, self.tables[name].record)

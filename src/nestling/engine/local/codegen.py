@@ -1,7 +1,8 @@
 """A trigger program as Python source.
 
-Per table two functions, ``on_…(row, times)`` for one row and ``on_…_batch(changes)`` for many; per view one generator
-of its rows and one per site for the inner bags. Each statement is a loop nest under a comment that says what it
+Per table two functions, ``on_…(row, times)`` for one row and ``on_…_batch(changes)`` for many, and of one with a key
+``on_…_update(changes)`` for rows that take the place of others; per view one generator of its rows and one per site for
+the inner bags. Each statement is a loop nest under a comment that says what it
 does. The source uses nothing but dictionaries and the names of ``python.namespace``; words made from names, literals
 and comments are written by ``quoting``.
 """
@@ -14,47 +15,37 @@ from functools import partial
 from typing import NamedTuple
 
 from nestling.calculus.show import show
+from nestling.calculus.terms import Var
+from nestling.engine.local.cells import cell_of, changes_of, noted, stored_cell, unpacked
 from nestling.engine.local.loops import Loops, key_of, needs, read_group
 from nestling.engine.local.merge import single_changes, sources, summed, together
 from nestling.engine.local.storage import Store, statements
-from nestling.engine.local.writes import add_to, add_to_ordered, collect, write_row
+from nestling.engine.local.writes import add_to, add_to_ordered, collect, rewrite_row, write_row
 from nestling.engine.python.reading import operand
 from nestling.engine.python.source import SourceWriter
 from nestling.engine.python.terms import Scope, python, python_key, tuple_of
 from nestling.program.flat import Shape
-from nestling.program.statements import Add, MapEvent, Plan, Program, Propagate, Statement, Trigger, Write
+from nestling.program.statements import (
+    Add,
+    MapEvent,
+    Plan,
+    Program,
+    Propagate,
+    RowUpdate,
+    Statement,
+    Trigger,
+    Write,
+)
 from nestling.program.steps import waiting
 from nestling.program.traverse import term_vars
 from nestling.quoting import identifier
 
 #: Names that generated functions use for themselves.
 RESERVED = (
-    "row",
-    "times",
-    "total",
-    "key",
-    "cell",
-    "part",
-    "ordered",
-    "change",
-    "changes",
-    "group",
-    "groups",
-    "value",
-    "keys",
-    "at",
-    "low",
-    "high",
-    "is_true",
-    "was_true",
-    "bound_new",
-    "bound_old",
-    "ABOVE",
-    "BELOW",
-    "EMPTY",
-    "NOTHING",
-    "Label",
-)
+    "row", "old", "times", "total", "key", "cell", "part", "ordered", "change", "changes", "group",
+    "groups", "value", "keys", "at", "low", "high", "is_true", "was_true", "bound_new", "bound_old",
+    "ABOVE", "BELOW", "EMPTY", "NOTHING", "Label",
+)  # fmt: skip
 
 
 class Draft(NamedTuple):
@@ -71,6 +62,9 @@ def drafts(program: Program) -> dict[str, Draft]:
         function, origin = f"on_{identifier(name)}", (trigger, program.deferred)
         found[function] = Draft(origin, partial(_Writer.trigger, function=function, trigger=trigger))
         found[f"{function}_batch"] = Draft(origin, partial(_Writer.batch, function=function, trigger=trigger))
+        if (update := program.updates.get(name)) is not None:
+            write_it = partial(_Writer.update, function=function, update=update)
+            found[f"{function}_update"] = Draft((update, program.deferred), write_it)
     if program.deferred:
         found["settle"] = Draft(waiting(program), _Writer.settle)
     for name, view in program.views.items():
@@ -147,7 +141,7 @@ class _Writer:
         self.single = single_changes(trigger, self.stores) - self.program.deferred
         for action in self.passed_on(trigger):
             if action.map in self.single:
-                for key, name in zip(action.events[0][0].keys, _noted(self.stores[action.map]), strict=True):
+                for key, name in zip(action.events[0][0].keys, noted(self.stores[action.map]), strict=True):
                     scope.keep(key, name)
         self.out.line()
         self.out.line()
@@ -175,6 +169,34 @@ class _Writer:
             for action in actions:
                 self.propagate(action, scope)
 
+    def update(self, function: str, update: RowUpdate) -> None:
+        """Row by row, as a batch is; the statements of a row whose used columns stay as they are pass it over."""
+        scope, self.single = self.scope(), frozenset()
+        self.out.line()
+        self.out.line()
+        with self.out.block(f"def {function}_update(changes):"):
+            actions = self.passed_on(update)
+            for action in actions:
+                self.out.line(f"change_{self.stores[action.map].python} = {{}}")
+            with self.out.block("for old, row in changes:"):
+                self.on_change(update, scope)
+            for action in actions:
+                self.propagate(action, scope)
+
+    def on_change(self, update: RowUpdate, scope: Scope) -> None:
+        """The part of an update before it propagates changes."""
+        columns, old = ([scope.name(column) for column in part] for part in (update.columns, update.old))
+        self.unpack(update, columns)
+        used = self.used(update, update.old)
+        moved = [u and name not in columns for u, name in zip(used, old, strict=True)]
+        self.take(old, moved, "old")
+        for group in together(update.actions):
+            match group[0]:
+                case Add():
+                    self.adds(summed([add for add in group if isinstance(add, Add)]), 0, scope)
+                case Write(table) if table in self.kept:
+                    rewrite_row(self.out, self.stores[table], columns, old)
+
     def on_row(self, trigger: Trigger, scope: Scope, start: bool = True) -> None:
         """The part of a trigger before it propagates changes."""
         columns = [scope.name(column) for column in trigger.columns]
@@ -190,24 +212,29 @@ class _Writer:
                 case Write(table) if table in self.kept:
                     write_row(self.out, self.stores[table], columns)
 
-    def unpack(self, trigger: Trigger, columns: Sequence[str]) -> None:
+    def unpack(self, trigger: Trigger | RowUpdate, columns: Sequence[str]) -> None:
         """The columns that the trigger uses, by their names."""
+        used = self.used(trigger, trigger.columns)
+        self.take(columns, used, "row")
+        is_kept = trigger.table in self.kept
+        if not any(used) and not is_kept and not any(isinstance(a, Add) for a in trigger.actions):
+            self.out.line("pass")
+
+    def used(self, trigger: Trigger | RowUpdate, columns: Sequence[Var]) -> list[bool]:
+        """Which columns the statements use, and the indexes of a table that is kept."""
         adds = [action for action in trigger.actions if isinstance(action, Add)]
         store = self.stores[trigger.table]
         stored = {i for positions in (store.key, *store.patterns) for i in positions}
-        names = _used_after(adds, 0)
-        used = [
-            column.name in names or (i in stored and trigger.table in self.kept)
-            for i, column in enumerate(trigger.columns)
-        ]
-        if sum(used) == 1:
-            self.out.line(f"{columns[used.index(True)]} = row[{used.index(True)}]")
-        elif any(used):
-            self.out.line(f"{', '.join(c if u else '_' for c, u in zip(columns, used, strict=True))} = row")
-        elif not adds and trigger.table not in self.kept:
-            self.out.line("pass")
+        names, is_kept = _used_after(adds, 0), trigger.table in self.kept
+        return [column.name in names or (i in stored and is_kept) for i, column in enumerate(columns)]
 
-    def passed_on(self, trigger: Trigger) -> list[Propagate]:
+    def take(self, columns: Sequence[str], used: Sequence[bool], row: str) -> None:
+        if sum(used) == 1:
+            self.out.line(f"{columns[used.index(True)]} = {row}[{used.index(True)}]")
+        elif any(used):
+            self.out.line(f"{', '.join(c if u else '_' for c, u in zip(columns, used, strict=True))} = {row}")
+
+    def passed_on(self, trigger: Trigger | RowUpdate) -> list[Propagate]:
         """The changes that ``trigger`` passes on itself."""
         waits = self.program.deferred
         return [a for a in trigger.actions if isinstance(a, Propagate) and a.map not in waits]
@@ -264,7 +291,7 @@ class _Writer:
 
     def note(self, store: Store, key: Sequence[str], amounts: Sequence[str]) -> None:
         """The one change of a map that a row can bring: kept in variables."""
-        for name, part in zip((*_noted(store), *_changes(store)), (*key, *amounts), strict=True):
+        for name, part in zip((*noted(store), *changes_of(store)), (*key, *amounts), strict=True):
             self.out.line(f"{name} = {part}")
         self.out.line(f"change_{store.python} = True")
 
@@ -282,15 +309,15 @@ class _Writer:
         event = action.events[0][0]
         keys = [scope.name(var) for var in event.keys]
         old, new = [scope.name(v) for v in event.old], [scope.name(v) for v in event.new]
-        changes = _changes(store)
+        changes = changes_of(store)
         depth = self.out.depth
         if action.map in self.single:
             self.out.open(f"if change_{store.python}:")
         else:
-            target = f"{key_of(keys) if keys else '_'}, {_cell(changes)}"
+            target = f"{key_of(keys) if keys else '_'}, {cell_of(changes)}"
             self.out.open(f"for {target} in change_{store.python}.items():")
-        names = old[0] if store.width == 1 and not store.is_cell else _unpacked(old)
-        self.out.line(f"{names} = {_stored_cell(store, keys)}")
+        names = old[0] if store.width == 1 and not store.is_cell else unpacked(old)
+        self.out.line(f"{names} = {stored_cell(store, keys)}")
         for o, n, c in zip(old, new, changes, strict=True):
             self.out.line(f"{n} = {o} + {c}")
         self.set_off([add for _, adds in action.events for add in adds], scope)
@@ -302,13 +329,13 @@ class _Writer:
         event = action.events[0][0]
         *group, value = [scope.name(var) for var in event.keys]
         old, new = [scope.name(v) for v in event.old], [scope.name(v) for v in event.new]
-        changes = _changes(store)
+        changes = changes_of(store)
         group_key = key_of(group)
         with self.out.block(
-            f"for ({group_key}, {value}), {_cell(changes)} in change_{store.python}.items():"
+            f"for ({group_key}, {value}), {cell_of(changes)} in change_{store.python}.items():"
         ):
             self.out.line(f"ordered = {store.python}.get({group_key})")
-            self.out.line(f"{_unpacked(old)} = (ordered and ordered.get({value})) or NOTHING[:{store.width}]")
+            self.out.line(f"{unpacked(old)} = (ordered and ordered.get({value})) or NOTHING[:{store.width}]")
             for o, n, c in zip(old, new, changes, strict=True):
                 self.out.line(f"{n} = {o} + {c}")
             self.set_off([add for _, adds in action.events for add in adds], scope)
@@ -361,16 +388,6 @@ class _Writer:
         self.out.close_to(depth)
 
 
-def _noted(store: Store) -> list[str]:
-    """Where the key of a map's one change is kept; no variable is called so but the event's."""
-    return [f"{store.python}_k{i}" for i in range(store.arity)]
-
-
-def _changes(store: Store) -> list[str]:
-    """Where the change of each measure of a map is kept."""
-    return [f"{store.python}_change{i}" for i in range(store.width)]
-
-
 def _used_after(adds: Sequence[Add], taken: int) -> frozenset[str]:
     """The variables that ``adds`` use after their first ``taken`` steps."""
     used: frozenset[str] = frozenset()
@@ -389,20 +406,3 @@ def describe(statement: Statement) -> str:
     text = f"{statement.target or 'answer'}[{keys}] += {amounts}{f'  from {sources}' if sources else ''}"
     # A comment is for reading: names need no quotes there.
     return re.sub(r"`·?([\w.]+)`", r"\1", text)
-
-
-def _cell(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"({', '.join(names)})"
-
-
-def _unpacked(names: Sequence[str]) -> str:
-    return ", ".join(names) + ("," if len(names) == 1 else "")
-
-
-def _stored_cell(store: Store, keys: Sequence[str]) -> str:
-    """The measures under ``keys``, as something to unpack."""
-    if store.is_cell:
-        return store.python
-    if store.width == 1:
-        return f"{store.python}.get({key_of(keys)}, 0)"
-    return f"{store.python}.get({key_of(keys)}, ({', '.join('0' * store.width)}))"

@@ -76,7 +76,11 @@ class LocalDescription:
         return [(name, found[name]) for name in wanted if name in found]
 
     def _entries(self, table: str) -> tuple[str, ...]:
-        """The entry points of a trigger; where nothing is passed on, a batch is a loop and not worth showing."""
-        actions, waits = self.program.triggers[table].actions, self.program.deferred
-        passes_on = any(isinstance(action, Propagate) and action.map not in waits for action in actions)
-        return ("", "_batch") if passes_on else ("",)
+        """The entry points of a trigger; where nothing is passed on, a batch is a loop and not worth showing.
+
+        Nor is an update that only puts the row in its place.
+        """
+        program, waits = self.program, self.program.deferred
+        passes_on = any(isinstance(a, Propagate) and a.map not in waits for a in program.triggers[table].actions)
+        changes = table in program.updates and len(program.updates[table].actions) > 1
+        return ("", *["_batch"] * passes_on, *["_update"] * changes)

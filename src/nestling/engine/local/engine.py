@@ -21,6 +21,7 @@ from nestling.engine.nesting import leaves, nested, shape
 from nestling.engine.protocol import Batch
 from nestling.engine.python.terms import namespace
 from nestling.engine.python.where import summed_where
+from nestling.engine.runs import summed_runs
 from nestling.errors import UNDEFINED
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
@@ -75,6 +76,9 @@ class LocalEngine:
         self.batches: dict[str, Callable[[Iterable[tuple[Row, int]]], None]] = {
             name: self.names[f"on_{identifier(name)}_batch"] for name in program.tables
         }
+        self.updates: dict[str, Callable[[Iterable[tuple[Row, Row]]], None]] = {
+            name: self.names[f"on_{identifier(name)}_update"] for name in program.updates
+        }
         # Names are made from what a user wrote: they are looked up here, once.
         self._rows_of = {name: self.names[f"rows_of_{identifier(name)}"] for name in program.views}
         self._rows_with = {
@@ -110,6 +114,7 @@ class LocalEngine:
         """Operators on decimals follow the context of the thread; ours is exact."""
         self.triggers = {name: exactly(trigger) for name, trigger in self.triggers.items()}
         self.batches = {name: exactly(batch) for name, batch in self.batches.items()}
+        self.updates = {name: exactly(update) for name, update in self.updates.items()}
         if "settle" in self.names:
             self.names["settle"] = exactly(self.names["settle"])
         self._rows_of = {name: exact_rows(read) for name, read in self._rows_of.items()}
@@ -131,10 +136,10 @@ class LocalEngine:
         self.triggers[table](row, times)
 
     def apply_batch(self, changes: Batch) -> None:
-        """Rows that go first, so that a key is free when it is given again."""
-        for table, rows in changes.items():
-            for row, times in sorted(rows, key=lambda pair: pair[1]):
-                self.apply(table, row, times)
+        """What the changes come to, as ``runs`` orders it."""
+        events = [(table, row, times) for table, rows in changes.items() for row, times in rows]
+        for run in summed_runs(events, self.program.tables):
+            run.apply(self)
 
     def flush(self) -> None:
         """Propagate deferred changes; if one is undefined, recompute the maps."""

@@ -21,6 +21,7 @@ from nestling.calculus.terms import Call, Term, Var
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
 from nestling.program.statements import (
+    Action,
     Add,
     Check,
     Find,
@@ -30,7 +31,6 @@ from nestling.program.statements import (
     Range,
     Statement,
     Total,
-    Trigger,
 )
 from nestling.program.traverse import term_vars
 
@@ -98,15 +98,22 @@ def every_local_step(statement: Statement) -> Iterator[Any]:
 
 def ranged(program: Program) -> Program:
     """``program`` with bisection where it serves; its steps are then for this engine alone."""
-    triggers = {name: _in_trigger(trigger, program) for name, trigger in program.triggers.items()}
-    return replace(program, triggers=triggers)
+    triggers = {
+        name: replace(trigger, actions=_in_actions(trigger.actions, program))
+        for name, trigger in program.triggers.items()
+    }
+    updates = {
+        name: replace(update, actions=_in_actions(update.actions, program))
+        for name, update in program.updates.items()
+    }
+    return replace(program, triggers=triggers, updates=updates)
 
 
-def _in_trigger(trigger: Trigger, program: Program) -> Trigger:
-    if not any(isinstance(action, Propagate) for action in trigger.actions):
-        return trigger
-    actions: list[Any] = []
-    for action in trigger.actions:
+def _in_actions(every: tuple[Action, ...], program: Program) -> tuple[Action, ...]:
+    if not any(isinstance(action, Propagate) for action in every):
+        return every
+    actions: list[Action] = []
+    for action in every:
         # What waits is passed on for many rows at once: then a slice is gone through rather than kept in order.
         if isinstance(action, Propagate) and action.map not in program.deferred:
             events = tuple(
@@ -115,7 +122,7 @@ def _in_trigger(trigger: Trigger, program: Program) -> Trigger:
             )
             action = Propagate(action.map, events)
         actions.append(action)
-    return replace(trigger, actions=tuple(actions))
+    return tuple(actions)
 
 
 def _in_statement(statement: Statement, program: Program) -> Statement:

@@ -17,7 +17,7 @@ from nestling.calculus.types import LABEL
 from nestling.engine.local.ranges import BetweenStep, every_local_step, ranged
 from nestling.engine.local.storage import Positions, Store
 from nestling.program.statements import Find, Program
-from nestling.program.steps import needed, plans, reads, trigger_statements
+from nestling.program.steps import every_trigger, needed, plans, reads, trigger_statements
 
 T = TypeVar("T")
 
@@ -81,7 +81,7 @@ def view_bytes(engine: Sized, view: str) -> int:
 def _patterns(program: Program, view: str, sources: set[str]) -> dict[str, set[Positions]]:
     """By table, the positions by which a view looks for rows, and the maps that it needs."""
     found: dict[str, set[Positions]] = {}
-    triggered = (s for trigger in program.triggers.values() for s in trigger_statements(trigger))
+    triggered = (s for trigger in every_trigger(program) for s in trigger_statements(trigger))
     own = [statement for plan in plans(program.views[view]) for statement in plan.statements]
     for statement in (*own, *(s for s in triggered if s.target in sources)):
         for step in every_local_step(statement):

@@ -35,7 +35,7 @@ from nestling.program.statements import (
     Statement,
     TableDecl,
 )
-from nestling.program.steps import plans, trigger_statements
+from nestling.program.steps import every_trigger, plans, trigger_statements
 from nestling.quoting import identifier
 
 Positions = tuple[int, ...]
@@ -161,7 +161,7 @@ def _need(store: Store, known: Positions) -> None:
 
 def statements(program: Program) -> Iterator[Statement]:
     """Every statement of a program: of its triggers, its plans and its totals."""
-    for trigger in program.triggers.values():
+    for trigger in every_trigger(program):
         yield from trigger_statements(trigger)
     for view in program.views.values():
         for plan in plans(view):

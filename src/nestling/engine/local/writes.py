@@ -40,6 +40,23 @@ def _write_keyed(out: SourceWriter, store: Store, columns: Sequence[str]) -> Non
             _forget(out, store, known, _known(known, columns), key)
 
 
+def rewrite_row(out: SourceWriter, store: Store, columns: Sequence[str], old: Sequence[str]) -> None:
+    """Put the row at hand in the place of the one that had its key."""
+    key = key_of([columns[i] for i in store.key])
+    out.line(f"{store.python}[{key}] = row")
+    for known in sorted(store.patterns):
+        index, part, before = store.index(known), _known(known, columns), _known(known, old)
+        if part == before:
+            out.line(f"{index}[{part}][{key}] = row")
+            continue
+        moves = " or ".join(f"{columns[i]} != {old[i]}" for i in known if columns[i] != old[i])
+        with out.block(f"if {moves}:"):
+            _forget(out, store, known, before, key)
+            out.line(f"{index}.setdefault({part}, {{}})[{key}] = row")
+        with out.block("else:"):
+            out.line(f"{index}[{part}][{key}] = row")
+
+
 def _known(known: Positions, columns: Sequence[str]) -> str:
     return key_of([columns[i] for i in known])
 
@@ -106,7 +123,7 @@ def _add_number_in_slice(out: SourceWriter, store: Store, parts: list[str], amou
     out.line(f"part = {store.slices}.get({bound})")
     with out.block("if part is None:"):
         depth = out.depth
-        if amount != "times":  # which is never zero
+        if not _is_never_zero(amount):
             out.open(f"if {amount}:")
         out.line(f"{store.slices}[{bound}] = {{{free}: {amount}}}")
         _enter(out, store, parts)
@@ -132,7 +149,7 @@ def _add_cell_in_slice(out: SourceWriter, store: Store, parts: list[str], amount
     out.line(f"cell = part.get({free})")
     with out.block("if cell is None:"):
         depth = out.depth
-        if "times" not in amounts:  # which is never zero
+        if not any(map(_is_never_zero, amounts)):
             out.open(f"if {' or '.join(amounts)}:")
         out.line(f"{store.slices}.setdefault({bound}, {{}})[{free}] = [{', '.join(amounts)}]")
         _enter(out, store, parts)
@@ -186,7 +203,7 @@ def _add_cell(out: SourceWriter, store: Store, parts: list[str], key: str, amoun
     out.line(f"cell = {name}.get({key})")
     with out.block("if cell is None:"):
         depth = out.depth
-        if "times" not in amounts:  # which is never zero
+        if not any(map(_is_never_zero, amounts)):
             out.open(f"if {' or '.join(amounts)}:")
         out.line(f"{name}[{key}] = cell = [{', '.join(amounts)}]")
         _enter(out, store, parts)
@@ -203,6 +220,11 @@ def _add_cell(out: SourceWriter, store: Store, parts: list[str], key: str, amoun
             for known in sorted(store.patterns):
                 bound, free = _split(store, known, parts)
                 _forget(out, store, known, bound, free)
+
+
+def _is_never_zero(amount: str) -> bool:
+    """Whether an amount is how often a row comes or goes."""
+    return amount in ("times", "1", "(-1)")
 
 
 def _is_gone(store: Store) -> str:

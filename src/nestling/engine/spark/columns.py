@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from nestling.calculus.types import INT, Record, Scalar, Type
 from nestling.calculus.typing import term_type
+from nestling.engine.spark.orders import orders
 from nestling.engine.spark.types import sql_type
 from nestling.program.flat import Query
 from nestling.program.statements import MapDecl, Program, TableDecl
@@ -22,6 +24,8 @@ class Layout:
     positive: bool = True
     #: Columns that say which row of a table is meant.
     key: tuple[int, ...] = ()
+    #: By which keys files are sorted, all of them; as they stand if it is empty.
+    order: tuple[int, ...] = ()
 
     @cached_property
     def columns(self) -> list[tuple[str, Type]]:
@@ -36,6 +40,15 @@ class Layout:
     @cached_property
     def key_names(self) -> list[str]:
         return [f"k{i}" for i in range(len(self.keys))]
+
+    @cached_property
+    def sorted_names(self) -> list[str]:
+        """The keys in the order by which files are sorted."""
+        return [f"k{i}" for i in self.order] or self.key_names
+
+    def is_sorted_by(self, places: Collection[int]) -> bool:
+        """Whether files are sorted first by one of these keys."""
+        return bool(self.keys) and (self.order or (0,))[0] in places
 
     @cached_property
     def names(self) -> list[str]:
@@ -53,6 +66,7 @@ def layouts(program: Program) -> dict[str, Layout]:
     """The layouts of all tables and maps, and of deferred changes."""
     found = {name: table_layout(decl) for name, decl in program.tables.items()}
     found |= {name: map_layout(decl) for name, decl in program.maps.items()}
+    found = {name: replace(found[name], order=order) for name, order in orders(program).items()}
     return found | {deferred_name(name): replace(found[name], positive=False) for name in program.deferred}
 
 

@@ -1,8 +1,8 @@
-"""The engine's state in a lake: loading it, appending an epoch, and compacting.
+"""The engine's state in a lake: loading it, appending an epoch, flushing the log, and merging files.
 
 Recent changes are in the log, and on the driver as one Arrow table per source, until there are many; then they are
-flushed to Parquet files. When the files of changes exceed a tenth of their base, both are summed into a new base,
-sorted by key, so that a look-up reads few row groups.
+flushed to Parquet files. Files of changes are merged with one another, and with their base, between changes and beside
+them (``compaction``), sorted by key, so that a look-up reads few row groups.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from typing import Any
 
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.relations import summed
+from nestling.engine.spark.compactor import Compactor
+from nestling.engine.spark.merging import group_rows, in_order, summed_here
 from nestling.engine.spark.session import python_errors
-from nestling.engine.spark.state import LakeState, SourceRows, TempView, register_frame
+from nestling.engine.spark.state import LakeState, SourceRows, TempView, register_frame, unregistered
 from nestling.engine.spark.types import arrow_schema
-from nestling.engine.spark.written import fresh, rows_of, written
+from nestling.engine.spark.written import written
 from nestling.errors import StoreError
-from nestling.storage.lake import Lake, RelationFiles
+from nestling.storage.lake import DataFile, Lake, RelationFiles
+from nestling.storage.lake.files import rows_of_file
 
 Definitions = tuple[tuple[str, str, str], ...]
 
@@ -38,6 +40,9 @@ class EngineLake:
         self.note: Mapping[str, Any] = lake.manifest.note
         #: The relations of the lake that had rows when it was loaded, whoever they belong to.
         self.held: set[str] = set()
+        #: Files by their names: their rows and bytes are known once.
+        self.files: dict[str, DataFile] = {}
+        self._compactor = Compactor(self)
 
     def load(self) -> dict[str, SourceRows]:
         """The stored sources, of those that the lake has."""
@@ -58,31 +63,48 @@ class EngineLake:
         for name, key in self.keys.items():
             relation = self.lake.manifest.relations.get(key)
             if relation is not None:
-                self._check(name, relation, recent.get(key, ()))
+                relation = self._check(name, relation, recent.get(key, ()))
                 tables = recent.get(key)
                 files = () if key in emptied else self.parts(name, relation)
                 found[name] = SourceRows(files, pa.concat_tables(tables) if tables else None)
         return found
 
-    def _check(self, name: str, relation: RelationFiles, recent: Iterable[Any]) -> None:
-        """Reject files and epochs with other columns, and files with another number of rows than expected."""
+    def _check(self, name: str, relation: RelationFiles, recent: Iterable[Any]) -> RelationFiles:
+        """Reject files and epochs with other columns, and files with another number of rows than expected; the
+        files, counted."""
         import pyarrow.parquet as pq
 
         wanted = arrow_schema(self.layouts[name].sql)
         if any(table.schema != wanted for table in recent):
             raise StoreError(f"the log of {self.lake.path.name} has other columns for {name}", hint=_COPY)
-        for files, rows in ((relation.base, relation.base_rows), (relation.changes, relation.change_rows)):
-            if sum(rows_of(self.lake.path / file) for file in files) != rows:
-                raise StoreError(f"the files of {name} in {self.lake.path.name} lack rows", hint=_COPY)
-        for file in relation.files:
+        found = self.counted(relation)
+        if (found.base_rows, found.change_rows) != (relation.base_rows, relation.change_rows):
+            raise StoreError(f"the files of {name} in {self.lake.path.name} lack rows", hint=_COPY)
+        for file in relation.names:
             if pq.read_schema(self.lake.path / file).names != wanted.names:
                 raise StoreError(f"{file} of {self.lake.path.name} has other columns", hint=_COPY)
+        return found
+
+    def counted(self, relation: RelationFiles) -> RelationFiles:
+        """The files of a source with their own rows and bytes, which older manifests do not have."""
+        base, changes = (
+            tuple(self.file(f.name) for f in files) for files in (relation.base, relation.changes)
+        )
+        return RelationFiles(base, changes)
+
+    def file(self, name: str) -> DataFile:
+        """A file by its name; it is looked at once."""
+        if name not in self.files:
+            path = self.lake.path / name
+            self.files[name] = DataFile(name, rows_of_file(path), path.stat().st_size)
+        return self.files[name]
 
     def parts(self, name: str, relation: RelationFiles) -> tuple[TempView, ...]:
         if not relation.files:
             return ()
         columns = ", ".join(f"{column} {type_}" for column, type_ in self.layouts[name].sql)
-        return (register_frame(self._read(relation.files, columns), relation.rows, relation.files),)
+        names = relation.names
+        return (unregistered(lambda: self.read(names, columns), relation.rows, names),)
 
     def append(self, note: Mapping[str, Any], moment: LakeState) -> None:
         """Append an epoch with what was added. When this returns, it is durable."""
@@ -96,14 +118,14 @@ class EngineLake:
 
     def passing(self, name: str) -> str:
         """A temporary folder for rows that are needed until the next commit."""
-        return str(self.lake.folder(f"passing {name}") / fresh())
+        return str(self.lake.fresh(f"passing {name}"))
 
     def arrived(self, frame: Any) -> Any:
         """A copy of a DataFrame of any session, in the engine's session; it lasts until the next commit."""
         files, _ = written(self.lake, frame, Path(self.passing("arrived")))
-        return self._read(files, frame.schema)
+        return self.read([file.name for file in files], frame.schema)
 
-    def _read(self, files: Iterable[str], schema: Any) -> Any:
+    def read(self, files: Iterable[str], schema: Any) -> Any:
         paths = [str(self.lake.path / file) for file in files]
         return (
             self.session.read.schema(schema).parquet(*paths)
@@ -114,13 +136,15 @@ class EngineLake:
     def write(self, name: str, text: str) -> TempView:
         """Write the rows that a large change adds to ``name`` to files, sorted by key."""
         stays = name in self.keys
-        folder = self.lake.folder(self.keys[name]) / fresh() if stays else Path(self.passing(name))
+        folder = self.lake.fresh(self.keys[name]) if stays else Path(self.passing(name))
         with python_errors():
             frame = self.session.sql(text)
             if name in self.layouts and self.layouts[name].keys:
-                frame = frame.sort(*self.layouts[name].key_names)
+                frame = frame.sort(*self.layouts[name].sorted_names)
             files, rows = written(self.lake, frame, folder)
-        return register_frame(self._read(files, frame.schema), rows, files)
+        names = tuple(file.name for file in files)
+        self.files |= dict(zip(names, files, strict=True))
+        return register_frame(self.read(names, frame.schema), rows, names)
 
     # -- tidying
 
@@ -133,18 +157,19 @@ class EngineLake:
     def tidy(
         self, moment: LakeState, definitions: Definitions | None = None, note: Mapping[str, Any] | None = None
     ) -> LakeState:
-        """Flush the log to files, and compact the sources that need it."""
+        """Flush the log to files."""
         relations = {self.keys[name]: self.flushed(name, moment) for name in self.keys}
         kept = self.lake.manifest.definitions if definitions is None else definitions
         after = self.note if note is None else note
         self.lake.commit(relations, kept, after)
+        self.files = {file.name: file for relation in relations.values() for file in relation.files}
         self.note = after
         stored = dict(moment.stored)
         for name, key in self.keys.items():
             before = moment.stored[name]
             if (
                 before.recent_rows
-                or tuple(p for part in before.files for p in part.paths) != relations[key].files
+                or tuple(p for part in before.files for p in part.paths) != relations[key].names
             ):
                 stored[name] = SourceRows(self.parts(name, relations[key]))
         return moment.kept_as(stored)
@@ -154,23 +179,23 @@ class EngineLake:
         key, stored = self.keys[name], moment.stored[name]
         known = self.lake.manifest.relations.get(key, RelationFiles())
         held = [path for part in stored.files for path in part.paths]
-        if not set(known.files) <= set(held):
+        if not set(known.names) <= set(held):
             known = RelationFiles()  # its rows were replaced
-        new = tuple(path for path in held if path not in known.files)
-        base, rows = known.base, known.base_rows
-        changes = (*known.changes, *new) if known.files else known.changes
-        if new and not known.files:
-            base, rows = new, sum(rows_of(self.lake.path / file) for file in new)
+        known = self.counted(known)
+        new = tuple(self.file(path) for path in held if path not in known.names)
+        base, changes = (known.base, (*known.changes, *new)) if known.files else (new, ())
         if stored.recent_rows:
-            changes = (*changes, self.lake.write_changes(key, stored.recent))
-        change_rows = sum(rows_of(self.lake.path / file) for file in changes)
-        relation = RelationFiles(base, changes, rows, change_rows)
-        if len(changes) > limits.MAX_CHANGE_FILES or change_rows > max(limits.MIN_COMPACTED_ROWS, rows // 10):
-            return self.merged(name, moment)
-        return relation
+            rows = in_order(summed_here(stored.recent, self.layouts[name]), self.layouts[name])
+            if rows.num_rows:
+                changes = (*changes, self.lake.write_changes(key, rows, group_rows(rows)))
+        return RelationFiles(base, changes)
 
-    def merged(self, name: str, moment: LakeState) -> RelationFiles:
-        """A new base with all rows of a source, sorted by key."""
-        part = self.write(name, summed(moment.raw(name), self.layouts[name]))
-        self.session.catalog.dropTempView(part.view)  # a moment names all files of a source at once
-        return RelationFiles(part.paths, (), part.rows, 0)
+    def compacted(self, moment: LakeState) -> LakeState | None:
+        """The same state in fewer files, if some were merged; they are committed."""
+        found = self._compactor.step(moment)
+        if not found:
+            return None
+        stored = dict(moment.stored)
+        for name, relation in found.items():
+            stored[name] = SourceRows(self.parts(name, relation), moment.stored[name].recent)
+        return moment.kept_as(stored)

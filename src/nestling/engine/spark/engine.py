@@ -137,7 +137,7 @@ class SparkEngine(Reading):
     def discard(self) -> None:
         """Remove the files of a computed state that is not stored."""
         if self.durable is not None:
-            self.durable.lake.remove_leftovers()
+            self.durable.lake.discard()
 
     def _table(self, name: str, rows: Iterable[Row]) -> Any:
         return arrow_table(self.layouts[name].columns, rows)
@@ -252,11 +252,22 @@ class SparkEngine(Reading):
         return engine
 
     def tidy(self) -> bool:
-        """Flush the log and compact files, if they are due; returns whether they were."""
-        if self.durable is None or not self.durable.is_due(self.now):
+        """Flush the log, if it is due, and merge some files; returns whether the log was flushed."""
+        if self.durable is None:
             return False
-        self.tidied()
-        return True
+        is_due = self.durable.is_due(self.now)
+        if is_due:
+            self.tidied()
+        self.compact()
+        return is_due
+
+    def compact(self) -> None:
+        """Merge some files: as many as delay the next change by little."""
+        if self.durable is not None:
+            with self.durable.lake.moving():
+                after = self.durable.compacted(self.now)
+                if after is not None:
+                    self.snapshots.replace(after, files=True)
 
     def tidied(self, definitions: Definitions | None = None) -> None:
         """Flush the log to files."""

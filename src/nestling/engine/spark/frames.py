@@ -9,9 +9,9 @@ Law (6): the frame holds what ``read`` answers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from nestling.calculus.build import const, leaves
 from nestling.calculus.terms import InL, Term
@@ -19,7 +19,7 @@ from nestling.calculus.types import LABEL, Bag, Record, Scalar, Type, flat_type
 from nestling.calculus.typing import term_type
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.plans import plan_layout
-from nestling.engine.spark.relations import joins_text, nothing, summed, sums
+from nestling.engine.spark.relations import Sources, joins_text, nothing, summed, sums
 from nestling.engine.spark.state import LakeState
 from nestling.engine.spark.statements import PlanStart, StatementWriter
 from nestling.engine.spark.types import sql_type
@@ -31,11 +31,25 @@ from nestling.quoting import sql_name, sql_text
 COPIES = "CASE WHEN n < 0 THEN raise_error('a view with negative counts is read with bag()') ELSE CAST(n AS INT) END"
 
 
+_AS_OFTEN = f"LATERAL VIEW explode(array_repeat(0, {COPIES})) AS copy"
+
+
+class NamedSources(Sources, Protocol):
+    """The relations of a program, of which all layouts are known."""
+
+    @property
+    def layouts(self) -> Mapping[str, Layout]: ...
+
+
+def view_text(program: Program, sources: NamedSources, view: str) -> str:
+    """The rows of ``view``, as often as they occur, as SQL."""
+    columns = "v.*" if isinstance(program.views[view].element, Record) else "v AS value"
+    return f"SELECT {columns} FROM ({_view_rows(program, sources, view)}) {_AS_OFTEN}"
+
+
 def frame(program: Program, moment: LakeState, view: str) -> Any:
     """The rows of ``view``, as often as they occur."""
-    columns = "v.*" if isinstance(program.views[view].element, Record) else "v AS value"
-    copies = f"LATERAL VIEW explode(array_repeat(0, {COPIES})) AS copy"
-    return moment.session.sql(f"SELECT {columns} FROM ({_view_rows(program, moment, view)}) {copies}")
+    return moment.session.sql(view_text(program, moment, view))
 
 
 def counted_frame(program: Program, moment: LakeState, view: str) -> Any:
@@ -43,25 +57,29 @@ def counted_frame(program: Program, moment: LakeState, view: str) -> Any:
     return moment.session.sql(_view_rows(program, moment, view))
 
 
-def _view_rows(program: Program, moment: LakeState, view: str) -> str:
+def _view_rows(program: Program, sources: NamedSources, view: str) -> str:
     plan = program.views[view]
-    writer = StatementWriter(moment, broadcast=False)
-    rows = _Frame(program, moment, view, writer).plan(plan.rows, None, 0, plan.element)
+    writer = StatementWriter(sources, broadcast=False)
+    rows = _Frame(program, sources, view, writer).plan(plan.rows, None, 0, plan.element)
     return writer.text(f"SELECT v, n FROM {rows}")
+
+
+def table_text(program: Program, sources: NamedSources, name: str, element: Type) -> str:
+    """The rows of a table, as often as they occur, as SQL."""
+    layout = sources.layouts[name]
+    text = table_rows(program, sources, name, element, summed(sources.raw(name), layout))
+    return f"SELECT v.* FROM ({text}) {_AS_OFTEN}"
 
 
 def table_frame(program: Program, moment: LakeState, name: str, element: Type) -> Any:
     """The rows of a table, as often as they occur."""
-    layout = moment.layouts[name]
-    text = table_rows(program, moment, name, element, summed(moment.raw(name), layout))
-    copies = f"LATERAL VIEW explode(array_repeat(0, {COPIES})) AS copy"
-    return moment.session.sql(f"SELECT v.* FROM ({text}) {copies}")
+    return moment.session.sql(table_text(program, moment, name, element))
 
 
-def table_rows(program: Program, moment: LakeState, name: str, element: Type, rows: str) -> str:
+def table_rows(program: Program, sources: NamedSources, name: str, element: Type, rows: str) -> str:
     """Some rows of a table: ``o0, o1, …`` their columns, ``v`` the nested value, ``n`` how often."""
-    writer = StatementWriter(moment, broadcast=False)
-    layout = moment.layouts[name]
+    writer = StatementWriter(sources, broadcast=False)
+    layout = sources.layouts[name]
     width = len(layout.keys)
     again = [f"k{i} AS k{width + i}" for i in range(width)]
     twice = writer.cte(f"SELECT {', '.join([*layout.key_names, *again, 'm0'])} FROM ({rows})")
@@ -69,13 +87,13 @@ def table_rows(program: Program, moment: LakeState, name: str, element: Type, ro
     def labels(position: int) -> dict[Shape | None, list[str]]:
         return {None: [f"SELECT k{width + position} AS k0, 1L AS m0 FROM {twice}"]}
 
-    nested = _Frame(program, moment, "", writer).nested(twice, layout, width, element, labels)
+    nested = _Frame(program, sources, "", writer).nested(twice, layout, width, element, labels)
     return writer.text(f"SELECT * FROM {nested}")
 
 
 class _Frame:
-    def __init__(self, program: Program, moment: LakeState, view: str, writer: StatementWriter) -> None:
-        self.program, self.moment, self.view, self.writer = program, moment, view, writer
+    def __init__(self, program: Program, sources: NamedSources, view: str, writer: StatementWriter) -> None:
+        self.program, self.sources, self.view, self.writer = program, sources, view, writer
 
     def plan(self, plan: Plan, given: PlanStart | None, width: int, element: Type) -> str:
         """The rows of a plan: ``o0, o1, …`` the parameters, ``v`` the nested value, ``n`` how often."""
@@ -158,8 +176,8 @@ class _Frame:
 
     def dictionary(self, name: str, element: Type) -> str:
         """The elements of an inner bag of a table, nested, behind their labels."""
-        layout = self.moment.layouts[name]
-        rows = self.writer.cte(summed(self.moment.raw(name), layout))
+        layout = self.sources.layouts[name]
+        rows = self.writer.cte(summed(self.sources.raw(name), layout))
 
         def labels(position: int) -> dict[Shape | None, list[str]]:
             return {None: [f"SELECT k{1 + position} AS k0, 1L AS m0 FROM {rows}"]}

@@ -33,16 +33,30 @@ MAX_REMEMBERED_KEYS = 200_000
 #: Distinct values of a change that a query is given as ``IN``; beyond, as a range.
 MAX_IN_VALUES = 100
 
+#: Recent rows of one source that published names see as part of a change; more get a name of their own.
+MAX_NEWEST_ROWS = 500
+
 # Files.
 
 #: Epochs in the log from which on it is flushed to files.
 MAX_LOG_EPOCHS = 64
 #: Recent rows of one source from which on the log is flushed to files.
 MAX_RECENT_ROWS = 20_000
-#: Files of changes of one source from which on it is compacted.
-MAX_CHANGE_FILES = 16
-#: Rows in files of changes that never make a compaction worth while.
+#: Runs of changes of about one size from which on they are merged with one another: 2 or more.
+TIER_RUNS = 8
+#: Bytes that a run is taken to have at least.
+MIN_RUN_BYTES = 4_000
+#: Changes are merged into the base when they have more rows than this part of it: a sixth. So a row is written seven
+#: times by that, and three times before.
+BASE_SHARE = 6
+#: Rows of changes that never make it worth while to write a base anew.
 MIN_COMPACTED_ROWS = 100_000
+#: Rows that are merged after one change, before it returns; larger merges run beside the changes to come.
+MAX_MERGED_ROWS = 100_000
+#: Rows that Arrow merges in this process; Spark merges more.
+MAX_ARROW_ROWS = 2_000_000
+#: Runs of one source beyond which a change waits for the merge that runs beside it.
+MAX_RUNS = 64
 #: Bytes of a row group: the least that a look-up by key reads.
 ROW_GROUP_BYTES = 2_000_000
 #: Seconds to wait for the number of written rows, which Spark reports after a query.

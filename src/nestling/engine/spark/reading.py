@@ -173,9 +173,12 @@ class Reading:
         columns = [(f"g{i}", layout.keys[p]) for i, p in enumerate(positions)]
         table = arrow_table(columns, keys)
         part, stored = register(self.session, table), self.now.raw(name)
-        if 0 in positions:
-            at = list(positions).index(0)
-            stored = pruned(stored, "k0", near(table, Layout(tuple(type_ for _, type_ in columns)), at))
+        first = (layout.order or (0,))[0]
+        if first in positions:
+            at = list(positions).index(first)
+            stored = pruned(
+                stored, f"k{first}", near(table, Layout(tuple(type_ for _, type_ in columns)), at)
+            )
         on = " AND ".join(joins_text(f"a.k{p}", f"d.g{i}", layout.keys[p]) for i, p in enumerate(positions))
         rows = f"SELECT /*+ BROADCAST(d) */ a.* FROM ({stored}) a LEFT SEMI JOIN {part.view} d ON {on}"
         found = values([type_ for _, type_ in layout.columns], self.arrow(summed(rows, layout)))

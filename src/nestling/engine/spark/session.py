@@ -24,6 +24,8 @@ SETTINGS = {
     # A file that is not there is an error, whatever the user's other queries make of it.
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
+    # A view that is made of a text is kept as that text, and looks names up when it is read.
+    "spark.sql.legacy.storeAnalyzedPlanForView": "false",
     # What ``quoting`` relies on: ``${…}`` in a name stays as it is, and escapes in a literal are escapes.
     "spark.sql.variable.substitute": "false",
     "spark.sql.parser.escapedStringLiterals": "false",

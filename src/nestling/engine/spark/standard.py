@@ -314,7 +314,7 @@ def _to_bits(use: Use) -> DefinedValue:
 
 PARTIAL: dict[str, Callable[[Use], DefinedValue]] = {
     "quotient": _quotient, "remainder": _remainder, "to_int": _to_int, "floor": _whole, "ceil": _whole,
-    "ratio": _ratio,
+    "ratio": _ratio, "only": lambda use: DefinedValue(f"({use.args[0]} = 1)", "true"),
     "to_decimal": _to_decimal, "read_decimal": _read_decimal, "read_int": _reads(_INT, "BIGINT"),
     "read_float": _reads(f"(?i)^[+-]?inf(inity)?$|{_NUMBER}", "DOUBLE"), "read_bool": _read_bool,
     "read_date": _reads_moment(_DAY % ".*", "DATE"),

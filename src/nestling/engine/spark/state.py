@@ -5,10 +5,11 @@ A batch builds a new state from the old one, and the engine switches to it when 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
+from threading import Lock
 from typing import Any, Protocol
 
 from nestling.calculus.types import Scalar
@@ -21,6 +22,7 @@ from nestling.engine.spark.types import arrow_schema, arrow_table, ddl, values
 from nestling.program.statements import Plan, Statement
 
 _NUMBERS = count()
+_REGISTERING = Lock()
 
 
 #: The rows of a query that nobody has run: too many for the driver to look into.
@@ -29,11 +31,26 @@ UNCOUNTED = 1 << 50
 
 @dataclass(frozen=True)
 class TempView:
-    """Rows registered in Spark as a temporary view."""
+    """Rows that Spark knows as a temporary view, or will once its name is asked for: the driver needs none."""
 
-    view: str
+    name: str
     rows: int
     paths: tuple[str, ...] = ()
+    _frames: list[Callable[[], Any]] = field(default_factory=list, compare=False, repr=False)
+
+    @property
+    def view(self) -> str:
+        """The name, registered."""
+        if self._frames:
+            with _REGISTERING:
+                if self._frames:
+                    self._frames[0]().createOrReplaceTempView(self.name)
+                    self._frames.clear()
+        return self.name
+
+    @property
+    def is_registered(self) -> bool:
+        return not self._frames
 
 
 @dataclass(frozen=True)
@@ -62,8 +79,13 @@ def register(session: Any, table: Any) -> TempView:
 def register_frame(frame: Any, rows: int, paths: tuple[str, ...] = ()) -> TempView:
     """A DataFrame as a temporary view."""
     part = TempView(f"nestling_{next(_NUMBERS)}", rows, paths)
-    frame.createOrReplaceTempView(part.view)
+    frame.createOrReplaceTempView(part.name)
     return part
+
+
+def unregistered(frame: Callable[[], Any], rows: int, paths: tuple[str, ...]) -> TempView:
+    """A DataFrame as a temporary view, made when its name is first asked for."""
+    return TempView(f"nestling_{next(_NUMBERS)}", rows, paths, [frame])
 
 
 @dataclass
@@ -236,10 +258,10 @@ class LakeState:
         """
         for change in self.changes.values():
             change.forget(self.session)
-        used = {part.view for other in kept for part in other._named()}
+        used = {part.name for other in kept for part in other._named()}
         for part in self._named():
-            if part.view not in used and (files or not part.paths):
-                self.session.catalog.dropTempView(part.view)
+            if part.name not in used and part.is_registered and (files or not part.paths):
+                self.session.catalog.dropTempView(part.name)
 
     @property
     def paths(self) -> set[str]:

@@ -11,25 +11,19 @@ from __future__ import annotations
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
-from uuid import uuid4
 
 from nestling.engine.spark import limits
 from nestling.engine.spark.session import first_line
 from nestling.errors import StoreError
-from nestling.storage.lake import Lake
+from nestling.storage.lake import DataFile, Lake
 
 _SHARED = (
     "the folder must be the same one for the driver and all executors, such as a mount of network storage"
 )
 
 
-def fresh() -> str:
-    """A folder name that was never used: files that a reader may still use must not be overwritten."""
-    return f"rows-{uuid4().hex}"
-
-
-def written(lake: Lake, frame: Any, folder: Path) -> tuple[tuple[str, ...], int]:
-    """Write a DataFrame as files, and count; ``folder`` is a new one, below the lake's data."""
+def written(lake: Lake, frame: Any, folder: Path) -> tuple[tuple[DataFile, ...], int]:
+    """Write a DataFrame as files, and count; ``folder`` is a fresh one of the lake."""
     from pyspark.sql import Observation
     from pyspark.sql.functions import count, lit
 
@@ -37,7 +31,7 @@ def written(lake: Lake, frame: Any, folder: Path) -> tuple[tuple[str, ...], int]
     rows = frame.observe(observed, count(lit(1)).alias("rows"))
     rows.write.mode("overwrite").option("parquet.block.size", limits.ROW_GROUP_BYTES).parquet(str(folder))
     wrote, files = _counted(observed), lake.adopt(folder)
-    seen = sum(rows_of(lake.path / file) for file in files)
+    seen = sum(file.rows for file in files)
     if seen != wrote:
         raise StoreError(
             f"Spark's executors wrote {wrote} rows to {lake.path}, and this process sees {seen} of them",
@@ -58,19 +52,6 @@ def _counted(observed: Any) -> int:
     return int(observed.get["rows"])
 
 
-def rows_of(path: Path) -> int:
-    """How many rows a file has."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return int(pq.read_metadata(path).num_rows)
-    except (pa.ArrowException, OSError) as error:
-        raise StoreError(
-            f"{path.name} is damaged: {first_line(str(error))}", hint="restore it from a copy"
-        ) from error
-
-
 def probe(lake: Lake, session: Any, executors: int) -> None:
     """Reject a folder that the driver and the executors do not share, by one job of so many tasks.
 
@@ -80,17 +61,17 @@ def probe(lake: Lake, session: Any, executors: int) -> None:
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
-    names = [lake.write_changes("passing probe", pa.table({"k0": [number]})) for number in range(executors)]
+    files = [lake.write_changes("passing probe", pa.table({"k0": [number]})) for number in range(executors)]
     try:
-        rows = session.read.schema("k0 BIGINT").parquet(*(str(lake.path / name) for name in names))
-        _, seen = written(lake, rows, lake.folder("passing probe") / fresh())
+        rows = session.read.schema("k0 BIGINT").parquet(*(str(lake.path / file.name) for file in files))
+        _, seen = written(lake, rows, lake.fresh("passing probe"))
     except (PySparkException, Py4JJavaError) as error:
         raise StoreError(
             f"Spark's executors do not see what this process writes to {lake.path}: {first_line(str(error))}",
             hint=_SHARED,
         ) from error
     finally:
-        lake.remove_leftovers()
+        lake.discard()
     if seen != executors:
         raise StoreError(
             f"Spark's executors see {seen} of {executors} files that this process wrote to {lake.path}",

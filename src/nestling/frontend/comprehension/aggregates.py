@@ -18,8 +18,8 @@ from nestling.frontend.comprehension.compare import opposite
 from nestling.frontend.comprehension.conditions import YES, guard_by, guarded, truth
 from nestling.frontend.comprehension.context import PythonEnv
 from nestling.frontend.comprehension.convert import applied, bag, bag_of, refuse_generator, scalar, scalar_of
-from nestling.frontend.comprehension.values import Items, Some, shown
-from nestling.frontend.values import Many, Null, One, Value, of_term
+from nestling.frontend.comprehension.values import Items, shown
+from nestling.frontend.values import Many, Null, One, Some, Value, of_term
 
 _LEAVE_OUT = "leave them out: … for x in … if x is not None"
 

@@ -13,8 +13,8 @@ from nestling.frontend.comprehension.conditions import YES, guard_by
 from nestling.frontend.comprehension.context import PythonEnv
 from nestling.frontend.comprehension.convert import applied, bag_of, elementwise, joined, scalar_of
 from nestling.frontend.comprehension.nulls import facts, is_nullable, negated
-from nestling.frontend.comprehension.values import Items, Some, shown
-from nestling.frontend.values import Many, Null, One, Row, Value, fields_of, of_term
+from nestling.frontend.comprehension.values import Items, shown
+from nestling.frontend.values import Many, Null, One, Row, Some, Value, fields_of, of_term
 
 _ORDERS: dict[type, str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 

@@ -10,16 +10,16 @@ import ast
 from collections.abc import Callable
 from typing import TypeAlias
 
-from nestling.calculus.build import FALSE, TRUE, call, countwise, for_, nonempty, where
+from nestling.calculus.build import FALSE, TRUE, call, for_, where
 from nestling.calculus.functions import FUNCTIONS
 from nestling.calculus.terms import Call, Const, Expr, Sing, Term, Tuple, Var
 from nestling.calculus.types import BOOL, UNIT, Scalar
-from nestling.calculus.typing import element_type, term_type
+from nestling.calculus.typing import term_type
 from nestling.frontend.comprehension.context import PythonEnv
 from nestling.frontend.comprehension.convert import refuse_generator, scalar, scalar_of, scalar_type
-from nestling.frontend.comprehension.nulls import default, facts, narrowed_term, negated
-from nestling.frontend.comprehension.values import Items, Some, shown
-from nestling.frontend.values import Many, Null, One, Value, fields_of
+from nestling.frontend.comprehension.nulls import facts, narrowed_term, negated
+from nestling.frontend.comprehension.values import Items, shown
+from nestling.frontend.values import Many, Null, One, Some, Value, default, fields_of, present
 
 Rest: TypeAlias = Callable[[PythonEnv], Expr]
 YES: Expr = Sing(Tuple(()))
@@ -136,7 +136,7 @@ def _guard(value: Value, node: ast.expr, env: PythonEnv, rest: Rest) -> Expr:
     refuse_generator(value, node, env, "always true")
     match value:
         case Some(expr, True) | Many(expr):
-            return for_(Var("_", UNIT), present(expr, env), env.run.enclosed(lambda: rest(env)))
+            return for_(Var("_", UNIT), present(expr, env.run.names), env.run.enclosed(lambda: rest(env)))
     return _where(truth(value, node, env), env, rest)
 
 
@@ -148,13 +148,6 @@ def guard_by(value: Value, node: ast.expr, env: PythonEnv, body: Expr) -> Expr:
 def _where(holds: Term, env: PythonEnv, rest: Rest) -> Expr:
     inner = env.knowing(facts(holds))
     return where(_bare(holds), env.run.enclosed(lambda: rest(inner)))
-
-
-def present(expr: Expr, env: PythonEnv) -> Expr:
-    """``{⟨⟩}`` where ``expr`` has an element."""
-    if element_type(expr) == UNIT:
-        return countwise("exists", expr)
-    return nonempty(expr, env.run.names)
 
 
 def _bare(holds: Term) -> Term:

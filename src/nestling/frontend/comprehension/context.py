@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
 
-from nestling.calculus.build import where
-from nestling.calculus.terms import Call, Expr, Term, Var
-from nestling.calculus.traverse import walk
+from nestling.calculus.terms import Expr, Term, Var
 from nestling.calculus.types import Type
 from nestling.errors import QueryError
 from nestling.frontend.bindings import Bindings
@@ -27,6 +25,8 @@ PARTIAL = ("/", "//", "%", "to_int")
 class PythonTranslation(Bindings):
     """What all parts of one translation share."""
 
+    partial = PARTIAL
+
     def __init__(self, catalog: Mapping[str, Type], constructs: Mapping[type, Construct]) -> None:
         super().__init__(catalog)
         self.constructs = constructs
@@ -35,22 +35,6 @@ class PythonTranslation(Bindings):
     def fold(self, aggregate: str, source: Expr) -> Var:
         """A variable for ``aggregate(source)``."""
         return self.folded(aggregate, source)
-
-    def lazily(self, test: Term | None, build: Callable[[], T]) -> T:
-        """What ``build`` yields, where its bindings have a value only if ``test`` holds."""
-        start = len(self.pending)
-        result = build()
-        if test is not None:
-            late = self.pending[start:]
-            self.pending[start:] = [
-                replace(binding, source=where(test, binding.source)) if _may_fail(binding.source) else binding
-                for binding in late
-            ]
-        return result
-
-
-def _may_fail(source: Expr) -> bool:
-    return any(isinstance(node, Call) and node.function in PARTIAL for node in walk(source))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,14 @@ from nestling.calculus.types import BOOL, Bag, Record, Scalar, Type, is_base, sh
 from nestling.calculus.typing import element_type, term_type
 from nestling.errors import QueryError
 from nestling.frontend.comprehension.context import PythonEnv
-from nestling.frontend.comprehension.values import Items, Some, shown
+from nestling.frontend.comprehension.values import Items, shown
 from nestling.frontend.values import (
     Data,
     Many,
     Null,
     One,
     Row,
+    Some,
     Value,
     data,
     fields_of,

@@ -15,8 +15,8 @@ from nestling.frontend.comprehension.late import own_nodes, refuse_late
 from nestling.frontend.comprehension.read import PythonDefinition, read_function
 from nestling.frontend.comprehension.records import arguments
 from nestling.frontend.comprehension.refuse import EXPRESSIONS, refusal
-from nestling.frontend.comprehension.values import Helper, Items, Some
-from nestling.frontend.values import Barred, Many, One, Row, Value, as_term
+from nestling.frontend.comprehension.values import Helper, Items
+from nestling.frontend.values import Barred, Many, One, Row, Some, Value, as_term
 
 _ITSELF = "a function that calls itself is not supported"
 _ONCE = "a view is one comprehension over its tables; write the steps out"

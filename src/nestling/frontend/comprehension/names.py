@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from difflib import get_close_matches
 
-from nestling.calculus.terms import Const, Relation
-from nestling.calculus.types import Bag, Record, Scalar
+from nestling.calculus.terms import Const
+from nestling.calculus.types import Record, Scalar
 from nestling.calculus.typing import element_type, term_type
+from nestling.frontend import paths
 from nestling.frontend.comprehension.capture import attribute, capture
 from nestling.frontend.comprehension.context import PythonEnv, PythonTranslation
 from nestling.frontend.comprehension.convert import applied
 from nestling.frontend.comprehension.ordering import first_of_sorted, is_sorted
 from nestling.frontend.comprehension.values import Helper, Items, Object, article, shown
-from nestling.frontend.values import Barred, Many, One, Value, fields_of
+from nestling.frontend.values import Barred, Many, One, Perhaps, Value, fields_of
 
 #: Attributes of dates and of datetimes; each is the function of that name.
 _PARTS = {
@@ -24,7 +26,7 @@ _PARTS = {
 
 def relation(run: PythonTranslation, name: str) -> Many:
     """The table or view called ``name``."""
-    return Many(Relation(name, Bag(run.catalog[name])))
+    return Many(paths.relation(run, name))
 
 
 def of_name(node: ast.Name, env: PythonEnv) -> Value:
@@ -61,12 +63,35 @@ def of_lambda(node: ast.Lambda, env: PythonEnv) -> Value:
 
 
 def of_attribute(node: ast.Attribute, env: PythonEnv) -> Value:
-    """``x.f``: a field of a record, a part of a date, or an attribute of an object."""
-    return member(env.value(node.value), node.attr, node, env)
+    """``x.f``: a field of a record, a part of a date, an attribute of an object; ``x.r.f``, through a reference."""
+    return _settled(_followed(node, env), node, env)
+
+
+def _followed(node: ast.Attribute, env: PythonEnv) -> Value:
+    """``x.r.f`` as it is, perhaps absent: only the whole path is a value."""
+    inner = node.value
+    is_path = isinstance(inner, ast.Attribute) and not (env.given and ast.dump(inner) in env.given)
+    base = _followed(inner, env) if is_path else env.value(inner)  # type: ignore[arg-type] # an attribute then
+    return member(base, node.attr, node, env)
+
+
+def _settled(value: Value, node: ast.expr, env: PythonEnv) -> Value:
+    if not isinstance(value, Perhaps):
+        return value
+    found = paths.settled(env.run, value)
+    if found is None:
+        raise env.error(node, "a record that may be absent is no value", "take one of its fields")
+    return found
 
 
 def member(value: Value, name: str, node: ast.expr, env: PythonEnv) -> Value:
     """``value.name``."""
+    if isinstance(value, Perhaps):
+        found = paths.inside(env.run, value.expr, lambda one: member(one, name, node, env))
+        assert found is not None
+        return found
+    if isinstance(value, One) and paths.identity(term_type(value.term)) is not None:
+        return _of_object(value, name, node, env)
     fields = fields_of(value)
     if fields is not None:
         if name in dict(fields):
@@ -84,6 +109,21 @@ def member(value: Value, name: str, node: ast.expr, env: PythonEnv) -> Value:
                 return One(applied(name, [term], node, env))
             raise env.error(node, f"{article(type_.name)} has no field {name!r}", f"drop .{name}")
     raise env.error(node, f"{shown(value)} has no field {name!r}")
+
+
+def _of_object(value: One, name: str, node: ast.expr, env: PythonEnv) -> Value:
+    """An attribute of an object, of the one behind a reference, or the collection of those that refer to it."""
+    found = paths.member(env.run, value, name)
+    if found is None:
+        type_ = term_type(value.term)
+        names = paths.attributes(env.run.catalog, type_)
+        close = get_close_matches(name, names, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"the fields are {', '.join(names)}"
+        fields = fields_of(value)
+        raise env.error(
+            node, f"field {name!r} is not in {shown(value)}", _field_hint(name, fields) if fields else hint
+        )
+    return replace(found, form="list") if isinstance(found, Many) else found
 
 
 def _field_hint(name: str, fields: tuple[tuple[str, Value], ...]) -> str:

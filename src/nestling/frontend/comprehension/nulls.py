@@ -7,8 +7,6 @@ where the test has looked. Terms are pure, so what is known of a term is known o
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date, datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 from nestling.calculus.build import FALSE, call
@@ -17,20 +15,10 @@ from nestling.calculus.terms import Call, Const, Field, Term, Var
 from nestling.calculus.traverse import map_children
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
-from nestling.frontend.values import One, Row, Value
+from nestling.frontend.values import One, Row, Value, default
 
-#: A value of each type; false where a type has such a value.
-DEFAULTS: dict[str, Any] = {
-    "bool": False, "int": 0, "float": 0.0, "decimal": Decimal(0), "str": "", "bytes": b"",
-    "date": date.min, "datetime": datetime.min, "timedelta": timedelta(0),
-}  # fmt: skip
 _FLIPPED = {"==": "!=", "!=": "=="}
 NOTHING: frozenset[Term] = frozenset()
-
-
-def default(type_: Scalar) -> Const:
-    """The value of ``type_`` that stands in for null."""
-    return Const(DEFAULTS[type_.name], Scalar(type_.name))
 
 
 def is_nullable(term: Term) -> bool:

@@ -15,8 +15,8 @@ from nestling.frontend.comprehension.context import PythonEnv
 from nestling.frontend.comprehension.convert import applied, scalar, scalar_of, scalar_type
 from nestling.frontend.comprehension.nulls import facts, is_nullable, narrowed, negated
 from nestling.frontend.comprehension.refuse import refusal
-from nestling.frontend.comprehension.values import Items, Some, article, shown
-from nestling.frontend.values import Many, Null, One, Row, Value, fields_of
+from nestling.frontend.comprehension.values import Items, article, shown
+from nestling.frontend.values import Many, Null, One, Row, Some, Value, fields_of
 
 _ARITHMETIC: dict[type, str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",

@@ -10,9 +10,8 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
-from nestling.calculus.terms import Expr
 from nestling.calculus.types import show_type
-from nestling.frontend.values import Barred, Form, LanguageValue, Many, Null, One, Row, Value, type_of
+from nestling.frontend.values import Barred, Form, LanguageValue, Many, Null, One, Row, Some, Value, type_of
 
 #: How much of a type is shown.
 LONGEST = 76
@@ -24,14 +23,6 @@ class Items(LanguageValue):
 
     values: tuple[Value, ...]
     form: Form = "list"
-
-
-@dataclass(frozen=True, slots=True)
-class Some(LanguageValue):
-    """Whether ``expr`` has an element (``holds``), or whether it has none."""
-
-    expr: Expr
-    holds: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,11 +131,12 @@ class Translation:
             block = self.as_table(block, used)
         reach, own = Reach(block.scope, outer), {column.id: column for column in block.columns}
         columns = tuple(self.item(item, own, reach) for item in items)
-        return replace(block, columns=columns, single=False)
+        is_same = [column.name for column in columns] == [column.name for column in block.columns]
+        return replace(block, columns=columns, single=block.single and not computed and is_same)
 
     def item(self, node: Node, own: Mapping[Id, OutputColumn], reach: Reach) -> OutputColumn:
         """One item of a select list."""
-        source = node.child if _is_renaming(node) else node
+        source = _as_it_is(node.child) if _is_renaming(node) else node
         name = str(node.fields["name"])
         if source.kind == "AttributeReference" and id_of(source) in own:
             return replace(own[id_of(source)], id=id_of(node), name=name)
@@ -354,7 +355,14 @@ class Translation:
 
 
 def _is_renaming(node: Node) -> bool:
-    return node.kind == "Alias" and node.child.kind == "AttributeReference"
+    return node.kind == "Alias" and _as_it_is(node.child).kind == "AttributeReference"
+
+
+def _as_it_is(node: Node) -> Node:
+    """``node`` without a cast to its own type, which Spark puts around each column of a view that it keeps as text."""
+    if node.kind == "Cast" and node.fields["dataType"] == node.child.fields.get("dataType"):
+        return node.child
+    return node
 
 
 def _conjuncts(node: Node) -> list[Node]:

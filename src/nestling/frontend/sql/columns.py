@@ -12,9 +12,11 @@ from typing import Any
 
 from sqlglot import exp
 
+from nestling.calculus.typing import term_type
+from nestling.frontend import paths
 from nestling.frontend.sql.context import Scope, ScopeColumn, SqlEnv
 from nestling.frontend.sql.values import shown
-from nestling.frontend.values import Barred, Value, fields_of
+from nestling.frontend.values import Barred, Many, One, Perhaps, Value, fields_of
 
 
 def same(left: str, right: str) -> bool:
@@ -24,6 +26,10 @@ def same(left: str, right: str) -> bool:
 
 def of_column(node: Any, env: SqlEnv) -> Value:
     """``c``, ``t.c``, ``c.f``, ``t.c.f.g``."""
+    return _settled(_column(node, env), [node], env)
+
+
+def _column(node: Any, env: SqlEnv) -> Value:
     parts = [env_part for env_part in node.parts if isinstance(env_part, exp.Identifier)]
     if len(parts) < len(node.parts):
         raise env.error(node, "* stands alone in the select list", "name the columns")
@@ -40,15 +46,15 @@ def of_column(node: Any, env: SqlEnv) -> Value:
 def _found(names: list[str], parts: Sequence[Any], env: SqlEnv) -> Value | None:
     for bound, value in env.bound.items():
         if same(bound, names[0]):
-            return fields(value, parts[1:], env)
+            return _followed(value, parts[1:], env)
     for scope in env.scopes:
         if len(names) > 1:
             hits = [c for c in scope if same(c.table, names[0]) and same(c.name, names[1])]
             if hits:
-                return fields(_single(hits, parts[1], env), parts[2:], env)
+                return _followed(_single(hits, parts[1], env), parts[2:], env)
         hits = [c for c in scope if c.open and same(c.name, names[0])]
         if hits:
-            return fields(_single(hits, parts[0], env), parts[1:], env)
+            return _followed(_single(hits, parts[0], env), parts[1:], env)
     return None
 
 
@@ -63,8 +69,15 @@ def _single(hits: Sequence[ScopeColumn], part: Any, env: SqlEnv) -> Value:
 
 
 def fields(value: Value, path: Iterable[Any], env: SqlEnv) -> Value:
-    """The field at ``path`` of a struct."""
+    """The field at ``path`` of a struct, or of the row that a reference leads to."""
+    return _settled(_followed(value, path, env), path, env)
+
+
+def _followed(value: Value, path: Iterable[Any], env: SqlEnv) -> Value:
     for part in path:
+        if (attribute := _through_reference(value, part, env)) is not None:
+            value = attribute
+            continue
         found = fields_of(value)
         if found is None:
             hint = (
@@ -79,6 +92,31 @@ def fields(value: Value, path: Iterable[Any], env: SqlEnv) -> Value:
         if isinstance(value, Barred):
             raise env.error(part, value.what, value.hint)
     return value
+
+
+def _through_reference(value: Value, part: Any, env: SqlEnv) -> Value | None:
+    """``r.name`` where ``r`` refers to a row: that column of it; ``None`` where it does not."""
+    match value:
+        case Perhaps(expr):
+            return paths.inside(env.run, expr, lambda one: _followed(one, [part], env))
+        case One(term) if (of := paths.identity(term_type(term))) is not None and not of.is_row:
+            names = paths.attributes(env.run.catalog, term_type(term))
+            hits = [name for name in names if same(name, part.name)]
+            found = paths.member(env.run, value, hits[0]) if len(hits) == 1 else None
+            if found is None:
+                hint = f"it has {', '.join(names)}"
+                raise env.error(part, f"the row of {of.table} has no column {part.name}", hint)
+            return replace(found, form="list") if isinstance(found, Many) else found
+    return None
+
+
+def _settled(value: Value, path: Iterable[Any], env: SqlEnv) -> Value:
+    if not isinstance(value, Perhaps):
+        return value
+    found = paths.settled(env.run, value)
+    if found is None:
+        raise env.error([*path][-1], "a struct that may be absent is no value", "take one of its fields")
+    return found
 
 
 def _unknown(parts: Sequence[Any], env: SqlEnv) -> Exception:
@@ -101,7 +139,17 @@ def of_dot(node: Any, env: SqlEnv) -> Value:
     """``(…).f``: a field of a struct that is no column."""
     if not isinstance(node.expression, exp.Identifier):
         raise env.error(node, "this is not the name of a field", "write s.field")
-    return fields(env.value(node.this), [node.expression], env)
+    return _settled(_dotted(node, env), [node], env)
+
+
+def _dotted(node: Any, env: SqlEnv) -> Value:
+    """``(…).f`` as it is, perhaps absent: only the whole path is a value."""
+    inner = node.this
+    if env.match is None and isinstance(inner, exp.Column | exp.Dot):
+        base = _column(inner, env) if isinstance(inner, exp.Column) else _dotted(inner, env)
+    else:
+        base = env.value(inner)
+    return _followed(base, [node.expression], env)
 
 
 def of_identifier(node: Any, env: SqlEnv) -> Value:
@@ -109,7 +157,7 @@ def of_identifier(node: Any, env: SqlEnv) -> Value:
     value = _found([node.name], [node], env)
     if value is None:
         raise _unknown([node], env)
-    return value
+    return _settled(value, [node], env)
 
 
 def starred(node: Any, scope: Scope, env: SqlEnv) -> list[tuple[str, Value, Any]]:

@@ -50,10 +50,7 @@ class SqlTranslation(Bindings):
         """A variable for ``aggregate(source)``, the same for the same; of nothing, its value."""
         if isinstance(source, Empty):
             return Const(AGGREGATES[aggregate].of(EMPTY), fold_type(aggregate, source))
-        for binding in self.pending:
-            if (binding.aggregate, binding.source) == (aggregate, source) and isinstance(binding.var, Var):
-                return binding.var
-        return self.folded(aggregate, source)
+        return self.known_fold(aggregate, source) or self.folded(aggregate, source)
 
     def var(self, name: str, source: Expr) -> Var:
         """A loop variable over ``source``, called like ``name`` if that is a plain word."""

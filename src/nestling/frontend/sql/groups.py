@@ -18,6 +18,7 @@ from nestling.calculus.terms import BagVar, Const, Expr, Field, Group, Term, Tup
 from nestling.calculus.types import Bag, Scalar, is_base, nullable
 from nestling.calculus.typing import element_type, term_type
 from nestling.errors import QueryError
+from nestling.frontend.paths import identity
 from nestling.frontend.sql.aggregates import GROUPING, AggregateCall, Folds, calls, read_call
 from nestling.frontend.sql.conditions import guarded
 from nestling.frontend.sql.context import Scope, SqlEnv
@@ -279,7 +280,7 @@ def _in_group(name: str, value: Value, grouping: Grouping, keys: Sequence[Value]
         return Row(
             tuple((field, _in_group(f"{name}.{field}", part, grouping, keys)) for field, part in found)
         )
-    return Barred(
-        f"{name} is neither a key of GROUP BY nor inside an aggregate",
-        f"add it to GROUP BY, or aggregate it: max({name})",
-    )
+    hint = f"add it to GROUP BY, or aggregate it: max({name})"
+    if term is not None and identity(term_type(term)) is not None:
+        hint = f"read what it leads to in FROM first: FROM (SELECT {name}.… AS x FROM …) GROUP BY x"
+    return Barred(f"{name} is neither a key of GROUP BY nor inside an aggregate", hint)

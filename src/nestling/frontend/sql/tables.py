@@ -11,6 +11,7 @@ from nestling.calculus.build import for_
 from nestling.calculus.terms import Relation
 from nestling.calculus.types import Bag, Record
 from nestling.frontend.catalog import unknown
+from nestling.frontend.paths import row_type
 from nestling.frontend.sql.columns import same
 from nestling.frontend.sql.context import QueryRows, SqlEnv, only
 from nestling.frontend.values import Row, Value, of_term, singleton
@@ -35,7 +36,7 @@ def of_name(node: Any, env: SqlEnv) -> QueryRows:
 
 
 def _of_relation(name: str, env: SqlEnv) -> QueryRows:
-    element = env.run.catalog[name]
+    element = row_type(env.run.catalog, name)
     relation = Relation(name, Bag(element))
     if isinstance(element, Record):
         return QueryRows(relation, element.names)

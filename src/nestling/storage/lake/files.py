@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
+
+from nestling.errors import StoreError
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -30,3 +33,22 @@ def sync_all(folder: Path) -> None:
     """Make a folder that another program wrote last, with all that is in it."""
     for path in (*folder.rglob("*"), folder, folder.parent):
         sync_folder(path)  # a file is synced through its handle like a folder
+
+
+def write_parquet(path: Path, table: Any, group_rows: int | None) -> None:
+    """Put a table of rows at ``path``, in row groups of so many; it does not last yet."""
+    import pyarrow.parquet as pq
+
+    pq.write_table(table, path, row_group_size=group_rows, compression="zstd")
+
+
+def rows_of_file(path: Path) -> int:
+    """How many rows a file has, by its footer."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except (pa.ArrowException, OSError) as error:
+        what = str(error).partition("\n")[0]
+        raise StoreError(f"{path.name} is damaged: {what}", hint="restore it from a copy") from error

@@ -15,12 +15,7 @@ from zlib import crc32
 
 from nestling.errors import StoreError
 from nestling.storage.lake.files import write_atomically
-
-SUFFIX = ".changes"
-
-
-def log_path(folder: Path, epoch: int) -> Path:
-    return folder / f"{epoch:012d}{SUFFIX}"
+from nestling.storage.lake.names import log_path
 
 
 def write_epoch(
@@ -41,7 +36,7 @@ def write_epoch(
     described = []
     for name, table in changes.items():
         sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, table.schema) as writer:
+        with pa.ipc.new_stream(sink, table.schema, options=_compressed()) as writer:
             writer.write_table(table)
         data = sink.getvalue().to_pybytes()
         parts.append(data)
@@ -49,6 +44,14 @@ def write_epoch(
     whole = {"lake": lake, "epoch": epoch, "note": dict(note), "emptied": sorted(emptied), "parts": described}
     head = json.dumps(whole).encode()
     write_atomically(log_path(folder, epoch), b"%d %d\n" % (len(head), crc32(head)) + head + b"".join(parts))
+
+
+def _compressed() -> Any:
+    """How Arrow writes a part: compressed, and it says so itself, so that parts of older lakes are read as well."""
+    import pyarrow as pa
+
+    codec = next((name for name in ("zstd", "lz4") if pa.Codec.is_available(name)), None)
+    return pa.ipc.IpcWriteOptions(compression=codec)
 
 
 class Epoch(NamedTuple):

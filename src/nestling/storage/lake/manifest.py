@@ -2,10 +2,11 @@
 
 ::
 
-    {"lake": "nestling", "format": 2, "id": "9f…", "layout": "log data", "check": 1234, "body": {…}}
+    {"lake": "nestling", "format": 3, "id": "9f…", "layout": "log data", "check": 1234, "body": {…}}
 
 ``id`` is drawn when the folder is first used, and every epoch of its log repeats it: files of another lake are told
-from its own. ``check`` sums the body up. Format 1 was the body alone, with its format in it.
+from its own. ``check`` sums the body up. A file stands with its rows and bytes, so that no commit reads a footer.
+Format 2 had the names of files, and their rows summed up; format 1 was such a body alone, with its format in it.
 
 Law: ``read_manifest`` gives what ``write_manifest`` was given, or a ``StoreError``.
 """
@@ -14,35 +15,54 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 from uuid import uuid4
 from zlib import crc32
 
 from nestling.errors import StoreError
 from nestling.storage.lake.names import is_data_file
 
-LAKE, FORMAT, LAYOUT = "nestling", 2, "log data"
+LAKE, FORMAT, LAYOUT = "nestling", 3, "log data"
 _ID = re.compile("[0-9a-f]{32}")
 _BODY = ("epoch", "definitions", "note", "relations")
-_RELATION = ("base", "changes", "base_rows", "change_rows")
+_RELATION = ("base", "changes")
+_OLD_RELATION = ("base", "changes", "base_rows", "change_rows")
 
 Definitions = tuple[tuple[str, str, str], ...]
 
 
+class DataFile(NamedTuple):
+    """A file of rows, relative to the folder."""
+
+    name: str
+    rows: int
+    bytes: int
+
+
 @dataclass(frozen=True)
 class RelationFiles:
-    """The files of one relation, relative to the folder, and how many rows they have."""
+    """The files of one relation: its sorted base, and what was added since."""
 
-    base: tuple[str, ...] = ()
-    changes: tuple[str, ...] = ()
-    base_rows: int = 0
-    change_rows: int = 0
+    base: tuple[DataFile, ...] = ()
+    changes: tuple[DataFile, ...] = ()
 
     @property
-    def files(self) -> tuple[str, ...]:
+    def files(self) -> tuple[DataFile, ...]:
         return (*self.base, *self.changes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(file.name for file in self.files)
+
+    @property
+    def base_rows(self) -> int:
+        return sum(file.rows for file in self.base)
+
+    @property
+    def change_rows(self) -> int:
+        return sum(file.rows for file in self.changes)
 
     @property
     def rows(self) -> int:
@@ -61,14 +81,17 @@ class Manifest:
 
     @property
     def files(self) -> set[str]:
-        return {file for relation in self.relations.values() for file in relation.files}
+        return {name for relation in self.relations.values() for name in relation.names}
 
 
 def write_manifest(manifest: Manifest) -> bytes:
     """``manifest`` as it is stored."""
     body = {
         "epoch": manifest.epoch, "definitions": manifest.definitions, "note": dict(manifest.note),
-        "relations": {name: asdict(relation) for name, relation in manifest.relations.items()},
+        "relations": {
+            name: {"base": relation.base, "changes": relation.changes}
+            for name, relation in manifest.relations.items()
+        },
     }  # fmt: skip
     head = {"lake": LAKE, "format": FORMAT, "id": manifest.id, "layout": LAYOUT}
     return json.dumps({**head, "check": _check(body), "body": body}).encode()
@@ -88,10 +111,10 @@ def read_manifest(data: bytes, folder: str) -> Manifest:
             )
         if version == 1:
             _has(stored, ("format", *_BODY))
-            return _manifest(stored, "")
+            return _manifest(stored, "", _old_relation)
         if stored["lake"] != LAKE or stored.get("layout") != LAYOUT:
             raise _foreign(folder)
-        return _manifest(_body(stored), stored["id"])
+        return _manifest(_body(stored), stored["id"], _relation if version > 2 else _old_relation)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StoreError(
             f"the manifest of {folder} is damaged: {error}", hint="restore CURRENT from a copy"
@@ -119,24 +142,47 @@ def _check(body: Mapping[str, Any]) -> int:
     return crc32(json.dumps(body, sort_keys=True).encode())
 
 
-def _manifest(body: Mapping[str, Any], id_: str) -> Manifest:
+def _manifest(body: Mapping[str, Any], id_: str, relation: Callable[[Any], RelationFiles]) -> Manifest:
     definitions = tuple(tuple(_texts(entry, 3)) for entry in _listed(body["definitions"]))
     if type(body["note"]) is not dict or type(body["relations"]) is not dict:
         raise ValueError("a part of it is of another kind")
-    relations = {name: _relation(name, found) for name, found in body["relations"].items()}
+    relations = {name: relation(found) for name, found in body["relations"].items()}
+    for name, found in relations.items():
+        _check_names(name, found.names)
     return Manifest(_number(body["epoch"]), definitions, relations, body["note"], id_)  # type: ignore[arg-type]
 
 
-def _relation(name: str, stored: Any) -> RelationFiles:
+def _relation(stored: Any) -> RelationFiles:
     _has(stored, _RELATION)
-    base, changes = tuple(_texts(stored["base"])), tuple(_texts(stored["changes"]))
-    found = RelationFiles(base, changes, _number(stored["base_rows"]), _number(stored["change_rows"]))
-    for file in found.files:
+    return RelationFiles(*(tuple(map(_file, _listed(stored[part]))) for part in _RELATION))
+
+
+def _file(stored: Any) -> DataFile:
+    if len(_listed(stored)) != 3 or type(stored[0]) is not str:
+        raise ValueError(f"{stored!r:.40} is no file with its rows and bytes")
+    return DataFile(stored[0], _number(stored[1]), _number(stored[2]))
+
+
+def _old_relation(stored: Any) -> RelationFiles:
+    """Before format 3 the rows of all files were counted together: here the first file has them all, until whoever
+    opens the lake counts them."""
+    _has(stored, _OLD_RELATION)
+    base = _counted(_texts(stored["base"]), _number(stored["base_rows"]))
+    return RelationFiles(base, _counted(_texts(stored["changes"]), _number(stored["change_rows"])))
+
+
+def _counted(names: Sequence[str], rows: int) -> tuple[DataFile, ...]:
+    if rows and not names:
+        raise ValueError(f"it has {rows} rows in no file")
+    return tuple(DataFile(name, 0 if i else rows, 0) for i, name in enumerate(names))
+
+
+def _check_names(name: str, files: Sequence[str]) -> None:
+    for file in files:
         if not is_data_file(file):
             raise ValueError(f"{name} names the file {file!r}, which is none of a lake")
-    if len(set(found.files)) != len(found.files):
+    if len(set(files)) != len(files):
         raise ValueError(f"{name} names a file twice")
-    return found
 
 
 def _has(stored: Any, names: tuple[str, ...]) -> None:
@@ -158,5 +204,5 @@ def _texts(found: Any, length: int | None = None) -> list[str]:
 
 def _number(found: Any) -> int:
     if type(found) is not int or found < 0:
-        raise ValueError(f"{found!r:.40} is no number of rows or epochs")
+        raise ValueError(f"{found!r:.40} is no number of rows, bytes or epochs")
     return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from pathlib import Path
 
@@ -46,6 +46,11 @@ def epoch_of(name: str) -> int | None:
     return None if found is None else int(found[1])
 
 
+def log_path(folder: Path, epoch: int) -> Path:
+    """Where the log has an epoch."""
+    return folder / f"{epoch:012d}.changes"
+
+
 def epochs(folder: Path) -> list[tuple[int, Path]]:
     """The epochs of a log with their files, in order."""
     found = ((epoch_of(entry.name), entry) for entry in _entries(folder) if _is_file(entry))
@@ -72,6 +77,23 @@ def remove_data(folder: Path, used: Set[str]) -> None:
         for rows in _folders(relation, _ROWS):
             _remove_written(rows, used)
         _remove_empty(relation)
+
+
+def remove_files(lake: Path, names: Iterable[str], used: Set[str]) -> None:
+    """Remove files of ours, or all that Spark wrote to a folder, by their names in a lake; but for the ``used`` ones.
+
+    Where they lie is no link: who made the names looked.
+    """
+    kept = {str(lake / name) for name in used}
+    folders = set()
+    for name in names:
+        _, _, place, *file = name.split("/")
+        if file or _ROWS.fullmatch(place):
+            folders.add(lake.joinpath(*name.split("/")[:3]))
+        elif name not in used:
+            (lake / name).unlink(missing_ok=True)
+    for folder in folders:
+        _remove_written(folder, kept)
 
 
 def _remove_written(folder: Path, used: Set[str]) -> None:

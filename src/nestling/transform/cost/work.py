@@ -40,7 +40,7 @@ from nestling.program.statements import (
     ViewPlan,
     Where,
 )
-from nestling.program.steps import plans, trigger_statements
+from nestling.program.steps import every_trigger, plans, trigger_statements
 from nestling.transform.cost.sizes import Sizes, passed
 from nestling.transform.cost.statistics import FEW, Positions
 from nestling.transform.lower.view import shape_of
@@ -84,8 +84,7 @@ class _Work:
     def indexes(self) -> dict[str, set[Positions]]:
         """By source, the columns it is looked up by that are not its key."""
         found: dict[str, set[Positions]] = {}
-        triggers = self.program.triggers.values()
-        statements = [s for trigger in triggers for s in trigger_statements(trigger)]
+        statements = [s for trigger in every_trigger(self.program) for s in trigger_statements(trigger)]
         for view in self.program.views.values():
             statements += [s for plan in plans(view) for s in plan.statements]
         for step in (step for statement in statements for step in statement.steps):

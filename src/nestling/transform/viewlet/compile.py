@@ -118,12 +118,15 @@ class Compiler:
     maps: dict[str, MapDecl] = field(default_factory=dict)
     by_identity: dict[Identity, list[MapHandle]] = field(default_factory=dict)
     rows: dict[str, list[Statement]] = field(default_factory=dict)
+    updates: dict[str, list[Statement]] = field(default_factory=dict)
     events: dict[str, list[tuple[MapEvent, Statement]]] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     most: int = MOST_MAPS
     storing: Storing = BY_KEYS
     #: Whether maps follow their tables; they may also be filled when they are read.
     maintains: bool = True
+    #: Whether rows come one by one, parents first, and change under their key; else many of all tables at once.
+    one_by_one: bool = False
     #: The rules that would store other components than those of declared keys, where somebody asks.
     differently: set[Rule] | None = None
 
@@ -131,7 +134,7 @@ class Compiler:
         """All that compiling a part of a view adds to, to go back to where the part has no program."""
         lists = {
             name: {key: list(items) for key, items in getattr(self, name).items()}
-            for name in ("by_identity", "rows", "events")
+            for name in ("by_identity", "rows", "updates", "events")
         }
         return lists | {"maps": dict(self.maps), "wanted": dict(self.wanted)}
 
@@ -203,9 +206,7 @@ class Compiler:
             return
         monomial = rename_apart(monomial, (), self.names)
         for table in dict.fromkeys(f.name for f in monomial.factors if isinstance(f, Atom)):
-            for delta in row_deltas(monomial, self.tables[table], self.tables, self.names):
-                for statement in self.changes(target, delta, table):
-                    self.rows.setdefault(table, []).append(statement)
+            self.follow(target, monomial, table)
         for name, read in self.nested(monomial).items():
             if self.maps[name].ordered and len(read) > 1:
                 raise CannotCompile(
@@ -219,6 +220,15 @@ class Compiler:
             for event, delta in key_deltas(monomial, self.maps[name], read, self.names):
                 for statement in self.changes(target, delta, name):
                     self.events.setdefault(name, []).append((event, statement))
+
+    def follow(self, target: str, monomial: Monomial, table: str) -> None:
+        """The statements by which ``monomial`` of ``target`` follows one table."""
+        for delta in row_deltas(monomial, self.tables[table], self.tables, self.names, self.one_by_one):
+            for statement in self.changes(target, delta, table):
+                if delta.on_rows:
+                    self.rows.setdefault(table, []).append(statement)
+                if delta.on_updates:
+                    self.updates.setdefault(table, []).append(statement)
 
     def nested(self, monomial: Monomial) -> dict[str, list[Nested]]:
         """The factors of ``monomial`` that read nested maps, by map."""

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator
 from nestling.calculus.partial import is_total
 from nestling.calculus.terms import Term
 from nestling.program.statements import Add, Program, Propagate, Statement, Write
-from nestling.program.steps import plans, reads, uses
+from nestling.program.steps import every_trigger, plans, reads, uses
 
 
 def deferred(program: Program, patient: Collection[str]) -> frozenset[str]:
@@ -45,7 +45,7 @@ def _passed_on(program: Program) -> set[str]:
 
 def _events(program: Program) -> Iterator[tuple[str, Add]]:
     """Every addition with the nested map whose change triggers it; no name where a row does."""
-    for trigger in program.triggers.values():
+    for trigger in every_trigger(program):
         for action in trigger.actions:
             match action:
                 case Add():

@@ -24,7 +24,7 @@ from nestling.program.flat import Atom, Bound, Factor, Lift, Monomial, Pointwise
 from nestling.program.statements import Combine, Find, MapDecl, MapEvent, NewAndOld, Range, Step, TableDecl
 from nestling.transform.lower.unify import unify
 from nestling.transform.viewlet.handles import MapHandle
-from nestling.transform.viewlet.references import adds_nothing
+from nestling.transform.viewlet.references import adds_nothing, follows_updates
 from nestling.transform.viewlet.schedule import TIMES
 
 T = TypeVar("T")
@@ -37,21 +37,26 @@ Nested = tuple[Lift | Pointwise, MapHandle]
 class Delta:
     """``monomial`` for every solution of the steps ``first``, which bind what changed.
 
-    The first ``arity`` keys of the monomial are those of what it is added to; the steps use the others.
+    The first ``arity`` keys of the monomial are those of what it is added to; the steps use the others. What rows add
+    that come or go may differ from what those add that change under their key: ``on_rows``, ``on_updates``.
     """
 
     monomial: Monomial
     first: tuple[Step, ...]
     arity: int
+    on_rows: bool = True
+    on_updates: bool = False
 
 
 def row_deltas(
-    monomial: Monomial, table: TableDecl, tables: Mapping[str, TableDecl], names: Names
+    monomial: Monomial, table: TableDecl, tables: Mapping[str, TableDecl], names: Names, one_by_one: bool
 ) -> Iterator[Delta]:
-    """What the change of ``table`` adds to ``monomial``."""
+    """What the change of ``table`` adds to ``monomial``; ``one_by_one``: updates, and rows in order of references."""
     atoms = [f for f in monomial.factors if isinstance(f, Atom) and f.name == table.name]
     for chosen in subsets(atoms):
-        if adds_nothing(monomial, chosen, tables):
+        on_rows = not adds_nothing(monomial, chosen, tables, one_by_one)
+        on_updates = one_by_one and follows_updates(monomial, chosen, tables)
+        if not (on_rows or on_updates):
             continue
         rows = [table.columns, *(_apart(table.columns, names) for _ in chosen[1:])]
         times = [TIMES, *_apart([TIMES] * len(chosen[1:]), names)]
@@ -60,7 +65,7 @@ def row_deltas(
         if delta is not None:
             source = change_of(table.name)
             first = tuple(Find(source, row, (), (n,)) for row, n in zip(rows, times, strict=True))
-            yield Delta(delta, first, len(monomial.keys))
+            yield Delta(delta, first, len(monomial.keys), on_rows, on_updates)
 
 
 def key_deltas(

@@ -65,7 +65,7 @@ def fill(program: Program, wanted: Iterable[str]) -> Program:
 
 def fill_on_read(tables: Mapping[str, TableDecl], views: Mapping[str, FlatView]) -> Program:
     """The program that reads ``views`` and maintains nothing: its triggers fill maps, in the order they stand in."""
-    program = compile_batches(tables, views, maintains=False)
+    program = compile_batches(tables, views, follows="nothing")
     filled = fill(program, program.maps)
     return replace(filled, tables=dict(tables), views=program.views)
 

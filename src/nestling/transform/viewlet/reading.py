@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 from nestling.calculus.terms import Var
 from nestling.calculus.traverse import Names
@@ -27,12 +27,15 @@ from nestling.transform.viewlet.handles import Identity, Weights
 from nestling.transform.viewlet.lookups import around, asked
 from nestling.transform.viewlet.naming import rename_apart, renamed
 from nestling.transform.viewlet.refusals import unbound
-from nestling.transform.viewlet.schedule import triggers
+from nestling.transform.viewlet.schedule import triggers, updates
 from nestling.transform.viewlet.slices import share_slices
 from nestling.transform.viewlet.specialise import specialise
 from nestling.transform.viewlet.storing import BY_KEYS, Rule, Store, Storing, storing
 
 T = TypeVar("T")
+
+#: What a program follows its tables by: batches of rows of all tables, rows one by one, or not at all.
+Follows: TypeAlias = Literal["batches", "rows", "nothing"]
 
 #: Maps over one body are one map with all their measures. Which these are is known after a round of compiling.
 ROUNDS = 4
@@ -52,7 +55,7 @@ def compile_views(
     differently: set[Rule] | None = None,
 ) -> Program:
     """The program that maintains ``views`` row by row: that for batches, specialised."""
-    return specialise(compile_batches(tables, views, watched, store, differently=differently))
+    return specialise(compile_batches(tables, views, watched, store, follows="rows", differently=differently))
 
 
 def compile_batches(
@@ -61,15 +64,15 @@ def compile_batches(
     watched: Mapping[str, Query] | None = None,
     store: Mapping[str, Store | Storing] | None = None,
     taken: Iterable[str] = (),
-    maintains: bool = True,
+    follows: Follows = "batches",
     differently: set[Rule] | None = None,
 ) -> Program:
     """The program that maintains ``views`` over ``tables``, and logs what changes in the ``watched`` queries.
 
     Its triggers start from changes, ``ΔR``. Equal maps are stored once. ``store`` has the materialisation knob of
-    views that do not leave it at ``"auto"``. No map is called as one that is ``taken``. If it maintains nothing, its
-    maps are filled when they are read. The rules that would store other components than those of declared keys are
-    added to ``differently``.
+    views that do not leave it at ``"auto"``. No map is called as one that is ``taken``. If it ``follows`` nothing, its
+    maps are filled when they are read; if rows, it is to be specialised, and may rely on their order. The rules that
+    would store other components than those of declared keys are added to ``differently``.
     """
     wanted: dict[Identity, tuple[Weights, ...]] = {}
     capped: dict[tuple[str, str, int], Note] = {}
@@ -77,7 +80,12 @@ def compile_batches(
     others = of_rows.union(tables, taken, ["times"])
     for _ in range(ROUNDS):
         compiler = Compiler(
-            dict(tables), wanted, names=Names(others), maintains=maintains, differently=differently
+            dict(tables),
+            wanted,
+            names=Names(others),
+            maintains=follows != "nothing",
+            one_by_one=follows == "rows",
+            differently=differently,
         )
         plans = {
             name: _Reading(compiler, storing((store or {}).get(name, "auto"), view), capped).view(name, view)
@@ -90,7 +98,9 @@ def compile_batches(
         if compiler.wanted == wanted or (not capped and compiler.has_all_wanted()):
             break
         wanted = compiler.wanted
-    return Program(tables, compiler.maps, triggers(tables, compiler.rows, compiler.events), plans, totals)
+    on_rows = triggers(tables, compiler.rows, compiler.events)
+    on_updates = updates(tables, compiler.updates, compiler.events) if follows == "rows" else {}
+    return Program(tables, compiler.maps, on_rows, plans, totals, updates=on_updates)
 
 
 @dataclass

@@ -1,38 +1,79 @@
-"""Statements and atoms that declared references make superfluous.
+"""Statements and atoms that kept references make superfluous.
 
-A row of a child table is only inserted if the parent row that it refers to exists, and a row of an append-only parent
-table never changes. So a child has exactly one parent, which need not be looked up if none of its columns is used; and
-a new parent has no children yet, so that it adds nothing to a join with them.
+Rows come parents first and go children first (``program/kept``), and a row that others refer to keeps its key. So:
+
+* a child has exactly one parent, which need not be looked up if nothing of it but its being there is used;
+* a parent that comes or goes has no children, so it adds nothing to a join with them. One that changes does;
+* unless all that is used of it is fixed. Then no map of its children is needed either.
+
+Where parent and children come in one batch the second holds of rows that never go: the batch has no order.
 
 Law (8): under these declarations the statements left out would have added nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from nestling.calculus.terms import Var
+from nestling.calculus.types import Scalar
 from nestling.program.flat import Atom, Monomial
-from nestling.program.statements import TableDecl
+from nestling.program.kept import Tables, is_in_order, kept_columns
 from nestling.program.traverse import factor_vars, term_vars
-
-Tables = Mapping[str, TableDecl]
 
 
 def refers(child: Atom, parent: Atom, tables: Tables) -> bool:
-    """Whether ``child`` is joined with the row it refers to, ``parent``, which never changes."""
-    declared = tables[parent.name]
-    return declared.append_only and any(
-        table == parent.name
-        and tuple(child.args[i] for i in positions) == tuple(parent.args[i] for i in declared.key)
-        for positions, table in tables[child.name].references
+    """Whether ``child`` is joined with the row it refers to, ``parent``."""
+    return any(_referring(child, parent, tables))
+
+
+def _always_refers(child: Atom, parent: Atom, tables: Tables) -> bool:
+    """Whether there is such a row for every row of ``child``: the reference is never null."""
+    columns = tables[child.name].columns
+    return any(
+        not any(_may_be_null(columns[i]) for i in positions)
+        for positions in _referring(child, parent, tables)
     )
 
 
-def adds_nothing(monomial: Monomial, chosen: Sequence[Atom], tables: Tables) -> bool:
-    """Whether a row for ``chosen`` joins with no rows: another atom refers to it, and cannot have rows for it yet."""
+def _referring(child: Atom, parent: Atom, tables: Tables) -> Iterator[tuple[int, ...]]:
+    """The columns by which ``child`` refers to ``parent`` and is joined with it."""
+    key = tuple(parent.args[i] for i in tables[parent.name].key)
+    for positions, table in tables[child.name].references:
+        if table == parent.name and tuple(child.args[i] for i in positions) == key:
+            yield positions
+
+
+def _may_be_null(column: Var) -> bool:
+    return isinstance(column.type, Scalar) and column.type.nullable
+
+
+def adds_nothing(monomial: Monomial, chosen: Sequence[Atom], tables: Tables, one_by_one: bool) -> bool:
+    """Whether a row for ``chosen`` that comes or goes joins with no rows: another atom refers to it."""
     others = [f for f in monomial.factors if isinstance(f, Atom) and not any(f is c for c in chosen)]
-    return any(refers(child, parent, tables) for parent in chosen for child in others)
+    return any(
+        refers(child, parent, tables)
+        and (tables[parent.name].append_only or (one_by_one and is_in_order(child.name, parent.name, tables)))
+        for parent in chosen
+        for child in others
+    )
+
+
+def follows_updates(monomial: Monomial, chosen: Sequence[Atom], tables: Tables) -> bool:
+    """Whether a row for ``chosen`` that changes under its key may add anything: of each atom, what is used may change.
+
+    A product is linear in each of its atoms, so one whose used columns stay as they are takes away what it adds.
+    """
+    table = tables[chosen[0].name]
+    if not table.key or table.append_only:
+        return False
+    return all(_changes(atom, monomial, tables) for atom in chosen)
+
+
+def _changes(atom: Atom, monomial: Monomial, tables: Tables) -> bool:
+    stay = kept_columns(tables[atom.name])
+    changing = [arg for i, arg in enumerate(atom.args) if i not in stay]
+    return not _is_unused(atom, changing, monomial, frozenset())
 
 
 def without_implied(monomial: Monomial, tables: Tables, known: frozenset[str] = frozenset()) -> Monomial:
@@ -49,9 +90,18 @@ def without_implied(monomial: Monomial, tables: Tables, known: frozenset[str] = 
 
 def _is_implied(parent: Atom, monomial: Monomial, tables: Tables, known: frozenset[str]) -> bool:
     others = [f for f in monomial.factors if f is not parent]
-    if not any(isinstance(f, Atom) and refers(f, parent, tables) for f in others):
+    if not any(isinstance(f, Atom) and _always_refers(f, parent, tables) for f in others):
         return False
-    used = known | factor_vars(*others) | term_vars(*monomial.keys, *monomial.weights)
     own = [arg for i, arg in enumerate(parent.args) if i not in tables[parent.name].key]
-    names = [arg.name for arg in own if isinstance(arg, Var)]
-    return len(names) == len(own) == len(set(names)) and used.isdisjoint(names)
+    return _is_unused(parent, own, monomial, known)
+
+
+def _is_unused(atom: Atom, args: Sequence[object], monomial: Monomial, known: frozenset[str]) -> bool:
+    """Whether ``args`` of ``atom`` are variables of which nothing is asked, neither elsewhere nor by each other."""
+    others = [f for f in monomial.factors if f is not atom]
+    used = known | factor_vars(*others) | term_vars(*monomial.keys, *monomial.weights)
+    names = [arg.name for arg in args if isinstance(arg, Var)]
+    every = [name for arg in atom.args for name in term_vars(arg)]
+    return (
+        len(names) == len(args) and used.isdisjoint(names) and all(every.count(name) == 1 for name in names)
+    )

@@ -15,11 +15,13 @@ from graphlib import TopologicalSorter
 
 from nestling.calculus.terms import Var
 from nestling.calculus.types import INT
+from nestling.program.kept import kept_columns
 from nestling.program.statements import (
     Action,
     Add,
     MapEvent,
     Propagate,
+    RowUpdate,
     Statement,
     TableDecl,
     Trigger,
@@ -40,6 +42,24 @@ def triggers(tables: Mapping[str, TableDecl], rows: Rows, events: Events) -> dic
         name: Trigger(name, table.columns, TIMES, tuple(_actions(name, rows, events)))
         for name, table in tables.items()
     }
+
+
+def updates(tables: Mapping[str, TableDecl], rows: Rows, events: Events) -> dict[str, RowUpdate]:
+    """One update per table whose rows change under their key."""
+    return {
+        name: RowUpdate(name, _before(table), table.columns, tuple(_actions(name, rows, events)))
+        for name, table in tables.items()
+        if table.key and not table.append_only
+    }
+
+
+def _before(table: TableDecl) -> tuple[Var, ...]:
+    """The columns of a row before it changes."""
+    stay = kept_columns(table)
+    return tuple(
+        column if i in stay else Var(f"·old_{column.name}", column.type)
+        for i, column in enumerate(table.columns)
+    )
 
 
 def _actions(table: str, rows: Rows, events: Events) -> list[Action]:

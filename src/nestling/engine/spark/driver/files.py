@@ -1,36 +1,39 @@
 """Files that the driver reads again and again: the groups of rows that were used last stay in memory.
 
-A file never changes. Those of a base are sorted by key, so a group of rows holds the keys between two ends; and within
-one, a first key that is a number is found by halving. All else is found by going through a column.
+A file never changes. It is sorted by the columns that its entries are found by, so a group of rows holds the values
+between two ends; and within one, numbers and texts are found by halving. All else is found by going through a column.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from nestling.calculus.types import INT
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.types import arrow_schema
+from nestling.engine.spark.types import arrow_schema, sql_type
+
+#: Values whose ends tell what lies between them.
+ENDS = (int, str, date)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a source; ``sorted``: their first keys as an array, where these are numbers in order."""
+    """Rows of a source; ``sorted``: the column that they are sorted by, if it can be searched by halving."""
 
     table: Any
-    sorted: Any = None
+    sorted: str = ""
 
     def is_halved(self, asked: Any) -> bool:
         """Whether what is asked for is found without going through a column."""
-        some = asked is not None and asked.column_names[0] == "k0" and self.sorted is not None
-        return some and asked.num_rows * limits.MIN_ROWS_PER_BISECTED_KEY < len(self.sorted)
+        some = asked is not None and self.sorted in asked.column_names
+        return some and asked.num_rows * limits.MIN_ROWS_PER_BISECTED_KEY < self.table.num_rows
 
     def near(self, asked: Any) -> Any:
         """The rows that have at every column of ``asked`` some value that is in it; ``None``: all."""
@@ -38,39 +41,67 @@ class Rows:
 
         if asked is None:
             return self.table
-        table, halved = self.table, self.is_halved(asked)
+        is_halved = self.is_halved(asked)
+        table = self.table.take(self._places(asked.column(self.sorted))) if is_halved else self.table
         for name in asked.column_names:
-            values = asked.column(name).combine_chunks()
-            if halved and name == "k0":
-                table = table.take(self._places(values))
-            else:
+            if not is_halved or name != self.sorted:
+                values = asked.column(name).combine_chunks()
                 table = table.filter(pc.is_in(table.column(name), value_set=values))
         return table
 
     def _places(self, values: Any) -> Any:
         import numpy as np
+        import pyarrow.compute as pc
 
-        wanted = np.unique(values.drop_null().to_numpy())
-        first = np.searchsorted(self.sorted, wanted, "left")
-        many = np.searchsorted(self.sorted, wanted, "right") - first
+        wanted = pc.unique(values).drop_null()
+        column = self.table.column(self.sorted).combine_chunks()
+        first, end = (
+            pc.search_sorted(column, wanted, side=side).to_numpy().astype(np.int64)
+            for side in ("left", "right")
+        )
+        many = end - first
         within = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many)
         return np.repeat(first, many) + within
 
 
 @dataclass(frozen=True)
+class AskedRows:
+    """What is asked for, by the columns that it gives: each has a copy of it in its order, nulls last."""
+
+    table: Any
+    by: dict[str, tuple[Any, list[Any]]]
+
+    @staticmethod
+    def of(table: Any) -> AskedRows:
+        found = {}
+        for name in table.column_names:
+            if not table.column(name).null_count:
+                some = table.sort_by(name)
+                found[name] = some, some.column(name).to_pylist()
+        return AskedRows(table, found)
+
+
+@dataclass(frozen=True)
 class RowGroup:
-    """A group of rows in a file, and the ends of its first keys where they are known."""
+    """A group of rows in a file, and the ends of the columns where they are known."""
 
     path: str
     number: int
     rows: int
-    ends: tuple[Any, Any] | None
+    ends: Mapping[str, tuple[Any, Any]]
 
-    def within(self, keys: Sequence[Any]) -> slice:
-        """Which of ``keys``, that are in order, may be first keys of its rows."""
-        if self.ends is None:
-            return slice(0, len(keys))
-        return slice(bisect_left(keys, self.ends[0]), bisect_right(keys, self.ends[1]))
+    def within(self, asked: AskedRows) -> Any:
+        """What of ``asked`` its rows may have; ``None``: nothing."""
+        best = asked.table
+        for name, (table, values) in asked.by.items():
+            if name in self.ends:
+                least, greatest = self.ends[name]
+                first, end = bisect_left(values, least), bisect_right(values, greatest)
+                if first >= end:
+                    return None
+                if end - first < best.num_rows:
+                    best = table.slice(first, end - first)
+        return best
 
 
 @dataclass
@@ -83,6 +114,8 @@ class Files:
     _bytes: int = 0
     #: Readers and a writer come at the same time.
     _lock: Any = field(default_factory=Lock)
+    #: How many groups were read from files.
+    reads: int = 0
 
     def groups(self, path: str) -> list[RowGroup]:
         """The groups of a file."""
@@ -92,9 +125,9 @@ class Files:
         if found is None:
             metadata = pq.read_metadata(self._path(path))
             names = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
-            first = names.index("k0") if "k0" in names else None
+            keys = {name: i for i, name in enumerate(names) if name.startswith("k") and "." not in name}
             found = [
-                RowGroup(path, number, metadata.row_group(number).num_rows, _ends(metadata, number, first))
+                RowGroup(path, number, metadata.row_group(number).num_rows, _ends(metadata, number, keys))
                 for number in range(metadata.num_row_groups)
             ]
             with self._lock:
@@ -112,7 +145,9 @@ class Files:
         if rows is None:
             file = pq.ParquetFile(self._path(group.path))
             table = file.read_row_group(group.number, columns=layout.names).combine_chunks()
-            rows = Rows(table.cast(arrow_schema(layout.sql)), _in_order(table, layout))
+            table = table.cast(arrow_schema(layout.sql))
+            rows = Rows(table, _in_order(table, layout))
+            self.reads += 1
         with self._lock:
             if place not in self._kept:
                 self._kept[place] = rows
@@ -134,22 +169,24 @@ class Files:
         return self.folder / path
 
 
-def _ends(metadata: Any, number: int, first: int | None) -> tuple[Any, Any] | None:
-    """The least and the greatest first key, of numbers and texts, if none is null."""
-    found = None if first is None else metadata.row_group(number).column(first).statistics
-    if (
-        found is None
-        or not found.has_min_max
-        or found.null_count != 0
-        or not isinstance(found.min, int | str)
-    ):
-        return None
-    return found.min, found.max
+def _ends(metadata: Any, number: int, keys: Mapping[str, int]) -> dict[str, tuple[Any, Any]]:
+    """The least and the greatest value of each key, of numbers, texts and dates, if none is null."""
+    found = {}
+    for name, place in keys.items():
+        known = metadata.row_group(number).column(place).statistics
+        if known is not None and known.has_min_max and known.null_count == 0 and isinstance(known.min, ENDS):
+            found[name] = known.min, known.max
+    return found
 
 
-def _in_order(table: Any, layout: Layout) -> Any:
-    """The first column, if its values are numbers in order."""
-    if not layout.keys or layout.keys[0] != INT or not table.num_rows:
-        return None
-    first = table.column(0).combine_chunks().to_numpy()
-    return first if bool((first[1:] >= first[:-1]).all()) else None
+def _in_order(table: Any, layout: Layout) -> str:
+    """The column that the rows are sorted by, if it can be searched by halving."""
+    import pyarrow.compute as pc
+
+    if not layout.keys or not table.num_rows or not hasattr(pc, "search_sorted"):
+        return ""
+    name = layout.sorted_names[0]
+    column = table.column(name).combine_chunks()
+    if sql_type(layout.keys[int(name[1:])]) not in ("BIGINT", "STRING") or column.null_count:
+        return ""
+    return name if pc.all(pc.less_equal(column[:-1], column[1:])).as_py() is not False else ""

@@ -12,7 +12,7 @@ from typing import Any
 from nestling.engine.protocol import Row
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.driver.files import Files, RowGroup, Rows
+from nestling.engine.spark.driver.files import AskedRows, Files, RowGroup, Rows
 from nestling.engine.spark.state import SourceRows
 from nestling.engine.spark.types import arrow_table, values
 
@@ -82,12 +82,11 @@ def _groups(files: Files, stored: SourceRows, layout: Layout, asked: Any) -> lis
         raise TooMuchError  # what is in no file is a query of many rows
     paths = [path for part in stored.files for path in part.paths]
     groups = [group for path in paths for group in files.groups(path)]
-    if asked is None or asked.column_names[0] != "k0" or asked.column("k0").null_count:
+    if asked is None:
         return [(group, asked) for group in groups]
-    asked = asked.sort_by("k0")
-    keys = asked.column("k0").to_pylist()
-    within = [(group, group.within(keys)) for group in groups]
-    return [(group, asked.slice(w.start, w.stop - w.start)) for group, w in within if w.start < w.stop]
+    some = AskedRows.of(asked)
+    within = [(group, group.within(some)) for group in groups]
+    return [(group, found) for group, found in within if found is not None]
 
 
 def merged(rows: Sequence[Row], layout: Layout) -> list[Row]:

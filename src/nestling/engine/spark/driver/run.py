@@ -1,7 +1,7 @@
 """Statements run by the driver, where what they read and what changes is little.
 
-Where no first key is known a source is gone through, and that is known before. How much a first key finds is not;
-where it is much, Spark starts over.
+Where the key that files are sorted by is not known a source is gone through, and that is known before. How much such a
+key finds is not; where it is much, Spark starts over.
 
 Law: it adds what the query of the statements adds.
 """
@@ -203,9 +203,11 @@ class _Looking:
 
 
 def gone_through(runs: Iterable[Written], moment: LakeState) -> int:
-    """How many stored values are gone through at least: all there are, where no first key is known."""
-    places = {lookup for run in runs for lookup in run.lookups}
-    names = {place.source for place in places if 0 not in place.positions and not is_change(place.source)}
+    """How many stored values are gone through at least: all there are, where files are sorted by no known key."""
+    places = {lookup for run in runs for lookup in run.lookups if not is_change(lookup.source)}
+    names = {
+        place.source for place in places if not moment.layouts[place.source].is_sorted_by(place.positions)
+    }
     return sum(cells(moment.stored[name], moment.layouts[name]) for name in names)
 
 

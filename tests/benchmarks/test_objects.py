@@ -1,0 +1,29 @@
+"""A short run of the benchmark of objects: what is compared is the same, and every goal is measured."""
+
+import pytest
+
+from benchmarks.parts import objects
+from benchmarks.workloads import nakamura
+
+
+def test_generated_and_hand_written_views_agree():
+    objects.agree(60)
+
+
+def test_a_disagreement_is_noticed(monkeypatch):
+    broken = dict(objects.BY_HAND) | {"unpaid_sales": objects.BY_HAND["general_ledger"]}
+    monkeypatch.setattr(objects, "STREAMS", [objects.Stream("inserts", True, False, broken)])
+    with pytest.raises(AssertionError, match="unpaid_sales differs after inserts"):
+        objects.agree(30)
+
+
+def test_a_short_run(monkeypatch, capsys):
+    monkeypatch.setattr(objects, "LEAST", 1)
+    monkeypatch.setattr(objects, "PRIMARY", (20, 40))
+    monkeypatch.setattr(objects, "RUNS", 1)
+    texts = {"unpaid_sales": nakamura.VIEWS["unpaid_sales"]}
+    goals = objects.three_queries(False, texts)
+    assert len(goals) == 3 * 2 * 2
+    assert all(goal.measured > 0 for goal in goals)
+    shown = capsys.readouterr().out
+    assert all(stream.name in shown for stream in objects.STREAMS)

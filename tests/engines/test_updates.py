@@ -1,0 +1,355 @@
+"""Laws 8, 9 and 17 of updates: a row that changes under its key; and of kept references, beside none."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import nestling as nl
+from nestling.calculus.types import Record
+from nestling.database.rows import Row, RowEvent
+from nestling.engine.local.engine import LocalEngine
+from nestling.engine.protocol import Batch
+from nestling.engine.runs import Run, runs, summed_runs
+from nestling.program.check import check_program
+from nestling.program.kept import kept_columns, parents_first
+from nestling.program.meaning import Cells, meaning
+from nestling.program.solve import added
+from nestling.program.statements import Program, TableDecl
+from nestling.program.traverse import inputs
+from nestling.transform.lower import FlatView
+from nestling.transform.viewlet import compile_batches, compile_views
+from nestling.transform.viewlet.compile import CannotCompile
+from tests.engines.batches import Interpreted, add_all
+from tests.engines.test_batches import batch
+from tests.engines.test_program_laws import advance, answers, equals_its_query, joins, running, with_parents
+from tests.engines.worlds import (
+    CHANGING,
+    KEYED,
+    REFERRING,
+    Stored,
+    World,
+    agrees_with_its_indexes,
+    contents,
+    embedded,
+)
+from tests.strategies import Draw, scalars
+
+STEPS = 4
+WITH_KEYS = {"keyed": KEYED, "changing": CHANGING}
+every_world = pytest.mark.parametrize("world", WITH_KEYS.values(), ids=WITH_KEYS)
+
+
+# an update
+
+
+@st.composite
+def changed_rows(draw: Draw, stored: Stored, engine: LocalEngine) -> tuple[str, Row, Row]:
+    """A row that is there, and what it becomes: some of the columns that may, and no reference to nobody."""
+    names = [name for name in engine.program.updates if stored.tables[name]]
+    assume(names)
+    name = draw(st.sampled_from(names))
+    table = engine.program.tables[name]
+    old = draw(st.sampled_from(sorted(stored.tables[name], key=repr)))
+    stay = kept_columns(table)
+    moving = draw(st.sets(st.sampled_from(range(len(old)))))
+    new = tuple(
+        draw(scalars(column.type)) if i in moving - stay else old[i]  # type: ignore[arg-type]
+        for i, column in enumerate(table.columns)
+    )
+    for places, parent in table.references:
+        assume(stored.by_key(parent, tuple(new[i] for i in places)) is not None)
+    return name, old, new
+
+
+@every_world
+@given(data=st.data())
+def test_every_map_equals_its_query_after_an_update(world, data):
+    """run(old, new) = run(old, -1); run(new, +1) on every map, which is its query; and back again"""
+    _, engine, stored = running(data, world)
+    check_program(engine.program)
+    for _ in range(STEPS):
+        advance(data, engine, stored)
+    an_update_follows(data, engine, stored)
+
+
+@every_world
+@given(data=st.data())
+def test_every_map_of_a_join_equals_its_query_after_an_update(world, data):
+    """joins of a table with itself: the old and the new row meet each other"""
+    query, engine, stored = joined(data, world)
+    for _ in range(2 * STEPS):
+        advance(data, engine, stored)
+    an_update_follows(data, engine, stored)
+    answers(engine, query, stored)
+
+
+def joined(data: Any, world: World) -> tuple[Any, LocalEngine, Stored]:
+    query = data.draw(joins(world))
+    view = FlatView(query, {}, Record(tuple((key.name, key.type) for key in query.keys)))
+    store = data.draw(st.sampled_from(["auto", "full"]))
+    try:
+        engine = LocalEngine(compile_views(world.tables, {"v": view}, store={"v": store}))
+    except CannotCompile:
+        assume(False)
+    check_program(engine.program)
+    names = frozenset(n.split(".")[0] for n in inputs(query))
+    return query, engine, Stored(world, with_parents(with_parents(names, world), world))
+
+
+def an_update_follows(data: Any, engine: LocalEngine, stored: Stored) -> None:
+    before = contents(engine)
+    name, old, new = data.draw(changed_rows(stored, engine))
+    engine.updates[name]([(old, new)])
+    stored.apply([RowEvent(name, old, -1), RowEvent(name, new, 1)])
+    equals_its_query(engine, stored)
+    agrees_with_its_indexes(engine)
+    again = data.draw(changed_rows(stored, engine))
+    several = [(old, new), again[1:]] if again[0] == name and again[1] == new else [(old, new)]
+    after = contents(engine)
+    Run(name, several[1:], True).apply(engine)
+    Run(name, several[1:], True).undo(engine)
+    assert contents(engine) == after
+    Run(name, several[:1], True).undo(engine)
+    assert contents(engine) == before
+
+
+class Forbidden(dict[Any, Any]):
+    """A map that nobody may look into."""
+
+    def get(self, *_: Any) -> Any:
+        raise AssertionError("a map was looked into")
+
+    __getitem__ = __setitem__ = __delitem__ = __contains__ = setdefault = items = values = get
+
+
+def shop() -> nl.Database:
+    db = nl.Database()
+    db.table("customers", {"id": int, "name": str, "city": str, "notes": str | None}, key="id")
+    db.table(
+        "orders", {"no": int, "customer": int, "amount": int}, key="no", references={"customer": "customers"}
+    )
+    db.insert("customers", [(1, "Ada", "Rome", None), (2, "Bob", "Oslo", "")])
+    db.insert("orders", [(7, 1, 10), (8, 1, 5), (9, 2, 1)])
+    return db
+
+
+NAMES = "SELECT o.no, c.name FROM orders o JOIN customers c ON c.id = o.customer"
+TOTALS = "SELECT c.city, sum(o.amount) AS total FROM orders o JOIN customers c ON c.id = o.customer GROUP BY c.city"
+
+
+def test_an_attribute_that_no_view_reads_touches_no_map():
+    db = shop()
+    db.view("names", NAMES, store="full")
+    db.view("totals", TOTALS)
+    engine = embedded(db._state.engine)
+    maps = [store for store in engine.stores.values() if not store.is_table]
+    assert maps
+    for store in maps:
+        engine.names |= {name: Forbidden() for name in store.dictionaries}
+
+    db.update("customers", key=1, set={"notes": "new"})
+    assert engine.table("customers")[1, "Ada", "Rome", "new"] == 1
+    with pytest.raises(AssertionError, match="looked into"):
+        engine.updates["customers"]([((1, "Ada", "Rome", "new"), (1, "Eve", "Rome", "new"))])
+
+
+@pytest.mark.parametrize("refresh", ["eager", "lazy", "hybrid"])
+def test_an_update_of_a_parent_reaches_its_children(refresh):
+    db = shop()
+    views = [
+        db.view("names", NAMES, store="full", refresh=refresh),
+        db.view("totals", TOTALS, refresh=refresh),
+    ]
+    for view in views:
+        view.rows()
+    for value in ("Eve", "Fay", "Ada"):
+        db.update("customers", key=1, set={"name": value, "city": value})
+        for view in views:
+            view.verify(maps=True)
+    db.update("orders", key=7, set={"customer": 2, "amount": 3})
+    with db.transaction() as t:
+        t.delete("customers", key=2)
+        assert t.rows("customers")
+        t.delete("orders", where=lambda o: o.customer == 2)
+        views[0].rows()
+        t.update("customers", key=1, set={"name": "Gil"})
+    for view in views:
+        view.verify(maps=True)
+    assert sorted(views[0].rows()) == [(8, "Gil")]
+
+
+def heard_by(seen: list[Any], run: Callable[[Any], None]) -> Callable[[Any], None]:
+    """``run``, which tells what it is given."""
+
+    def told(pairs: Any) -> None:
+        seen.extend(pairs)
+        run(pairs)
+
+    return told
+
+
+def test_ten_updates_of_a_lazy_view_are_one():
+    db = shop()
+    view = db.view("names", NAMES, store="full", refresh="lazy")
+    view.rows()
+    own = db._state.later("names")
+    seen: list[Any] = []
+    run = own.engine.updates["customers"]
+    embedded(own.engine).updates["customers"] = heard_by(seen, run)
+    for i in range(10):
+        db.update("customers", key=1, set={"name": f"Ada {i}"})
+    assert sorted(view.rows())[0] == (7, "Ada 9")
+    assert seen == [((1, "Ada", "Rome", None), (1, "Ada 9", "Rome", None))]
+
+
+def test_images_before_and_after_are_an_update():
+    """pairs of one key in apply and sync, in a file too; what somebody hears of is what changed"""
+    db = shop()
+    heard: list[Any] = []
+    view = db.view("names", NAMES)
+    view.subscribe(lambda change: heard.append((sorted(change.deleted), sorted(change.inserted))))
+    calls: list[Any] = []
+    engine = embedded(db._state.engine)
+    run = engine.updates["customers"]
+    engine.updates["customers"] = heard_by(calls, run)
+    db.apply(
+        {"customers": {(1, "Ada", "Rome", None): -1, (1, "Eve", "Rome", None): 1, (3, "Cy", "Bern", None): 1}}
+    )
+    assert calls == [((1, "Ada", "Rome", None), (1, "Eve", "Rome", None))]
+    db.sync("customers", [(1, "Eve", "Rome", None), (2, "Bo", "Oslo", ""), (3, "Cy", "Bern", "x")])
+    assert [new for _, new in calls[1:]] == [(2, "Bo", "Oslo", ""), (3, "Cy", "Bern", "x")]
+    assert heard == [([(7, "Ada"), (8, "Ada")], [(7, "Eve"), (8, "Eve")]), ([(9, "Bob")], [(9, "Bo")])]
+    view.verify(maps=True)
+
+
+def test_an_update_leaves_inner_bags_alone():
+    db = nl.Database()
+    db.table("orders", {"no": int, "name": str, "items": [{"pid": int, "qty": int}]}, key="no")
+    db.insert("orders", [(1, "a", [(1, 2), (2, 3)])])
+    view = db.view("v", lambda orders: [(o.name, sum(i.qty for i in o.items)) for o in orders])
+    assert db.update("orders", key=1, set={"name": "b"}).tables == {"orders": 2}
+    refresh = db.update("orders", key=1, set={"items": [(2, 3), (4, 1)], "name": "b"})
+    assert refresh.tables == {"orders.items": 2}
+    assert view.rows() == [("b", 4)]
+    view.verify(maps=True)
+    assert db.update("orders", key=1, set={"items": [(4, 1), (2, 3)]}).events == 0
+
+
+# kept references
+
+
+def unreferred(tables: Mapping[str, TableDecl]) -> dict[str, TableDecl]:
+    """The same tables, of which nothing is said."""
+    return {name: replace(table, references=(), fixed=()) for name, table in tables.items()}
+
+
+REFERRED = {"changing": CHANGING, "referring": REFERRING}
+
+
+@pytest.mark.parametrize("by_rows", [True, False], ids=["rows", "batches"])
+@pytest.mark.parametrize("world", REFERRED.values(), ids=REFERRED)
+@given(data=st.data())
+def test_references_leave_out_only_what_adds_nothing(world, by_rows, data):
+    """with and without the reference rules the same answers, whatever comes and goes in one batch"""
+    query = data.draw(joins(world))
+    view = FlatView(query, {}, Record(tuple((key.name, key.type) for key in query.keys)))
+    engines: list[LocalEngine | Interpreted] = []
+    try:
+        for tables in (world.tables, unreferred(world.tables)):
+            compile_: Any = compile_views if by_rows else compile_batches
+            program = compile_(tables, {"v": view}, store={"v": "full"})
+            engines.append(LocalEngine(program) if by_rows else Interpreted(program))
+    except CannotCompile:
+        assume(False)
+    names = frozenset(n.split(".")[0] for n in inputs(query))
+    stored = Stored(world, with_parents(with_parents(names, world), world))
+    for _ in range(STEPS):
+        changes: Batch = batch(data, stored, 5)
+        for engine in engines:
+            engine.apply_batch(changes)
+            assert answer(engine) == meaning(query, stored.tables)
+    for name, decl in engines[0].program.maps.items():
+        assert engines[0].cells(name) == meaning(decl.query, stored.tables), decl.why
+
+
+def answer(engine: LocalEngine | Interpreted) -> Cells:
+    """The rows of the view, which are stored whole."""
+    [statement] = engine.program.views["v"].rows.statements
+    found: Cells = {}
+    for key, amounts in added(statement, lambda name: source(engine, name)):
+        add_all(found, {key: amounts})
+    return found
+
+
+def source(engine: LocalEngine | Interpreted, name: str) -> Cells:
+    if name in engine.program.maps:
+        return engine.cells(name)
+    return {row: (times,) for row, times in engine.table(name).items()}
+
+
+def program_over(fixed: tuple[int, ...]) -> Program:
+    """Totals by city, where some columns of customers are fixed."""
+    db = shop()
+    db.view("totals", TOTALS, store="full")
+    tables = db._state.declarations()
+    tables["customers"] = replace(tables["customers"], fixed=fixed)
+    return compile_views(tables, {"totals": db._state.views.maintained["totals"]}, store={"totals": "full"})
+
+
+def test_what_is_fixed_takes_no_map_of_children():
+    changing, fixed = program_over(()), program_over((1, 2, 3))
+    assert len(changing.maps) > len(fixed.maps)
+    assert len(changing.updates["customers"].actions) > len(fixed.updates["customers"].actions) == 1
+    # Nothing is done for a customer that comes or goes, either way but for what is looked up of it.
+    assert len(fixed.triggers["customers"].actions) <= len(changing.triggers["customers"].actions)
+
+
+def test_a_parent_that_is_only_there_is_not_looked_up():
+    db = shop()
+    db.view("v", "SELECT o.no FROM orders o JOIN customers c ON c.id = o.customer", store="full")
+    program = db._state.engine.program
+    assert [len(program.triggers["customers"].actions), len(program.updates["customers"].actions)] == [1, 1]
+
+
+def test_tables_come_after_what_they_refer_to():
+    """also in the order of events that come in another; tables in a cycle have none"""
+    db = shop()
+    tables = dict(reversed(db._state.declarations().items()))
+    assert parents_first(tables) == ["customers", "orders"]
+    events = [("orders", (1, 5, 0), 1), ("customers", (5, "", "", None), 1)]
+    assert [run.table for run in runs(events, tables)] == ["customers", "orders"]
+    gone = [(name, row, -times) for name, row, times in reversed(events)]
+    assert [run.table for run in runs(gone, tables)] == ["orders", "customers"]
+    cycle = {
+        name: replace(tables[name], references=(*tables[name].references, ((0,), other)))
+        for name, other in (("customers", "orders"), ("orders", "orders"))
+    }
+    assert sorted(parents_first(cycle)) == ["customers", "orders"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.sampled_from([1, -1])), max_size=12))
+def test_runs_come_to_what_their_events_do(moves):
+    """the rows after the runs are those after the events; a key has one row at every moment"""
+    tables = CHANGING.tables
+    there: dict[int, Row] = {}
+    events: list[Any] = []
+    for key, value, times in moves:
+        if key in there:
+            events.append(("C", there.pop(key), -1))
+        if times > 0:
+            there[key] = (key, value)
+            events.append(("C", there[key], 1))
+    for way in (runs, summed_runs):
+        rows: dict[int, Row] = {}
+        for run in way(events, tables) if events else ():
+            for _, row, times in run.events():
+                if times > 0:
+                    assert row[0] not in rows
+                    rows[row[0]] = row
+                else:
+                    assert rows.pop(row[0]) == row
+        assert rows == there
