@@ -81,6 +81,8 @@ class LocalDescription:
         Nor is an update that only puts the row in its place.
         """
         program, waits = self.program, self.program.deferred
-        passes_on = any(isinstance(a, Propagate) and a.map not in waits for a in program.triggers[table].actions)
+        passes_on = any(
+            isinstance(a, Propagate) and a.map not in waits for a in program.triggers[table].actions
+        )
         changes = table in program.updates and len(program.updates[table].actions) > 1
         return ("", *["_batch"] * passes_on, *["_update"] * changes)
