@@ -18,7 +18,7 @@ from nestling.database.xml.definition import PAGES
 from nestling.database.xml.edits import Edit
 from nestling.database.xml.navigation import NavigationTables
 from nestling.database.xml.updates import run_updates
-from nestling.errors import QueryError, StoreError
+from nestling.errors import QueryError, StoreError, brief
 from nestling.xml.patterns import Navigation
 from nestling.xml.store import Layer, NodeStore, Pages, Stored
 
@@ -54,7 +54,7 @@ class Documents:
     def check(self, name: object) -> str:
         """Refuse what is no document."""
         if not isinstance(name, str) or name not in self.names:
-            raise QueryError(f"there is no document {name!r:.60}", hint=known(self.names))
+            raise QueryError(f"there is no document {brief(name)}", hint=known(self.names))
         return name
 
     def navigation(self, name: str) -> NavigationTables:
