@@ -247,11 +247,12 @@ def _told(chunks: Iterable[Any], total: int | None, progress: Progress | None) -
 
 def _check_progress(progress: Any) -> None:
     """Refuse what cannot be told how far a load is."""
+    refused = QueryError("progress is a function of two numbers", hint="progress=lambda done, total: …")
+    if not callable(progress):
+        raise refused
     try:
         signature(progress).bind(0, None)
     except TypeError as error:
-        raise QueryError(
-            "progress is a function of two numbers", hint="progress=lambda done, total: …"
-        ) from error
+        raise refused from error
     except ValueError:
         return  # a function that does not say what it takes
