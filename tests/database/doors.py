@@ -85,6 +85,8 @@ WANTED: dict[str, dict[str, Any]] = {
     "Database.constraint": {"name": "new", "query": "SELECT id FROM orders WHERE id < 0"},
     "Database.sql": {"script": "SELECT id FROM orders"},
     "Database.drop": {"name": "spare"},
+    "Database.document": {"name": "new", "source": "<a/>"},
+    "Database.xquery": {"text": "delete node /a/b"},
     "Database.insert": {"table": "orders", "rows": [(9, "z", [(1, 1)])]},
     "Database.delete": {"table": "orders", "rows": [(1, "a", [(1, 2)])]},
     "Database.update": {"table": "orders", "key": 1, "set": {"customer": "b"}},
@@ -170,6 +172,7 @@ def shop() -> nl.Database:
     db = nl.Database()
     db.table("orders", "id INT, customer STRING, items ARRAY<STRUCT<pid: INT, qty: INT>>", key="id")
     db.table("spare", {"a": int | None, "b": float | None})
+    db.document("notes", "<a><b/></a>")
     db.insert("orders", [(1, "a", [(1, 2)]), (2, "b", [(1, 1), (2, 5)])])
     db.insert("spare", [(1, 0.5), (None, None)])
     db.view("v", lambda orders: [(o.id, [i.qty for i in o.items if i.pid == 1]) for o in orders])

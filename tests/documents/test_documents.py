@@ -3,6 +3,8 @@
 import pytest
 
 import nestling as nl
+from nestling.database.xml.definition import read_xquery
+from nestling.storage.file import FileStore
 
 TEXT = '<s><c id="1"><n>Ann</n><p>50</p></c><c id="2"><n>Bob</n><p>30</p></c></s>'
 QUERY = "<r>{for $c in /s/c where $c/p >= 40 return <x>{$c/n/text()}</x>}</r>"
@@ -313,3 +315,26 @@ def test_cardinalities_are_checked():
     with pytest.raises(nl.QueryError, match="exactly 1"):
         db.view("w", "for $c in /s/c return exactly-one($c/q)", language="xquery")
     assert document.xml() == "<s><c><p>1</p></c></s>"
+
+
+def test_a_file_that_lacks_what_keeps_a_view_is_refused(tmp_path):
+    path = tmp_path / "d.nest"
+    with nl.Database(path) as db:
+        db.document("d", TEXT)
+        db.view("v", QUERY, language="xquery")
+    for kind, prefix in (("view", "§v"), ("table", "§n")):
+        with FileStore.open(path) as store:
+            name = next(
+                name for found, name, _ in store.definitions() if found == kind and name.startswith(prefix)
+            )
+            store.drop_definition(kind, name)
+        with pytest.raises(nl.StoreError):
+            nl.Database(path)
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", "[]", "3", '{"text": 3}', '{"text": "/a[", "documents": [], "context": null}']
+)
+def test_a_definition_that_makes_no_sense_is_refused(text):
+    with pytest.raises(nl.StoreError):
+        read_xquery("v", text)

@@ -23,7 +23,7 @@ from nestling.database.reopen import Reopening
 from nestling.database.row_state import RowState
 from nestling.database.state import State
 from nestling.database.texts import check_storable, read_table, read_view, table_text, view_text
-from nestling.database.xml.definition import XQueryDef, read_xquery, xquery_text
+from nestling.database.xml.definition import XQueryDef, check_kept, read_xquery, xquery_text
 from nestling.engine.protocol import Engine
 from nestling.errors import StoreError
 from nestling.storage.codec import encode
@@ -71,7 +71,9 @@ class DatabaseFile:
         if name in state.tables or name in state.views or name in state.xqueries:
             raise StoreError("the name is taken")
         if kind == "xquery":
-            state.xqueries[name] = read_xquery(name, text)
+            found = read_xquery(name, text)
+            check_kept(found, state.tables, state.views)
+            state.xqueries[name] = found
         elif kind == "table":
             state.tables[name] = read_table(name, text, state.tables)
         else:

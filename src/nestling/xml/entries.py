@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from nestling.errors import ChangeError
+from nestling.errors import ChangeError, brief, shown
 
 Entry: TypeAlias = tuple[str, str, str, Any]
 Attributes: TypeAlias = tuple[tuple[str, str], ...]
@@ -92,7 +92,7 @@ def string_value(entries: Iterable[Entry]) -> str:
 def check_text(text: object, what: str) -> str:
     """Refuse what no XML document can contain."""
     if not isinstance(text, str):
-        raise ChangeError(f"{what} is a text, not {text!r:.60}", hint="convert it: str(value)")
+        raise ChangeError(f"{what} is a text, not {shown(text)}", hint="convert it: str(value)")
     if found := _NOT_XML.search(text):
         raise ChangeError(f"{what} contains {found[0]!r}, which no XML document can", hint="leave it out")
     return text
@@ -102,6 +102,6 @@ def check_name(name: object, what: str) -> str:
     """Refuse what is no name without a namespace."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ChangeError(
-            f"{name!r:.60} is no name of {what}", hint="a letter or _, then letters, digits, - . _"
+            f"{brief(name)} is no name of {what}", hint="a letter or _, then letters, digits, - . _"
         )
     return name

@@ -74,19 +74,15 @@ class SparkState:
         self.tables: dict[str, TableDef] = {}
         self.views = Views()
         self.xqueries: dict[str, XQueryDef] = {}  # documents live in an embedded database
-        #: Every view is stored as it was asked for: nothing is planned again.
-        self.memory: int | None = None
+        self.memory: int | None = None  # every view is stored as it was asked for
         self.looked_at, self.patience, self.version = 0, float("inf"), 0
         self.uncommitted: list[RowEvent] = []
         self.waiting: dict[str, Asked] = {}  # tables that wait for the class that they refer to
         self._objects: tuple[Program, Objects] | None = None
-        self.spark, self.lake = spark, lake
-        self.gate = Gate()
-        #: The version that is about to be stored, and when; and per level what changes with it in a view.
-        self.coming = (0, datetime.min)
-        self.logged: dict[str, list[Any]] = {}
-        #: What changed in views that are computed on reading, and that somebody hears of.
-        self.differing: dict[str, ZBag] = {}
+        self.spark, self.lake, self.gate = spark, lake, Gate()
+        self.coming = (0, datetime.min)  # the version that is about to be stored, and when
+        self.logged: dict[str, list[Any]] = {}  # per level, what changes with it in a view
+        self.differing: dict[str, ZBag] = {}  # what changed in views that are computed on reading
         self._read_lake()
 
     def _read_lake(self) -> None:
@@ -173,8 +169,7 @@ class SparkState:
             logged = moment.take(level.name)
             for rows in logged if view in self.views.feeds else ():
                 record(self.running, moment, level, rows, self.coming)
-            if view in self.views.told:
-                # Rows in files are gone with the next commit.
+            if view in self.views.told:  # rows in files are gone with the next commit
                 self.logged[level.name] = [self.running.here(rows) for rows in logged]
 
     def program_of(self, view: str) -> Program:

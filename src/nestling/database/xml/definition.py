@@ -8,7 +8,7 @@ must stay empty.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -109,3 +109,13 @@ def read_xquery(name: str, text: str) -> XQueryDef:
     except QueryError as error:
         raise StoreError(error.what) from error
     return definition
+
+
+def check_kept(definition: XQueryDef, tables: Container[str], views: Container[str]) -> None:
+    """Refuse an XQuery view of a file that lacks what keeps it."""
+    names = [PAGES + table.document for table in definition.translated.tables]
+    names += [table.name for table in definition.translated.tables]
+    if not all(name in tables for name in names):
+        raise StoreError("a table that keeps it is missing")
+    if not all(view.name in views for view in (*definition.views, *definition.checks)):
+        raise StoreError("a view that keeps it is missing")

@@ -18,7 +18,7 @@ from nestling.database.xml.definition import PAGES
 from nestling.database.xml.edits import Edit
 from nestling.database.xml.navigation import NavigationTables
 from nestling.database.xml.updates import run_updates
-from nestling.errors import QueryError
+from nestling.errors import QueryError, StoreError, brief
 from nestling.xml.patterns import Navigation
 from nestling.xml.store import Layer, NodeStore, Pages, Stored
 
@@ -54,7 +54,7 @@ class Documents:
     def check(self, name: object) -> str:
         """Refuse what is no document."""
         if not isinstance(name, str) or name not in self.names:
-            raise QueryError(f"there is no document {name!r:.60}", hint=known(self.names))
+            raise QueryError(f"there is no document {brief(name)}", hint=known(self.names))
         return name
 
     def navigation(self, name: str) -> NavigationTables:
@@ -131,7 +131,10 @@ class Documents:
             page: bytes = row[1]
             return page
 
-        return Stored((row[0] for row in self._holder._state.engine.table(table)), body)
+        starts = {row[0] for row in self._holder._state.engine.table(table)}
+        if "" not in starts:
+            raise StoreError(f"the first page of {name} is missing", hint="restore the file from a copy")
+        return Stored(starts, body)
 
     def _layer(self, name: str, below: Stored, change: Transaction) -> Layer:
         if self._owner is not change or self._seen > len(change.events):

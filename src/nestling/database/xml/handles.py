@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from inspect import signature
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from nestling.database.xml.host import DocumentHost
 from nestling.database.xml.interpret import Interpreter
 from nestling.database.xml.reading import with_namespaces
 from nestling.database.xml.updates import PLACES, insert_at, rename, replace, replace_value, set_attribute
-from nestling.errors import ChangeError, QueryError, StoreError
+from nestling.errors import ChangeError, QueryError, StoreError, brief, shown
 from nestling.frontend.xquery.parse import parsed
 from nestling.xml.entries import ELEMENT, Entry, attribute_of
 from nestling.xml.load import chunks_of, document_entries, fragment_entries
@@ -126,7 +127,7 @@ class DocumentNode:
     def insert(self, xml: str, place: str = "last") -> Refresh | None:
         """Insert markup: ``first`` or ``last`` inside, ``before`` or ``after``."""
         if place not in PLACES:
-            raise ChangeError(f"there is no place {place!r:.40}", hint=", ".join(PLACES))
+            raise ChangeError(f"there is no place {brief(place)}", hint=", ".join(PLACES))
         entries = fragment_entries(_text(xml))
 
         def insert(edit: Edit) -> None:
@@ -201,14 +202,14 @@ def _text(xml: object) -> str:
     if is_tree(xml):
         return text_of(xml).decode()
     if not isinstance(xml, str):
-        raise ChangeError(f"markup is a text or an lxml element, not {xml!r:.60}", hint='"<a>…</a>"')
+        raise ChangeError(f"markup is a text or an lxml element, not {shown(xml)}", hint='"<a>…</a>"')
     return xml
 
 
 def source_entries(source: Any, strip: bool, progress: Progress | None) -> Iterator[Entry]:
     """The entries of what a user gives as a document: a path, a file, bytes, a text of markup or an lxml tree."""
-    if progress is not None and not callable(progress):
-        raise QueryError("progress is a function", hint="progress=lambda done, total: …")
+    if progress is not None:
+        _check_progress(progress)
     if is_tree(source):
         source = text_of(source)
     if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
@@ -230,7 +231,7 @@ def source_entries(source: Any, strip: bool, progress: Progress | None) -> Itera
         yield from document_entries(_told(chunks_of(source.read), None, progress), strip)
     else:
         raise QueryError(
-            f"a document is a path, a file, bytes, markup or an lxml tree, not {source!r:.60}",
+            f"a document is a path, a file, bytes, markup or an lxml tree, not {shown(source)}",
             hint='db.document("auction.xml", "auction.xml")',
         )
 
@@ -242,3 +243,16 @@ def _told(chunks: Iterable[Any], total: int | None, progress: Progress | None) -
         done += len(chunk)
         if progress is not None:
             progress(done, total)
+
+
+def _check_progress(progress: Any) -> None:
+    """Refuse what cannot be told how far a load is."""
+    refused = QueryError("progress is a function of two numbers", hint="progress=lambda done, total: …")
+    if not callable(progress):
+        raise refused
+    try:
+        signature(progress).bind(0, None)
+    except TypeError as error:
+        raise refused from error
+    except ValueError:
+        return  # a function that does not say what it takes

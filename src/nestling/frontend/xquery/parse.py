@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from nestling.depth import room
-from nestling.errors import QueryError
+from nestling.errors import QueryError, shown
 from nestling.frontend.xquery import markup
 from nestling.frontend.xquery.operators import OperatorParser
 from nestling.frontend.xquery.steps import NODE_TESTS
@@ -383,5 +383,5 @@ class Parser(OperatorParser):
 def parsed(text: object) -> ModuleSyntax:
     """``parse`` of what may be no text."""
     if not isinstance(text, str):
-        raise QueryError(f"an XQuery is a text, not {text!r:.60}", hint='"for $x in … return …"')
+        raise QueryError(f"an XQuery is a text, not {shown(text)}", hint='"for $x in … return …"')
     return parse(text)
