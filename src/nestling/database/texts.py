@@ -24,6 +24,7 @@ from nestling.database.decisions import check_decision
 from nestling.database.definitions import ON_DELETE, Reference, TableDef, ViewDef
 from nestling.database.in_order import leads_to
 from nestling.database.names import check_table_names, check_view_names
+from nestling.database.objects import Objects
 from nestling.database.state import Defined
 from nestling.database.storing import as_data
 from nestling.errors import QueryError, StoreError
@@ -162,9 +163,9 @@ def _unstorable(definition: TableDef | ViewDef, why: str) -> QueryError:
 
 
 def _query(text: str, state: Defined) -> Expr:
-    known = Catalog()
+    known, objects = Catalog(), Objects(state.tables)
     for table in state.tables.values():
-        known.declare(table.name, state.objects.entry(table))
+        known.declare(table.name, objects.entry(table))
     # What they refer to is no part of a query, but of the types in it.
     catalog = {name: Bag(row_type(known, name)) for name in known}
     query: list[Expr] = []

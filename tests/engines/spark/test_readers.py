@@ -130,7 +130,7 @@ def test_a_reader_keeps_its_state(shop, monkeypatch):
     """also where files are compacted under it; when it is through, they go"""
     monkeypatch.setattr(limits, "MAX_LOG_EPOCHS", 1)
     monkeypatch.setattr(limits, "MIN_COMPACTED_ROWS", 0)
-    monkeypatch.setattr(limits, "MAX_CHANGE_FILES", 0)
+    monkeypatch.setattr(limits, "TIER_RUNS", 2)
     monkeypatch.setattr(limits, "MAX_DRIVER_VALUES", -1)
     shop.insert("orders", [(9, [])])
     shop.delete("orders", key=9)
