@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -13,22 +12,20 @@ from nestling.engine.local import sizes
 from nestling.engine.local.codegen import bag_function
 from nestling.engine.local.described import LocalDescription
 from nestling.engine.local.functions import Functions, functions
-from nestling.engine.local.inorder import ABOVE, BELOW, InOrder
+from nestling.engine.local.helpers import helpers
+from nestling.engine.local.inorder import InOrder
 from nestling.engine.local.loading import load_cells, load_rows, take_over, take_slices
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.storage import Store, stores
 from nestling.engine.nesting import leaves, nested, shape
 from nestling.engine.protocol import Batch
 from nestling.engine.python.terms import namespace
-from nestling.engine.python.where import summed_where
 from nestling.engine.runs import summed_runs
 from nestling.errors import UNDEFINED
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
 from nestling.program.traverse import exact_columns
 from nestling.quoting import identifier
-from nestling.storage.ordered import OrderedMap
-from nestling.values.bag import EMPTY as NONE
 from nestling.values.bag import ZBag
 from nestling.values.exact import exact_rows, exactly
 from nestling.values.label import Label
@@ -56,7 +53,7 @@ class LocalEngine:
         changed = (known[name] for name in known.keys() - {*stay})
         words = frozenset(word for store in changed for word in store.words)
         self.functions: Functions = functions(local, self.stores, keep_tables, written, words)
-        self.names = {**namespace(), **_helpers()}
+        self.names = {**namespace(), **helpers()}
         for store in self.stores.values():
             self.names |= {name: [0] * store.width if store.is_cell else {} for name in store.dictionaries}
             self.names |= {store.index(known): InOrder() for known in store.in_order}
@@ -387,25 +384,6 @@ def _holds_decimals(type_: Type) -> bool:
         case Bag(element):
             return _holds_decimals(element)
     return False
-
-
-def _helpers() -> dict[str, Any]:
-    return {
-        "ABOVE": ABOVE,
-        "BELOW": BELOW,
-        "EMPTY": {},
-        "NOTHING": (0,) * 64,
-        "OrderedMap": OrderedMap,
-        "bisect_left": bisect_left,
-        "bisect_right": bisect_right,
-        "insort": insort,
-        "summed_where": summed_where,
-        "read_first": lambda ordered, limit: NONE if ordered is None else ZBag(ordered.smallest(limit)),
-        "read_last": lambda ordered, limit: NONE if ordered is None else ZBag(ordered.largest(limit)),
-        "read_ordered_min": lambda ordered: None if ordered is None else ordered.first(),
-        "read_ordered_max": lambda ordered: None if ordered is None else ordered.last(),
-        "read_ordered_count_distinct": lambda ordered: 0 if ordered is None else len(ordered),
-    }
 
 
 def _key(parts: Iterable[Any]) -> Any:
