@@ -53,9 +53,9 @@ MUTANTS = [
         example(test_knobs.test_what_comes_and_goes_between_two_reads_is_not_run), quick=True,
     ),
     Mutant(
-        "what is pending comes before what goes",
-        "database/lazy", "LazyView.fresh",
-        "entry[1] > 0", "entry[1] < 0",
+        "a row that takes the place of one with its key is no update",
+        "engine/runs", "_change",
+        "if not key or not come or not gone:", "if True:",
         example(test_overlay.test_a_row_that_is_replaced_while_a_lazy_view_waits), quick=True,
     ),
     Mutant(
@@ -121,18 +121,18 @@ MUTANTS = [
     Mutant(
         "events are undone in the order they came in",
         "database/journal", "RowJournal.undo",
-        "self.events[: self.applied][::-1]", "self.events[: self.applied]",
+        "reversed(self.done)", "self.done",
         OVERLAY, quick=True,
     ),
     Mutant(
         "the last of equal elements leaves its bags behind",
-        "database/transaction", "Transaction.delete_from",
+        "database/changing", "Changing._delete_elements",
         "if taken == available:", "if False:",
         example(test_changes.test_the_last_of_equal_elements_takes_its_bags_along), quick=True,
     ),
     Mutant(
         "as many elements go as are asked for, however few are there",
-        "database/transaction", "Transaction.delete_from",
+        "database/changing", "Changing._delete_elements",
         "taken = min(times, available)", "taken = times",
         example(
             test_elements.test_what_is_refused_changes_nothing, db=fixture(test_elements.db),

@@ -54,8 +54,8 @@ MUTANTS = [
     ),
     Mutant(
         "a parent that is referred to never changes",
-        "transform/viewlet/references", "refers",
-        "return declared.append_only and any(", "return any(",
+        "transform/viewlet/references", "follows_updates",
+        "return all(_changes(atom, monomial, tables) for atom in chosen)", "return False",
         queries("changing_parents"), quick=True,
     ),
     Mutant(
@@ -66,13 +66,13 @@ MUTANTS = [
     ),
     Mutant(
         "nothing of a parent is ever used",
-        "transform/viewlet/references", "_is_implied",
+        "transform/viewlet/references", "_is_unused",
         " and used.isdisjoint(names)", "",
         PARENT, quick=True,
     ),
     Mutant(
         "what is known of a parent is not used",
-        "transform/viewlet/references", "_is_implied",
+        "transform/viewlet/references", "_is_unused",
         "used = known | factor_vars", "used = factor_vars",
         PARENT, quick=True,
     ),

@@ -10,15 +10,12 @@ Law (5, in bulk): the flat rows are those that ``Large.delete`` and ``Large.inse
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from nestling.calculus.types import LABEL, bag_levels, dictionary_name
 from nestling.database.definitions import TableDef
 from nestling.database.spark.shredding import Column, by_key, flat, named
 from nestling.engine.spark.relations import difference, touched_by
-
-if TYPE_CHECKING:
-    from nestling.database.spark.large import Large
 
 
 def is_flat_by_key(table: TableDef) -> bool:
@@ -27,10 +24,26 @@ def is_flat_by_key(table: TableDef) -> bool:
     return by_key(table, "v") is not None and not any(any(bag_levels(element)) for element in elements)
 
 
-class KeyedRows:
+class Comparing(Protocol):
+    """What a large change compares its rows with: the state before it, and what names its queries."""
+
+    @property
+    def engine(self) -> Any: ...
+
+    @property
+    def then(self) -> Any: ...
+
+    @property
+    def hint(self) -> str: ...
+
+    def query(self, text: str) -> str:
+        """The name of a query."""
+
+
+class FlatRows:
     """Counted rows ``v``, ``n`` of such a table, and what they are as rows of its flat tables."""
 
-    def __init__(self, large: Large, table: TableDef, counted: str) -> None:
+    def __init__(self, large: Comparing, table: TableDef, counted: str) -> None:
         self.large, self.table = large, table
         self.places = table.declarations[table.name].key
         #: The rows to add, by flat table; of the table itself first.

@@ -18,7 +18,7 @@ from nestling.database.definitions import TableDef
 from nestling.database.feed import FEED_COLUMNS, SIGNS, z_bag
 from nestling.database.refused import check_removable, key_taken, no_row
 from nestling.database.spark.frame_values import canonical, value_of, wrong
-from nestling.database.spark.keyed import KeyedRows, is_flat_by_key
+from nestling.database.spark.keyed import FlatRows, is_flat_by_key
 from nestling.database.spark.shredding import Column, by_key, flat, leaves, named, numbered
 from nestling.engine.spark import limits
 from nestling.engine.spark.frames import table_rows
@@ -141,7 +141,7 @@ class Large:
     def change(self, table: TableDef, counted: str) -> None:
         """Nested rows that come and go, each once."""
         if is_flat_by_key(table) and not table.append_only:
-            rows = KeyedRows(self, table, counted)
+            rows = FlatRows(self, table, counted)
             if not self.is_some(rows.differing()):
                 self._add_keyed(rows)
                 return
@@ -151,7 +151,7 @@ class Large:
         """Nested rows that come; equal ones may come apart."""
         if is_flat_by_key(table):
             self.distinct.add(table.name)
-            self._add_keyed(KeyedRows(self, table, counted))
+            self._add_keyed(FlatRows(self, table, counted))
         else:
             self._change(table, self.total(counted))
 
@@ -159,7 +159,7 @@ class Large:
         """Whether one of ``queries`` finds a row."""
         return bool(self.rows(f"SELECT 1 AS one FROM ({' UNION ALL '.join(queries)}) LIMIT 1"))
 
-    def _add_keyed(self, rows: KeyedRows) -> None:
+    def _add_keyed(self, rows: FlatRows) -> None:
         table = rows.table
         for key in self.found(table, f"{rows.taken()} LIMIT 1", rows.places):
             raise key_taken(table, key)
