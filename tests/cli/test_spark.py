@@ -47,7 +47,7 @@ def test_verify_and_explain(spark, tmp_path):
     explained = nestling("explain", tmp_path / "pipeline.py", "sums", "--engine", "spark")
 
     assert "│ sums │ 2 │ ✓ │ T │" in masked(verified.stdout)
-    assert "kept on Spark" in explained.stdout
+    assert "driver, without a job" in explained.stdout
     assert "the change, broadcast" in explained.stdout
 
 

@@ -99,7 +99,8 @@ class Shredder:
         Elements come before others go, so that no bag is empty in between. The row is there as it was, then as it is.
         """
         places, types = leaf_positions(self.table.record), dict(self.table.record.fields)
-        key = tuple(flat[i] for i in self.table.declarations[self.table.name].key)
+        parts = {name: iter([flat[i] for i in places[name]]) for name in self.table.key}
+        key = tuple(nested(parts[name], types[name], stored) for name in self.table.key)
         new = list(flat)
         come: list[RowEvent] = []
         gone: list[RowEvent] = []

@@ -119,6 +119,7 @@ def many_cuts(spark: Any, path: Path, random: Random, rounds: int) -> None:
 
 def test_changes_that_are_cut_off_are_old_or_new(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0)
+    monkeypatch.setattr(limits, "MAX_FETCHED_ROWS", 0)
     monkeypatch.setattr(limits, "MAX_LOG_EPOCHS", 2)
     many_cuts(spark, tmp_path / "lake", Random(1), 3)
 
@@ -127,6 +128,7 @@ def test_changes_that_are_cut_off_are_old_or_new(spark, tmp_path, monkeypatch):
 @pytest.mark.parametrize("seed", range(4))
 def test_many_changes_that_are_cut_off_are_old_or_new(spark, tmp_path, monkeypatch, seed):
     monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0)
+    monkeypatch.setattr(limits, "MAX_FETCHED_ROWS", 0)
     monkeypatch.setattr(limits, "MAX_LOG_EPOCHS", 2)
     many_cuts(spark, tmp_path / "lake", Random(seed), 25)
 
@@ -150,7 +152,9 @@ def test_the_renaming_is_what_commits(spark, tmp_path, monkeypatch, what, done):
 
     place = lakes if what == "manifest" else sys.modules["nestling.storage.lake.log"]
     monkeypatch.setattr(place, "write_atomically", cut)
-    monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0 if what == "manifest" else 10_000)
+    if what == "manifest":  # of what is in files
+        monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0)
+        monkeypatch.setattr(limits, "MAX_FETCHED_ROWS", 0)
     frame = spark.createDataFrame([("b", "g1", ["y"])], "name STRING, gen STRING, tags ARRAY<STRING>")
     with pytest.raises(Cut):
         db.insert("M", frame)

@@ -91,6 +91,7 @@ class Both:
 def both(request, spark, tmp_path, monkeypatch):
     if request.param == "many":
         monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0)
+        monkeypatch.setattr(limits, "MAX_FETCHED_ROWS", 0)
     found = Both(spark, tmp_path / "lake")
     yield found
     found.ours.close()
@@ -99,6 +100,7 @@ def both(request, spark, tmp_path, monkeypatch):
 def test_many_rows_of_one_table(spark, tmp_path, monkeypatch):
     """an insertion, an update with both images, and a key that is taken, all found and done by Spark"""
     monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0)
+    monkeypatch.setattr(limits, "MAX_FETCHED_ROWS", 0)
     ours: Any = nl.Database(spark=spark, path=tmp_path / "lake")
     tags = "name STRING, tags ARRAY<STRING>"
     table = ours.table("A", tags, key="name")
@@ -119,6 +121,7 @@ def test_many_rows_of_one_table(spark, tmp_path, monkeypatch):
 def test_many_rows_are_applied_as_few_are(spark, tmp_path, monkeypatch):
     """two tables at once, one nested two levels deep; an update with both images; a key that is taken; all is told"""
     monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0)
+    monkeypatch.setattr(limits, "MAX_FETCHED_ROWS", 0)
     both = Both(spark, tmp_path / "lake")
     heard: list[list[Change]] = [[], []]
     for db, changes in zip((both.ours, both.theirs), heard, strict=True):
