@@ -34,9 +34,12 @@ def applied(model: Model, named: dict[str, Table], step: Step) -> Model:
         case ("apply", changes):
             for table, pairs in changes:
                 model = with_rows(model, named[table], patched(model[table], pairs))
+            for table, pairs in changes:  # rows of one call may refer to each other
                 refer(model, named, named[table], [row for row, times in pairs if times > 0])
             return model
     old, table = model[step[1]], named[step[1]]
+    if step[0] == "update":
+        identified(named, table, step)
     model = with_rows(model, table, changed(old, table, step))
     if not step[0].startswith("deep"):
         there = {frozen(row) for row in old}
@@ -126,6 +129,14 @@ def with_rows(model: Model, table: Table, rows: Rows) -> Model:
     if len(keys) != len(set(keys)):
         raise Refused("a key is there twice")
     return model | {table.name: rows}
+
+
+def identified(named: dict[str, Table], table: Table, step: Step) -> None:
+    """Refuse another key for a row that others may refer to: it is the row's identity."""
+    names = {parent for other in named.values() for _, parent in other.references}
+    key = dict(zip(table.key, step[2], strict=True))
+    if table.name in names and any(step[3].get(column, value) != value for column, value in key.items()):
+        raise Refused(f"the key of {table.name} stays")
 
 
 def refer(model: Model, named: dict[str, Table], table: Table, rows: Rows) -> None:
