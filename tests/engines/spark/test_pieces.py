@@ -9,7 +9,9 @@ from nestling.calculus.types import INT
 from nestling.engine.spark.aggregates import ordered
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.driver.lookup import merged
+from nestling.engine.spark.durable import EngineLake
 from nestling.engine.spark.linear import _is_factor
+from nestling.storage.lake import DataFile, Lake, RelationFiles
 
 N, M, X = (Var(name, INT) for name in "nmx")
 
@@ -50,3 +52,27 @@ def test_an_aggregate_in_order_takes_what_is_there_alone(aggregate, answer):
     found = duckdb.connect().execute(f"SELECT {text} FROM {rows}").fetchall()
 
     assert found == [(answer,)]
+
+
+FIRST, SECOND = DataFile("data/m/rows-1/part-0.parquet", 2, 9), DataFile("data/m/rows-1/part-1.parquet", 2, 9)
+LATER = DataFile("data/m/rows-2/part-0.parquet", 2, 9)
+
+
+@pytest.mark.parametrize(
+    ("files", "is_summed"),
+    [
+        (RelationFiles((FIRST,)), True),
+        (RelationFiles((FIRST, SECOND)), True),
+        (RelationFiles((FIRST, LATER)), False),
+        (RelationFiles((FIRST,), (LATER,)), False),
+    ],
+    ids=["one file", "one write", "two writes", "changes"],
+)
+def test_only_what_was_written_at_once_has_every_key_once(tmp_path, files, is_summed):
+    lake = Lake(tmp_path / "lake")
+    try:
+        [part] = EngineLake(lake, None, {"m": Layout((INT,), (INT,))}, {}).parts("m", files)
+    finally:
+        lake.close()
+
+    assert part.summed is is_summed
