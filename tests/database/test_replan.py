@@ -120,9 +120,12 @@ def test_single_rows_decide_again_when_they_are_worth_it(monkeypatch):
     assert worth >= replan.PER_MAP > ENOUGH
     looked: list[int] = []
     planned = replan._planned_again
-    monkeypatch.setattr(
-        replan, "_planned_again", lambda *each: looked.append(len(db.tables["M"])) or planned(*each)
-    )
+
+    def noted(logging: Any, name: str) -> bool:
+        looked.append(len(db.tables["M"]))
+        return planned(logging, name)
+
+    monkeypatch.setattr(replan, "_planned_again", noted)
     for i in range(worth + ENOUGH):
         db.insert("M", [(f"m{i}", f"g{i % 7}", "d1")])
     assert len(looked) == 1
