@@ -23,8 +23,8 @@ from nestling.calculus.types import (
     leaf_types,
 )
 from nestling.calculus.typing import element_type
+from nestling.database.plain import plain
 from nestling.frontend.catalog import FieldPath
-from nestling.frontend.schema.plain import plain
 from nestling.frontend.view_query import Order
 from nestling.program.statements import TableDecl
 

@@ -13,6 +13,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from nestling.calculus.types import Record, Scalar, Type
+from nestling.engine.python.terms import run_source
 
 #: The types of which an instance of the very class is a value. Decimals have digits to count, and bags elements.
 CLASSES: dict[str, type] = {
@@ -34,8 +35,9 @@ def plain(record: Record) -> Callable[[Any], bool]:
         return lambda row: False
     size = f"type(row) is tuple and len(row) == {len(tests)}"
     text = " and ".join([size, *(test for test in tests if test is not None)])
-    names = {"__builtins__": {}, "type": type, "len": len, "tuple": tuple} | CLASSES
-    test: Callable[[Any], bool] = eval(f"lambda row: {text}", names)
+    names: dict[str, Any] = {"type": type, "len": len, "tuple": tuple, **CLASSES}
+    run_source(f"test = lambda row: {text}\n", "plain rows", names)
+    test: Callable[[Any], bool] = names["test"]
     return test
 
 

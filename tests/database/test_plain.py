@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nestling.calculus.types import Bag, Record, Scalar, nullable, record
+from nestling.database.plain import CLASSES, plain
 from nestling.frontend.schema import row_value
-from nestling.frontend.schema.plain import CLASSES, plain
 
 
 class Colour(IntEnum):
