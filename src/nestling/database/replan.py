@@ -28,6 +28,7 @@ from nestling.errors import UNDEFINED
 from nestling.transform.cost.statistics import ENOUGH, Statistics
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.choose import MEMORY, cost_of, tables_of
+from nestling.transform.viewlet.drafts import drafts_over
 
 #: By what factor the rows of a table change before what was planned for them is planned again.
 MOVED = 8
@@ -116,7 +117,7 @@ def _planned_again(logging: RowLogging, name: str) -> bool:
     now = counted(state.engine, tables_of(old.view), state.version)
     statistics = _what_moved(old.statistics, now)
     memory = memory_for(statistics, state.left_for(name))
-    found = chosen_from(old.view, tables, statistics, old.knob, memory)
+    found = chosen_from(old.view, drafts_over(tables), statistics, old.knob, memory)
     new = replace(found, program=None)
     if old.storing is not None:
         before = compile_views(tables, {"v": old.view}, store={"v": old.storing})
