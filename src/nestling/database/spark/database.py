@@ -100,7 +100,7 @@ class SparkDatabase(Database):
             snapshot = as_frame(self._state.running.session, definition.record, pairs).drop("_change_type")
         check_batch(snapshot)
         with self._large() as large:
-            wanted = large.rows_of(definition, large.arrived(snapshot), 1)
+            wanted = large.counted(definition.record, large.rows_of(definition, snapshot), 1)
             difference = large.differing(definition, wanted)
             few = large.few(definition, difference, limits.MAX_TRANSACTION_ROWS)
             if few is None:

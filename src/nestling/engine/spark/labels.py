@@ -28,6 +28,15 @@ def write_label(label: Label) -> str:
     return f"{_written(label.site)}{_written(label.environment)}"
 
 
+def label_start(site: str) -> str:
+    """What the labels of a site begin with.
+
+    >>> label_start("orders.items")
+    's12:orders.items('
+    """
+    return f"{_written(site)}("
+
+
 def _written(value: Any) -> str:  # noqa: C901 - one arm per type
     match value:
         case None:
