@@ -23,6 +23,7 @@ from nestling.database.spark.keyed import FlatRows, is_flat_by_key
 from nestling.database.spark.shredding import Column, by_key, flat, leaves, named, numbered
 from nestling.engine.spark import limits
 from nestling.engine.spark.frames import table_rows
+from nestling.engine.spark.progress import say
 from nestling.engine.spark.relations import joins_text, summed, touched_by
 from nestling.engine.spark.session import settings
 from nestling.engine.spark.state import UNCOUNTED, SourceRows, TempView, register_frame
@@ -62,7 +63,9 @@ class Large:
 
     def _arrived(self, frame: Any, wrong: str) -> tuple[Any, int]:
         """The same, and how many of them are ``wrong``."""
+        say("copying rows")
         rows, number, size, refused = self.durable.arrived(frame, wrong)
+        say(f"checking {number:,} rows")
         self.came, self.bytes = self.came + number, self.bytes + size
         if number > limits.MAX_FETCHED_ROWS:
             self._plans.enter_context(settings(self.session, self.engine.spark, large=True))

@@ -55,6 +55,10 @@ class Layout:
         begin = f"substring(k0, {len(self.start) + 1})"
         return [begin if self.start and name == "k0" else name for name in self.sorted_names]
 
+    def in_order(self, places: Collection[int]) -> list[int]:
+        """``places`` in the order by which files are sorted."""
+        return [place for place in self.order or range(len(self.keys)) if place in places]
+
     def is_sorted_by(self, places: Collection[int]) -> bool:
         """Whether files are sorted first by one of these keys."""
         return bool(self.keys) and (self.order or (0,))[0] in places

@@ -20,6 +20,7 @@ from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.durable import Definitions, EngineLake
 from nestling.engine.spark.fetched import Fetched
 from nestling.engine.spark.filling import Filling, filled, no_filling
+from nestling.engine.spark.progress import say, shown
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.relations import at_most, difference, placed, summed
 from nestling.engine.spark.session import TooManyError, own_session, settings
@@ -128,7 +129,7 @@ class SparkEngine(Reading):
         most = max((moment.stored[name].rows for name in self.program.tables), default=0)
         sink = self._sink(most, broadcast=False)
         filling = None if maps & self.watched else self.filling(self.program, maps)
-        with settings(self.session, self.spark, most > limits.MAX_COLLECTED_ROWS):
+        with shown("definition"), settings(self.session, self.spark, most > limits.MAX_COLLECTED_ROWS):
             if filling is None:
                 return self._triggered(moment, maps, sink)
             return filled(filling, moment, maps, sink)
@@ -365,7 +366,8 @@ class SparkEngine(Reading):
         assert self.durable is not None
         few = came <= limits.MAX_FETCHED_ROWS
         parts: dict[str, Any] = {}
-        for name, text in changes.items():
+        for number, (name, text) in enumerate(changes.items(), 1):
+            say(f"writing {name}, {number} of {len(changes)}")
             rows = f"SELECT {', '.join(self.layouts[name].names)} FROM ({text})"
             part = self._few(name, rows) if few else None
             few = part is not None

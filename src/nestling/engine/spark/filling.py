@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Set
 from dataclasses import replace
+from itertools import count
 
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import layouts
+from nestling.engine.spark.progress import say
 from nestling.engine.spark.relations import difference
 from nestling.engine.spark.session import python_errors
 from nestling.engine.spark.stage import Sink, arrow
@@ -40,7 +42,10 @@ def filled(program: Program, moment: LakeState, maps: Set[str], sink: Sink | Non
     stored = moment.stored | {name: SourceRows() for name in (*program.maps, *maps)}
     now = replace(moment.next(), layouts=known, stored=stored)
 
+    done = count(1)
+
     def keep(name: str, text: str) -> None:
+        say(f"map {next(done)} of {len(maps)}")
         now.add(name, arrow(now, text) if sink is None else sink(name, text))
 
     try:

@@ -19,6 +19,7 @@ from nestling.calculus.terms import InL, Term, Var
 from nestling.calculus.types import LABEL, Bag, Record, Scalar, Type, flat_type
 from nestling.calculus.typing import term_type
 from nestling.engine.spark.columns import Layout
+from nestling.engine.spark.linear import is_product_of
 from nestling.engine.spark.plans import plan_layout
 from nestling.engine.spark.relations import Sources, joins_text, nothing, summed, sums, touched_by
 from nestling.engine.spark.state import LakeState
@@ -27,7 +28,7 @@ from nestling.engine.spark.terms import Sql, is_partial, joins
 from nestling.engine.spark.types import sql_type
 from nestling.program.batches import is_change
 from nestling.program.flat import Shape
-from nestling.program.statements import Find, Plan, Program, Statement
+from nestling.program.statements import Assign, Check, Find, Plan, Program, Statement
 from nestling.program.steps import uses
 from nestling.quoting import sql_name, sql_text
 
@@ -46,6 +47,9 @@ class NamedSources(Sources, Protocol):
 
     def summed(self, name: str) -> str:
         """The rows of a source, summed by key."""
+
+    def is_summed(self, name: str) -> bool:
+        """Whether its rows are known to be, so that none has a count below zero."""
 
 
 def view_text(program: Program, sources: NamedSources, view: str) -> str:
@@ -144,8 +148,28 @@ class _Frame:
         spelled = [replace(s, keys=tuple(row)) for s, row in zip(some, terms, strict=True)]
         layout = plan_layout(replace(plan, statements=tuple(spelled)))
         texts = [self.writer.statement(statement, layout, given) for statement in spelled]
-        rows = self.writer.cte(sums(" UNION ALL ".join(texts), layout))
-        return self.nested(rows, layout, width, element, columns)
+        rows = " UNION ALL ".join(texts)
+        if not all(self.is_positive(statement) for statement in spelled):
+            rows = sums(rows, layout)
+        return self.nested(self.writer.cte(rows), layout, width, element, columns)
+
+    def is_positive(self, statement: Statement) -> bool:
+        """Whether all that it finds is there: nothing is to be taken from it, and equal rows may come apart."""
+        counts: set[str] = set()
+        for step in statement.steps:
+            match step:
+                case Find(source, _, _, found) if self.is_positive_source(source):
+                    counts |= {count.name for count in found}
+                case Check() | Assign():
+                    pass
+                case _:
+                    return False
+        (amount,) = statement.amounts
+        return is_product_of(counts, amount)
+
+    def is_positive_source(self, source: str) -> bool:
+        """Whether every row of it is there: of a table, unless what came and went still lies beside it."""
+        return source in self.program.tables and self.sources.is_summed(source)
 
     def labels(
         self, statements: Sequence[Statement], place: int, given: PlanStart | None
