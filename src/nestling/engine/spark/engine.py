@@ -129,7 +129,7 @@ class SparkEngine(Reading):
         most = max((moment.stored[name].rows for name in self.program.tables), default=0)
         sink = self._sink(most, broadcast=False)
         filling = None if maps & self.watched else self.filling(self.program, maps)
-        with shown("definition"), settings(self.session, self.spark, most > limits.MAX_COLLECTED_ROWS):
+        with shown("definition"), settings(self.session, self.spark, most > limits.MAX_FETCHED_ROWS):
             if filling is None:
                 return self._triggered(moment, maps, sink)
             return filled(filling, moment, maps, sink)
