@@ -245,16 +245,11 @@ class _Frame:
         """
         assert column.shape is not None
         plan = self.program.views[self.view].definitions[column.shape]
-        free = freed(plan)
-        if free is not None:
-            return self.collected(self.plan(free, None, len(plan.params), element), len(plan.params), element)
-        asked = ", ".join(f"k{place} AS k{i}" for i, place in enumerate(column.places))
-        given = PlanStart(self.writer.cte(f"SELECT DISTINCT {asked} FROM {rows}"), plan.params)
-        return self.collected(
-            self.plan(plan, given if plan.params else None, len(plan.params), element),
-            len(plan.params),
-            element,
-        )
+        width, free, given = len(plan.params), freed(plan), None
+        if free is None and width:
+            asked = ", ".join(f"k{place} AS k{i}" for i, place in enumerate(column.places))
+            given = PlanStart(self.writer.cte(f"SELECT DISTINCT {asked} FROM {rows}"), plan.params)
+        return self.collected(self.plan(free or plan, given, width, element), width, element)
 
     def by_label(self, shape: Shape, labels: list[str], element: Type) -> str:
         """The bags of one shape by their labels, beside labels of other shapes."""
