@@ -160,7 +160,8 @@ class Folds:
     def _term(self, aggregate: AggregateCall, argument: str, filter_: str) -> Term:
         name, run = aggregate.name, self.env.run
         if name == "count_if":
-            return run.fold("count", self._rows(filter_, lambda row: Field(row, argument)))
+            holding = self._rows(filter_, lambda row: Field(row, argument))
+            return run.fold("count", countwise("distinct", holding) if aggregate.distinct else holding)
         if aggregate.value is None:
             return run.fold("count", self._rows(filter_, None))
         if name in ("every", "some"):

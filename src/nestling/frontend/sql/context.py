@@ -33,6 +33,7 @@ class SqlTranslation(Bindings):
         super().__init__(catalog)
         self.text, self.expression, self.query = text, expression, query
         self.nodes: list[Any] = []  # what is being read, innermost last
+        self.read: set[int] = set()  # the common queries that something reads, by their nodes
 
     def place(self) -> Span | None:
         return self.text.span(self.nodes[-1]) if self.nodes else None

@@ -16,7 +16,14 @@ from nestling.frontend.sql.sets import of_set_operation, of_values
 def of_query(node: Any, env: SqlEnv) -> QueryRows:
     """The rows of a query of any form."""
     if node.args.get("with_") is not None:
-        env = _with_common(node.args["with_"], env)
+        inner = _with_common(node.args["with_"], env)
+        rows = _of_query(node, inner)
+        _look_at_unused(node.args["with_"], inner)
+        return rows
+    return _of_query(node, env)
+
+
+def _of_query(node: Any, env: SqlEnv) -> QueryRows:
     match node:
         case exp.Subquery():
             only(
@@ -54,6 +61,14 @@ def _first_of(node: Any, rows: QueryRows, env: SqlEnv) -> QueryRows:
                 key.node, "these rows are ordered by their columns", "name a column, or its place"
             )
     return first_rows(rows, keys, node, env)
+
+
+def _look_at_unused(node: Any, env: SqlEnv) -> None:
+    """Refuse a common query that is none, though nothing reads it: what is written must have a meaning."""
+    for part in node.expressions:
+        if id(part.this) not in env.run.read:
+            common = env.common[part.args["alias"].this.name.lower()]
+            env.run.enclosed(lambda common=common: env.run.query(common.node, common.env).expr)
 
 
 def _with_common(node: Any, env: SqlEnv) -> SqlEnv:

@@ -27,6 +27,7 @@ from nestling.frontend.sql.context import QueryRows, SqlEnv, SqlTranslation
 from nestling.frontend.sql.functions import of_extract, of_function, of_rlike, of_substring, of_trim
 from nestling.frontend.sql.queries import of_query
 from nestling.frontend.sql.subqueries import of_subquery
+from nestling.frontend.sql.tables import record_fields
 from nestling.frontend.sql.text import Text
 from nestling.frontend.values import Value
 
@@ -150,8 +151,17 @@ def of_tree(tree: Any, source: Text, catalog: Mapping[str, Type]) -> Expr:
         ) from None
 
 
+def _stars(tree: Any) -> list[Any]:
+    return [item.this if isinstance(item, exp.Column) else item for item in tree.expressions]
+
+
 def _named(rows: QueryRows, tree: Any, env: SqlEnv) -> Expr:
-    """The rows of a view: records whose fields are called like its columns."""
+    """The rows of a view: records whose fields are called like its columns.
+
+    A name that ``*`` brings twice gets a number: ``a``, ``a_1``.
+    """
+    if isinstance(tree, exp.Select) and any(isinstance(part, exp.Star) for part in _stars(tree)):
+        rows = QueryRows(rows.expr, tuple(record_fields(rows.names)))
     names = [name.lower() for name in rows.names]
     for name in rows.names:
         if names.count(name.lower()) > 1:
