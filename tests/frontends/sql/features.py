@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from tests.frontends.sql import more_features as more
+
 
 @dataclass(frozen=True)
 class Feature:
@@ -422,3 +424,5 @@ feature(
     nested_two_levels=("SELECT cust, collect_list(struct(id, items)) AS orders FROM o GROUP BY cust",
                        "SELECT cust, list({'id': id, 'items': items}) FROM o GROUP BY cust"),
 )  # fmt: skip
+
+feature("t", **more.WINDOWS)

@@ -67,8 +67,11 @@ def _look_at_unused(node: Any, env: SqlEnv) -> None:
     """Refuse a common query that is none, though nothing reads it: what is written must have a meaning."""
     for part in node.expressions:
         if id(part.this) not in env.run.read:
-            common = env.common[part.args["alias"].this.name.lower()]
-            env.run.enclosed(lambda common=common: env.run.query(common.node, common.env).expr)
+            _look_at(env.common[part.args["alias"].this.name.lower()], env)
+
+
+def _look_at(common: Common, env: SqlEnv) -> None:
+    env.run.enclosed(lambda: env.run.query(common.node, common.env).expr)
 
 
 def _with_common(node: Any, env: SqlEnv) -> SqlEnv:
