@@ -21,6 +21,7 @@ from nestling.frontend.sql.convert import (
     scalar_type,
     widened,
 )
+from nestling.frontend.sql.library import entry_of, library_call
 from nestling.frontend.sql.nested import ARRAYS, added
 from nestling.frontend.sql.scalars import as_text, chosen, compared
 from nestling.frontend.values import Many, Null, One, Value
@@ -61,6 +62,8 @@ def of_function(node: Any, env: SqlEnv) -> Value:
         return part_of(_PARTS[name], _arguments(values, 1, node, env)[0], node, env)
     if name in CAST_FUNCTIONS:
         return cast_function(name, _arguments(values, 1, node, env)[0], node, env)
+    if (entry := entry_of(name, len(values))) is not None:
+        return library_call(entry, values, node, env)
     if name in _PLAIN:
         function, number = _PLAIN[name]
         return _plain(function, _arguments(values, number, node, env), node, env)
