@@ -426,3 +426,5 @@ feature(
 )  # fmt: skip
 
 feature("t", **more.WINDOWS)
+feature("r", **more.TEXTS)
+feature("m", **more.NUMBERS)

@@ -36,3 +36,60 @@ WINDOWS: dict[str, Texts] = {
     "group_by_average": "SELECT m, sum(g) AS t FROM (SELECT g, avg(x) AS m FROM t WHERE x IS NOT NULL GROUP BY g) q GROUP BY m",
     "join_by_sum": "SELECT q.g, t.k FROM (SELECT g, sum(x) AS s FROM t GROUP BY g) q JOIN t ON t.k = q.s",
 }  # fmt: skip
+
+#: Functions of texts, over ``r``.
+TEXTS: dict[str, Texts] = {
+    "split_part": "SELECT c, split_part(c, 'b', 1) AS x, split_part(c, 'b', -1) AS y, split_part(c, 'b', 9) AS z FROM r",
+    "locate": ("SELECT c, locate('b', c) AS x, locate('b', c, 2) AS y, position('c', c) AS z, locate('', c) AS w, locate('b', c, 0) AS v FROM r", ""),
+    "ascii_chr": ("SELECT c, ascii(c) AS x, chr(65 + a) AS y, char(353) AS z FROM r", ""),
+    "concat_ws": "SELECT concat_ws('-', c, 'x', NULL, c) AS x, concat_ws(',', c, CAST(a AS STRING)) AS y, concat_ws(c, 'p', 'q') AS z FROM r",
+    "concat_ws_numbers": ("SELECT concat_ws('/', a, b, c, true) AS x FROM r", ""),
+    "initcap": ("SELECT initcap(c || ' xYZ') AS x FROM r", ""),
+    "reverse_repeat": "SELECT reverse(c) AS x, repeat(c, 2) AS y, repeat(c, a) AS z FROM r",
+    "pads": "SELECT lpad(c, 5, 'xy') AS a, rpad(c, 2, 'z') AS b, lpad(c, 1, 'q') AS d FROM r",
+    "pads_default": ("SELECT lpad(c, 4) AS a, rpad(c, 4) AS b, space(2) AS s, lpad(c, -1) AS e FROM r", ""),
+    "translate": "SELECT translate(c, 'ab', 'x') AS x, translate(c, 'aB', 'zz') AS y FROM r",
+    "substring_index": ("SELECT substring_index(c, 'b', 1) AS x, substring_index(c, 'b', -1) AS y FROM r", ""),
+    "levenshtein": "SELECT levenshtein(c, 'abb') AS x FROM r",
+    "hex_bin": ("SELECT hex(c) AS x, hex(b) AS y, bin(b) AS z FROM r", ""),
+    "hashes": ("SELECT md5(c) AS x, sha1(c) AS y, sha2(c, 256) AS z, sha2(c, 7) AS w, crc32(c) AS v, sha(c) AS u FROM r", ""),
+    "base64": ("SELECT base64(c) AS x, bit_length(c) AS y, octet_length(c) AS z FROM r", ""),
+    "find_in_set": ("SELECT find_in_set(c, 'b,ab,,Ba') AS x FROM r", ""),
+    "regexp_replace": ("SELECT regexp_replace(c, '([a-c])', '<$1>') AS x, regexp_replace(c, 'B|b', '') AS y FROM r",
+                       "SELECT regexp_replace(c, '([a-c])', '<\\1>', 'g'), regexp_replace(c, 'B|b', '', 'g') FROM r"),
+    "regexp_extract": ("SELECT regexp_extract(c, '(a)(b)', 2) AS x, regexp_extract(c, '[a-z]+', 0) AS y FROM r",
+                       "SELECT regexp_extract(c, '(a)(b)', 2), regexp_extract(c, '[a-z]+') FROM r"),
+    "regexp_more": ("SELECT regexp_count(c, '[ab]') AS x, regexp_substr(c, 'b.') AS y, regexp_instr(c, 'b') AS z FROM r", ""),
+    "decode": ("SELECT decode(a, 1, 'one', NULL, 'none', 'more') AS d, decode(c, 'b', a) AS f FROM r", ""),
+    "zero_and_null": ("SELECT nullifzero(a) AS x, zeroifnull(b) AS y, equal_null(a, b) AS z, positive(a) AS p FROM r", ""),
+    "tries": ("SELECT try_divide(a, b) AS x, try_add(a, 1) AS y, try_multiply(a, b) AS z, try_subtract(a, b) AS w FROM r", ""),
+    "bits": ("SELECT a & 3 AS x, a | b AS y, a ^ b AS z, ~b AS w FROM r", "SELECT a & 3, a | b, xor(a, b), ~b FROM r"),
+    "bit_count": "SELECT bit_count(a) AS x FROM r",
+    "varchar": ("SELECT CAST(c AS VARCHAR(2)) AS x, CAST(a AS CHAR(5)) AS y, CAST(b AS VARCHAR(20)) AS z FROM r",
+                "SELECT CAST(c AS VARCHAR(2)), CAST(a AS VARCHAR), CAST(b AS VARCHAR) FROM r"),
+    "json": ("SELECT get_json_object(concat('{\"a\": [', coalesce(a, 7), ', {\"b\": \"', coalesce(c, 'n'), '\"}]}'), '$.a[1].b') AS x, get_json_object(c, '$') AS y,"
+             " json_array_length('[1, 2]') AS n FROM r", ""),
+    "double_text": ("SELECT CAST(a / 4 AS STRING) AS x, CAST(b * 1e8 AS STRING) AS y, concat(b / 3, '!') AS z, CAST(a * 1e-4 AS STRING) AS w FROM r", ""),
+    "functions_in_groups": ("SELECT split_part(c, 'b', 1) AS p, count(*) AS n, max(lpad(c, 3, '*')) AS m FROM r GROUP BY split_part(c, 'b', 1)"),
+}  # fmt: skip
+
+#: Functions of numbers and moments, over ``m``.
+NUMBERS: dict[str, Texts] = {
+    "trigonometry": "SELECT id, sin(f) AS a, cos(f) AS b, tan(f) AS c, atan(f) AS d, atan2(f, 2) AS e, degrees(f) AS g, radians(f) AS h FROM m",
+    "trigonometry_more": ("SELECT asin(f) AS a, acos(f) AS b, sinh(f) AS c, cosh(f) AS d, tanh(f) AS e, cot(f) AS g, sec(f) AS h, csc(f) AS i, hypot(f, 3) AS j FROM m", ""),
+    "logarithms": ("SELECT ln(f) AS a, log(f) AS b, log10(f) AS c, log2(f) AS d, log1p(f) AS e, log(2, f) AS g, exp(f) AS h, expm1(f) AS i FROM m", ""),
+    "powers": ("SELECT power(f, 2) AS a, pow(id, 3) AS b, cbrt(f) AS c, sign(f) AS d, signum(price) AS e, rint(f) AS g, pi() AS h, e() AS i, factorial(id) AS j FROM m", ""),
+    "nans": ("SELECT isnan(f) AS a, nanvl(f, 1.0) AS b, isnan(sqrt(f)) AS c, nanvl(sqrt(f), -1) AS d, width_bucket(f, 0, 10, 4) AS w FROM m", ""),
+    "date_format": ("SELECT date_format(seen, 'yyyy-MM-dd HH:mm') AS a, date_format(day, 'EEE d MMM y') AS b, date_format(seen, 'hh:mm a') AS c FROM m", ""),
+    "month_ends": ("SELECT last_day(day) AS a, next_day(day, 'TU') AS b, weekofyear(day) AS c, dayname(day) AS d, monthname(seen) AS e FROM m", ""),
+    "date_part": ("SELECT date_part('year', seen) AS a, date_part('WEEK', day) AS b, date_part('dow', day) AS c, date_part('SECONDS', seen) AS d, extract(SECOND FROM seen) AS e,"
+                  " extract(WEEK FROM seen) AS g, extract(YEAROFWEEK FROM day) AS h, extract(DAYOFWEEK_ISO FROM day) AS i FROM m", ""),
+    "timestampdiff": ("SELECT timestampdiff(MONTH, day, seen) AS a, timestampdiff(HOUR, seen, TIMESTAMP '2024-02-28 11:45:00') AS b, timestampdiff(DAY, TIMESTAMP '2024-01-01 00:00:00', seen) AS c,"
+                      " timestampdiff(YEAR, DATE '2000-02-29', day) AS d, datediff(WEEK, day, seen) AS e FROM m", ""),
+    "timestampadd": ("SELECT timestampadd(MONTH, id, seen) AS a, timestampadd(HOUR, 5, seen) AS b, dateadd(QUARTER, 1, seen) AS c, timestampadd(DAY, -3, seen) AS d FROM m", ""),
+    "make_date": ("SELECT make_date(2024, 2, id + 1) AS a, unix_date(day) AS b, date_from_unix_date(id * 1000) AS c, months_between(day, DATE '2024-01-31') AS d FROM m", ""),
+    "epochs": ("SELECT unix_seconds(seen) AS a, unix_millis(seen) AS b, unix_micros(seen) AS c FROM m", ""),
+    "tumbling": ("SELECT window.start AS a, window.end AS b, count(*) AS n, sum(id) AS s FROM m WHERE seen IS NOT NULL GROUP BY window(seen, '6 hours')",
+                 "SELECT time_bucket(INTERVAL '6 hours', seen, TIMESTAMP '1970-01-01 00:00:00') AS a, a + INTERVAL '6 hours', count(*), sum(id) FROM m WHERE seen IS NOT NULL GROUP BY a"),
+    "month_sales": "SELECT year(day) AS y, month(day) AS m, sum(price) AS s FROM m GROUP BY year(day), month(day)",
+}  # fmt: skip

@@ -1,7 +1,7 @@
 """The functions of SQL that need no thought of their own: one entry for each, in one table.
 
-An entry says what a function takes and gives, what it means in Python, and how Spark's SQL computes it. From it come the
-function of the calculus, that of the SQL front end and the text on Spark; tests compare the two meanings on a grid.
+An entry says what a function takes and gives, what it means in Python, and how Spark's SQL computes it. From it come
+the function of the calculus, that of the SQL front end and the text on Spark; tests compare both meanings on a grid.
 """
 
 from __future__ import annotations

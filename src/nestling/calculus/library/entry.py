@@ -13,11 +13,11 @@ LEAST, MOST = -(2**31), 2**31 - 1
 class Entry:
     """One function of SQL, by the name that Spark gives it.
 
-    ``takes``: the type of each argument; several are parted by ``|``, and ``int32`` is an int of 32 bits, of a larger
-    one there is no value. ``gives``: the type of the result, with a ``?`` where it may be null of arguments that are not.
+    ``takes``: the type of each argument; several are parted by ``|``, and ``int32`` is an int of 32 bits: of a larger
+    one there is no value. ``gives``: the type of the result, with a ``?`` where it may be null though no argument is.
     ``defaults`` stand for arguments left out at the end. ``sql`` is Spark's text, in which an ``int32`` is an INT;
-    ``holds`` says in its words where there is a value, if not everywhere. ``fixed`` are the arguments that must be written
-    out; ``decides`` those that decide alone whether there is a value.
+    ``holds`` says in its words where there is a value, if not everywhere. ``fixed`` are the arguments that must be
+    written out; ``decides`` those that decide alone whether there is a value.
     """
 
     name: str

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from calendar import monthrange
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from nestling.calculus.library.entry import Entry, entry
@@ -102,7 +103,7 @@ def months_between(later: datetime, earlier: datetime) -> float:
         return float(months)
     seconds = [(m.day * 86_400 + m.hour * 3_600 + m.minute * 60 + m.second) for m in (later, earlier)]
     rest = (seconds[0] - seconds[1]) / (31 * 86_400)
-    return float(round(Decimal(months + rest), 8))
+    return math.floor((months + rest) * 1e8 + 0.5) / 1e8
 
 
 def tumbled(moment: datetime, size: int) -> datetime:
@@ -110,6 +111,10 @@ def tumbled(moment: datetime, size: int) -> datetime:
     if size <= 0:
         raise ValueError("a window has a length")
     return EPOCH + timedelta(microseconds=micros(moment) // size * size)
+
+
+def _fraction(places: int, moment: datetime) -> str:
+    return f"{moment.microsecond:06}"[:places]
 
 
 _FORMATS: dict[str, Any] = {
@@ -123,7 +128,7 @@ _FORMATS: dict[str, Any] = {
     "m": lambda m: str(m.minute), "mm": lambda m: f"{m.minute:02}", "s": lambda m: str(m.second),
     "ss": lambda m: f"{m.second:02}", "a": lambda m: "AM" if m.hour < 12 else "PM",
     "q": lambda m: str((m.month + 2) // 3), "Q": lambda m: str((m.month + 2) // 3),
-    **{"S" * n: (lambda n: lambda m: f"{m.microsecond:06}".ljust(9, "0")[:n])(n) for n in range(1, 7)},
+    **{"S" * n: partial(_fraction, n) for n in range(1, 7)},
 }  # fmt: skip
 
 
@@ -170,7 +175,7 @@ MOMENTS: tuple[Entry, ...] = (
     entry("seconds_of", "datetime", "decimal", seconds_of, "CAST(extract(SECOND FROM {0}) AS DECIMAL(37,18))"),
     entry("months_between", "datetime datetime", "float", months_between,
           "months_between(CAST({0} AS TIMESTAMP), CAST({1} AS TIMESTAMP))"),
-    *(entry(f"{unit}s_apart", "datetime datetime", "int", lambda a, b, unit=unit: difference(unit, a, b),
+    *(entry(f"{unit}s_apart", "datetime datetime", "int", partial(difference, unit),
             f"timestampdiff({unit.upper()}, CAST({{0}} AS TIMESTAMP), CAST({{1}} AS TIMESTAMP))") for unit in UNITS),
     entry("date_format", "datetime str", "str", formatted, partial=True, fixed=(1,)),
     entry("tumbled", "datetime int", "datetime", tumbled, partial=True, fixed=(1,),

@@ -123,7 +123,7 @@ NUMBERS: tuple[Entry, ...] = (
     entry("log", "float float", "float?", log_to),
     entry("signum", "float", "float", sign),
     entry("rint", "float", "float", nearest),
-    entry("is_nan", "float", "bool", lambda value: value != value, "CASE WHEN {0} IS NOT NULL THEN isnan({0}) END"),
+    entry("is_nan", "float", "bool", math.isnan, "CASE WHEN {0} IS NOT NULL THEN isnan({0}) END"),
     entry("factorial", "int32", "int?", factorial),
     entry("width_bucket", "float float float int", "int?", bucket),
     entry("bit_and_of", "int int", "int", lambda a, b: a & b, "({0} & {1})"),

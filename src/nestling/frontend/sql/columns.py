@@ -36,10 +36,10 @@ def _column(node: Any, env: SqlEnv) -> Value:
     value = _found([part.name for part in parts], parts, env)
     if value is not None:
         return value
-    if len(parts) == 1 and (name := parts[0].name.lower()) in env.aliases:
+    if (name := parts[0].name.lower()) in env.aliases:
         # An alias must not mean itself.
         inner = replace(env, aliases={other: n for other, n in env.aliases.items() if other != name})
-        return inner.value(env.aliases[name])
+        return _followed(inner.value(env.aliases[name]), parts[1:], env)
     raise _unknown(parts, env)
 
 

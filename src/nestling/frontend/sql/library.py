@@ -19,7 +19,7 @@ from nestling.frontend.values import Null, One, Value
 
 #: Other names of functions of the library.
 ALIASES = {
-    "position": "locate", "charindex": "locate", "char": "chr", "sha": "sha1", "pow": "power", "sign": "signum",
+    "position": "locate", "char": "chr", "sha": "sha1", "pow": "power", "sign": "signum",
     "week": "weekofyear", "unix_timestamp": "unix_seconds", "to_unix_timestamp": "unix_seconds",
 }  # fmt: skip
 #: Entries that stand for something that is written otherwise.

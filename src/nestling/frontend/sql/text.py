@@ -8,6 +8,7 @@ refused, so every word and literal of the text must be found in the tree again.
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 from sqlglot import exp
@@ -48,6 +49,7 @@ class Text:
         try:
             tokens = dialect.tokenize(self.text)
             self._check_numbers(tokens)
+            _call_windows(tokens)
             found = [tree for tree in _PARSER(dialect=dialect).parse(tokens, self.text) if tree is not None]
         except ParseError as error:
             raise self._unread(error) from None
@@ -76,7 +78,9 @@ class Text:
     def _check_complete(self, tokens: list[Any], trees: list[Any]) -> None:
         """Refuse a text of which the parser dropped a part."""
         held = Counter(_words(trees))
-        for token in tokens:
+        for i, token in enumerate(tokens):
+            if _is_length(tokens, i):
+                continue  # the tree has STRING for VARCHAR(5), and so has Spark for a cast
             if token.token_type in (*_LITERALS, TokenType.VAR):
                 word = token.text.upper()
                 if not held[word]:
@@ -104,6 +108,23 @@ class Text:
         lines = self.text.split("\n")
         shown = lines[min(line, len(lines)) - 1]
         return Span(line, column, shown, max(1, min(length, len(shown) - column)))
+
+
+def _call_windows(tokens: list[Any]) -> None:
+    """``window(…)`` is a call; WINDOW with a name behind it is a clause."""
+    for token, after in pairwise(tokens):
+        if token.token_type is TokenType.WINDOW and after.token_type in (TokenType.L_PAREN, TokenType.DOT):
+            token.token_type = TokenType.VAR
+
+
+def _is_length(tokens: list[Any], i: int) -> bool:
+    """Whether the token is the length of a VARCHAR or CHAR."""
+    words = [token.text.upper() for token in tokens[max(0, i - 2) : i]]
+    return tokens[i].token_type is TokenType.NUMBER and words in (
+        ["VARCHAR", "("],
+        ["CHAR", "("],
+        ["CHARACTER", "("],
+    )
 
 
 def _words(trees: list[Any]) -> list[str]:

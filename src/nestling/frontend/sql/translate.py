@@ -23,6 +23,7 @@ from nestling.frontend.sql import conditions, nested, scalars
 from nestling.frontend.sql.aggregates import is_aggregate
 from nestling.frontend.sql.casts import of_cast
 from nestling.frontend.sql.columns import of_column, of_dot, of_identifier
+from nestling.frontend.sql.composed import of_bit_not, of_bits
 from nestling.frontend.sql.context import QueryRows, SqlEnv, SqlTranslation
 from nestling.frontend.sql.functions import of_extract, of_function, of_rlike, of_substring, of_trim
 from nestling.frontend.sql.queries import of_query
@@ -36,6 +37,10 @@ EXPRESSIONS: dict[Any, Callable[[Any, SqlEnv], Value]] = {
     exp.And: scalars.of_connective("and"),
     exp.Anonymous: of_function,
     exp.Between: scalars.of_between,
+    exp.BitwiseAnd: of_bits("bit_and_of", "&"),
+    exp.BitwiseNot: of_bit_not,
+    exp.BitwiseOr: of_bits("bit_or_of", "|"),
+    exp.BitwiseXor: of_bits("bit_xor_of", "^"),
     exp.Boolean: scalars.of_boolean,
     exp.Bracket: nested.of_bracket,
     exp.Case: scalars.of_case,
