@@ -63,7 +63,7 @@ CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
     "next_day": [("MO",), ("sunday",), ("Thu",)],
     "date_format": [("yyyy-MM-dd HH:mm:ss.SSSSSS",), ("EEE, d MMM y h:m:s a",), ("EEEE D 'of' MMMM yy ''''",),
                     ("Q DDD hh",)],
-    "tumbled": [(1_000_000,), (3_600_000_000,), (7 * 86_400_000_000,)],
+    **{name: [(1_000_000,), (3_600_000_000,), (7 * 86_400_000_000,)] for name in ("tumbled", "tumbled_end")},
     "get_json_object": [("$.a",), ("$[0].b",), ("$",), ("$['a'].b[1]",)],
     "truncate": [(unit,) for unit in ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "era")],
     "like": [
@@ -75,7 +75,7 @@ CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
 WRONG: dict[str, tuple[Any, ...]] = {
     "matches": ("(",), "like": ("a!", "!"), "round": (2_000_000,), "regexp_replace": ("b", "$7"),
     "regexp_extract": ("b", 1), "regexp_count": ("(",), "regexp_substr": ("(",), "regexp_instr": ("(",),
-    "next_day": ("never",), "date_format": ("zzz",), "tumbled": (0,), "get_json_object": ("a",),
+    "next_day": ("never",), "date_format": ("zzz",), "tumbled": (0,), "tumbled_end": (0,), "get_json_object": ("a",),
 }  # fmt: skip
 #: Whether constants have a value is known before, and of a division it is asked whether it is by zero.
 KNOWN_BEFORE = {
@@ -217,7 +217,7 @@ def test_the_grid_has_what_is_undefined():
             if name in WRONG:
                 given = [constant(value) for value in WRONG[name]]
                 first = {"round": "float", "next_day": "date"}.get(name, "str")
-                first = "datetime" if name in ("date_format", "tumbled") else first
+                first = "datetime" if name in ("date_format", "tumbled", "tumbled_end") else first
                 cases.append((Call(name, (slot(first, 0), *given)), {f"{first}0": grid[first][2]}))
             assert any(isinstance(meaning_of(case), Exception) for case in cases), name
     assert FUNCTIONS["no_floor"].result([nullable(Scalar("float"))]) == BOOL

@@ -428,3 +428,4 @@ feature(
 feature("t", **more.WINDOWS)
 feature("r", **more.TEXTS)
 feature("m", **more.NUMBERS)
+feature("t", **more.STATISTICS)

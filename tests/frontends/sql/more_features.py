@@ -93,3 +93,28 @@ NUMBERS: dict[str, Texts] = {
                  "SELECT time_bucket(INTERVAL '6 hours', seen, TIMESTAMP '1970-01-01 00:00:00') AS a, a + INTERVAL '6 hours', count(*), sum(id) FROM m WHERE seen IS NOT NULL GROUP BY a"),
     "month_sales": "SELECT year(day) AS y, month(day) AS m, sum(price) AS s FROM m GROUP BY year(day), month(day)",
 }  # fmt: skip
+
+#: Aggregates that are chosen or read off the values in order, over ``t``.
+STATISTICS: dict[str, Texts] = {
+    "max_by": ("SELECT g, max_by(x, k) AS a, min_by(k, -k) AS b, max_by(k, x) FILTER (WHERE x > 90) AS c FROM t GROUP BY g", "SELECT g, arg_max_null(x, k) AS a, min_by(k, -k) AS b, max_by(k, x) FILTER (WHERE x > 90) AS c FROM t GROUP BY g"),
+    "max_by_all": ("SELECT max_by(x, k) AS a, min_by(g, k) AS b FROM t", "SELECT arg_max_null(x, k) AS a, min_by(g, k) AS b FROM t"),
+    "max_by_texts": ("SELECT g, max_by(CAST(k AS STRING), k) AS a, min_by(x, lpad(CAST(k AS STRING), 3, '0')) AS b FROM t GROUP BY g",
+                     "SELECT g, max_by(CAST(k AS VARCHAR), k), min_by(x, lpad(CAST(k AS VARCHAR), 3, '0')) FROM t GROUP BY g"),
+    "max_by_having": ("SELECT g, max_by(x, k) AS a FROM t GROUP BY g HAVING max_by(x, k) > 0", "SELECT g, arg_max_null(x, k) AS a FROM t GROUP BY g HAVING arg_max_null(x, k) > 0"),
+    "max_by_window": ("SELECT k, max_by(x, k) OVER (PARTITION BY g) AS a FROM t", "SELECT k, arg_max_null(x, k) OVER (PARTITION BY g) AS a FROM t"),
+    "some_any_every": ("SELECT g, some(x > 1) AS a, any(x > 3) AS b, every(x > 0) AS c, bool_or(x = 1) AS d FROM t GROUP BY g",
+                       "SELECT g, bool_or(x > 1), bool_or(x > 3), bool_and(x > 0), bool_or(x = 1) FROM t GROUP BY g"),
+    "median": "SELECT g, median(x) AS a, median(k) AS b FROM t GROUP BY g",
+    "median_all": "SELECT median(x) AS a FROM t",
+    "percentiles": ("SELECT g, percentile(x, 0.25) AS a, percentile(k, 1) AS b, percentile(k, 0.9) FILTER (WHERE x > 0) AS c FROM t GROUP BY g",
+                    "SELECT g, quantile_cont(x, 0.25), max(k), quantile_cont(k, 0.9) FILTER (WHERE x > 0) FROM t GROUP BY g"),
+    "within_group": ("SELECT g, percentile_cont(0.3) WITHIN GROUP (ORDER BY k) AS a, percentile_disc(0.5) WITHIN GROUP (ORDER BY x) AS b, percentile_cont(0.2) WITHIN GROUP (ORDER BY k DESC) AS c FROM t GROUP BY g", ""),
+    "mode": ("SELECT g, mode(x, true) AS a FROM t GROUP BY g", "", "SELECT g, mode(x, true) AS a FROM t GROUP BY g"),
+    "bit_aggregates": "SELECT g, bit_and(k) AS a, bit_or(x) AS b, bit_xor(k) AS c FROM t GROUP BY g",
+    "approx_count_distinct": ("SELECT g, approx_count_distinct(x) AS n FROM t GROUP BY g", "SELECT g, count(DISTINCT x) FROM t GROUP BY g"),
+    "listagg": ("SELECT g, listagg(k, ',') WITHIN GROUP (ORDER BY k) AS a, string_agg(CAST(x AS STRING), '-') WITHIN GROUP (ORDER BY k DESC) AS b FROM t GROUP BY g",
+                "SELECT g, string_agg(CAST(k AS VARCHAR), ',' ORDER BY k), string_agg(CAST(x AS VARCHAR), '-' ORDER BY k DESC) FROM t GROUP BY g"),
+    "listagg_nullable_key": ("SELECT g, listagg(CAST(k AS STRING)) WITHIN GROUP (ORDER BY lpad(CAST(x + 10 AS STRING), 4, '0') || CAST(100 + k AS STRING)) AS a FROM t WHERE x IS NOT NULL GROUP BY g",
+                             "SELECT g, string_agg(CAST(k AS VARCHAR), '' ORDER BY x, k) FROM t WHERE x IS NOT NULL GROUP BY g"),
+    "median_of_sums": "SELECT median(s) AS m FROM (SELECT g, sum(x) AS s FROM t GROUP BY g) q",
+}  # fmt: skip

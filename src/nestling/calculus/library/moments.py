@@ -107,10 +107,38 @@ def months_between(later: datetime, earlier: datetime) -> float:
 
 
 def tumbled(moment: datetime, size: int) -> datetime:
-    """The start of the window of ``size`` microseconds, counted from 1970-01-01, that ``moment`` lies in."""
+    """The start of the window of ``size`` microseconds, counted from 1970-01-01, that ``moment`` lies in.
+
+    >>> tumbled(datetime(2024, 5, 7, 8, 35), 600_000_000)
+    datetime.datetime(2024, 5, 7, 8, 30)
+    """
+    return _within(micros(moment) // _positive(size) * size)
+
+
+def tumbled_end(moment: datetime, size: int) -> datetime:
+    """The end of that window."""
+    return _within((micros(moment) // _positive(size) + 1) * size)
+
+
+def _positive(size: int) -> int:
     if size <= 0:
         raise ValueError("a window has a length")
-    return EPOCH + timedelta(microseconds=micros(moment) // size * size)
+    return size
+
+
+def _within(number: int) -> datetime:
+    """The moment so many microseconds after 1970-01-01, of those that there are."""
+    least, most = micros(datetime.min), micros(datetime.max)
+    return EPOCH + timedelta(microseconds=min(max(number, least), most))
+
+
+def _window(step: int) -> str:
+    """Spark's text of the start, and of the end, of a window."""
+    first, last = "TIMESTAMP_NTZ'0001-01-01 00:00:00'", "TIMESTAMP_NTZ'9999-12-31 23:59:59.999999'"
+    at = "unix_micros(CAST({0} AS TIMESTAMP))"
+    number = f"({at} - pmod({at}, {{1}}) + {step} * {{1}})"
+    found = f"CAST(timestamp_micros({number}) AS TIMESTAMP_NTZ)"
+    return f"CASE WHEN {{0}} IS NOT NULL THEN least(greatest({found}, {first}), {last}) END"
 
 
 def _fraction(places: int, moment: datetime) -> str:
@@ -178,6 +206,6 @@ MOMENTS: tuple[Entry, ...] = (
     *(entry(f"{unit}s_apart", "datetime datetime", "int", partial(difference, unit),
             f"timestampdiff({unit.upper()}, CAST({{0}} AS TIMESTAMP), CAST({{1}} AS TIMESTAMP))") for unit in UNITS),
     entry("date_format", "datetime str", "str", formatted, partial=True, fixed=(1,)),
-    entry("tumbled", "datetime int", "datetime", tumbled, partial=True, fixed=(1,),
-          sql="CAST(timestamp_micros(floor(unix_micros(CAST({0} AS TIMESTAMP)) / {1}) * {1}) AS TIMESTAMP_NTZ)"),
+    entry("tumbled", "datetime int", "datetime", tumbled, _window(0), partial=True, fixed=(1,)),
+    entry("tumbled_end", "datetime int", "datetime", tumbled_end, _window(1), partial=True, fixed=(1,)),
 )  # fmt: skip

@@ -271,9 +271,8 @@ def _window(values: list[Value], node: Any, env: SqlEnv) -> Value:
         raise env.error(
             node, f"{values[1].term.value!r} is no length of a window", "write '10 minutes', '1 hour'"
         )
-    start = call("tumbled", _moment(values[0], node, env), const(size))
-    end = call("+", start, Const(_span(size // 1_000_000), Scalar("timedelta")))
-    return Row((("start", One(start)), ("end", One(end))))
+    ends = (call(name, _moment(values[0], node, env), const(size)) for name in ("tumbled", "tumbled_end"))
+    return Row(tuple(zip(("start", "end"), map(One, ends), strict=True)))
 
 
 def _length(text: str) -> int:

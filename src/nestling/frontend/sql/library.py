@@ -24,7 +24,7 @@ ALIASES = {
 }  # fmt: skip
 #: Entries that stand for something that is written otherwise.
 _UNWRITTEN = {
-    "is_nan", "bit_and_of", "bit_or_of", "bit_xor_of", "bit_not", "seconds_of", "tumbled", "yearofweek",
+    "is_nan", "bit_and_of", "bit_or_of", "bit_xor_of", "bit_not", "seconds_of", "tumbled", "tumbled_end", "yearofweek",
     *(name for name in LIBRARY if name.endswith("s_apart")),
 }  # fmt: skip
 _PATTERNS = {"regexp_replace", "regexp_extract", "regexp_count", "regexp_substr", "regexp_instr"}

@@ -18,6 +18,21 @@ from sqlglot.tokens import TokenType
 
 from nestling.errors import QueryError, Span
 
+_COMPARES = (
+    TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.LIKE,
+    TokenType.ILIKE,
+)  # fmt: skip
+
+
+def _quantified(parser: Any) -> Any:
+    """``any(…)`` is an aggregate, but for ``= ANY (…)``."""
+    word, before = parser._prev, parser._tokens[parser._index - 2] if parser._index > 1 else None
+    if before is not None and before.token_type in _COMPARES:
+        return Spark.Parser.NO_PAREN_FUNCTION_PARSERS["ANY"](parser)
+    found = exp.Anonymous(this=word.text, expressions=parser._parse_wrapped_csv(parser._parse_assignment))
+    return found.update_positions(word)
+
+
 #: Calls with a syntax of their own.
 _SPECIAL = ("CAST", "TRY_CAST", "EXTRACT", "SUBSTRING", "SUBSTR", "TRIM")
 _PARSER: Any = type(
@@ -28,7 +43,8 @@ _PARSER: Any = type(
         "FUNCTION_PARSERS": {name: Spark.Parser.FUNCTION_PARSERS[name] for name in _SPECIAL},
         "NO_PAREN_FUNCTIONS": {},
         "NO_PAREN_FUNCTION_PARSERS": {
-            name: Spark.Parser.NO_PAREN_FUNCTION_PARSERS[name] for name in ("ANY", "CASE", "IF")
+            **{name: Spark.Parser.NO_PAREN_FUNCTION_PARSERS[name] for name in ("CASE", "IF")},
+            "ANY": _quantified,
         },
     },
 )
@@ -151,6 +167,7 @@ _WORDS: dict[Any, tuple[str, ...]] = {
     exp.Trim: ("TRIM",),
     exp.Extract: ("EXTRACT",),
     exp.If: ("IF",),
+    exp.WithinGroup: ("WITHIN", "GROUP"),
     exp.Create: ("IF",),
     exp.Drop: ("IF", "MATERIALIZED"),
     exp.MaterializedProperty: ("MATERIALIZED",),

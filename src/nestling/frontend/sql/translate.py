@@ -92,7 +92,6 @@ _REFUSED = {
     exp.Star: ("* in this place", "name the column"),
     exp.Alias: ("a name in this place", "name the items of the select list"),
     exp.IgnoreNulls: ("IGNORE NULLS", "filter with FILTER (WHERE … IS NOT NULL)"),
-    exp.WithinGroup: ("WITHIN GROUP", "write min(…) or max(…)"),
     exp.Distinct: ("DISTINCT in this place", "it stands after SELECT or in an aggregate"),
     exp.Placeholder: ("a parameter", "write the value"),
 }
@@ -102,11 +101,13 @@ def expression(node: Any, env: SqlEnv) -> Value:
     """What an expression stands for."""
     if id(node) in env.settled:
         return env.settled[id(node)]
-    if isinstance(node, exp.Filter) and id(node.this) in env.settled:
-        return env.settled[id(node.this)]
+    if isinstance(node, exp.Filter | exp.WithinGroup):
+        inner = node.this.this if isinstance(node.this, exp.WithinGroup) else node.this
+        if id(inner) in env.settled:
+            return env.settled[id(inner)]
     if env.match is not None and (found := env.match(node)) is not None:
         return found
-    if is_aggregate(node) or isinstance(node, exp.Filter):
+    if is_aggregate(node) or isinstance(node, exp.Filter | exp.WithinGroup):
         raise env.error(
             node, "an aggregate has no value in this place", "use it in the select list or in HAVING"
         )

@@ -28,12 +28,12 @@ from nestling.calculus.terms import Const, Expr, Field, Term, Var
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
 from nestling.frontend.catalog import Catalog
-from nestling.frontend.sql.aggregates import DEFAULTS
 from nestling.frontend.sql.columns import same
 from nestling.frontend.sql.conditions import YES
 from nestling.frontend.sql.context import Scope, SqlEnv, only, where
 from nestling.frontend.sql.convert import is_nullable, operands, scalar, scalar_of, scalar_type
 from nestling.frontend.sql.joins import held, record_of
+from nestling.frontend.sql.statistics import DEFAULTS
 from nestling.frontend.values import One, Row, Value, as_term, fields_of, of_term, singleton
 
 _PLACE = "·n"
