@@ -118,3 +118,22 @@ STATISTICS: dict[str, Texts] = {
                              "SELECT g, string_agg(CAST(k AS VARCHAR), '' ORDER BY x, k) FROM t WHERE x IS NOT NULL GROUP BY g"),
     "median_of_sums": "SELECT median(s) AS m FROM (SELECT g, sum(x) AS s FROM t GROUP BY g) q",
 }  # fmt: skip
+
+#: Clauses that are short for others, and queries in the place of values, over ``t``.
+CLAUSES: dict[str, Texts] = {
+    "limit_alone": ("SELECT g, k FROM t LIMIT 3", "SELECT g, k FROM t ORDER BY g, k LIMIT 3", "SELECT g, k FROM t ORDER BY g, k LIMIT 3"),
+    "limit_of_groups": ("SELECT g, count(*) AS n FROM t GROUP BY g LIMIT 2 OFFSET 1", "SELECT g, count(*) FROM t GROUP BY g ORDER BY g LIMIT 2 OFFSET 1",
+                        "SELECT g, count(*) AS n FROM t GROUP BY g ORDER BY g LIMIT 2 OFFSET 1"),
+    "qualify": ("SELECT g, k FROM t QUALIFY row_number() OVER (PARTITION BY g ORDER BY k DESC) = 1",
+                "SELECT g, k FROM t QUALIFY row_number() OVER (PARTITION BY g ORDER BY k DESC) = 1",
+                "SELECT g, k FROM (SELECT g, k, row_number() OVER (PARTITION BY g ORDER BY k DESC) AS n FROM t) WHERE n = 1"),
+    "qualify_alias": ("SELECT k, rank() OVER (PARTITION BY g ORDER BY k) AS p FROM t WHERE x > 0 QUALIFY p <= 2",
+                      "SELECT k, rank() OVER (PARTITION BY g ORDER BY k) AS p FROM t WHERE x > 0 QUALIFY p <= 2",
+                      "SELECT k, p FROM (SELECT k, rank() OVER (PARTITION BY g ORDER BY k) AS p FROM t WHERE x > 0) WHERE p <= 2"),
+    "qualify_star": ("SELECT * FROM t QUALIFY count(*) OVER (PARTITION BY g) > 1",
+                     "SELECT * FROM t QUALIFY count(*) OVER (PARTITION BY g) > 1",
+                     "SELECT k, g, x FROM (SELECT *, count(*) OVER (PARTITION BY g) AS n FROM t) WHERE n > 1"),
+    "named_window": "SELECT k, sum(k) OVER w AS s, count(*) OVER w AS n FROM t WINDOW w AS (PARTITION BY g)",
+    "star_except": ("SELECT * EXCEPT (x) FROM t", "SELECT * EXCLUDE (x) FROM t"),
+    "scalar_checked": "SELECT k, (SELECT u.x FROM t u WHERE u.k = t.g) AS y, (SELECT q.n FROM (SELECT g, count(*) AS n FROM t GROUP BY g) q WHERE q.g = t.g) AS m FROM t",
+}  # fmt: skip

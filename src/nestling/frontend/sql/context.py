@@ -150,8 +150,6 @@ def only(node: Any, env: SqlEnv, *keys: str, what: str = "") -> None:
 
 
 _ADVICE = {
-    "windows": "write the window in OVER (…)",
-    "qualify": "put the query into FROM (…) and filter it with WHERE",
     "sample": "a sample would change with every reading",
     "pivots": "write one aggregate with FILTER (WHERE …) for each column",
     "offset": "a view has no order",

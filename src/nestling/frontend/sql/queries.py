@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from nestling.frontend.sql.context import Common, QueryRows, SqlEnv, only
 from nestling.frontend.sql.ordering import first_rows, is_ordered, keys_of
+from nestling.frontend.sql.rewriting import written_out
 from nestling.frontend.sql.select import column_names, of_select
 from nestling.frontend.sql.sets import of_set_operation, of_values
 
@@ -31,7 +32,7 @@ def _of_query(node: Any, env: SqlEnv) -> QueryRows:
             )
             return _first_of(node, of_query(node.this, env), env)
         case exp.Select():
-            return _of_select(node, env)
+            return _of_select(written_out(node, env), env)
         case exp.SetOperation():
             return _first_of(node, of_set_operation(node, env), env)
         case exp.Values():
