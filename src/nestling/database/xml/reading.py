@@ -6,6 +6,7 @@ Adjacent atoms of one enclosed expression are parted by a space, nothing else is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from nestling.frontend.xquery.template import (
     CopyPart,
     ElementPart,
     ItemTemplate,
+    JoinedText,
     MadeText,
     OrderPart,
     Part,
@@ -108,6 +110,8 @@ class XmlReader:
                 if name:
                     return WrittenItem(ATTRIBUTE, value, name)
                 return WrittenItem(TEXT, value) if value else None
+            case JoinedText(content, separator):
+                return WrittenItem(ATOM, separator.join(self._values(content.sources, row)))
             case ElementPart():
                 return WrittenItem(NODE, self.element(item, row))
 
@@ -209,15 +213,15 @@ class _Reversed:
 
 
 def sort_key(order: Sequence[OrderPart], row: Row) -> tuple[Any, ...]:
-    """What a row is sorted by; nothing is least or greatest, as its key says."""
+    """What a row is sorted by; nothing, and then NaN, is least or greatest, as its key says."""
     found: list[Any] = []
     for part in order:
         if isinstance(part, Place):
             found.append(part.number)
             continue
         value = row[part.column]
-        absent = (1 if part.empty_greatest else -1) if value is None else 0
-        key = (absent, 0 if value is None else value)
+        rank = 2 if value is None else 1 if value != value else 0  # noqa: PLR0124 (NaN)
+        key = (rank if part.empty_greatest else -rank, 0 if rank else value)
         found.append(_Reversed(key) if part.is_descending else key)
     return tuple(found)
 
@@ -238,6 +242,9 @@ def lexical(value: Any, type_: str) -> str:
     if type_ == DECIMAL:
         text = format(Decimal(value), "f")
         return text.rstrip("0").rstrip(".") if "." in text else text
+    if isinstance(value, datetime):
+        whole, _, parts = value.isoformat().partition(".")
+        return f"{whole}.{parts.rstrip('0')}" if parts else whole
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)

@@ -18,22 +18,25 @@ from nestling.frontend.xquery.template import Part
 from nestling.xml.patterns import NUMBERS, Navigation
 
 Bind: TypeAlias = "ForBind | TestBind | GuardBind | FoldBind"
-Item: TypeAlias = "NodeItem | DocumentItem | AttributeItem | AtomItem | ElementItem | TextItem"
+Item: TypeAlias = "NodeItem | DocumentItem | AttributeItem | AtomItem | ElementItem | TextItem | JoinedItem"
 Key: TypeAlias = "PlaceKey | TermKey"
 #: A condition: a term, or a bag that is empty where it does not hold.
 Truth: TypeAlias = "Term | Expr"
 
 #: Types of atoms.
-UNTYPED, STRING, INTEGER, DECIMAL, DOUBLE, BOOLEAN = (
+UNTYPED, STRING, INTEGER, DECIMAL, DOUBLE, BOOLEAN, DATE, DATETIME = (
     "untyped",
     "string",
     "integer",
     "decimal",
     "double",
     "boolean",
+    "date",
+    "dateTime",
 )
 NUMERIC = frozenset((INTEGER, DECIMAL, DOUBLE))
 TEXTS = frozenset((UNTYPED, STRING))
+MOMENTS = frozenset((DATE, DATETIME))
 NULLABLE_TEXT = nullable(STR)
 
 
@@ -120,11 +123,11 @@ class AttributeItem:
 
 @dataclass(frozen=True, slots=True)
 class AtomItem:
-    """An atomic value. ``is_number``: made by ``number``, whose value of nothing is no number."""
+    """An atomic value. ``may_be_nan``: made by ``number``, or from what was."""
 
     term: Term
     type: str
-    is_number: bool = False
+    may_be_nan: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +145,14 @@ class TextItem:
 
     content: list[Branch]
     name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedItem:
+    """The values of a sequence, as one text: ``string-join``. It is made when it is read, and compared with nothing."""
+
+    content: list[Branch]
+    separator: str
 
 
 @dataclass(frozen=True, slots=True)

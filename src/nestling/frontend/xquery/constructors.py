@@ -13,6 +13,7 @@ from nestling.frontend.xquery.branches import (
     DocumentItem,
     ElementItem,
     Item,
+    JoinedItem,
     Key,
     NodeItem,
     PlaceKey,
@@ -27,6 +28,7 @@ from nestling.frontend.xquery.template import (
     CopyPart,
     ElementPart,
     ItemTemplate,
+    JoinedText,
     MadeText,
     OrderColumn,
     OrderPart,
@@ -118,6 +120,10 @@ class Writer:
                 return self._node(item, put)
             case TextItem(content, name):
                 return MadeText(self._parts((content,), put), name)
+            case JoinedItem(content, separator):
+                return JoinedText(
+                    SequencePart(tuple([self._source(each, put) for each in content])), separator
+                )
             case ElementItem(name, attributes, content):
                 self._check_attributes(attributes, content)
                 named = tuple((each, self._parts(parts, put)) for each, parts in attributes)

@@ -6,7 +6,7 @@ with two, and a change that would give it a row is refused, as XQuery raises an 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
@@ -26,6 +26,7 @@ from nestling.frontend.xquery.branches import (
     NodeItem,
     PlaceKey,
     TestBind,
+    Truth,
     build,
     column_type,
     row_type,
@@ -54,7 +55,13 @@ class Later(NamedTuple):
     variables: Variables
 
 
-Variables = Mapping[str, "Item | Later"]
+class Given(NamedTuple):
+    """Branches, made anew for each use: what a variable is after ``group by``."""
+
+    make: Callable[[], list[Branch]]
+
+
+Variables = Mapping[str, "Item | Later | Given"]
 
 
 class TranslationContext:
@@ -68,6 +75,8 @@ class TranslationContext:
         self.scope: tuple[Bind, ...] = ()
         self.checks: list[CardinalityCheck] = []
         self.calls: list[str] = []
+        #: Conditions on aggregates alone: these, and a test of them.
+        self.lifted: dict[Truth, tuple[tuple[FoldBind, ...], Term]] = {}
 
     def refuse(self, at: int, what: str, hint: str = "", code: str = "") -> NoReturn:
         raise self.error(at, what, hint, code)

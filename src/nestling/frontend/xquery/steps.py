@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from nestling.frontend.xquery.scan import Scanner
 from nestling.frontend.xquery.syntax import PathExpr, PathStep, RootExpr, Syntax
 
-_AXES = ("child", "descendant", "descendant-or-self", "self", "attribute", "parent")
-_OTHER_AXES = (
-    "following-sibling", "preceding-sibling", "ancestor-or-self", "ancestor", "following", "preceding", "namespace",
+_AXES = (
+    "child", "descendant", "descendant-or-self", "self", "attribute", "parent", "following-sibling",
+    "preceding-sibling", "ancestor", "ancestor-or-self",
 )  # fmt: skip
+_OTHER_AXES = ("following", "preceding", "namespace")
 #: How deep expressions and constructors may nest.
 DEEPEST = 100
 NODE_TESTS = ("text", "node", "comment", "processing-instruction", "element")
@@ -114,10 +115,14 @@ class PathParser(Scanner):
         self.space()
         at = self.i
         name = self.name()
+        if self.sees("(") and name not in NODE_TESTS:
+            raise self.error(
+                f"a call of {name} as a step is not supported", f"write {name}(…) around the path", at=at
+            )
         if self.eat("("):
             inside = self.name() if name in ("element", "processing-instruction") and self.sees_name() else ""
             self.need(")")
-            if name not in NODE_TESTS or (inside and name == "processing-instruction"):
+            if inside and name == "processing-instruction":
                 raise self.error(f"{name}(…) is no test of a node here", "text(), node(), comment()", at=at)
             return (inside or "*") if name == "element" else f"{name}()"
         if self.text.startswith(":*", self.i):

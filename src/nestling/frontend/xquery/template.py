@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 Part: TypeAlias = "StaticText | StaticComment | SequencePart"
 ItemTemplate: TypeAlias = (
-    "AtomPart | ConstantPart | TextPart | AttributePart | CopyPart | ElementPart | MadeText"
+    "AtomPart | ConstantPart | TextPart | AttributePart | CopyPart | ElementPart | MadeText | JoinedText"
 )
 OrderPart: TypeAlias = "Place | OrderColumn"
 
@@ -88,6 +88,14 @@ class MadeText:
 
     content: tuple[Part, ...]
     name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedText:
+    """An atom: the values of a sequence, with ``separator`` between them."""
+
+    content: SequencePart
+    separator: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import assert_never
 
-from nestling.calculus.build import call, const
-from nestling.calculus.terms import Const, Expr, Sing, Tuple
+from nestling.calculus.build import const
+from nestling.calculus.terms import Const, Expr
 from nestling.calculus.traverse import relations
 from nestling.calculus.types import FLOAT, INT, STR, Scalar
 from nestling.depth import room
@@ -20,54 +21,47 @@ from nestling.frontend.xquery.branches import (
     INTEGER,
     STRING,
     AtomItem,
+    AttributeItem,
     Bind,
     Branch,
     DocumentItem,
     ElementItem,
-    FoldBind,
-    Key,
     PlaceKey,
     TermKey,
-    TestBind,
     TextItem,
     as_binds,
-    build,
 )
 from nestling.frontend.xquery.constructors import Writer
-from nestling.frontend.xquery.context import Asked, CardinalityCheck, Later, Variables
-from nestling.frontend.xquery.functions import FunctionTranslator
+from nestling.frontend.xquery.context import Asked, CardinalityCheck, Given, Later, Variables
+from nestling.frontend.xquery.flwor import FlworTranslator
 from nestling.frontend.xquery.parse import parsed
 from nestling.frontend.xquery.syntax import (
     ArithmeticExpr,
     AttributeExpr,
     CallExpr,
     CastExpr,
-    Clause,
     CommentExpr,
     ComparisonExpr,
     ContextExpr,
     ElementExpr,
     FilterExpr,
     FlworExpr,
-    ForClause,
     IfExpr,
-    LetClause,
     LiteralExpr,
     LogicExpr,
     ModuleSyntax,
     NodeSetExpr,
-    OrderClause,
     PathExpr,
     PathStep,
     QuantifiedExpr,
     RangeExpr,
     RootExpr,
     SequenceExpr,
+    SwitchExpr,
     Syntax,
     TextExpr,
     UpdateExpr,
     VariableExpr,
-    WhereClause,
 )
 from nestling.frontend.xquery.template import Part, StaticComment, StaticText
 from nestling.xml.patterns import Navigation
@@ -113,7 +107,7 @@ def _translated(
     )
 
 
-class Translator(FunctionTranslator):
+class Translator(FlworTranslator):
     """Translates any expression into branches."""
 
     def sequence(self, syntax: Syntax, variables: Variables) -> list[Branch]:  # noqa: C901 (one arm per node)
@@ -137,11 +131,13 @@ class Translator(FunctionTranslator):
                     for branch in self.sequence(item, variables)
                 ]
             case FlworExpr(clauses, result):
-                return self._clauses(list(clauses), result, variables, (), ())
+                return self.flwor(clauses, result, variables)
             case QuantifiedExpr() | LogicExpr() | ComparisonExpr():
                 return self.as_boolean(syntax, variables)
             case IfExpr():
                 return self._if(syntax, variables)
+            case SwitchExpr():
+                return self._switch(syntax, variables)
             case ArithmeticExpr():
                 return self.arithmetic(syntax, variables)
             case NodeSetExpr():
@@ -160,13 +156,16 @@ class Translator(FunctionTranslator):
                 return self._range(syntax, at)
             case UpdateExpr(at=at):
                 self.refuse(at, "a view changes nothing", "db.xquery(…) runs an update", "XUST0001")
-        raise AssertionError(syntax)
+            case _:
+                assert_never(syntax)
 
     def _variable(self, name: str, at: int, variables: Variables) -> list[Branch]:
         found = variables.get(name)
         if found is None:
             known = ", ".join(f"${each}" for each in variables if each != ".") or "none"
             self.refuse(at, f"${name} is not bound", f"bound here: {known}", "XPST0008")
+        if isinstance(found, Given):
+            return found.make()
         return self.sequence(*found) if isinstance(found, Later) else [Branch((), (), found)]
 
     def _range(self, syntax: RangeExpr, at: int) -> list[Branch]:
@@ -189,6 +188,26 @@ class Translator(FunctionTranslator):
                 with self.within(guards):
                     found.append(self.sequence(syntax_, variables)[place].after(*guards))
         return found
+
+    def _switch(self, syntax: SwitchExpr, variables: Variables) -> list[Branch]:
+        """``if (operand eq value or …) then result else …``; nothing is the case that is empty."""
+        found = syntax.default
+        for values, result in reversed(syntax.cases):
+            tests = [self._case(syntax.operand, value, variables) for value in values]
+            test = tests[0]
+            for other in tests[1:]:
+                test = LogicExpr("or", test, other, syntax.at)
+            found = IfExpr(test, result, found, syntax.at)
+        return self.sequence(found, variables)
+
+    def _case(self, operand: Syntax, value: Syntax, variables: Variables) -> Syntax:
+        sides = [self.sequence(each, variables) for each in (operand, value)]
+        if not sides[1]:
+            return CallExpr("empty", (operand,), value.at)
+        families = [{self.family(branch.item, value.at) for branch in side} for side in sides]
+        if not families[0] & families[1]:
+            return CallExpr("false", (), value.at)  # of values that do not compare, none is the case
+        return ComparisonExpr("=", "value", operand, value, value.at)
 
     def _guarded(self, test: Syntax, is_yes: bool, variables: Variables) -> tuple[Bind, ...]:
         if is_yes:
@@ -216,99 +235,6 @@ class Translator(FunctionTranslator):
         item = branch.item
         key = item.owner if hasattr(item, "owner") else item.id  # type: ignore[union-attr]
         return Branch(branch.binds, (TermKey(key),), item)
-
-    # -- FLWOR
-
-    def _clauses(
-        self,
-        clauses: list[Clause],
-        result: Syntax,
-        variables: Variables,
-        order: tuple[Key, ...],
-        keys: tuple[Key, ...],
-    ) -> list[Branch]:
-        """The branches of a FLWOR; ``order`` is that of the tuples so far, ``keys`` those of ``order by``."""
-        if not clauses:
-            found = self.sequence(result, variables)
-            return [Branch(b.binds, (*keys, *order, *b.order), b.item, b.is_distinct) for b in found]
-        first, *rest = clauses
-        match first:
-            case LetClause(name, value):
-                return self._clauses(rest, result, {**variables, name: Later(value, variables)}, order, keys)
-            case WhereClause(test):
-                return self._under(lambda: self.guards(test, variables), rest, result, variables, order, keys)
-            case OrderClause():
-                more: list[TermKey] = []
-                binds = self._order(first, variables, more)
-                with self.within(binds):
-                    found = self._clauses(rest, result, variables, order, (*keys, *more))
-                return [branch.after(*binds) for branch in found]
-            case ForClause():
-                return self._for(first, rest, result, variables, order, keys)
-
-    def _under(
-        self,
-        guards: object,
-        rest: list[Clause],
-        result: Syntax,
-        variables: Variables,
-        order: tuple[Key, ...],
-        keys: tuple[Key, ...],
-    ) -> list[Branch]:
-        assert callable(guards)
-        binds = guards()
-        with self.within(binds):
-            found = self._clauses(rest, result, variables, order, keys)
-        # Each branch has the condition with variables of its own.
-        return [branch.after(*(binds if not number else guards())) for number, branch in enumerate(found)]
-
-    def _order(self, clause: OrderClause, variables: Variables, keys: list[TermKey]) -> tuple[Bind, ...]:
-        binds: list[Bind] = []
-        for key in clause.keys:
-            branches = self.sequence(key.key, variables)
-            branches = self.check_count(branches, clause.at, 0, 1, "a key of order by")
-            more, term, _ = self.one(branches, clause.at)
-            binds += more
-            keys.append(TermKey(term, key.is_descending, key.empty_greatest, False))
-        return tuple(binds)
-
-    def _for(
-        self,
-        clause: ForClause,
-        rest: list[Clause],
-        result: Syntax,
-        variables: Variables,
-        order: tuple[Key, ...],
-        keys: tuple[Key, ...],
-    ) -> list[Branch]:
-        found: list[Branch] = []
-        source = self.sequence(clause.source, variables)
-        for branch in source:
-            inner = {**variables, clause.name: branch.item}
-            binds = branch.binds
-            if clause.position is not None:
-                bind = self._position(clause, source, branch, variables)
-                inner[clause.position] = AtomItem(bind.var, INTEGER)
-                binds = (*binds, bind)
-            with self.within(binds):
-                for each in self._clauses(rest, result, inner, (*order, *branch.order), keys):
-                    found.append(Branch((*binds, *each.binds), each.order, each.item, False))
-        is_plain = (
-            len(found) == 1 and not rest and isinstance(result, VariableExpr) and result.name == clause.name
-        )
-        return [replace(found[0], is_distinct=source[0].is_distinct)] if is_plain else found
-
-    def _position(
-        self, clause: ForClause, source: list[Branch], branch: Branch, variables: Variables
-    ) -> FoldBind:
-        """``i := count`` of the items up to this one."""
-        match source, branch.order:
-            case [_], (TermKey(term, False, _, True),):
-                [other] = self.sequence(clause.source, variables)
-                assert isinstance(other.order[0], TermKey)
-                upto = TestBind(call("<=", other.order[0].term, term))
-                return FoldBind(self.fresh("at", INT), "count", build((*other.binds, upto), Sing(Tuple(()))))
-        self.refuse(clause.at, "at counts the nodes of one path", "for $x at $i in /a/b")
 
     # -- constructors
 
@@ -345,6 +271,9 @@ class Translator(FunctionTranslator):
 
     def _copied(self, branch: Branch, part: Syntax, variables: Variables) -> list[Branch]:
         """A document in content stands for its nodes."""
+        if isinstance(branch.item, AttributeItem) and branch.is_many:
+            what = f"the attribute {branch.item.name} of an element"
+            return self.check_count([branch], part.at, 0, 1, what)
         if not isinstance(branch.item, DocumentItem):
             return [branch]
         return self._walk(branch, [PathStep("child", "node()", (), part.at)], variables)
