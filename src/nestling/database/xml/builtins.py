@@ -73,6 +73,14 @@ def _document(run: ConstructInterpreter, call: CallExpr, arguments: list[Items])
     return [FoundNode(name, "")]
 
 
+def _collection(run: ConstructInterpreter, call: CallExpr, arguments: list[Items]) -> Items:
+    begin = _text(run, call, arguments[0]) + "/"
+    found = sorted(name for name in run.documents if name.startswith(begin))
+    if not found:
+        raise run.refuse(call.at, f"there is no document in {begin[:-1]!r}", "FODC0004")
+    return [FoundNode(name, "") for name in found]
+
+
 def _substring(run: ConstructInterpreter, call: CallExpr, arguments: list[Items]) -> Items:
     text, start = _text(run, call, arguments[0]), int(arguments[1][0])
     end = start + int(arguments[2][0]) if len(arguments) > 2 else len(text) + 1
@@ -107,6 +115,7 @@ BUILTINS: dict[str, Builtin] = {
     "one-or-more": _bounded,
     "exactly-one": _bounded,
     "doc": _document,
+    "collection": _collection,
     "count": lambda run, call, arguments: [len(arguments[0])],
     "sum": _sum,
     "avg": _average,

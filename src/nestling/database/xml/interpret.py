@@ -60,9 +60,13 @@ class Interpreter(ConstructInterpreter):
     """Evaluates the expressions of a module."""
 
     def __init__(
-        self, module: ModuleSyntax, stores: Callable[[str], NodeStore], context: FoundNode | None
+        self,
+        module: ModuleSyntax,
+        stores: Callable[[str], NodeStore],
+        context: FoundNode | None,
+        documents: Sequence[str] = (),
     ) -> None:
-        super().__init__(module, stores, context)
+        super().__init__(module, stores, context, documents)
         #: The updates of the text, in order.
         self.pending: list[Pending] = []
         self.calls = 0

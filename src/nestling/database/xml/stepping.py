@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from nestling.database.xml.atoms import effective
@@ -23,9 +23,13 @@ class StepInterpreter:
     """Walks the paths of a module."""
 
     def __init__(
-        self, module: ModuleSyntax, stores: Callable[[str], NodeStore], context: FoundNode | None
+        self,
+        module: ModuleSyntax,
+        stores: Callable[[str], NodeStore],
+        context: FoundNode | None,
+        documents: Sequence[str] = (),
     ) -> None:
-        self.module, self.stores, self.context = module, stores, context
+        self.module, self.stores, self.context, self.documents = module, stores, context, documents
 
     def refuse(self, at: int, what: str, code: str = "", hint: str = "") -> QueryError:
         return refusal(self.module.text, at, what, hint, code)

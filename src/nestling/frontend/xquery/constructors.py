@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from nestling.calculus.build import call, const, product
 from nestling.calculus.terms import Const, Expr, Sing, SingBag
 from nestling.frontend.xquery.branches import (
+    STRING,
     AtomItem,
     AttributeItem,
     Branch,
+    CellItem,
     DocumentItem,
     ElementItem,
     Item,
@@ -17,6 +19,7 @@ from nestling.frontend.xquery.branches import (
     Key,
     NodeItem,
     PlaceKey,
+    RowItem,
     TextItem,
     build,
 )
@@ -108,7 +111,7 @@ class Writer:
                 found.append(OrderColumn(column, key.is_descending, key.empty_greatest, key.is_identity))
         return tuple(found)
 
-    def _item(self, item: Item, put: Put) -> ItemTemplate:
+    def _item(self, item: Item, put: Put) -> ItemTemplate:  # noqa: C901 (one arm per item)
         match item:
             case AtomItem(Const(value), type_):
                 return ConstantPart(value, type_)
@@ -120,6 +123,12 @@ class Writer:
                 return self._node(item, put)
             case TextItem(content, name):
                 return MadeText(self._parts((content,), put), name)
+            case CellItem(value, "text()"):
+                return TextPart(put(Sing(value)))
+            case CellItem(value, name):
+                return self._item(ElementItem(name, (), ([Branch((), (), AtomItem(value, STRING))],)), put)
+            case RowItem():
+                return self._item(self.translator.row_element(item), put)
             case JoinedItem(content, separator):
                 return JoinedText(
                     SequencePart(tuple([self._source(each, put) for each in content])), separator

@@ -25,6 +25,7 @@ from nestling.frontend.xquery.branches import (
     Item,
     NodeItem,
     PlaceKey,
+    TableDocument,
     TestBind,
     Truth,
     build,
@@ -68,13 +69,20 @@ class TranslationContext:
     """The state of one translation."""
 
     def __init__(
-        self, module: ModuleSyntax, documents: Sequence[str], context: str | None, asked: Asked
+        self,
+        module: ModuleSyntax,
+        documents: Sequence[str],
+        context: str | None,
+        asked: Asked,
+        tables: Sequence[TableDocument] = (),
     ) -> None:
+        self.table_documents = {table.name: table for table in tables}
         self.module, self.documents, self.context, self.asked = module, documents, context, asked
         self.names, self.sites = Names(frozenset()), count(1)
         self.scope: tuple[Bind, ...] = ()
         self.checks: list[CardinalityCheck] = []
         self.calls: list[str] = []
+        self.collections: dict[str, None] = {}
         #: Conditions on aggregates alone: these, and a test of them.
         self.lifted: dict[Truth, tuple[tuple[FoldBind, ...], Term]] = {}
 

@@ -19,7 +19,7 @@ from typing import TypeAlias, assert_never
 from nestling.calculus.build import call, conjunction, const, countwise, union
 from nestling.calculus.terms import Field, Sing, Term, Tuple
 from nestling.calculus.types import INT, STR
-from nestling.calculus.typing import element_type, fold_type
+from nestling.calculus.typing import element_type, fold_type, term_type
 from nestling.frontend.xquery.branches import (
     INTEGER,
     STRING,
@@ -181,7 +181,7 @@ class FlworTranslator(FunctionTranslator):
             build((*b.binds, TestBind(_same(b, group))), Sing(self._place(b.order, clause.at)))
             for b in tuples()
         ]
-        source = union(STR, *places)
+        source = union(element_type(places[0]), *places)
         first = self.fresh("place", fold_type("min", source))
         binds: tuple[Bind, ...] = (ForBind(group, groups), FoldBind(first, "min", source))
         inner = {**variables}
@@ -232,7 +232,15 @@ class FlworTranslator(FunctionTranslator):
                     branch.after(*binds) for branch in self.sequence(VariableExpr(name, clause.at), inner)
                 ]
 
-        return lambda: self.flwor(clauses, values, variables)
+        def members() -> list[Branch]:
+            found = self.flwor(clauses, values, variables)
+            sources = [each for each in clauses if isinstance(each, ForClause)]
+            if len(sources) > 1 or clauses[0] is not sources[0] or sources[0].name != name:
+                return found
+            is_distinct = all(b.is_distinct for b in self.sequence(sources[0].source, variables))
+            return [replace(branch, is_distinct=is_distinct) for branch in found]
+
+        return members
 
     def _place(self, order: Sequence[Key], at: int) -> Term:
         """An order as one text that sorts as it does: keys of nodes, parted by what sorts below all their signs."""
@@ -241,6 +249,10 @@ class FlworTranslator(FunctionTranslator):
             if isinstance(key, TermKey) and not (key.is_identity and not key.is_descending):
                 self.refuse(at, "order by before group by is not supported", "write it after group by")
             part = const(f"{key.number:09}") if isinstance(key, PlaceKey) else certain(key.term)
+            if len(order) > 1 and term_type(part) != STR:
+                self.refuse(
+                    at, "groups of rows of several sources are not supported", "group the rows of one table"
+                )
             found = part if not number else call("+", call("+", found, const(" ")), part)
         return found
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from nestling.calculus.build import call, const, countwise, union
 from nestling.calculus.terms import Const, Expr, Sing, Term
-from nestling.calculus.types import FLOAT, INT, STR
+from nestling.calculus.types import FLOAT, INT
 from nestling.calculus.typing import element_type, fold_type
 from nestling.frontend.xquery.branches import (
     BOOLEAN,
@@ -29,6 +29,7 @@ from nestling.frontend.xquery.branches import (
     ForBind,
     JoinedItem,
     NodeItem,
+    PlaceKey,
     TermKey,
     TestBind,
     build,
@@ -59,6 +60,8 @@ class FunctionTranslator(ConditionTranslator):
         match name:
             case "doc":
                 return [Branch((), (), DocumentItem(self._named(syntax)))]
+            case "collection":
+                return self._collection(syntax)
             case "zero-or-one" | "exactly-one" | "one-or-more":
                 self.arity(syntax, 1)
                 found = self.sequence(syntax.arguments[0], variables)
@@ -99,9 +102,31 @@ class FunctionTranslator(ConditionTranslator):
             case (LiteralExpr(str(name)),):
                 if name in self.documents:
                     return name
-                known = ", ".join(self.documents) or "none yet"
+                if name in self.table_documents:
+                    if obstacle := self.table_documents[name].obstacle:
+                        self.refuse(
+                            syntax.at, f"the table {name} is no document: {obstacle}", "declare a view of it"
+                        )
+                    return name
+                known = ", ".join((*self.documents, *self.table_documents)) or "none yet"
                 self.refuse(syntax.at, f"there is no document {name!r}", f"there are: {known}", "FODC0002")
         self.refuse(syntax.at, "doc takes the name of a document", 'doc("auction.xml")')
+
+    def _collection(self, syntax: CallExpr) -> list[Branch]:
+        """The documents whose names begin with that of the collection and a slash, in the order of their names."""
+        match syntax.arguments:
+            case (LiteralExpr(str(name)),):
+                found = sorted(each for each in self.documents if each.startswith(f"{name}/"))
+                if not found:
+                    self.refuse(
+                        syntax.at,
+                        f"there is no document in {name!r}",
+                        f'db.document("{name}/a.xml", …)',
+                        "FODC0004",
+                    )
+                self.collections[name] = None
+                return [Branch((), (PlaceKey(n),), DocumentItem(each)) for n, each in enumerate(found)]
+        self.refuse(syntax.at, "collection takes the name of a collection", 'collection("reports")')
 
     def _argument(self, syntax: CallExpr, variables: Variables) -> list[Branch]:
         self.arity(syntax, 0, 1)
@@ -237,7 +262,7 @@ class FunctionTranslator(ConditionTranslator):
         values = countwise("exists", union(element_type(bags[0]), *bags))
         value = self.fresh("value", element_type(values))
         places = [self._first_place(branch, value, syntax) for branch in again()]
-        source = union(STR, *places)
+        source = union(element_type(places[0]), *places)
         place = self.fresh("place", fold_type("min", source))
         binds = (ForBind(value, values), FoldBind(place, "min", source))
         return [Branch(binds, (TermKey(place),), AtomItem(value, next(iter(types))))]

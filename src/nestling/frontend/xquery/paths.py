@@ -15,16 +15,19 @@ from collections.abc import Sequence
 
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Expr, Field, Sing
-from nestling.frontend.xquery.axes import KINDS, AxisTranslator, is_wild
+from nestling.frontend.xquery.axes import KINDS, is_wild
 from nestling.frontend.xquery.branches import (
     AtomItem,
     AttributeItem,
     Bind,
     Branch,
+    CellItem,
     DocumentItem,
     ElementItem,
     ForBind,
     NodeItem,
+    PlaceKey,
+    RowItem,
     TermKey,
     TestBind,
     TextItem,
@@ -38,6 +41,7 @@ from nestling.frontend.xquery.syntax import (
     PathStep,
     Syntax,
 )
+from nestling.frontend.xquery.tables import TableTranslator
 from nestling.xml.patterns import (
     CHILD,
     DESCENDANT,
@@ -50,7 +54,7 @@ from nestling.xml.patterns import (
 _DOWN = {"child": CHILD, "descendant": DESCENDANT, "//": DESCENDANT}
 
 
-class PathTranslator(AxisTranslator):
+class PathTranslator(TableTranslator):
     """Translates paths, and predicates that count."""
 
     @abstractmethod
@@ -63,6 +67,9 @@ class PathTranslator(AxisTranslator):
             self._walk(self.sequence(syntax.start, variables)[number], list(syntax.steps), variables)
             for number in range(starts)
         ]
+        items = [branch.item for branch in self.sequence(syntax.start, variables)]
+        if len({item.document for item in items if isinstance(item, DocumentItem)}) == starts > 1:
+            return [b.under(PlaceKey(number)) for number, group in enumerate(groups) for b in group]
         return self.merged(groups, lambda number: self._again(syntax, number, variables), syntax.at)
 
     def _again(self, syntax: PathExpr, number: int, variables: Variables) -> list[Branch]:
@@ -103,6 +110,9 @@ class PathTranslator(AxisTranslator):
             self.refuse(step.at, "a path into a constructed node is not supported", "name its parts with let")
         if isinstance(branch.item, AtomItem | AttributeItem):
             self.refuse(step.at, "a path leads from nodes", "leave the step out", "XPTY0019")
+        is_table = isinstance(branch.item, DocumentItem) and branch.item.document in self.table_documents
+        if is_table or isinstance(branch.item, RowItem | CellItem):
+            return self.table_path(branch, steps, variables)
         if step.axis in _DOWN:
             return self.down(branch, steps, variables)
         if isinstance(branch.item, DocumentItem) and step.axis != "//@":

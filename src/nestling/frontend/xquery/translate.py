@@ -24,9 +24,13 @@ from nestling.frontend.xquery.branches import (
     AttributeItem,
     Bind,
     Branch,
+    CellItem,
     DocumentItem,
     ElementItem,
+    JoinedItem,
     PlaceKey,
+    RowItem,
+    TableDocument,
     TermKey,
     TextItem,
     as_binds,
@@ -69,30 +73,40 @@ from nestling.xml.patterns import Navigation
 
 @dataclass(frozen=True, slots=True)
 class TranslatedQuery:
-    """Bags of rows, the template that writes them, the tables they read, and the checks of cardinalities."""
+    """Bags of rows, the template that writes them, the navigation tables they read, the checks of cardinalities, the
+    tables that are read as documents, and the collections.
+    """
 
     views: tuple[Expr, ...]
     template: tuple[Part, ...]
     tables: tuple[Navigation, ...]
     checks: tuple[CardinalityCheck, ...]
+    rows: tuple[TableDocument, ...] = ()
+    collections: tuple[str, ...] = ()
 
 
-def translate(text: object, documents: Sequence[str], context: str | None = None) -> TranslatedQuery:
-    """The translation of a query over ``documents``; ``/`` is the one called ``context``, or the only one."""
+def translate(
+    text: object, documents: Sequence[str], context: str | None = None, tables: Sequence[TableDocument] = ()
+) -> TranslatedQuery:
+    """The translation of a query over documents and tables; ``/`` is the document ``context``, or the only one."""
     module = parsed(text)
     asked: Asked = {}
     with room():
         while True:  # until all the columns that it needs are known
             before = {table: set(columns) for table, columns in asked.items()}
-            found = _translated(module, documents, context, asked)
+            found = _translated(module, documents, context, asked, tables)
             if before == asked:
                 return found
 
 
 def _translated(
-    module: ModuleSyntax, documents: Sequence[str], context: str | None, asked: Asked
+    module: ModuleSyntax,
+    documents: Sequence[str],
+    context: str | None,
+    asked: Asked,
+    known: Sequence[TableDocument],
 ) -> TranslatedQuery:
-    translator = Translator(module, documents, context, asked)
+    translator = Translator(module, documents, context, asked, known)
     body = module.body
     if module.variables:
         body = FlworExpr(module.variables, body)
@@ -103,7 +117,12 @@ def _translated(
     used = {name for query in queries for name in relations(query)}
     tables = (replace(table, columns=tuple(sorted(columns))) for table, columns in asked.items())
     return TranslatedQuery(
-        tuple(writer.views), template, tuple(t for t in tables if t.name in used), tuple(checks.values())
+        tuple(writer.views),
+        template,
+        tuple(t for t in tables if t.name in used),
+        tuple(checks.values()),
+        tuple(t for t in known if t.name in used),
+        tuple(translator.collections),
     )
 
 
@@ -229,7 +248,9 @@ class Translator(FlworTranslator):
         return found
 
     def _node(self, branch: Branch, syntax: NodeSetExpr) -> Branch:
-        if isinstance(branch.item, AtomItem | ElementItem | TextItem | DocumentItem):
+        if isinstance(
+            branch.item, AtomItem | ElementItem | TextItem | DocumentItem | RowItem | CellItem | JoinedItem
+        ):
             self.refuse(syntax.at, f"{syntax.operator} takes nodes of a document", "write (…, …)", "XPTY0004")
         branch = self.distinct(branch)
         item = branch.item

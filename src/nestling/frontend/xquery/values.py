@@ -9,9 +9,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from nestling.calculus.build import TRUE, call, conjunction, const, union
-from nestling.calculus.terms import Const, Sing, Term
+from nestling.calculus.terms import Call, Const, Sing, Term
 from nestling.calculus.types import FLOAT, Scalar
 from nestling.calculus.typing import element_type, fold_type, term_type
 from nestling.frontend.xquery.branches import (
@@ -27,10 +28,12 @@ from nestling.frontend.xquery.branches import (
     AttributeItem,
     Bind,
     Branch,
+    CellItem,
     FoldBind,
     Item,
     JoinedItem,
     NodeItem,
+    RowItem,
     TestBind,
     build,
 )
@@ -39,6 +42,7 @@ from nestling.frontend.xquery.filters import FilterTranslator
 from nestling.frontend.xquery.syntax import ArithmeticExpr, CallExpr
 from nestling.xml import patterns
 
+_NUMBERS = ("int", "decimal")
 _DAY = r"^\s*\d{4}-\d\d-\d\d\s*$"
 _MOMENT = r"^\s*\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?\s*$"
 
@@ -55,6 +59,10 @@ class ValueTranslator(FilterTranslator):
                 return call("coalesce", value, const("")), UNTYPED
             case NodeItem():
                 return self.column(item, patterns.STRING), UNTYPED
+            case CellItem(value):
+                return value, UNTYPED
+            case RowItem():
+                self.refuse(at, "a row of a table has no value", "name a column: row/price")
             case JoinedItem():
                 self.refuse(at, "string-join is written, and not compared or counted", "compare its items")
         self.refuse(at, "the value of this node is not supported", "use a node of a document, or a text")
@@ -71,8 +79,10 @@ class ValueTranslator(FilterTranslator):
             [branch] = branches
             if not branch.binds:
                 return [], self.atom(branch.item, at)[0], type_
-            if (term := self.optional(branch)) is not None:
-                return [], term, type_
+            folds = [bind for bind in branch.binds if isinstance(bind, FoldBind)]
+            rest = [bind for bind in branch.binds if not isinstance(bind, FoldBind)]
+            if (term := self.optional(replace(branch, binds=tuple(rest)))) is not None:
+                return list[Bind](folds), term, type_
         bags = [build(branch.binds, Sing(self.atom(branch.item, at)[0])) for branch in branches]
         source = union(element_type(bags[0]), *bags)
         var = self.fresh("one", fold_type("min", source))
@@ -85,7 +95,10 @@ class ValueTranslator(FilterTranslator):
         if isinstance(branch.item, AttributeItem) and len(branch.binds) == 1:
             return branch.item.value
         term = self.atom(branch.item)[0]
-        test = conjunction([bind.test for bind in branch.binds if isinstance(bind, TestBind)])
+        tests = [bind.test for bind in branch.binds if isinstance(bind, TestBind)]
+        if not tests or tests == [call("not", call("is_null", term))]:
+            return term
+        test = conjunction(tests)
         return call(
             "if", test, call("nullable", term), Const(None, Scalar(scalar_name(term_type(term)), True))
         )
@@ -98,7 +111,10 @@ class ValueTranslator(FilterTranslator):
         return a, b, DECIMAL if DECIMAL in (type_a, type_b) else INTEGER
 
     def number(self, term: Term, type_: str) -> tuple[Term, str]:
-        """An untyped value as a double."""
+        """An untyped value as a double; of the text of a number, the number itself."""
+        match term:
+            case Call("to_text", (value,)) if type_ == UNTYPED and scalar_name(term_type(value)) in _NUMBERS:
+                return call("to_float", value), DOUBLE
         return (call("read_float", term), DOUBLE) if type_ == UNTYPED else (term, type_)
 
     def arithmetic(self, syntax: ArithmeticExpr, variables: Variables) -> list[Branch]:
