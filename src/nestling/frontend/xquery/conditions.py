@@ -19,7 +19,8 @@ from typing import TypeAlias
 
 from nestling.calculus.build import FALSE, TRUE, call, conjunction, const, for_, is_empty, nonempty, union
 from nestling.calculus.terms import Call, Const, Expr, Field, Guard, Sing, Term, Tuple, Var
-from nestling.calculus.types import FLOAT, INT, UNIT
+from nestling.calculus.types import BOOL, FLOAT, INT, UNIT, Scalar
+from nestling.calculus.typing import term_type
 from nestling.frontend.xquery.branches import (
     BOOLEAN,
     DOUBLE,
@@ -323,6 +324,12 @@ class ConditionTranslator(ValueTranslator):
                     "XPTY0004",
                 )
             return tuple(t if k == moment else as_moment(t, moment) for t, k in ((a, type_a), (b, type_b)))  # type: ignore[return-value]
+        match a, b:
+            case Call("to_text", (left_,)), Call("to_text", (right_,)) if syntax.operator in (
+                "=",
+                "!=",
+            ) and _are_alike(left_, right_):
+                return left_, right_
         return a, b
 
     def _raw(self, item: Item) -> tuple[Term, str]:
@@ -337,6 +344,12 @@ def _without_nan(test: Call, operator: str, term: Term) -> Call:
     """A comparison as IEEE 754 has it: NaN is unequal to everything."""
     is_nan = call("==", term, Const(NAN, FLOAT))
     return call("or", test, is_nan) if operator == "!=" else call("and", test, call("not", is_nan))
+
+
+def _are_alike(left: Term, right: Term) -> bool:
+    """Whether two cells of tables have the same text where they have the same value, and only there."""
+    types = term_type(left), term_type(right)
+    return types[0] == types[1] and types[0] in (INT, BOOL, Scalar("date"))
 
 
 def _is_range(bind: Bind) -> bool:
