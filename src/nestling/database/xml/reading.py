@@ -15,6 +15,7 @@ from nestling.frontend.xquery.branches import DECIMAL, DOUBLE
 from nestling.frontend.xquery.template import (
     AtomPart,
     AttributePart,
+    AttributesPart,
     ConstantPart,
     CopyPart,
     ElementPart,
@@ -30,7 +31,7 @@ from nestling.frontend.xquery.template import (
     TextPart,
 )
 from nestling.values.bag import ZBag
-from nestling.xml.entries import ELEMENT, Entry
+from nestling.xml.entries import ELEMENT, Entry, unlisted, written
 from nestling.xml.entries import TEXT as TEXT_NODE
 from nestling.xml.orderkeys import parent_of
 from nestling.xml.serialise import attribute, in_text, serialised
@@ -89,9 +90,9 @@ class XmlReader:
                     found += [(sort_key(order, each), item, each)] * times
         if len(found) > 1:
             found.sort(key=lambda each: each[0])
-        return [(item, each) for _, item, each in found]
+        return [one for _, item, each in found for one in _spread(item, each)]
 
-    def written(self, item: ItemTemplate, row: Row | None) -> WrittenItem | None:
+    def written(self, item: ItemTemplate, row: Row | None) -> WrittenItem | None:  # noqa: C901 (one arm per item)
         """One item; none where its column is null. The query's own elements have no row: they read the views."""
         cells = row or ()
         match item:
@@ -110,6 +111,8 @@ class XmlReader:
                 if name:
                     return WrittenItem(ATTRIBUTE, value, name)
                 return WrittenItem(TEXT, value) if value else None
+            case AttributesPart():
+                raise AssertionError(item)  # ``items`` has spread it
             case JoinedText(content, separator):
                 return WrittenItem(ATOM, separator.join(self._values(content.sources, row)))
             case ElementPart():
@@ -146,6 +149,22 @@ class XmlReader:
                 yield "".join([w.text for w in self.opened(item, each)[1]])
             elif (found := self.written(item, each)) is not None:
                 yield found.text
+
+
+def _spread(item: ItemTemplate, row: Row | None) -> list[tuple[ItemTemplate, Row | None]]:
+    """An item; of all attributes, each."""
+    if not isinstance(item, AttributesPart):
+        return [(item, row)]
+    text = (row or ())[item.column]
+    pairs = unlisted(text) if text else ()
+    spaces = {
+        f"xmlns:{written(n).partition(':')[0]}": n[1:].partition("}")[0] for n, _ in pairs if n[0] == "{"
+    }
+    found = (
+        *((n, uri) for n, uri in spaces.items() if n != "xmlns:xml"),
+        *((written(n), v) for n, v in pairs),
+    )
+    return [(AttributePart(name, 0), (value,)) for name, value in found]
 
 
 def content_text(content: Sequence[WrittenItem]) -> str:

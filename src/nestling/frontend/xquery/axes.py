@@ -109,8 +109,12 @@ class AxisTranslator(TranslationContext):
             return self.guards(predicate, inner)
 
     def _attribute(self, branch: Branch, step: PathStep, variables: Variables) -> Branch:
-        if step.test == "*" or step.test.endswith("()"):
-            self.refuse(step.at, f"@{step.test} is not supported", "name the attribute")
+        if is_wild(step.test) or step.test.endswith("()"):
+            self.refuse(
+                step.at,
+                f"@{step.test} is copied, and nothing else",
+                "<x>{$e/@*}</x> copies all attributes; else name one",
+            )
         branch = self.distinct(branch)
         item = branch.item
         assert isinstance(item, NodeItem)
@@ -125,10 +129,12 @@ class AxisTranslator(TranslationContext):
         assert isinstance(item, NodeItem)
         if step.test in ("node()", item.test) or (step.test == "*" and item.test not in (*KINDS, "node()")):
             return [branch]
-        if is_wild(item.test):
+        if is_wild(item.test) and step.test not in KINDS:
             label = self.column(item, LABEL_NAME)
-            if step.test == "*":
-                self.refuse(step.at, "self::* of any node is not supported", "write * in the step before")
+            if is_wild(step.test):
+                self.refuse(
+                    step.at, f"self::{step.test} of any node is not supported", "write it in the step before"
+                )
             return [branch.having(TestBind(call("==", label, const(step.test))))]
         return []
 

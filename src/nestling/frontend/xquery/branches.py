@@ -22,7 +22,7 @@ from nestling.xml.patterns import NUMBERS, Navigation
 Bind: TypeAlias = "ForBind | TestBind | GuardBind | FoldBind"
 Item: TypeAlias = (
     "NodeItem | DocumentItem | AttributeItem | AtomItem | ElementItem | TextItem | JoinedItem"
-    " | RowItem | CellItem"
+    " | RowItem | CellItem | AttributesItem"
 )
 Key: TypeAlias = "PlaceKey | TermKey"
 #: A condition: a term, or a bag that is empty where it does not hold.
@@ -130,6 +130,13 @@ class AttributeItem:
 
 
 @dataclass(frozen=True, slots=True)
+class AttributesItem:
+    """All attributes of an element, which are copied into another."""
+
+    value: Term
+
+
+@dataclass(frozen=True, slots=True)
 class RowItem:
     """A row of a table that is read as a document."""
 
@@ -167,6 +174,7 @@ class ElementItem:
     name: str
     attributes: tuple[tuple[str, tuple[Part | list[Branch], ...]], ...]
     content: tuple[Part | list[Branch], ...]
+    at: int = 0
 
 
 @dataclass(frozen=True, slots=True)

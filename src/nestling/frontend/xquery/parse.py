@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import re
+
 from nestling.depth import room
 from nestling.errors import QueryError, shown
 from nestling.frontend.xquery import markup
@@ -29,6 +31,9 @@ from nestling.frontend.xquery.syntax import (
     UpdateExpr,
     VariableExpr,
 )
+from nestling.xml.entries import NAME
+
+_NAME = re.compile(NAME)
 
 
 def parse(text: str) -> ModuleSyntax:
@@ -233,8 +238,15 @@ class Parser(ClauseParser):
                         else AttributeExpr(name, content, at)
                     )
             self.i = at
-            if self.words(word) and self.sees("{"):
-                raise self.error("a computed name is not supported", f"{word} name {{…}}", at=at)
+            if self.words(word) and self.eat("{"):
+                name = self._static_name(word, at)
+                self.need("{")
+                content = self._enclosed()
+                return (
+                    ElementExpr(name, (), (content,), at)
+                    if word == "element"
+                    else AttributeExpr(name, content, at)
+                )
             self.i = at
         if self.words("text") and self.eat("{"):
             return TextExpr(self._enclosed(), at)
@@ -244,6 +256,15 @@ class Parser(ClauseParser):
                 raise self.error(f"{word} {{…}} is not supported", "use elements and texts", at=at)
             self.i = at
         return None
+
+    def _static_name(self, word: str, at: int) -> str:
+        """A computed name that is a literal, and so known from the text."""
+        match self._enclosed():
+            case LiteralExpr(str(name)) if _NAME.fullmatch(name):
+                return name
+        raise self.error(
+            "a name that is computed from data is not supported", f"{word} name {{…}}", "XQDY0074", at
+        )
 
     def _enclosed(self) -> Syntax:
         at = self.i

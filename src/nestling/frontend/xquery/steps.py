@@ -111,7 +111,10 @@ class PathParser(Scanner):
     def test(self, is_attribute: bool) -> str:
         """A name test, its namespace resolved, or a test of the kind of node."""
         if self.eat("*"):
-            return "*"
+            if not self.text.startswith(":", self.i) or self.text.startswith("::", self.i):
+                return "*"
+            self.i += 1
+            return f"*:{self.name()}"
         self.space()
         at = self.i
         name = self.name()
@@ -126,7 +129,8 @@ class PathParser(Scanner):
                 raise self.error(f"{name}(…) is no test of a node here", "text(), node(), comment()", at=at)
             return (inside or "*") if name == "element" else f"{name}()"
         if self.text.startswith(":*", self.i):
-            raise self.error("a test of a whole namespace is not supported", "name the elements", at=at)
+            self.i += 2
+            return self.expanded(f"{name}:*", is_attribute, at)
         return self.expanded(name, is_attribute, at)
 
     def expanded(self, name: str, is_attribute: bool, at: int) -> str:

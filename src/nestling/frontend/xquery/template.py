@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 Part: TypeAlias = "StaticText | StaticComment | SequencePart"
 ItemTemplate: TypeAlias = (
     "AtomPart | ConstantPart | TextPart | AttributePart | CopyPart | ElementPart | MadeText | JoinedText"
+    " | AttributesPart"
 )
 OrderPart: TypeAlias = "Place | OrderColumn"
 
@@ -62,6 +63,13 @@ class AttributePart:
     """An attribute with the value of a column; there is none where it is null."""
 
     name: str
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttributesPart:
+    """All attributes that a column lists, as ``xml.entries.listed`` writes them; none where it is null."""
+
     column: int
 
 

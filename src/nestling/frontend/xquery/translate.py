@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from nestling.calculus.build import const
+from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Expr
 from nestling.calculus.traverse import relations
 from nestling.calculus.types import FLOAT, INT, STR, Scalar
@@ -22,16 +22,19 @@ from nestling.frontend.xquery.branches import (
     STRING,
     AtomItem,
     AttributeItem,
+    AttributesItem,
     Bind,
     Branch,
     CellItem,
     DocumentItem,
     ElementItem,
     JoinedItem,
+    NodeItem,
     PlaceKey,
     RowItem,
     TableDocument,
     TermKey,
+    TestBind,
     TextItem,
     as_binds,
 )
@@ -68,7 +71,7 @@ from nestling.frontend.xquery.syntax import (
     VariableExpr,
 )
 from nestling.frontend.xquery.template import Part, StaticComment, StaticText
-from nestling.xml.patterns import Navigation
+from nestling.xml.patterns import ALL_ATTRIBUTES, Navigation
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,9 +266,9 @@ class Translator(FlworTranslator):
         self, syntax: ElementExpr | AttributeExpr | TextExpr | CommentExpr, variables: Variables
     ) -> ElementItem | TextItem:
         match syntax:
-            case ElementExpr(name, attributes, content):
+            case ElementExpr(name, attributes, content, at):
                 named = tuple((each, self._parts(parts, variables)) for each, parts in attributes)
-                return ElementItem(name, named, self._parts(content, variables))
+                return ElementItem(name, named, self._parts(content, variables, True), at)
             case AttributeExpr(name, content):
                 return TextItem(self.sequence(content, variables), name)
             case TextExpr(content):
@@ -273,7 +276,9 @@ class Translator(FlworTranslator):
             case CommentExpr(at=at):
                 self.refuse(at, "a comment alone is not supported", "write it inside an element")
 
-    def _parts(self, parts: Sequence[str | Syntax], variables: Variables) -> tuple[Part | list[Branch], ...]:
+    def _parts(
+        self, parts: Sequence[str | Syntax], variables: Variables, is_content: bool = False
+    ) -> tuple[Part | list[Branch], ...]:
         found: list[Part | list[Branch]] = []
         for part in parts:
             if isinstance(part, str):
@@ -284,20 +289,54 @@ class Translator(FlworTranslator):
                 found.append(
                     [
                         b
-                        for each in self.sequence(part, variables)
-                        for b in self._copied(each, part, variables)
+                        for each in self._content(part, variables, is_content)
+                        for b in self._copied(each, part, variables, is_content)
                     ]
                 )
         return tuple(found)
 
-    def _copied(self, branch: Branch, part: Syntax, variables: Variables) -> list[Branch]:
+    def _content(self, part: Syntax, variables: Variables, is_content: bool) -> list[Branch]:
+        """The branches of what braces enclose; in content, ``e/@*`` are all attributes of ``e``."""
+        match part:
+            case SequenceExpr(items) if is_content and any(map(_is_all_attributes, items)):
+                return [
+                    branch.under(PlaceKey(number))
+                    for number, item in enumerate(items)
+                    for branch in self._content(item, variables, True)
+                ]
+            case PathExpr(start, (*steps, PathStep())) if is_content and _is_all_attributes(part):
+                owners = self.sequence(PathExpr(start, tuple(steps), part.at) if steps else start, variables)
+                owners = self.check_count(owners, part.at, 0, 1, "the element whose attributes are copied")
+                return [self._attributes(owner, part.at) for owner in owners]
+        return self.sequence(part, variables)
+
+    def _attributes(self, branch: Branch, at: int) -> Branch:
+        if not isinstance(branch.item, NodeItem):
+            self.refuse(at, "only an element of a document has attributes to copy", "name the attribute")
+        value = self.column(branch.item, ALL_ATTRIBUTES)
+        there = TestBind(call("not", call("is_null", value)))
+        return replace(branch, item=AttributesItem(value)).having(there)
+
+    def _copied(self, branch: Branch, part: Syntax, variables: Variables, is_content: bool) -> list[Branch]:
         """A document in content stands for its nodes."""
-        if isinstance(branch.item, AttributeItem) and branch.is_many:
+        if is_content and isinstance(branch.item, AttributeItem) and branch.item.name.startswith("{"):
+            self.refuse(
+                part.at, "an attribute with a namespace is not copied alone", "copy all of them: $e/@*"
+            )
+        if is_content and isinstance(branch.item, AttributeItem) and branch.is_many:
             what = f"the attribute {branch.item.name} of an element"
             return self.check_count([branch], part.at, 0, 1, what)
         if not isinstance(branch.item, DocumentItem):
             return [branch]
         return self._walk(branch, [PathStep("child", "node()", (), part.at)], variables)
+
+
+def _is_all_attributes(syntax: Syntax) -> bool:
+    """Whether an expression is ``e/@*``."""
+    match syntax:
+        case PathExpr(_, (*_, PathStep("attribute", "*", ()))):
+            return True
+    return False
 
 
 def _literal(value: object) -> AtomItem:

@@ -26,6 +26,7 @@ from nestling.frontend.xquery.branches import (
     UNTYPED,
     AtomItem,
     AttributeItem,
+    AttributesItem,
     Bind,
     Branch,
     CellItem,
@@ -61,6 +62,8 @@ class ValueTranslator(FilterTranslator):
                 return self.column(item, patterns.STRING), UNTYPED
             case CellItem(value):
                 return value, UNTYPED
+            case AttributesItem():
+                self.refuse(at, "@* is copied, and nothing else", "name the attribute")
             case RowItem():
                 self.refuse(at, "a row of a table has no value", "name a column: row/price")
             case JoinedItem():
