@@ -75,6 +75,15 @@ def public(name: str) -> str:
     return name
 
 
+def view_of(name: str) -> str:
+    """The name of the view that users know, of one of its hidden views.
+
+    >>> view_of("§v dear 0"), view_of("dear")
+    ('dear', 'dear')
+    """
+    return name[3:].rpartition(" ")[0] if name.startswith(HIDDEN) else name
+
+
 def listed(names: Iterable[str]) -> str:
     """The names among these that users have given."""
     return ", ".join([name for name in names if not name.startswith(HIDDEN)]) or "none yet"
