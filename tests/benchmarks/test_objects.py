@@ -21,7 +21,7 @@ def test_a_short_run(monkeypatch, capsys):
     monkeypatch.setattr(objects, "LEAST", 1)
     monkeypatch.setattr(objects, "PRIMARY", (20, 40))
     monkeypatch.setattr(objects, "RUNS", 1)
-    texts = {"unpaid_sales": nakamura.VIEWS["unpaid_sales"]}
+    texts = {"unpaid_sales": nakamura.OQL["unpaid_sales"]}
     goals = objects.three_queries(False, texts)
     assert len(goals) == 3 * 2 * 2
     assert all(goal.measured > 0 for goal in goals)

@@ -1,6 +1,6 @@
 """Laws 8, 9 and 17 of updates: a row that changes under its key; and of kept references, beside none."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -103,7 +103,7 @@ def joined(data: Any, world: World) -> tuple[Any, LocalEngine, Stored]:
 def an_update_follows(data: Any, engine: LocalEngine, stored: Stored) -> None:
     before = contents(engine)
     name, old, new = data.draw(changed_rows(stored, engine))
-    engine.updates[name]([(old, new)])
+    engine.updates[name](old, new)
     stored.apply([RowEvent(name, old, -1), RowEvent(name, new, 1)])
     equals_its_query(engine, stored)
     agrees_with_its_indexes(engine)
@@ -154,7 +154,7 @@ def test_an_attribute_that_no_view_reads_touches_no_map():
     db.update("customers", key=1, set={"notes": "new"})
     assert engine.table("customers")[1, "Ada", "Rome", "new"] == 1
     with pytest.raises(AssertionError, match="looked into"):
-        engine.updates["customers"]([((1, "Ada", "Rome", "new"), (1, "Eve", "Rome", "new"))])
+        engine.updates["customers"]((1, "Ada", "Rome", "new"), (1, "Eve", "Rome", "new"))
 
 
 @pytest.mark.parametrize("refresh", ["eager", "lazy", "hybrid"])
@@ -182,14 +182,19 @@ def test_an_update_of_a_parent_reaches_its_children(refresh):
     assert sorted(views[0].rows()) == [(8, "Gil")]
 
 
-def heard_by(seen: list[Any], run: Callable[[Any], None]) -> Callable[[Any], None]:
-    """``run``, which tells what it is given."""
+def hear(engine: LocalEngine, table: str, seen: list[Any]) -> None:
+    """Have ``engine`` tell which rows of ``table`` take the place of which."""
+    one, many = engine.updates[table], engine.update_batches[table]
 
-    def told(pairs: Any) -> None:
+    def update(old: Any, new: Any) -> None:
+        seen.append((old, new))
+        one(old, new)
+
+    def updates(pairs: Any) -> None:
         seen.extend(pairs)
-        run(pairs)
+        many(pairs)
 
-    return told
+    engine.updates[table], engine.update_batches[table] = update, updates
 
 
 def test_ten_updates_of_a_lazy_view_are_one():
@@ -198,8 +203,7 @@ def test_ten_updates_of_a_lazy_view_are_one():
     view.rows()
     own = db._state.later("names")
     seen: list[Any] = []
-    run = own.engine.updates["customers"]
-    embedded(own.engine).updates["customers"] = heard_by(seen, run)
+    hear(embedded(own.engine), "customers", seen)
     for i in range(10):
         db.update("customers", key=1, set={"name": f"Ada {i}"})
     assert sorted(view.rows())[0] == (7, "Ada 9")
@@ -213,9 +217,7 @@ def test_images_before_and_after_are_an_update():
     view = db.view("names", NAMES)
     view.subscribe(lambda change: heard.append((sorted(change.deleted), sorted(change.inserted))))
     calls: list[Any] = []
-    engine = embedded(db._state.engine)
-    run = engine.updates["customers"]
-    engine.updates["customers"] = heard_by(calls, run)
+    hear(embedded(db._state.engine), "customers", calls)
     db.apply(
         {"customers": {(1, "Ada", "Rome", None): -1, (1, "Eve", "Rome", None): 1, (3, "Cy", "Bern", None): 1}}
     )

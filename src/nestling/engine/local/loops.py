@@ -102,6 +102,9 @@ class Loops(Steps):
             self.by_key(step, store, names, tests)
         else:
             self.loop(_row(names), f"{self.place(step, store)}.values()", tests)
+        for count in step.counts:
+            if count.name in later:
+                self.out.line(f"{self.scope.name(count)} = 1")
 
     def by_key(self, step: Find, store: Store, names: list[str], tests: list[str]) -> None:
         row = self.scope.beside("row", store.python)
