@@ -103,9 +103,7 @@ def by_hand(make: Callable[[], Any], load: Sequence[Any], events: Sequence[Any])
     return Prepared(calls(part.on, changed, events), part.result)
 
 
-def whole(
-    make: Callable[[], Database], read: set[str], load: Sequence[Any], events: Sequence[Any]
-) -> Prepared:
+def whole(make: Callable[[], Database], load: Sequence[Any], events: Sequence[Any]) -> Prepared:
     """By the calls of a user, one row each."""
     db = make()
     tables = set(db.tables)

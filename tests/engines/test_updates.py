@@ -23,6 +23,7 @@ from nestling.program.traverse import inputs
 from nestling.transform.lower import FlatView
 from nestling.transform.viewlet import compile_batches, compile_views
 from nestling.transform.viewlet.compile import CannotCompile
+from nestling.transform.viewlet.patient import patient
 from tests.engines.batches import Interpreted, add_all
 from tests.engines.test_batches import batch
 from tests.engines.test_program_laws import advance, answers, equals_its_query, joins, running, with_parents
@@ -87,6 +88,24 @@ def test_every_map_of_a_join_equals_its_query_after_an_update(world, data):
     answers(engine, query, stored)
 
 
+@every_world
+@given(data=st.data())
+def test_updates_that_wait_come_to_the_same(world, data):
+    """whatever comes between an update and the reading that it waits for"""
+    query, engine, stored = joined(data, world)
+    engine = LocalEngine(patient(engine.program, {"v"}))
+    for _ in range(4 * STEPS):
+        if any(stored.tables[name] for name in engine.program.updates) and data.draw(st.booleans()):
+            name, old, new = data.draw(changed_rows(stored, engine))
+            engine.updates[name](old, new)
+            stored.apply([RowEvent(name, old, -1), RowEvent(name, new, 1)])
+        else:
+            advance(data, engine, stored)
+    answers(engine, query, stored)
+    equals_its_query(engine, stored)
+    agrees_with_its_indexes(engine)
+
+
 def joined(data: Any, world: World) -> tuple[Any, LocalEngine, Stored]:
     query = data.draw(joins(world))
     view = FlatView(query, {}, Record(tuple((key.name, key.type) for key in query.keys)))
@@ -126,8 +145,8 @@ class Forbidden(dict[Any, Any]):
     __getitem__ = __setitem__ = __delitem__ = __contains__ = setdefault = items = values = get
 
 
-def shop() -> nl.Database:
-    db = nl.Database()
+def shop(db: nl.Database | None = None) -> nl.Database:
+    db = nl.Database() if db is None else db
     db.table("customers", {"id": int, "name": str, "city": str, "notes": str | None}, key="id")
     db.table(
         "orders", {"no": int, "customer": int, "amount": int}, key="no", references={"customer": "customers"}
@@ -208,6 +227,87 @@ def test_ten_updates_of_a_lazy_view_are_one():
         db.update("customers", key=1, set={"name": f"Ada {i}"})
     assert sorted(view.rows())[0] == (7, "Ada 9")
     assert seen == [((1, "Ada", "Rome", None), (1, "Ada 9", "Rome", None))]
+
+
+class Counting(dict[Any, Any]):
+    """A map that counts what is put into it."""
+
+    puts = 0
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.puts += 1
+        super().__setitem__(key, value)
+
+
+@pytest.mark.parametrize(("refresh", "waiting"), [("eager", 20), ("hybrid", 0)])
+def test_ten_updates_of_a_hybrid_view_are_one(refresh, waiting):
+    """counted in what is put into the map of its rows: two orders refer to the customer"""
+    db = shop()
+    view = db.view("names", NAMES, store="full", refresh=refresh)
+    engine = embedded(db._state.engine)
+    (rows,) = [name for name, decl in engine.program.maps.items() if decl.role == "rows"]
+    counting = engine.names[rows] = engine.stored[rows] = Counting(engine.stored[rows])
+    for i in range(10):
+        db.update("customers", key=1, set={"name": f"Ada {i}"})
+    assert counting.puts == waiting
+    assert db.tables["customers"].rows()[0].name == "Ada 9"
+    assert sorted(view.rows())[0] == (7, "Ada 9")
+    assert counting.puts == (waiting or 2)
+    view.verify(maps=True)
+    # There and back again is nothing.
+    for name in ("Eve", "Ada 9"):
+        db.update("customers", key=1, set={"name": name})
+    view.rows()
+    assert counting.puts == (waiting + 4 if waiting else 2)
+
+
+def test_what_waits_is_run_before_what_it_meets():
+    db = shop()
+    views = {
+        refresh: db.view(refresh, NAMES, store="full", refresh=refresh) for refresh in ("hybrid", "lazy")
+    }
+    engine = embedded(db._state.engine)
+    assert engine.program.patient == {"customers"}
+    changes = [
+        lambda: db.insert("orders", [(20, 1, 3)]),
+        lambda: db.update("orders", key=20, set={"customer": 2}),
+        lambda: db.delete("orders", key=20),
+        lambda: db.insert("customers", [(5, "Fay", "Bern", None)]),
+        lambda: db.delete("customers", key=5),
+        lambda: db.view("third", TOTALS),
+    ]
+    for i, change in enumerate(changes):
+        db.update("customers", key=1, set={"name": f"Ada {i}"})
+        change()
+        db.update("customers", key=2, set={"name": f"Bo {i}"})
+        assert sorted(views["hybrid"].rows()) == sorted(views["lazy"].rows())
+        db.verify(maps=True)
+    with pytest.raises(ZeroDivisionError), db.transaction() as t:
+        t.update("customers", key=1, set={"name": "nobody"})
+        1 / 0  # noqa: B018
+    db.verify(maps=True)
+
+
+def test_what_an_eager_view_needs_does_not_wait():
+    db = shop()
+    db.view("names", NAMES, store="full", refresh="hybrid")
+    db.view("same", NAMES, store="full")
+    assert not db._state.engine.program.patient
+
+
+@pytest.mark.parametrize("refresh", ["hybrid", "lazy"])
+def test_what_waits_is_in_the_file(tmp_path, refresh):
+    with nl.Database(tmp_path / "shop.nest") as db:
+        shop(db)
+        db.view("names", NAMES, store="full", refresh=refresh)
+        db.update("customers", key=1, set={"name": "Eve"})
+    with nl.Database(tmp_path / "shop.nest") as db:
+        db.update("customers", key=1, set={"name": "Fay"})
+        db.drop(db.view("other", TOTALS).name)  # stores all there is
+        db.update("customers", key=2, set={"name": "Gil"})
+    with nl.Database(tmp_path / "shop.nest") as db:
+        assert {name for _, name in db.views["names"].rows()} == {"Fay", "Gil"}
+        db.verify(maps=True)
 
 
 def test_images_before_and_after_are_an_update():

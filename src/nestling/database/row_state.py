@@ -46,7 +46,7 @@ from nestling.transform.lower import FlatView
 from nestling.transform.pipeline import by_rows, compile_view
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.choose import KNOB
-from nestling.transform.viewlet.defer import deferred
+from nestling.transform.viewlet.patient import patient
 from nestling.transform.viewlet.storing import Storing
 from nestling.values.bag import EMPTY, ZBag
 from nestling.values.label import Label
@@ -210,7 +210,7 @@ class RowState:
             guard_of(name): guard for name, guard in views.guards.items() if not views[name].may_lack_value
         }
         program = compile_views(self.declarations(), views.shared | guards, logs, self._stored())
-        return replace(program, deferred=deferred(program, views.hybrid))
+        return patient(program, views.hybrid)
 
     def _stored(self) -> dict[str, Storing]:
         """How each view is stored."""

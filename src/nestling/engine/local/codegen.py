@@ -22,6 +22,7 @@ from nestling.program.statements import (
     Program,
 )
 from nestling.program.steps import waiting
+from nestling.program.waiting import first
 from nestling.quoting import identifier
 
 
@@ -36,18 +37,22 @@ def drafts(program: Program) -> dict[str, Draft]:
     """The functions of a program that was ``ranged``, by name."""
     found: dict[str, Draft] = {}
     for name, trigger in program.triggers.items():
-        function, origin = f"on_{identifier(name)}", (trigger, program.deferred)
+        waits = first(program, trigger)
+        function, origin = f"on_{identifier(name)}", (trigger, program.deferred, waits)
         found[function] = Draft(origin, partial(FunctionWriter.trigger, function=function, trigger=trigger))
         found[f"{function}_batch"] = Draft(
             origin, partial(FunctionWriter.batch, function=function, trigger=trigger)
         )
         if (update := program.updates.get(name)) is not None:
-            changed = update, program.deferred
+            changed = update, program.deferred, name in program.patient, first(program, update)
             for suffix, write_it in (("update", FunctionWriter.update), ("updates", FunctionWriter.updates)):
                 draft = partial(write_it, function=function, update=update)
                 found[f"{function}_{suffix}"] = Draft(changed, draft)
-    if program.deferred:
-        found["settle"] = Draft(waiting(program), FunctionWriter.settle)
+            if name in program.patient:
+                settle = partial(FunctionWriter.settle_updates, update=update)
+                found[f"settle_T_{identifier(name)}"] = Draft(changed, settle)
+    if program.deferred or program.patient:
+        found["settle"] = Draft((waiting(program), program.patient), FunctionWriter.settle)
     for name, view in program.views.items():
         found |= _reader(f"rows_of_{identifier(name)}", view.rows, f"rows of {name}")
         if view.lookup is not None:

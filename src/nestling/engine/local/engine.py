@@ -65,6 +65,8 @@ class LocalEngine:
         self._waiting: list[dict[Any, Any]] = [{} for _ in program.deferred]
         for name, waiting in zip(program.deferred, self._waiting, strict=True):
             self.names[f"change_{self.stores[name].python}"] = waiting
+        self._updates: list[dict[Any, Any]] = [{} for _ in program.patient]
+        self.names |= {self.stores[n].waits: d for n, d in zip(program.patient, self._updates, strict=True)}
         #: Whether passing on what waits was cut off: the maps hold some of it; or some of them have no value.
         self.is_torn = False
         # The source is our own: what others wrote is in it as words and literals made by ``quoting``.
@@ -146,7 +148,7 @@ class LocalEngine:
 
     def flush(self) -> None:
         """Propagate deferred changes; if one is undefined, recompute the maps."""
-        if not self.is_torn and any(self._waiting):
+        if not self.is_torn and (any(self._waiting) or any(self._updates)):
             self.is_torn = True
             try:
                 self.names["settle"]()
@@ -175,6 +177,8 @@ class LocalEngine:
                 except UNDEFINED as error:
                     self.load_map(name, {})
                     failed = error
+        for updates in self._updates:
+            updates.clear()
         for name, waiting in zip(self.program.deferred, self._waiting, strict=True):
             waiting.clear()
             if failed is not None:

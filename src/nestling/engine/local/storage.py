@@ -73,6 +73,8 @@ class Store:
             *self.dictionaries,
             *map(self.index, self.in_order),
             f"change_{self.python}",
+            self.waits,
+            f"settle_{self.python}",
             *(f"{self.python}_k{i}" for i in range(self.arity)),
             *(f"{self.python}_change{i}" for i in range(self.width)),
         )
@@ -82,6 +84,11 @@ class Store:
         """The name of its own dictionary in the generated source."""
         # Maps have names that no user can give, some after a dot.
         return f"T_{identifier(self.name)}" if self.is_table else identifier(self.name.lstrip("·"))
+
+    @property
+    def waits(self) -> str:
+        """Where updates of a table are noted that wait."""
+        return f"waits_{self.python}"
 
     @cached_property
     def arity(self) -> int:

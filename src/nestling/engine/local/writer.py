@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from nestling.calculus.show import show
 from nestling.calculus.terms import Var
 from nestling.engine.local.cells import cell_of, changes_of, noted, stored_cell, unpacked
-from nestling.engine.local.loops import Loops, key_of, needs, read_group
+from nestling.engine.local.loops import Loops, describe, key_of, read_group, used_after
 from nestling.engine.local.merge import single_changes, sources, summed, together
 from nestling.engine.local.products import shared_product
 from nestling.engine.local.storage import Store, statements
+from nestling.engine.local.waits import note_update, run_first
 from nestling.engine.local.writes import (
     add_to,
     add_to_ordered,
@@ -36,6 +36,7 @@ from nestling.program.statements import (
 )
 from nestling.program.steps import waiting
 from nestling.program.traverse import term_vars
+from nestling.program.waiting import first
 from nestling.quoting import identifier
 
 #: Names that generated functions use for themselves.
@@ -81,6 +82,7 @@ class FunctionWriter:
         self.out.line()
         self.out.line()
         with self.out.block(f"def {function}(row, times):"):
+            self.run_first(trigger)
             self.on_row(trigger, scope)
             for action in self.passed_on(trigger):
                 self.propagate(action, scope)
@@ -97,6 +99,7 @@ class FunctionWriter:
                     self.out.line(f"{function}(row, times)")
                 return
             self.single = frozenset()
+            self.run_first(trigger)
             for action in actions:
                 self.out.line(f"change_{self.stores[action.map].python} = {{}}")
             with self.out.block("for row, times in changes:"):
@@ -110,6 +113,10 @@ class FunctionWriter:
         self.out.line()
         self.out.line()
         with self.out.block(f"def {function}_update(old, row):"):
+            self.run_first(update)
+            if update.table in self.program.patient:
+                self.later(update, scope)
+                return
             actions = self.passed_on(update)
             for action in actions:
                 self.out.line(f"change_{self.stores[action.map].python} = {{}}")
@@ -123,7 +130,9 @@ class FunctionWriter:
         self.out.line()
         self.out.line()
         with self.out.block(f"def {function}_updates(changes):"):
-            actions = self.passed_on(update)
+            actions = [] if update.table in self.program.patient else self.passed_on(update)
+            if actions:
+                self.run_first(update)
             for action in actions:
                 self.out.line(f"change_{self.stores[action.map].python} = {{}}")
             with self.out.block("for old, row in changes:"):
@@ -134,13 +143,38 @@ class FunctionWriter:
             for action in actions:
                 self.propagate(action, scope)
 
-    def on_change(self, update: RowUpdate, scope: Scope) -> None:
-        """The part of an update before it propagates changes."""
+    def run_first(self, trigger: Trigger | RowUpdate) -> None:
+        run_first(self.out, [self.stores[name] for name in first(self.program, trigger)])
+
+    def later(self, update: RowUpdate, scope: Scope) -> None:
+        """An update that waits: the row is put in its place, and what it adds is added when something needs it."""
+        columns, old = self.both(replace(update, actions=()), scope)
+        note_update(self.out, self.stores[update.table], columns, old, update.table in self.kept)
+
+    def settle_updates(self, update: RowUpdate) -> None:
+        """Run the updates of a table that wait."""
+        scope, self.single, store = self.scope(), frozenset(), self.stores[update.table]
+        adds = tuple(action for action in update.actions if isinstance(action, Add))
+        self.out.line()
+        self.out.line()
+        with self.out.block(f"def settle_{store.python}():"):
+            self.out.docstring(f"Run the updates of {update.table} that wait")
+            with self.out.block(f"for old, row in {store.waits}.values():"):
+                self.on_change(replace(update, actions=adds), scope)
+            self.out.line(f"{store.waits}.clear()")
+
+    def both(self, update: RowUpdate, scope: Scope) -> tuple[list[str], list[str]]:
+        """The columns of the new row and of the old one, those that are used taken from them."""
         columns, old = ([scope.name(column) for column in part] for part in (update.columns, update.old))
         self.unpack(update, columns)
         used = self.used(update, update.old)
         moved = [u and name not in columns for u, name in zip(used, old, strict=True)]
         self.take(old, moved, "old")
+        return columns, old
+
+    def on_change(self, update: RowUpdate, scope: Scope) -> None:
+        """The part of an update before it propagates changes."""
+        columns, old = self.both(update, scope)
         for group in together(update.actions):
             match group[0]:
                 case Add():
@@ -179,7 +213,7 @@ class FunctionWriter:
         adds = [action for action in trigger.actions if isinstance(action, Add)]
         store = self.stores[trigger.table]
         stored = {i for positions in (store.key, *store.patterns) for i in positions}
-        names, is_kept = _used_after(adds, 0), trigger.table in self.kept
+        names, is_kept = used_after(adds, 0), trigger.table in self.kept
         return [column.name in names or (i in stored and is_kept) for i, column in enumerate(columns)]
 
     def take(self, columns: Sequence[str], used: Sequence[bool], row: str) -> None:
@@ -200,6 +234,7 @@ class FunctionWriter:
         self.out.line()
         with self.out.block("def settle():"):
             self.out.docstring("Pass on the changes that wait until a view is read")
+            run_first(self.out, [self.stores[name] for name in sorted(self.program.patient)])
             for action in waiting(self.program):
                 change = f"change_{self.stores[action.map].python}"
                 with self.out.block(f"if {change}:"):
@@ -219,7 +254,7 @@ class FunctionWriter:
                 adds = [add for add in adds[1:] if add is not after]
                 continue
             same = [a for a in adds if a.statement.steps[: taken + 1] == first[: taken + 1]]
-            depth, used = self.out.depth, _used_after(same, taken + 1)
+            depth, used = self.out.depth, used_after(same, taken + 1)
             Loops(self.out, scope, self.stores).step(first[taken], used)
             self.adds(same, taken + 1, scope)
             self.out.close_to(depth)
@@ -371,23 +406,3 @@ class FunctionWriter:
         columns = tuple_of([python_key(term, scope) for term in statement.keys[skipped:]])
         self.out.line(f"yield {columns}, {python(statement.amounts[0], scope)}")
         self.out.close_to(depth)
-
-
-def _used_after(adds: Sequence[Add], taken: int) -> frozenset[str]:
-    """The variables that ``adds`` use after their first ``taken`` steps."""
-    used: frozenset[str] = frozenset()
-    for add in adds:
-        rest = add.statement.steps[taken:]
-        terms = (*add.statement.keys, *add.statement.amounts, *(t for step in rest for t in needs(step)))
-        used |= term_vars(*terms)
-    return used
-
-
-def describe(statement: Statement) -> str:
-    """``target[keys] += amounts`` in the calculus' words."""
-    keys = ", ".join(show(key, width=1000) for key in statement.keys)
-    amounts = ", ".join(show(amount, width=1000) for amount in statement.amounts)
-    sources = ", ".join(dict.fromkeys(s.source for s in statement.steps if hasattr(s, "source")))
-    text = f"{statement.target or 'answer'}[{keys}] += {amounts}{f'  from {sources}' if sources else ''}"
-    # A comment is for reading: names need no quotes there.
-    return re.sub(r"`·?([\w.]+)`", r"\1", text)
