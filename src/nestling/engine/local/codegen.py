@@ -26,33 +26,35 @@ from nestling.program.waiting import first
 from nestling.quoting import identifier
 
 
-class Draft(NamedTuple):
+class FunctionDraft(NamedTuple):
     """A function to be written: all it is written from beside the stores that it touches, and how."""
 
     origin: object
     write: Callable[[FunctionWriter], None]
 
 
-def drafts(program: Program) -> dict[str, Draft]:
+def drafts(program: Program) -> dict[str, FunctionDraft]:
     """The functions of a program that was ``ranged``, by name."""
-    found: dict[str, Draft] = {}
+    found: dict[str, FunctionDraft] = {}
     for name, trigger in program.triggers.items():
         waits = first(program, trigger)
         function, origin = f"on_{identifier(name)}", (trigger, program.deferred, waits)
-        found[function] = Draft(origin, partial(FunctionWriter.trigger, function=function, trigger=trigger))
-        found[f"{function}_batch"] = Draft(
+        found[function] = FunctionDraft(
+            origin, partial(FunctionWriter.trigger, function=function, trigger=trigger)
+        )
+        found[f"{function}_batch"] = FunctionDraft(
             origin, partial(FunctionWriter.batch, function=function, trigger=trigger)
         )
         if (update := program.updates.get(name)) is not None:
             changed = update, program.deferred, name in program.patient, first(program, update)
             for suffix, write_it in (("update", FunctionWriter.update), ("updates", FunctionWriter.updates)):
                 draft = partial(write_it, function=function, update=update)
-                found[f"{function}_{suffix}"] = Draft(changed, draft)
+                found[f"{function}_{suffix}"] = FunctionDraft(changed, draft)
             if name in program.patient:
                 settle = partial(FunctionWriter.settle_updates, update=update)
-                found[f"settle_T_{identifier(name)}"] = Draft(changed, settle)
+                found[f"settle_T_{identifier(name)}"] = FunctionDraft(changed, settle)
     if program.deferred or program.patient:
-        found["settle"] = Draft((waiting(program), program.patient), FunctionWriter.settle)
+        found["settle"] = FunctionDraft((waiting(program), program.patient), FunctionWriter.settle)
     for name, view in program.views.items():
         found |= _reader(f"rows_of_{identifier(name)}", view.rows, f"rows of {name}")
         if view.lookup is not None:
@@ -64,8 +66,12 @@ def drafts(program: Program) -> dict[str, Draft]:
     return found
 
 
-def _reader(function: str, plan: Plan, title: str) -> dict[str, Draft]:
-    return {function: Draft(plan, partial(FunctionWriter.reader, function=function, plan=plan, title=title))}
+def _reader(function: str, plan: Plan, title: str) -> dict[str, FunctionDraft]:
+    return {
+        function: FunctionDraft(
+            plan, partial(FunctionWriter.reader, function=function, plan=plan, title=title)
+        )
+    }
 
 
 def write(
@@ -73,7 +79,7 @@ def write(
     stores: dict[str, Store],
     keep_tables: bool,
     constants: dict[str, str],
-    wanted: Mapping[str, Draft],
+    wanted: Mapping[str, FunctionDraft],
 ) -> dict[str, str]:
     """The source of the functions that are ``wanted`` of a program; new ``constants`` that they use are added.
 
