@@ -118,7 +118,7 @@ MUTANTS = [
     ),
     Mutant(
         "what adds nothing has an entry",
-        "engine/local/writes", "_add_cell",
+        "engine/local/writes", "_if_any",
         "if not any(map(_is_never_zero, amounts)):", "if False:",
         example(test_stores.test_what_adds_nothing_has_no_entry), quick=True,
     ),
