@@ -37,12 +37,18 @@ KEYS: workload.Keys = {
 }
 
 #: Objects belong to their parents from beginning to end, as in the paper: what the hand-written code relies on.
-REFERENCES = {
+REFERENCES: dict[str, dict[str | tuple[str, ...], str]] = {
     "orders": {"customer": "customers"},
     "orderLineItems": {"order": "orders", "product": "products"},
     "sales": {"order": "orders"},
     "saleLineItems": {"sale": "sales", "product": "products"},
     "payments": {"sale": "sales", "cashReceipt": "cashReceipts"},
+}
+
+#: The other side of some of them, by the names that the paper's paths have.
+INVERSES = {
+    "orders": {"orderLineItems": "orderLineItems.order"},
+    "sales": {"saleLineItems": "saleLineItems.sale", "payments": "payments.sale"},
 }
 
 #: The texts of the paper (figure 7).

@@ -15,6 +15,7 @@ from nestling.database.xml.watch import XmlChange
 from nestling.errors import (
     ChangeError,
     ConstraintError,
+    DanglingReference,
     EvaluatedOnRead,
     NestlingError,
     OverBudget,
@@ -29,6 +30,7 @@ __all__ = [
     "Change",
     "ChangeError",
     "ConstraintError",
+    "DanglingReference",
     "Database",
     "DocumentNode",
     "DocumentTransaction",

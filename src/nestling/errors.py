@@ -121,5 +121,9 @@ class EvaluatedOnRead(UserWarning):
     """A view that is not maintained: every read evaluates its query over whole tables. ``strict=False`` accepts it."""
 
 
+class DanglingReference(UserWarning):
+    """A file of an earlier version has references that lead nowhere: views do not rely on them until it is mended."""
+
+
 class OverBudget(UserWarning):
     """Views that took more than ``memory=`` allows: what is stored of them no longer fits in any way."""

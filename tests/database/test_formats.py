@@ -58,3 +58,48 @@ def test_a_file_of_every_format(tmp_path, name):
 
 def test_there_are_files_to_open():
     assert FILES
+
+
+#: ``dangling-1``: written by commit a8f8716, which let a customer go whose orders stayed.
+DANGLING = FIXTURES / "dangling-1.sqlite"
+
+
+def test_references_that_lead_nowhere_are_told_and_not_relied_on(tmp_path):
+    path = tmp_path / "old.nest"
+    shutil.copy(DANGLING, path)
+    with pytest.warns(nl.DanglingReference, match=r"customer of orders leads nowhere in some rows .*: 1 is"):
+        db = nl.Database(path)
+    with db:
+        assert db.views["known"].rows() == [(12, 9)]
+        assert db.views["total"].rows() == [(9,)]
+        db.verify(maps=True)
+        db.insert("orders", [(13, 2, 1)])
+        late = db.view(
+            "late", lambda orders, customers: [o.no for o in orders for c in customers if c.id == o.customer]
+        )
+        assert sorted(late.rows()) == [12, 13]
+        db.verify(maps=True)
+        # A row that comes under the key that was missing has children at once.
+        db.insert("customers", [(1, "Eve")])
+        assert sorted(db.views["known"].rows()) == [(10, 5), (11, 7), (12, 9), (13, 1)]
+        db.verify(maps=True)
+        with pytest.raises(nl.ChangeError):
+            db.delete("customers", [(1, "Eve")])
+    with nl.Database(path) as db:  # it is mended, and no one warns
+        assert db._state.declarations()["orders"].references
+        assert sorted(db.views["names"].rows()) == [(10, "Eve"), (11, "Eve"), (12, "Bo"), (13, "Bo")]
+        db.verify(maps=True)
+
+
+def test_rows_that_lead_nowhere_can_be_deleted(tmp_path):
+    path = tmp_path / "old.nest"
+    shutil.copy(DANGLING, path)
+    with pytest.warns(nl.DanglingReference):
+        db = nl.Database(path)
+    with db:
+        assert not db._state.declarations()["orders"].references
+        db.delete("orders", where=lambda o: o.customer == 1)
+        db.verify(maps=True)
+    with nl.Database(path) as db:
+        assert db._state.declarations()["orders"].references
+        assert db.views["known"].rows() == [(12, 9)]

@@ -34,7 +34,10 @@ class ToyEngine(Answers):
         self.batches: Mapping[str, Callable[[Iterable[tuple[Row, int]]], None]] = {
             name: partial(self._add, name) for name in program.tables
         }
-        self.updates: Mapping[str, Callable[[Iterable[tuple[Row, Row]]], None]] = {
+        self.updates: Mapping[str, Callable[[Row, Row], None]] = {
+            name: partial(self._replace_one, name) for name in program.updates
+        }
+        self.update_batches: Mapping[str, Callable[[Iterable[tuple[Row, Row]]], None]] = {
             name: partial(self._replace, name) for name in program.updates
         }
         self.drain_all()
@@ -62,6 +65,9 @@ class ToyEngine(Answers):
 
     def _replace(self, name: str, rows: Iterable[tuple[Row, Row]]) -> None:
         self._add(name, [pair for old, new in rows for pair in ((old, -1), (new, 1))])
+
+    def _replace_one(self, name: str, old: Row, new: Row) -> None:
+        self._replace(name, [(old, new)])
 
     def apply(self, table: str, row: Row, times: int) -> None:
         self._add(table, [(row, times)])

@@ -177,7 +177,7 @@ MUTANTS = [
     ),
     Mutant(
         "a hybrid view that somebody watches waits",
-        "transform/viewlet/defer", "deferred",
+        "transform/viewlet/defer", "needed_at_once",
         'if decl.role == "watch"', "if False",
         example(test_knobs.test_a_hybrid_view_that_is_watched_does_not_wait), quick=True,
     ),

@@ -27,8 +27,8 @@ MUTANTS = [
     ),
     Mutant(
         "a row that goes stays in the indexes of its table",
-        "engine/local/writes", "_write_keyed",
-        "            _forget(out, store, known, _known(known, columns), key)", "            pass",
+        "engine/local/writes", "_drop_keyed",
+        "        _forget(out, store, known, _known(known, columns), key)", "        pass",
         law(test_program_laws.test_every_map_of_a_join_equals_its_query, world=KEYED),
     ),
     Mutant(
@@ -45,7 +45,7 @@ MUTANTS = [
     ),
     Mutant(
         "a self-join is changed from one side",
-        "engine/local/merge", "_sums",
+        "engine/local/merge", "_sum",
         'call("*", const(2), a) if a == b', "a if a == b",
         JOINS,
     ),
@@ -106,7 +106,7 @@ MUTANTS = [
     ),
     Mutant(
         "collected changes have plain names",
-        "engine/local/codegen", "_Writer.scope",
+        "engine/local/writer", "FunctionWriter.scope",
         "Scope(self.taken,", "Scope([*RESERVED, *(store.python for store in self.stores.values())],",
         queries("collected_while_looped"), quick=True,
     ),
@@ -118,7 +118,7 @@ MUTANTS = [
     ),
     Mutant(
         "what adds nothing has an entry",
-        "engine/local/writes", "_add_cell",
+        "engine/local/writes", "_if_any",
         "if not any(map(_is_never_zero, amounts)):", "if False:",
         example(test_stores.test_what_adds_nothing_has_no_entry), quick=True,
     ),

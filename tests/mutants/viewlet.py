@@ -85,7 +85,7 @@ MUTANTS = [
     Mutant(
         "what an impatient view reads waits",
         "transform/viewlet/defer", "deferred",
-        " - _needed(program, impatient)", "",
+        " - needed_at_once(program, patient)", "",
         example(test_defer.test_what_an_eager_view_needs_does_not_wait), quick=True,
     ),
     Mutant(

@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import chain, count
 from pathlib import Path
 
+from nestling.database.dangling import without_dangling
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.journal import Journal
 from nestling.database.lazy import LazyView
@@ -64,6 +65,7 @@ class DatabaseFile:
                 reopening.replay(text)
             self.version = number
         self.numbers = count(reopening.next_number)
+        without_dangling(state, self.store.path)
 
     def _define(self, state: RowState, kind: str, name: str, text: str) -> None:
         if kind not in KINDS:

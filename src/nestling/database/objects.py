@@ -20,6 +20,8 @@ from nestling.frontend.schema.write import Links
 from nestling.program.statements import TableDecl
 
 Tables = Mapping[str, TableDef]
+#: References that lead nowhere, by flat table and places.
+Dangling = frozenset[tuple[str, tuple[int, ...]]]
 
 
 class Objects:
@@ -159,11 +161,11 @@ class Objects:
         return None
 
 
-def declarations(tables: Tables) -> dict[str, TableDecl]:
+def declarations(tables: Tables, dangling: Dangling = frozenset()) -> dict[str, TableDecl]:
     """The flat tables of all tables, those that others refer to first.
 
     A program may rely on a reference where the row is in one table and comes first; where tables refer to each other in
-    a circle, and where the row may be in any table of a family, it may not.
+    a circle, and where the row may be in any table of a family, it may not. Nor on one that is ``dangling``.
     """
     objects = Objects(tables)
 
@@ -173,6 +175,10 @@ def declarations(tables: Tables) -> dict[str, TableDecl]:
     found: dict[str, TableDecl] = {}
     for owner in sorted(tables, key=objects.ranks.__getitem__):
         for name, decl in tables[owner].declarations.items():
-            kept = tuple(pair for pair in decl.references if relied_on(owner, pair[1]))
+            kept = tuple(
+                pair
+                for pair in decl.references
+                if relied_on(owner, pair[1]) and (name, pair[0]) not in dangling
+            )
             found[name] = decl if kept == decl.references else replace(decl, references=kept)
     return found

@@ -6,7 +6,7 @@ Law (9): a definition that was tried, and then is made, has the program that was
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from nestling.database.policies import guarded_by
@@ -14,8 +14,8 @@ from nestling.database.state import guard_of
 from nestling.database.view_state import Views
 from nestling.program.statements import Program, TableDecl
 from nestling.transform.viewlet import compile_views
-from nestling.transform.viewlet.defer import deferred
 from nestling.transform.viewlet.drafts import Drafts, drafts_over
+from nestling.transform.viewlet.patient import patient
 from nestling.transform.viewlet.storing import Storing
 
 
@@ -45,7 +45,7 @@ class Programs:
         asked = (tables, views.shared | guards, logs, stored(views), views.hybrid)
         if self._last is None or self._last[0] != asked:
             program = compile_views(*asked[:4], drafts=self.drafts)
-            self._last = asked, replace(program, deferred=deferred(program, views.hybrid))
+            self._last = asked, patient(program, views.hybrid)
         return self._last[1]
 
 

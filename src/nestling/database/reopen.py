@@ -6,7 +6,7 @@ made; a label names the bag of one row, and no bag is without its row. Maps have
 queries can have; that these are the right ones, ``verify`` says.
 
 What is no matter of form is not asked here, for a file must open to be mended: references that lead nowhere, which
-older versions let stand, and constraints, which refuse the next change.
+older versions let stand (``dangling``), and constraints, which refuse the next change.
 """
 
 from __future__ import annotations

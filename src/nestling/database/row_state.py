@@ -17,7 +17,7 @@ from nestling.database.declaring import Asked
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first_column import first_leaf, first_type, starts
 from nestling.database.lazy import LazyView, Pending
-from nestling.database.objects import Objects, declarations
+from nestling.database.objects import Dangling, Objects, declarations
 from nestling.database.policies import guarded_by, policy
 from nestling.database.programs import Programs, stored
 from nestling.database.rows import Row, RowEvent, nested
@@ -61,12 +61,12 @@ class RowState:
         self.tables: dict[str, TableDef] = {}
         self.views = Views()
         self.xqueries: dict[str, XQueryDef] = {}
+        self.dangling: Dangling = frozenset()
         #: What all views may take, in bytes; and how many rows there were when that was last looked at.
         self.memory: int | None = None
         self.looked_at = 0
         #: How many rows come and go before plans are looked at again; and the version at which they are.
-        self.patience = 0.0
-        self.version = 0
+        self.patience, self.version = 0.0, 0
         self._statements: dict[str, int] = {}
         self.uncommitted: list[RowEvent] = []
         #: Tables that wait for the class that they refer to, by name.
@@ -77,7 +77,7 @@ class RowState:
 
     def declarations(self) -> dict[str, TableDecl]:
         """The flat tables of all tables."""
-        return declarations(self.tables)
+        return declarations(self.tables, self.dangling)
 
     @property
     def objects(self) -> Objects:

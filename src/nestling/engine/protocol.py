@@ -107,8 +107,8 @@ class RowEngine(Engine, Protocol):
     """An engine in this process, changed in place and row by row: what a database keeps by itself.
 
     ``triggers`` add a row to a table so many times, ``batches`` rows that come together; both keep every map. A row
-    that others refer to comes before them and goes after them. ``updates`` put rows in the place of those that have
-    their keys, given as pairs of old and new.
+    that others refer to comes before them and goes after them. ``updates`` put a row in the place of the one that has
+    its key, ``update_batches`` many, given as pairs of old and new.
     """
 
     @property
@@ -116,7 +116,9 @@ class RowEngine(Engine, Protocol):
     @property
     def batches(self) -> Mapping[str, Callable[[Iterable[tuple[Row, int]]], None]]: ...
     @property
-    def updates(self) -> Mapping[str, Callable[[Iterable[tuple[Row, Row]]], None]]: ...
+    def updates(self) -> Mapping[str, Callable[[Row, Row], None]]: ...
+    @property
+    def update_batches(self) -> Mapping[str, Callable[[Iterable[tuple[Row, Row]]], None]]: ...
     def counts(self, table: str) -> Mapping[Row, int]:
         """The rows of a table without a key, as they are: to be looked at, and not for long."""
 

@@ -36,17 +36,17 @@ class Run(NamedTuple):
 
     def apply(self, engine: RowEngine) -> None:
         """Have ``engine`` run it."""
-        if self.updates:
-            engine.updates[self.table](self.pairs)
-        elif len(self.pairs) == 1:
-            engine.triggers[self.table](*self.pairs[0])
+        if len(self.pairs) == 1:
+            (engine.updates if self.updates else engine.triggers)[self.table](*self.pairs[0])
+        elif self.updates:
+            engine.update_batches[self.table](self.pairs)
         else:
             engine.batches[self.table](self.pairs)
 
     def undo(self, engine: RowEngine) -> None:
         """Have ``engine`` run the opposite."""
         if self.updates:
-            engine.updates[self.table]([(new, old) for old, new in reversed(self.pairs)])
+            engine.update_batches[self.table]([(new, old) for old, new in reversed(self.pairs)])
         else:
             engine.batches[self.table]([(row, -times) for row, times in reversed(self.pairs)])
 

@@ -302,7 +302,7 @@ class Program:
 
     ``updates`` are the triggers of rows that change under their key. ``totals`` finds in a watched query the rows that
     a log speaks of, by their ``exact_columns``. The triggers collect changes of the ``deferred`` maps, and the next
-    reading propagates them.
+    reading propagates them. Updates of ``patient`` tables wait for it as well (``program/waiting``).
     """
 
     tables: Mapping[str, TableDecl]
@@ -312,3 +312,4 @@ class Program:
     totals: Mapping[str, Plan] = field(default_factory=dict)
     deferred: frozenset[str] = frozenset()
     updates: Mapping[str, RowUpdate] = field(default_factory=dict)
+    patient: frozenset[str] = frozenset()

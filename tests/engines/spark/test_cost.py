@@ -113,6 +113,26 @@ def test_where_a_step_finds_many_spark_sums(spark, shop):
     shop.verify()
 
 
+@pytest.mark.parametrize("referrers", [200, 2000])
+def test_a_rename_shuffles_the_referrers_once(spark, tmp_path, referrers):
+    """each referrer's row goes and comes, both by one shuffle; who refers to somebody else is not in it"""
+    with nl.Database(spark=spark, path=tmp_path / "lake") as db:
+        db.table("customers", {"id": int, "name": str}, key="id")
+        db.table("orders", {"no": int, "customer": int}, key="no", references={"customer": "customers"})
+        db.insert("customers", [(1, "Ada"), (2, "Bo")])
+        numbers = spark.range(referrers + 5000)
+        db.insert("orders", numbers.selectExpr("id AS no", f"IF(id < {referrers}, 1, 2) AS customer"))
+        text = "select struct(no: o.no, name: o.customer.name) from o in orders"
+        view = db.view("names", text, language="oql", store="full")
+        counters = Counters(spark)
+        db.update("customers", key=1, set={"name": "Eve"})
+        _, shuffled = counters.since()
+
+        assert shuffled <= 2 * referrers + 20
+        assert sum(row.name == "Eve" for row in view) == referrers
+        view.verify()
+
+
 def test_tables_that_do_not_read_each_other_change_in_one_query(shop, monkeypatch):
     """of several tables each sees those before it as they will be"""
     shop.view("by_region", BY_REGION, language="python")

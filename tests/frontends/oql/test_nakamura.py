@@ -7,17 +7,6 @@ from benchmarks.workloads import nakamura
 from tests.frontends.oql.oracle import Oracle, same
 from tests.frontends.oql.worlds import seen
 
-REFERENCES: dict[str, dict[str | tuple[str, ...], str]] = {
-    "orders": {"customer": "customers"},
-    "orderLineItems": {"order": "orders", "product": "products"},
-    "sales": {"order": "orders"},
-    "saleLineItems": {"sale": "sales", "product": "products"},
-    "payments": {"cashReceipt": "cashReceipts", "sale": "sales"},
-}
-INVERSES = {
-    "orders": {"orderLineItems": "orderLineItems.order"},
-    "sales": {"saleLineItems": "saleLineItems.sale", "payments": "payments.sale"},
-}
 ENTERED = nakamura.Size(primary=60, customers=5, products=6)
 WITHDRAWN = nakamura.Size(primary=90, withdrawn=0.4, customers=5, products=6, seed=2)
 
@@ -30,8 +19,8 @@ def books() -> nl.Database:
             table,
             columns,
             key=nakamura.KEYS[table],
-            references=REFERENCES.get(table),
-            inverse=INVERSES.get(table),
+            references=nakamura.REFERENCES.get(table),
+            inverse=nakamura.INVERSES.get(table),
         )
     return db
 

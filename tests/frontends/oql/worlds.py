@@ -66,7 +66,7 @@ def seen(db: nl.Database) -> tuple[Catalog, Data]:
 
 
 #: When a view follows its tables, and what is stored of it.
-WAYS = [("eager", "auto"), ("eager", "full"), ("eager", "counts"), ("hybrid", "full"), ("lazy", "auto")]
+WAYS = [(refresh, store) for refresh in ("eager", "hybrid", "lazy") for store in ("auto", "full", "counts")]
 
 
 def _named(value: Any, type_: Any) -> Any:

@@ -65,6 +65,7 @@ class LocalDescription:
     def functions(self, view: str, tables: Iterable[str]) -> list[tuple[str, str]]:
         """The triggers of ``tables``, which serve other views as well, and the readers of ``view``."""
         wanted = [f"on_{identifier(table)}{entry}" for table in tables for entry in self._entries(table)]
+        wanted += [f"settle_T_{identifier(table)}" for table in tables]
         wanted += ["settle"]
         wanted += [f"{kind}_{identifier(view)}" for kind in ("rows_of", "rows_with")]
         wanted += [bag_function(view, shape) for shape in self.program.views[view].definitions]

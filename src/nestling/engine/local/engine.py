@@ -17,6 +17,7 @@ from nestling.engine.local.inorder import InOrder
 from nestling.engine.local.loading import load_cells, load_rows, take_over, take_slices
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.storage import Store, stores
+from nestling.engine.local.unique import counted_once, unique_keys
 from nestling.engine.nesting import leaves, nested, shape
 from nestling.engine.protocol import Batch
 from nestling.engine.python.terms import namespace
@@ -45,10 +46,11 @@ class LocalEngine:
 
     def __init__(self, program: Program, keep_tables: bool = True, before: LocalEngine | None = None) -> None:
         """``before``: an engine whose generated functions serve here too, where they come to the same."""
-        self.program, local = program, ranged(program)
+        unique = unique_keys(ranged(program))
+        self.program, local = program, counted_once(ranged(program), unique)
         known: dict[str, Store] = before.stores if before else {}
         written: Functions | None = before.functions if before else None
-        self.stores: dict[str, Store] = stores(local, known)
+        self.stores: dict[str, Store] = stores(local, known, unique)
         stay = (name for name, store in known.items() if self.stores.get(name) is store)
         changed = (known[name] for name in known.keys() - {*stay})
         words = frozenset(word for store in changed for word in store.words)
@@ -63,6 +65,8 @@ class LocalEngine:
         self._waiting: list[dict[Any, Any]] = [{} for _ in program.deferred]
         for name, waiting in zip(program.deferred, self._waiting, strict=True):
             self.names[f"change_{self.stores[name].python}"] = waiting
+        self._updates: list[dict[Any, Any]] = [{} for _ in program.patient]
+        self.names |= {self.stores[n].waits: d for n, d in zip(program.patient, self._updates, strict=True)}
         #: Whether passing on what waits was cut off: the maps hold some of it; or some of them have no value.
         self.is_torn = False
         # The source is our own: what others wrote is in it as words and literals made by ``quoting``.
@@ -73,8 +77,11 @@ class LocalEngine:
         self.batches: dict[str, Callable[[Iterable[tuple[Row, int]]], None]] = {
             name: self.names[f"on_{identifier(name)}_batch"] for name in program.tables
         }
-        self.updates: dict[str, Callable[[Iterable[tuple[Row, Row]]], None]] = {
+        self.updates: dict[str, Callable[[Row, Row], None]] = {
             name: self.names[f"on_{identifier(name)}_update"] for name in program.updates
+        }
+        self.update_batches: dict[str, Callable[[Iterable[tuple[Row, Row]]], None]] = {
+            name: self.names[f"on_{identifier(name)}_updates"] for name in program.updates
         }
         # Names are made from what a user wrote: they are looked up here, once.
         self._rows_of = {name: self.names[f"rows_of_{identifier(name)}"] for name in program.views}
@@ -112,6 +119,7 @@ class LocalEngine:
         self.triggers = {name: exactly(trigger) for name, trigger in self.triggers.items()}
         self.batches = {name: exactly(batch) for name, batch in self.batches.items()}
         self.updates = {name: exactly(update) for name, update in self.updates.items()}
+        self.update_batches = {name: exactly(batch) for name, batch in self.update_batches.items()}
         if "settle" in self.names:
             self.names["settle"] = exactly(self.names["settle"])
         self._rows_of = {name: exact_rows(read) for name, read in self._rows_of.items()}
@@ -140,7 +148,7 @@ class LocalEngine:
 
     def flush(self) -> None:
         """Propagate deferred changes; if one is undefined, recompute the maps."""
-        if not self.is_torn and any(self._waiting):
+        if not self.is_torn and (any(self._waiting) or any(self._updates)):
             self.is_torn = True
             try:
                 self.names["settle"]()
@@ -169,6 +177,8 @@ class LocalEngine:
                 except UNDEFINED as error:
                     self.load_map(name, {})
                     failed = error
+        for updates in self._updates:
+            updates.clear()
         for name, waiting in zip(self.program.deferred, self._waiting, strict=True):
             waiting.clear()
             if failed is not None:
@@ -195,6 +205,8 @@ class LocalEngine:
             }
         if store.is_cell:
             return {(): tuple(stored)} if any(stored) else {}
+        if store.key:
+            return dict.fromkeys(stored.values(), (1,))
         if store.slices:
             (known,) = store.patterns
             order = sorted(range(store.arity), key=(*known, *store.free(known)).__getitem__)
@@ -368,7 +380,7 @@ class LocalEngine:
         mine, theirs = self.stores[name], other.stores[there]
         if not mine.is_table:
             other.flush()
-        if not (mine.slices or theirs.slices):
+        if not (mine.slices or theirs.slices) and mine.key == theirs.key:
             take_over(mine, self.names, theirs, other.names)
         elif not take_slices(mine, self.names, theirs, other.names):
             self.load_map(name, other.cells(there))

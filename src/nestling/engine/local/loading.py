@@ -17,7 +17,7 @@ Names = dict[str, Any]
 
 
 def load_rows(store: Store, rows: Mapping[Row, int], names: Names) -> None:
-    """Add rows to a table that has none of them."""
+    """Add rows to a table that has none of them, or to a map with unique rows."""
     if store.key:
         key = itemgetter(*store.key)
         names[store.python].update((key(row), row) for row in rows)
@@ -38,6 +38,9 @@ def load_cells(store: Store, cells: Mapping[Row, tuple[Any, ...]], names: Names)
         stored = names[store.python]
         for row, cell in cells.items():
             stored.setdefault(key(row[:-1]), OrderedMap(store.width - 1)).add(row[-1], *cell)
+        return
+    if store.key:
+        load_rows(store, dict.fromkeys(cells, 1), names)
         return
     entries = {row: cell[0] if store.width == 1 else list(cell) for row, cell in cells.items()}
     if not store.slices:
@@ -86,7 +89,7 @@ def _index(store: Store, names: Names, patterns: Iterable[Positions], entries: M
         found.clear()
         part = itemgetter(*known)
         # A table's rows stand in an index under what they stand under in its own dictionary.
-        free = _whole if store.is_table else itemgetter(*store.free(known))
+        free = _whole if store.is_table or store.key else itemgetter(*store.free(known))
         rows = entries.values() if store.key else entries
         for row, key, value in zip(rows, entries, entries.values(), strict=True):
             group = part(row)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from nestling.calculus.show import show
 from nestling.calculus.terms import Term, Var
 from nestling.engine.local.ranges import BetweenStep, FlipStep, PassedStep, ShiftStep, SpanStep
 from nestling.engine.local.storage import Store
@@ -13,7 +15,7 @@ from nestling.engine.python.source import SourceWriter
 from nestling.engine.python.steps import Steps
 from nestling.engine.python.terms import Scope, is_float, truth, tuple_of
 from nestling.program.flat import first_of
-from nestling.program.statements import Find, Measure, Step, Total
+from nestling.program.statements import Add, Find, Measure, Statement, Step, Total
 from nestling.program.steps import uses
 from nestling.program.traverse import term_vars
 
@@ -102,6 +104,9 @@ class Loops(Steps):
             self.by_key(step, store, names, tests)
         else:
             self.loop(_row(names), f"{self.place(step, store)}.values()", tests)
+        for count in step.counts:
+            if count.name in later:
+                self.out.line(f"{self.scope.name(count)} = 1")
 
     def by_key(self, step: Find, store: Store, names: list[str], tests: list[str]) -> None:
         row = self.scope.beside("row", store.python)
@@ -255,3 +260,23 @@ def read_group(store: Store, aggregate: str, key: str, measures: Sequence[int] =
     if is_sum:
         return read_cell(aggregate, [f"{cell}[{measures[-1]}]"])
     return f"read_{aggregate}([{cell}[i] for i in {tuple(measures)}])"
+
+
+def used_after(adds: Sequence[Add], taken: int) -> frozenset[str]:
+    """The variables that ``adds`` use after their first ``taken`` steps."""
+    used: frozenset[str] = frozenset()
+    for add in adds:
+        rest = add.statement.steps[taken:]
+        terms = (*add.statement.keys, *add.statement.amounts, *(t for step in rest for t in needs(step)))
+        used |= term_vars(*terms)
+    return used
+
+
+def describe(statement: Statement) -> str:
+    """``target[keys] += amounts`` in the calculus' words."""
+    keys = ", ".join(show(key, width=1000) for key in statement.keys)
+    amounts = ", ".join(show(amount, width=1000) for amount in statement.amounts)
+    sources = ", ".join(dict.fromkeys(s.source for s in statement.steps if hasattr(s, "source")))
+    text = f"{statement.target or 'answer'}[{keys}] += {amounts}{f'  from {sources}' if sources else ''}"
+    # A comment is for reading: names need no quotes there.
+    return re.sub(r"`·?([\w.]+)`", r"\1", text)

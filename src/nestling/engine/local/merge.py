@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from nestling.calculus.build import call, const
-from nestling.calculus.terms import Term
+from nestling.calculus.terms import Call, Const, Term
+from nestling.calculus.types import INT
 from nestling.engine.local.ranges import BetweenStep, PassedStep, SpanStep, local_steps
 from nestling.engine.local.storage import Store
 from nestling.program.statements import (
@@ -42,12 +43,12 @@ def summed(adds: Sequence[Add]) -> list[Add]:
     for add in adds:
         for i, other in enumerate(found):
             if _same_key(other, add):
-                amounts = _sums(other.statement.amounts, add.statement.amounts)
+                amounts = tuple(map(_sum, other.statement.amounts, add.statement.amounts))
                 found[i] = replace(other, statement=replace(other.statement, amounts=amounts))
                 break
         else:
             found.append(add)
-    return found
+    return [add for add in found if any(amount != const(0) for amount in add.statement.amounts)]
 
 
 def _same_key(one: Add, other: Add) -> bool:
@@ -57,10 +58,16 @@ def _same_key(one: Add, other: Add) -> bool:
     )  # fmt: skip
 
 
-def _sums(left: Sequence[Term], right: Sequence[Term]) -> tuple[Term, ...]:
-    return tuple(
-        call("*", const(2), a) if a == b else call("+", a, b) for a, b in zip(left, right, strict=True)
-    )
+def _sum(a: Term, b: Term) -> Term:
+    """``a + b``, as one would write it."""
+    match a, b:
+        case Const(x, x_type), Const(y, y_type) if x_type == y_type == INT:
+            return const(x + y)
+        case Call("*", (Const(-1, sign), x)), _ if sign == INT:
+            return call("-", b, x)
+        case _, Call("*", (Const(-1, sign), y)) if sign == INT:
+            return call("-", a, y)
+    return call("*", const(2), a) if a == b else call("+", a, b)
 
 
 def _fits(group: list[Action], add: Add) -> bool:

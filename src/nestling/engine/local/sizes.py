@@ -151,7 +151,7 @@ def _index(engine: Sized, store: Store, known: Positions) -> int:
     groups, size = _spread(index.items(), len(index)), 0
     for group in groups:
         # A table's index holds the rows that are there anyway; a map's has keys of its own.
-        size += getsizeof(group[1]) + (0 if store.is_table else _held(group[1], holders))
+        size += getsizeof(group[1]) + (0 if store.is_table or store.key else _held(group[1], holders))
         size += _inside(group[:1], 2)
     order = engine.names.get(store.order(known), {})
     lists = _spread(order.values(), len(order))

@@ -7,6 +7,7 @@ key needs an index. Nothing else is stored.
 table                 ``{row: times}``
 table with a key      ``{key: row}``
 map of one measure    ``{key: number}``
+map with unique rows  ``{key: row}``, where some columns determine the others (``unique``)
 map of several        ``{key: [number, …]}``, the list shared by all dictionaries that hold it
 map without keys      ``[number, …]``: one entry, always there
 map in order          ``{group: OrderedMap of the last key, with the measures}``
@@ -51,11 +52,12 @@ class Store:
     sorted: set[Positions] = field(default_factory=set)
     in_order: set[Positions] = field(default_factory=set)  #: the indexes whose keys are kept in order
     whole: bool = False  #: whether it is read by its key, or from beginning to end
+    unique: Positions = ()  #: of a map, the columns that determine its rows
 
     @cached_property
     def slices(self) -> str:
         """The index that holds a map all by itself, if there is one: its only reader goes by this part."""
-        own = self.is_table or self.is_ordered or self.whole or len(self.patterns) != 1
+        own = self.is_table or self.is_ordered or self.whole or self.unique or len(self.patterns) != 1
         return "" if own else self.index(*self.patterns)
 
     @cached_property
@@ -71,6 +73,8 @@ class Store:
             *self.dictionaries,
             *map(self.index, self.in_order),
             f"change_{self.python}",
+            self.waits,
+            f"settle_{self.python}",
             *(f"{self.python}_k{i}" for i in range(self.arity)),
             *(f"{self.python}_change{i}" for i in range(self.width)),
         )
@@ -80,6 +84,11 @@ class Store:
         """The name of its own dictionary in the generated source."""
         # Maps have names that no user can give, some after a dot.
         return f"T_{identifier(self.name)}" if self.is_table else identifier(self.name.lstrip("·"))
+
+    @property
+    def waits(self) -> str:
+        """Where updates of a table are noted that wait."""
+        return f"waits_{self.python}"
 
     @cached_property
     def arity(self) -> int:
@@ -100,8 +109,8 @@ class Store:
 
     @cached_property
     def key(self) -> Positions:
-        """The declared key of a table; empty for maps and tables without."""
-        return self.decl.key if isinstance(self.decl, TableDecl) else ()
+        """The declared key of a table, or what determines the rows of a map; empty where nothing does."""
+        return self.decl.key if isinstance(self.decl, TableDecl) else self.unique
 
     @cached_property
     def width(self) -> int:
@@ -118,18 +127,24 @@ class Store:
         return tuple(i for i in range(self.arity) if i not in known)
 
 
-def stores(program: Program, before: Mapping[str, Store] | None = None) -> dict[str, Store]:
-    """A store for every table and map, with the patterns that the program's steps need; those ``before`` that stay."""
+def stores(
+    program: Program, before: Mapping[str, Store] | None = None, unique: Mapping[str, Positions] | None = None
+) -> dict[str, Store]:
+    """A store for every table and map, with the patterns that the program's steps need; those ``before`` that stay.
+
+    ``unique`` says which columns determine the rows of a map.
+    """
     old = before or {}
-    found = _stores(program)
+    found = _stores(program, unique or {})
     return {name: old[name] if old.get(name) == store else store for name, store in found.items()}
 
 
-def _stores(program: Program) -> dict[str, Store]:
+def _stores(program: Program, unique: Mapping[str, Positions]) -> dict[str, Store]:
     found: dict[str, Store] = {name: Store(name, decl) for name, decl in program.tables.items()}
     # A nested map is read where its change is passed on, a log where it is emptied.
     found |= {
-        name: Store(name, decl, whole=decl.role not in ("rows", "aux")) for name, decl in program.maps.items()
+        name: Store(name, decl, whole=decl.role not in ("rows", "aux"), unique=unique.get(name, ()))
+        for name, decl in program.maps.items()
     }
     for name, decl in program.tables.items():
         if decl.columns and decl.columns[0].type == LABEL and "." in name:

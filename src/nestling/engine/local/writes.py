@@ -8,6 +8,7 @@ from nestling.calculus.types import Scalar
 from nestling.engine.local.loops import key_of
 from nestling.engine.local.storage import Positions, Store
 from nestling.engine.python.source import SourceWriter
+from nestling.engine.python.terms import tuple_of
 from nestling.program.statements import MapDecl
 
 
@@ -28,33 +29,63 @@ def write_row(out: SourceWriter, store: Store, columns: Sequence[str]) -> None:
             _forget(out, store, known, _known(known, columns), "row")
 
 
-def _write_keyed(out: SourceWriter, store: Store, columns: Sequence[str]) -> None:
-    name, key = store.python, key_of([columns[i] for i in store.key])
+def _write_keyed(out: SourceWriter, store: Store, columns: Sequence[str], row: str = "row") -> None:
     with out.block("if times > 0:"):
-        out.line(f"{name}[{key}] = row")
-        for known in sorted(store.patterns):
-            out.line(f"{store.index(known)}.setdefault({_known(known, columns)}, {{}})[{key}] = row")
+        _put_keyed(out, store, columns, row)
     with out.block("else:"):
-        out.line(f"del {name}[{key}]")
-        for known in sorted(store.patterns):
-            _forget(out, store, known, _known(known, columns), key)
+        _drop_keyed(out, store, columns)
 
 
-def rewrite_row(out: SourceWriter, store: Store, columns: Sequence[str], old: Sequence[str]) -> None:
-    """Put the row at hand in the place of the one that had its key."""
+def _put_keyed(out: SourceWriter, store: Store, columns: Sequence[str], row: str) -> None:
+    key, row = key_of([columns[i] for i in store.key]), _made_once(out, store, row)
+    out.line(f"{store.python}[{key}] = {row}")
+    for known in sorted(store.patterns):
+        out.line(f"{store.index(known)}.setdefault({_known(known, columns)}, {{}})[{key}] = {row}")
+
+
+def _drop_keyed(out: SourceWriter, store: Store, columns: Sequence[str]) -> None:
     key = key_of([columns[i] for i in store.key])
-    out.line(f"{store.python}[{key}] = row")
+    out.line(f"del {store.python}[{key}]")
+    for known in sorted(store.patterns):
+        _forget(out, store, known, _known(known, columns), key)
+
+
+def _made_once(out: SourceWriter, store: Store, row: str) -> str:
+    """``row``, which several dictionaries share."""
+    if row == "row" or not store.patterns:
+        return row
+    out.line(f"cell = {row}")
+    return "cell"
+
+
+def write_entry(out: SourceWriter, store: Store, columns: Sequence[str], amount: str) -> None:
+    """Add a row to a map in which a key determines it, or take it away."""
+    row = tuple_of(columns)
+    if amount == "times":
+        _write_keyed(out, store, columns, row)
+    elif amount == "1":
+        _put_keyed(out, store, columns, row)
+    else:
+        _drop_keyed(out, store, columns)
+
+
+def rewrite_row(
+    out: SourceWriter, store: Store, columns: Sequence[str], old: Sequence[str], row: str = "row"
+) -> None:
+    """Put the row at hand in the place of the one that had its key."""
+    key, row = key_of([columns[i] for i in store.key]), _made_once(out, store, row)
+    out.line(f"{store.python}[{key}] = {row}")
     for known in sorted(store.patterns):
         index, part, before = store.index(known), _known(known, columns), _known(known, old)
         if part == before:
-            out.line(f"{index}[{part}][{key}] = row")
+            out.line(f"{index}[{part}][{key}] = {row}")
             continue
         moves = " or ".join(f"{columns[i]} != {old[i]}" for i in known if columns[i] != old[i])
         with out.block(f"if {moves}:"):
             _forget(out, store, known, before, key)
-            out.line(f"{index}.setdefault({part}, {{}})[{key}] = row")
+            out.line(f"{index}.setdefault({part}, {{}})[{key}] = {row}")
         with out.block("else:"):
-            out.line(f"{index}[{part}][{key}] = row")
+            out.line(f"{index}[{part}][{key}] = {row}")
 
 
 def _known(known: Positions, columns: Sequence[str]) -> str:
@@ -148,17 +179,15 @@ def _add_cell_in_slice(out: SourceWriter, store: Store, parts: list[str], amount
     out.line(f"part = {store.slices}.get({bound}, EMPTY)")
     out.line(f"cell = part.get({free})")
     with out.block("if cell is None:"):
-        depth = out.depth
-        if not any(map(_is_never_zero, amounts)):
-            out.open(f"if {' or '.join(amounts)}:")
+        depth = _if_any(out, amounts)
         out.line(f"{store.slices}.setdefault({bound}, {{}})[{free}] = [{', '.join(amounts)}]")
         _enter(out, store, parts)
         out.close_to(depth)
     with out.block("else:"):
-        for i, amount in enumerate(amounts):
-            out.line(f"cell[{i}] += {amount}")
-        with out.block(f"if {_is_gone(store)}:"):
-            _leave_slice(out, store, parts, bound, free)
+        _add_up(out, amounts)
+        if _may_go(store, amounts):
+            with out.block(f"if {_is_gone(store)}:"):
+                _leave_slice(out, store, parts, bound, free)
 
 
 def _leave_slice(out: SourceWriter, store: Store, parts: list[str], bound: str, free: str) -> None:
@@ -202,9 +231,7 @@ def _add_cell(out: SourceWriter, store: Store, parts: list[str], key: str, amoun
     name = store.python
     out.line(f"cell = {name}.get({key})")
     with out.block("if cell is None:"):
-        depth = out.depth
-        if not any(map(_is_never_zero, amounts)):
-            out.open(f"if {' or '.join(amounts)}:")
+        depth = _if_any(out, amounts)
         out.line(f"{name}[{key}] = cell = [{', '.join(amounts)}]")
         _enter(out, store, parts)
         for known in sorted(store.patterns):
@@ -212,14 +239,33 @@ def _add_cell(out: SourceWriter, store: Store, parts: list[str], key: str, amoun
             out.line(f"{store.index(known)}.setdefault({bound}, {{}})[{free}] = cell")
         out.close_to(depth)
     with out.block("else:"):
-        for i, amount in enumerate(amounts):
+        _add_up(out, amounts)
+        if _may_go(store, amounts):
+            with out.block(f"if {_is_gone(store)}:"):
+                out.line(f"del {name}[{key}]")
+                _leave(out, store, parts)
+                for known in sorted(store.patterns):
+                    bound, free = _split(store, known, parts)
+                    _forget(out, store, known, bound, free)
+
+
+def _if_any(out: SourceWriter, amounts: Sequence[str]) -> int:
+    """Go on where something is added. Returns the depth before."""
+    depth = out.depth
+    if not any(map(_is_never_zero, amounts)):
+        out.open(f"if {' or '.join(amount for amount in amounts if amount != '0')}:")
+    return depth
+
+
+def _add_up(out: SourceWriter, amounts: Sequence[str]) -> None:
+    for i, amount in enumerate(amounts):
+        if amount != "0":
             out.line(f"cell[{i}] += {amount}")
-        with out.block(f"if {_is_gone(store)}:"):
-            out.line(f"del {name}[{key}]")
-            _leave(out, store, parts)
-            for known in sorted(store.patterns):
-                bound, free = _split(store, known, parts)
-                _forget(out, store, known, bound, free)
+
+
+def _may_go(store: Store, amounts: Sequence[str]) -> bool:
+    """Whether an entry may be gone after ``amounts``: not where its count decides, and stays as it is."""
+    return amounts[0] != "0" or not (isinstance(store.decl, MapDecl) and store.decl.positive)
 
 
 def _is_never_zero(amount: str) -> bool:

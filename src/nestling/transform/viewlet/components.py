@@ -213,7 +213,9 @@ def _reads_tables(
         case "none":
             return True
         case "every":
-            return len(group) == 1 and not tested and factor_vars(*group) <= needed
+            # A row that its whole key finds is in the table, as good as in a map.
+            is_found = len(group) == 1 and _has_key(group[0], known, tables)
+            return not tested and (is_found or (len(group) == 1 and factor_vars(*group) <= needed))
         case "keys":
             return reads_directly(group, tested, known, needed, tables)
         case "slices":

@@ -20,6 +20,15 @@ from nestling.program.steps import every_trigger, plans, reads, uses
 
 def deferred(program: Program, patient: Collection[str]) -> frozenset[str]:
     """The nested maps that only ``patient`` views need, and whose propagation cannot fail."""
+    found = _passed_on(program) - needed_at_once(program, patient) - _partial(program)
+    # What is passed on late is passed on to maps that wait themselves.
+    while early := {name for name, target in _collected(program) if name in found and target not in found}:
+        found -= early
+    return frozenset(found)
+
+
+def needed_at_once(program: Program, patient: Collection[str]) -> set[str]:
+    """What views that are not ``patient`` read, and somebody who listens; and all that keeps it."""
     impatient = [
         *(name for name, decl in program.maps.items() if decl.role == "watch"),
         *(s for total in program.totals.values() for statement in total.statements for s in reads(statement)),
@@ -32,11 +41,7 @@ def deferred(program: Program, patient: Collection[str]) -> frozenset[str]:
             for source in reads(statement)
         ),
     ]
-    found = _passed_on(program) - _needed(program, impatient) - _partial(program)
-    # What is passed on late is passed on to maps that wait themselves.
-    while early := {name for name, target in _collected(program) if name in found and target not in found}:
-        found -= early
-    return frozenset(found)
+    return _needed(program, impatient)
 
 
 def _passed_on(program: Program) -> set[str]:
