@@ -64,5 +64,5 @@ def test_sql_of_the_front_page_and_the_examples_is_sparks(spark: Any) -> None:
     for text in texts:
         assert session.sql(text).columns
 
-    assert len(texts) >= 14
+    assert len(texts) >= 12
     assert sum("LATERAL" in text for text in texts) == 3
