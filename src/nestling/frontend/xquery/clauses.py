@@ -13,7 +13,7 @@ from nestling.frontend.xquery.syntax import (
     IfExpr,
     LetClause,
     OrderClause,
-    OrderKey,
+    OrderKeySyntax,
     QuantifiedExpr,
     SwitchExpr,
     Syntax,
@@ -111,8 +111,8 @@ class ClauseParser(OperatorParser):
         if self.sees_words("collation"):
             raise self.error("texts are compared by code points", "leave the collation out", "XQST0076")
 
-    def _keys(self) -> tuple[OrderKey, ...]:
-        keys: list[OrderKey] = []
+    def _keys(self) -> tuple[OrderKeySyntax, ...]:
+        keys: list[OrderKeySyntax] = []
         while not keys or self.eat(","):
             key = self.single()
             descending = self.words("descending")
@@ -124,7 +124,7 @@ class ClauseParser(OperatorParser):
                 if not greatest:
                     self.need_word("least")
             self._no_collation()
-            keys.append(OrderKey(key, descending, greatest))
+            keys.append(OrderKeySyntax(key, descending, greatest))
         return tuple(keys)
 
     def quantified(self) -> Syntax | None:

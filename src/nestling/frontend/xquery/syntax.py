@@ -87,7 +87,7 @@ class WhereClause:
 
 
 @dataclass(frozen=True, slots=True)
-class OrderKey:
+class OrderKeySyntax:
     """``key descending empty greatest``"""
 
     key: Syntax
@@ -99,7 +99,7 @@ class OrderKey:
 class OrderClause:
     """``order by key, …``"""
 
-    keys: tuple[OrderKey, ...]
+    keys: tuple[OrderKeySyntax, ...]
     at: int = _place()
 
 
