@@ -299,7 +299,7 @@ def _entry_rule(entry: LibraryEntry) -> TypeRule:
     return rule
 
 
-#: What the absence of a value of an operator is called after.
+#: What the absence of a value of an operator is called after, and the operator with a value in its place.
 ABSENT = {
     "+": "sum",
     "-": "difference",
@@ -333,9 +333,32 @@ def absence(function: Function) -> Function:
     )
 
 
+def instead(function: Function) -> Function:
+    """``some_f(d, t, …)`` — ``f(t, …)``, or ``d`` where that has no value; of a null it is null. It is total itself."""
+
+    def result(args: Sequence[Scalar]) -> Scalar | None:
+        found = function.result(args[1:])
+        return found if found and found.name == args[0].name else None
+
+    def apply(default: Any, *args: Any) -> Any:
+        try:
+            return function.apply(*args)
+        except NoValue:
+            return default
+
+    takes = f"a value of the same type, and {function.takes}"
+    return Function(total_name(function.name), function.arity + 1, takes, result, apply)
+
+
+def total_name(name: str) -> str:
+    """What the partial function ``name`` is called with a value wherever it has none."""
+    return f"some_{ABSENT.get(name, name)}"
+
+
 def _all() -> tuple[Function, ...]:
     named = [_checked(f) for f in (*_functions(), *_standard(), *_library())]
-    return (*named, *(absence(f) for f in named if f.partial))
+    partial = [f for f in named if f.partial]
+    return (*named, *map(absence, partial), *map(instead, partial))
 
 
 def _checked(function: Function) -> Function:
