@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nestling.calculus import arithmetic, standard
-from nestling.calculus.library import LIBRARY, Entry
+from nestling.calculus.library import LIBRARY, LibraryEntry
 from nestling.calculus.types import BOOL, FLOAT, INT, NUMERIC, STR, Scalar, nullable
 from nestling.errors import NoValue
 from nestling.values.exact import float_units
@@ -285,7 +285,7 @@ def _words(kinds: Sequence[str]) -> str:
     return ", ".join(kind.replace("int32", "int").replace("|", " or ") for kind in kinds)
 
 
-def _entry_rule(entry: Entry) -> TypeRule:
+def _entry_rule(entry: LibraryEntry) -> TypeRule:
     plain = _takes(
         *(kind.replace("int32", "int") for kind in entry.takes), result=entry.gives.removesuffix("?")
     )

@@ -8,7 +8,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from nestling.calculus.library.entry import Entry, entry
+from nestling.calculus.library.entry import LibraryEntry, entry
 from nestling.calculus.standard import double_text
 
 
@@ -87,7 +87,7 @@ def length(text: str) -> int | None:
     return len(found) if isinstance(found, list) else None
 
 
-DOCUMENTS: tuple[Entry, ...] = (
+DOCUMENTS: tuple[LibraryEntry, ...] = (
     entry("get_json_object", "str str", "str?", at_path, partial=True, fixed=(1,)),
     entry("json_array_length", "str", "int?", length),
 )

@@ -10,7 +10,7 @@ LEAST, MOST = -(2**31), 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LibraryEntry:
     """One function of SQL, by the name that Spark gives it.
 
     ``takes``: the type of each argument; several are parted by ``|``, and ``int32`` is an int of 32 bits: of a larger
@@ -52,8 +52,10 @@ class Entry:
         return self.apply(*args)
 
 
-def entry(name: str, takes: str, gives: str, apply: Callable[..., Any], sql: str = "", **more: Any) -> Entry:
+def entry(
+    name: str, takes: str, gives: str, apply: Callable[..., Any], sql: str = "", **more: Any
+) -> LibraryEntry:
     """An entry; ``takes`` has a word for each argument, and without an ``sql`` Spark's name is called."""
     kinds = tuple(takes.split())
     text = sql or f"{name}({', '.join(f'{{{i}}}' for i in range(len(kinds)))})"
-    return Entry(name, kinds, gives, apply, text, **more)
+    return LibraryEntry(name, kinds, gives, apply, text, **more)

@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import lru_cache, partial
 from typing import Any
 
-from nestling.calculus.library.entry import Entry, entry
+from nestling.calculus.library.entry import LibraryEntry, entry
 
 EPOCH, EPOCH_DAY = datetime(1970, 1, 1), date(1970, 1, 1)
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -185,7 +185,7 @@ def formatted(moment: datetime, pattern: str) -> str:
 
 _AT = "CAST({0} AS TIMESTAMP)"
 
-MOMENTS: tuple[Entry, ...] = (
+MOMENTS: tuple[LibraryEntry, ...] = (
     entry("last_day", "date", "date", last_day),
     entry("next_day", "date str", "date", next_day, partial=True, fixed=(1,)),
     entry("weekofyear", "date", "int", week),

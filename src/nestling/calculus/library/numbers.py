@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from nestling.calculus.library.entry import Entry, entry
+from nestling.calculus.library.entry import LibraryEntry, entry
 from nestling.values.nan import NAN
 
 
@@ -105,7 +105,7 @@ def bits_set(value: int) -> int:
 
 _LOG2 = math.log(2.0)
 
-NUMBERS: tuple[Entry, ...] = (
+NUMBERS: tuple[LibraryEntry, ...] = (
     *(entry(name, "float", "float", real(getattr(math, name)))
       for name in ("sin", "cos", "tan", "asin", "acos", "atan", "cosh", "tanh", "exp", "expm1", "cbrt", "degrees",
                    "radians")),

@@ -8,7 +8,7 @@ import re
 import zlib
 from functools import lru_cache
 
-from nestling.calculus.library.entry import Entry, entry
+from nestling.calculus.library.entry import LibraryEntry, entry
 
 _MASK = (1 << 64) - 1
 
@@ -193,7 +193,7 @@ def place_of_match(text: str, pattern: str) -> int:
 
 _BYTES = "CAST({0} AS BINARY)"
 
-TEXTS: tuple[Entry, ...] = (
+TEXTS: tuple[LibraryEntry, ...] = (
     entry("split_part", "str str int32", "str", split_part, holds="{2} <> 0", decides=(2,)),
     entry("locate", "str str int32", "int", locate, "CASE WHEN {2} < 1 THEN 0 ELSE locate({0}, {1}, {2}) END",
           defaults=(1,)),

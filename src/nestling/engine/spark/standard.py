@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nestling.calculus.library import LIBRARY, Entry
+from nestling.calculus.library import LIBRARY, LibraryEntry
 from nestling.calculus.sizes import decimal_size, of_quotient
 from nestling.calculus.terms import Call, Const, Term
 from nestling.calculus.types import Scalar
@@ -324,7 +324,7 @@ PARTIAL: dict[str, Callable[[Use], DefinedValue]] = {
 }  # fmt: skip
 
 
-def _entry(entry: Entry) -> Callable[[Use], DefinedValue]:
+def _entry(entry: LibraryEntry) -> Callable[[Use], DefinedValue]:
     """A function of the library: the text that its entry has, and where it has a value."""
 
     def written(use: Use) -> DefinedValue:

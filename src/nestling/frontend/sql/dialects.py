@@ -62,7 +62,7 @@ def _check(tree: Any, dialect: str) -> None:
         for node in tree.find_all(exp.Div):
             if not any(map(_is_fraction, (node.this, node.expression))):
                 raise QueryError(
-                    f"{dialect} cuts the quotient {node.sql(dialect=dialect)} where both sides are whole, and Spark does not",
+                    f"{dialect} cuts the quotient {node.sql(dialect=dialect)} of whole numbers, and Spark does not",
                     hint="write CAST(… AS DOUBLE) / …, or div(…, …)",
                 )
 

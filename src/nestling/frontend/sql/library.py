@@ -7,7 +7,7 @@ from typing import Any
 from nestling.calculus import standard
 from nestling.calculus.build import call, const
 from nestling.calculus.functions import FUNCTIONS
-from nestling.calculus.library import LIBRARY, Entry
+from nestling.calculus.library import LIBRARY, LibraryEntry
 from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import Scalar
 from nestling.errors import NoValue
@@ -30,7 +30,7 @@ _UNWRITTEN = {
 _PATTERNS = {"regexp_replace", "regexp_extract", "regexp_count", "regexp_substr", "regexp_instr"}
 
 
-def entry_of(name: str, number: int) -> Entry | None:
+def entry_of(name: str, number: int) -> LibraryEntry | None:
     """The entry that a call of ``name`` with so many arguments is of."""
     if name == "log" and number == 1:
         return LIBRARY["ln"]
@@ -39,7 +39,7 @@ def entry_of(name: str, number: int) -> Entry | None:
     return LIBRARY.get(ALIASES.get(name, name))
 
 
-def library_call(entry: Entry, values: list[Value], node: Any, env: SqlEnv) -> Value:
+def library_call(entry: LibraryEntry, values: list[Value], node: Any, env: SqlEnv) -> Value:
     """``entry`` of ``values``; of a null it is null."""
     least, most = len(entry.takes) - len(entry.defaults), len(entry.takes)
     if not least <= len(values) <= most:
@@ -56,7 +56,7 @@ def library_call(entry: Entry, values: list[Value], node: Any, env: SqlEnv) -> V
     return One(_checked(entry, terms, node, env))
 
 
-def _checked(entry: Entry, terms: list[Term], node: Any, env: SqlEnv) -> Term:
+def _checked(entry: LibraryEntry, terms: list[Term], node: Any, env: SqlEnv) -> Term:
     function = FUNCTIONS[entry.name]
     if entry.name in _PATTERNS:
         assert isinstance(terms[1], Const)

@@ -1,9 +1,9 @@
 """ORDER BY … LIMIT k OFFSET n: the first k rows of an order after n others, as a bag.
 
-ORDER BY alone is refused: a bag has no order. Among rows of equal keys SQL may take any, and LIMIT alone may take any at
-all; the lesser rows are taken, by their columns from the first to the last, or the greater where the first key descends. A key against the direction of the first is
-turned round, which numbers, truths and moments allow and strings do not. Nulls come first where a key ascends and last
-where it descends, unless the query says otherwise.
+ORDER BY alone is refused: a bag has no order. Among rows of equal keys SQL may take any, and LIMIT alone may take any
+at all; the lesser rows are taken, by their columns from the first to the last, or the greater where the first key
+descends. A key against the direction of the first is turned round, which numbers, truths and moments allow and strings
+do not. Nulls come first where a key ascends and last where it descends, unless the query says otherwise.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ _BY_PLACE = (
 
 
 @dataclass(frozen=True)
-class OrderKey:
+class WindowKey:
     """One key of an order, never null: how it is read in a row, and whether the greater comes first."""
 
     read: Callable[[SqlEnv], Term]
@@ -173,7 +173,7 @@ class Window:
         self.keys = [key for part in self.order for key in self._written(part)]
         self.ties = self._ties() if self.order and _tells_apart(node, self.call) else []
 
-    def _written(self, part: Any) -> list[OrderKey]:
+    def _written(self, part: Any) -> list[WindowKey]:
         """The keys that a part of ORDER BY stands for."""
         descending = bool(part.args.get("desc"))
         return _never_null(
@@ -183,14 +183,14 @@ class Window:
             bool(part.args.get("nulls_first")),
         )
 
-    def _ties(self) -> list[OrderKey]:
+    def _ties(self) -> list[WindowKey]:
         """What puts peers in an order: the rest of the key of the rows, or all their columns."""
         written = [as_term(self.here.value(n)) for n in (*self.partition, *(o.this for o in self.order))]
         key = [as_term(value) for value in self.rows.key(self.row)]
         if key and all(term in written for term in key):
             return []
         number = len(self.rows.key(self.row)) if key else len(self._columns(self.row))
-        found: list[OrderKey] = []
+        found: list[WindowKey] = []
         for i in range(number):
             terms = key if key else [as_term(value) for value in self._columns(self.row)]
             if terms[i] not in written:
@@ -248,7 +248,7 @@ class Window:
             return found
         return call("if", call("only", self._copies()), found, const(0))
 
-    def _before_by(self, keys: Sequence[OrderKey]) -> Term:
+    def _before_by(self, keys: Sequence[WindowKey]) -> Term:
         """How many come before this row by the last of ``keys``, and are the same in those before it."""
         *alike, last = keys
 
@@ -332,16 +332,16 @@ def _tells_apart(node: Any, function: Any) -> bool:
 
 def _never_null(
     read: Callable[[SqlEnv], Term], here: SqlEnv, descending: bool, nulls_first: bool
-) -> list[OrderKey]:
+) -> list[WindowKey]:
     """A key as keys that are never null: whether it is there comes before what it is."""
     type_ = scalar_type(read(here))
     if not type_.nullable:
-        return [OrderKey(read, descending)]
+        return [WindowKey(read, descending)]
     default = Const(DEFAULTS[type_.name], replace(type_, nullable=False))
     null, full = (const(0), const(1)) if nulls_first else (const(1), const(0))
     return [
-        OrderKey(lambda there: call("if", call("is_null", read(there)), null, full)),
-        OrderKey(lambda there: call("coalesce", read(there), default), descending),
+        WindowKey(lambda there: call("if", call("is_null", read(there)), null, full)),
+        WindowKey(lambda there: call("coalesce", read(there), default), descending),
     ]
 
 
