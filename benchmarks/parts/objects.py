@@ -13,7 +13,7 @@ from benchmarks.workloads import nakamura, nakamura_hand, nakamura_updates
 from benchmarks.workloads.harness import Job, Timing, collector, measure, show, slower
 from benchmarks.workloads.workload import as_bag
 from nestling import Database
-from nestling.database.programs import stored
+from nestling.database.compilations import stored
 from nestling.engine.local.engine import LocalEngine
 from nestling.program.statements import Program
 from nestling.transform.viewlet import compile_views
