@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nestling.calculus import arithmetic, standard
+from nestling.calculus.library import LIBRARY, Entry
 from nestling.calculus.types import BOOL, FLOAT, INT, NUMERIC, STR, Scalar, nullable
 from nestling.errors import NoValue
 from nestling.values.exact import float_units
@@ -266,9 +267,36 @@ def _standard() -> tuple[Function, ...]:
         Function("read_datetime", 1, reads, _takes("str", result="datetime"), standard.read_datetime,
                  partial=True),
         Function("read_bool", 1, reads, _takes("str", result="bool"), standard.read_bool, partial=True),
-        Function("to_text", 1, "a bool, an int, a decimal, a string or a moment",
-                 _takes("bool|int|decimal|str|date|datetime", result="str"), standard.written, partial=True),
+        Function("to_text", 1, "a bool, a number, a string or a moment",
+                 _takes("bool|int|float|decimal|str|date|datetime", result="str"), standard.written, partial=True),
     )  # fmt: skip
+
+
+def _library() -> tuple[Function, ...]:
+    """One function for each entry of the library."""
+    return tuple(
+        Function(e.name, len(e.takes), _words(e.takes), _entry_rule(e), e.of, partial=e.is_partial)
+        for e in LIBRARY.values()
+    )
+
+
+def _words(kinds: Sequence[str]) -> str:
+    """What an entry takes, in words."""
+    return ", ".join(kind.replace("int32", "int").replace("|", " or ") for kind in kinds)
+
+
+def _entry_rule(entry: Entry) -> TypeRule:
+    plain = _takes(
+        *(kind.replace("int32", "int") for kind in entry.takes), result=entry.gives.removesuffix("?")
+    )
+    if not entry.gives.endswith("?"):
+        return plain
+
+    def rule(args: Sequence[Scalar]) -> Scalar | None:
+        found = plain(args)
+        return nullable(found) if found else None
+
+    return rule
 
 
 #: What the absence of a value of an operator is called after, and the operator with a value in its place.
@@ -328,7 +356,7 @@ def total_name(name: str) -> str:
 
 
 def _all() -> tuple[Function, ...]:
-    named = [_checked(f) for f in (*_functions(), *_standard())]
+    named = [_checked(f) for f in (*_functions(), *_standard(), *_library())]
     partial = [f for f in named if f.partial]
     return (*named, *map(absence, partial), *map(instead, partial))
 

@@ -34,7 +34,7 @@ from nestling.database.storing import Decision, decide
 from nestling.database.verdict import judge
 from nestling.database.view_state import OnRead, Policy, Views, ViewState
 from nestling.database.violation import violation
-from nestling.database.xml.definition import XQueryDef
+from nestling.database.xml.definition import XQueryDef, view_of
 from nestling.depth import room
 from nestling.engine.described import Described
 from nestling.engine.protocol import Engines, RowEngine
@@ -135,7 +135,7 @@ class RowState:
             absent = str(error)
         if absent:
             raise QueryError(
-                f"{view.name} cannot be computed from the rows in its tables: {absent}", hint=EXCLUDE
+                f"{view_of(view.name)} cannot be computed from the rows in its tables: {absent}", hint=EXCLUDE
             )
 
     def define(
