@@ -1,9 +1,4 @@
-"""Comparisons: of scalars, of objects by their keys, of structs field by field, of collections by counting.
-
-With ``⟨a, b⟩`` the number of equal pairs, two bags are equal iff ``⟨a, a⟩ + ⟨b, b⟩ = 2 · ⟨a, b⟩``: the sum of the
-squares of the differences of their counts is then 0. A set is part of another iff ``⟨a, b⟩ = count(a)``. Each count is
-maintained, which a negation over two inner collections is not.
-"""
+"""Comparisons: of scalars, of objects by their keys, of structs by fields, of collections by counting (``same``)."""
 
 from __future__ import annotations
 
