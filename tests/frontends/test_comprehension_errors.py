@@ -218,7 +218,6 @@ MORE = {
     "[n.a < None for n in numbers]": "nothing is less or greater than None",
     "[len is None for n in numbers]": "a value is needed here, not builtin_function_or_method len",
     "[(1, 2) == n.a for n in numbers]": "a record is not compared with a scalar: ⟨_0: int, _1: int⟩ and int",
-    "[{n.a} < {1} for n in numbers]": "< of sets is not supported",
     "[n.a + None for n in numbers]": "None has no type here",
     "[(*n.a, 1) for n in numbers]": "* in a tuple takes a record, not int",
     "[{'a': 1, 'a': 2} for n in numbers]": "field 'a' stands twice",

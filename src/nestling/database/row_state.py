@@ -13,13 +13,13 @@ from typing import Any
 
 from nestling.database.answer import answer
 from nestling.database.bulk import EMBEDDED
+from nestling.database.compilations import Compilations, stored
 from nestling.database.declaring import Asked
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first_column import first_leaf, first_type, starts
 from nestling.database.lazy import LazyView, Pending
 from nestling.database.objects import Dangling, Objects, declarations
 from nestling.database.policies import guarded_by, policy
-from nestling.database.programs import Programs, stored
 from nestling.database.rows import Row, RowEvent, nested
 from nestling.database.state import (
     EXCLUDE,
@@ -72,7 +72,7 @@ class RowState:
         #: Tables that wait for the class that they refer to, by name.
         self.waiting: dict[str, Asked] = {}
         self._objects: tuple[Program, Objects] | None = None
-        self._programs = Programs()
+        self._compiled = Compilations()
         self.engine = engines.empty(compile_views({}, {}))
 
     def declarations(self) -> dict[str, TableDecl]:
@@ -147,7 +147,7 @@ class RowState:
         """
         decided: list[Decision] = []
         tables = self.declarations()
-        drafts = self._programs.begin(tables)
+        drafts = self._compiled.begin(tables)
 
         def plan(flat: FlatView) -> Program | None:
             left = self.left_for(view.name)
@@ -160,7 +160,7 @@ class RowState:
                 return by_rows(tables, guarded_by(decision))(guard)
             # With what it guards, whose maps it reads, and as it will be installed.
             kept = policy(view, decision) if decision else OnRead("", "")
-            return self._programs.of(
+            return self._compiled.of(
                 tables, self.views.having(ViewState(view, kept, decision=decision, guard=guard))
             )
 
@@ -211,7 +211,7 @@ class RowState:
         return name in self.views.lazy
 
     def _program(self) -> Program:
-        return self._programs.of(self.declarations(), self.views)
+        return self._compiled.of(self.declarations(), self.views)
 
     def engine_of(self, name: str) -> RowEngine:
         """The engine that answers for a view, up to date."""
@@ -258,7 +258,7 @@ class RowState:
     def install(self) -> None:
         """An engine for what is defined, with nothing in it."""
         self.engine = self.engines.empty(self._program())
-        self._programs.end()
+        self._compiled.end()
         self._statements = {}
 
     def drop_view(self, name: str) -> None:
@@ -305,7 +305,7 @@ class RowState:
         """A new engine for what is defined now; maps that stay keep their contents."""
         # A row that cannot be computed leaves the old engine as it is.
         self.engine = self.engines.filled(self._program(), self.engine)
-        self._programs.end()
+        self._compiled.end()
         self._statements = {}
 
     def _inner_first(self) -> list[str]:

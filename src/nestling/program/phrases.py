@@ -72,9 +72,10 @@ class Phrases:
     def product(self, term: Term) -> str:
         """``a · b · c``."""
         factors = _factors(term)
-        return " · ".join(map(self._factor, factors)) if len(factors) > 1 else self.term(term)
+        return " · ".join(map(self.factor, factors)) if len(factors) > 1 else self.term(term)
 
-    def _factor(self, term: Term) -> str:
+    def factor(self, term: Term) -> str:
+        """``term`` as part of a product."""
         text = self.term(term)
         return f"({text})" if isinstance(term, Call) and term.function in INFIX else text
 

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from nestling.calculus.layout import LINE, Doc, group, nest, render
-from nestling.calculus.terms import Const, Term, Var
+from nestling.calculus.terms import Call, Const, Term, Var
 from nestling.calculus.traverse import walk
 from nestling.program.flat import Atom, Factor, Lift, Monomial, Pointwise, Query, Test, Unnest
 from nestling.program.phrases import Phrases, phrases
@@ -169,10 +169,17 @@ def _monomial(monomial: Monomial, columns: Sequence[str], say: Phrases) -> Doc:
     keys = say.terms(monomial.keys)
     times = Counter(name for term in _terms(monomial) for name in _names(term))
     unused = frozenset(name for name, n in times.items() if n == 1)
-    weights: list[Doc] = [] if _is_one(monomial.weights) else [say.products(monomial.weights)]
+    weights: list[Doc] = [] if _is_one(monomial.weights) else [_weights(monomial, say)]
     parts = [*weights, *(_factor(factor, unused, say) for factor in monomial.factors)] or ["1"]
     head = "" if keys == list(columns) else f"{', '.join(keys)} ← "
     return group(head, parts[0], nest(*((LINE, "· ", part) for part in parts[1:])))
+
+
+def _weights(monomial: Monomial, say: Phrases) -> str:
+    match monomial.weights:
+        case (Call(name) as sum_,) if name != "*" and monomial.factors:
+            return say.factor(sum_)
+    return say.products(monomial.weights)
 
 
 def _factor(factor: Factor, unused: frozenset[str], say: Phrases) -> Doc:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from nestling.calculus.build import FALSE, TRUE, call, conjunction, countwise, for_
+from nestling.calculus.build import FALSE, TRUE, call, conjunction, for_
 from nestling.calculus.terms import CountWise, Expr, Term, Var
 from nestling.calculus.types import Record, Scalar
 from nestling.calculus.typing import element_type, term_type
@@ -14,6 +14,7 @@ from nestling.frontend.comprehension.context import PythonEnv
 from nestling.frontend.comprehension.convert import applied, bag_of, elementwise, joined, scalar_of
 from nestling.frontend.comprehension.nulls import facts, is_nullable, negated
 from nestling.frontend.comprehension.values import Items, shown
+from nestling.frontend.same import is_part, same_elements
 from nestling.frontend.values import Many, Null, One, Row, Some, Value, fields_of, of_term
 
 _ORDERS: dict[type, str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
@@ -96,7 +97,7 @@ def _equal_records(
     return One(conjunction([scalar_of(equal(a, b, node, env), node, env) for (_, a), (_, b) in pairs]))
 
 
-def _equal_bags(left: Many | Items, right: Many | Items, node: ast.expr, env: PythonEnv) -> Some:
+def _equal_bags(left: Many | Items, right: Many | Items, node: ast.expr, env: PythonEnv) -> One | Some:
     for bag, other in ((left, right), (right, left)):
         if isinstance(other, Items) and not other.values:
             return Some(bag_of(bag, node, env).expr, False)
@@ -104,7 +105,7 @@ def _equal_bags(left: Many | Items, right: Many | Items, node: ast.expr, env: Py
         raise env.error(
             node, "lists are compared in order, and a bag has none", "compare them as sets: set(a) == set(b)"
         )
-    return Some(countwise("differ", *_alike(left, right, node, env)), False)
+    return One(same_elements(env.run, *_alike(left, right, node, env)))
 
 
 def _alike(left: Value, right: Value, node: ast.expr, env: PythonEnv) -> tuple[Expr, Expr]:
@@ -134,11 +135,11 @@ def _ordered(operator: str, left: Value, right: Value, node: ast.expr, env: Pyth
     return One(call("coalesce", term, FALSE) if is_nullable(term) else term)
 
 
-def _included(operator: str, left: Value, right: Value, node: ast.expr, env: PythonEnv) -> Some:
-    if operator not in ("<=", ">="):
-        raise env.error(node, f"{operator} of sets is not supported", f"write a {operator}= b and a != b")
+def _included(operator: str, left: Value, right: Value, node: ast.expr, env: PythonEnv) -> One:
     one, two = _alike(left, right, node, env)
-    return Some(countwise("exceed", *((one, two) if operator == "<=" else (two, one))), False)
+    if operator in (">", ">="):
+        one, two = two, one
+    return One(is_part(env.run, one, two, strictly=operator in ("<", ">")))
 
 
 def _member(left: Value, right: Value, node: ast.expr, env: PythonEnv) -> One | Some:

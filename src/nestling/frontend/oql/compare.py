@@ -1,14 +1,9 @@
-"""Comparisons: of scalars, of objects by their keys, of structs field by field, of collections by counting.
-
-With ``⟨a, b⟩`` the number of equal pairs, two bags are equal iff ``⟨a, a⟩ + ⟨b, b⟩ = 2 · ⟨a, b⟩``: the sum of the
-squares of the differences of their counts is then 0. A set is part of another iff ``⟨a, b⟩ = count(a)``. Each count is
-maintained, which a negation over two inner collections is not.
-"""
+"""Comparisons: of scalars, of objects by their keys, of structs by fields, of collections by counting (``same``)."""
 
 from __future__ import annotations
 
-from nestling.calculus.build import call, conjunction, const, equal_terms, for_, where
-from nestling.calculus.terms import Expr, Sing, Term, Tuple, Var
+from nestling.calculus.build import call, conjunction, const, equal_terms
+from nestling.calculus.terms import Expr, Term
 from nestling.calculus.types import Record, is_base
 from nestling.calculus.typing import element_type, term_type
 from nestling.frontend import paths
@@ -29,6 +24,7 @@ from nestling.frontend.oql.convert import (
 from nestling.frontend.oql.names import fields
 from nestling.frontend.oql.tree import Binary, Nil, Query
 from nestling.frontend.paths import identity
+from nestling.frontend.same import is_part, same_elements
 from nestling.frontend.values import Many, Null, One, Perhaps, Some, Value
 
 MIRRORED = {">": "<", ">=": "<="}
@@ -138,16 +134,14 @@ def _collections(operator: str, left: Value, right: Value, node: Query, env: Oql
         what = f"collections of {described(element_type(one))} with collections in it are not compared"
         raise env.error(node, what, "compare one attribute: (select x.… from x in …)")
     if operator in ("=", "!="):
-        both = call("+", _pairs(one, one, env), _pairs(two, two, env))
-        return One(call("==" if operator == "=" else "!=", both, call("*", const(2), _pairs(one, two, env))))
+        same = same_elements(env.run, one, two)
+        return One(same if operator == "=" else call("not", same))
     if ours.form != "set" or theirs.form != "set":
         what = f"{operator} compares sets: one is part of the other"
         raise env.error(node, what, "make sets of them: distinct(…)")
     if operator in MIRRORED:
         operator, one, two = MIRRORED[operator], two, one
-    few, many = env.run.fold("count", one), env.run.fold("count", two)
-    found = call("==", _pairs(one, two, env), few)
-    return One(found if operator == "<=" else call("and", found, call("<", few, many)))
+    return One(is_part(env.run, one, two, strictly=operator == "<"))
 
 
 def _by_key(expr: Expr, env: OqlEnv) -> Expr:
@@ -157,11 +151,3 @@ def _by_key(expr: Expr, env: OqlEnv) -> Expr:
         return expr
     keys = each(expr, env, lambda row: paths.key_of(env.run, row))
     return paths.typed(env.run, keys, paths.reference_type(env.run, of.table))
-
-
-def _pairs(one: Expr, two: Expr, env: OqlEnv) -> Term:
-    """``⟨one, two⟩``: how many pairs of equal elements there are."""
-    left = Var(env.run.names.fresh("x"), element_type(one))
-    right = Var(env.run.names.fresh("y"), element_type(two))
-    equal = where(equal_terms(left, right), Sing(Tuple(())))
-    return env.run.fold("count", for_(left, one, for_(right, two, equal)))

@@ -53,7 +53,7 @@ from nestling.transform.plan import Unplannable, plan
 from nestling.transform.viewlet.components import Split
 from nestling.transform.viewlet.components import StoredComponent as Component
 from nestling.transform.viewlet.deltas import Nested, key_deltas
-from nestling.transform.viewlet.drafts import Draft, Drafts, Identified, asked_of
+from nestling.transform.viewlet.drafts import Drafted, Drafts, Identified, asked_of
 from nestling.transform.viewlet.handles import Identity, MapHandle, Weights
 from nestling.transform.viewlet.naming import rename_apart, renamed
 from nestling.transform.viewlet.refusals import in_a_line, unbound
@@ -225,10 +225,10 @@ class Compiler:
                 )
             for event, delta in key_deltas(monomial, self.maps[name], read, self.drafts.names):
                 parts = self.drafts.in_parts(delta.monomial, frozenset(), delta.first, self.storing)
-                for statement in self.changes(target, Draft(name, delta, *parts)):
+                for statement in self.changes(target, Drafted(name, delta, *parts)):
                     self.events.setdefault(name, []).append((event, statement))
 
-    def follow(self, target: str, draft: Draft) -> None:
+    def follow(self, target: str, draft: Drafted) -> None:
         """The statement by which ``target`` follows one table."""
         for statement in self.changes(target, draft):
             if draft.delta.on_rows:
@@ -245,7 +245,7 @@ class Compiler:
                 found.setdefault(handle.name, []).append((factor, handle))
         return found
 
-    def changes(self, target: str, draft: Draft) -> Iterator[Statement]:
+    def changes(self, target: str, draft: Drafted) -> Iterator[Statement]:
         """The statement that adds to ``target`` when its source changes, if it adds anything."""
         delta = draft.delta
         found = self.loop_nest(draft.monomial, draft.pieces, frozenset(), delta.first, "aux", is_read=False)

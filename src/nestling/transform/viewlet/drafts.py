@@ -38,7 +38,7 @@ class Identified:
 
 
 @dataclass(frozen=True)
-class Draft:
+class Drafted:
     """What a change of ``table`` adds to a monomial, and into which parts that falls."""
 
     table: str
@@ -62,7 +62,7 @@ class Drafts:
     _identified: dict[Hashable, Identified] = field(default_factory=dict)
     _deltas: dict[Hashable, tuple[Monomial, list[tuple[str, Delta]]]] = field(default_factory=dict)
     #: By place and rule; what was counted is held, since nothing else tells it from other counts.
-    _of_rows: dict[Hashable, tuple[Statistics, list[Draft]]] = field(default_factory=dict)
+    _of_rows: dict[Hashable, tuple[Statistics, list[Drafted]]] = field(default_factory=dict)
 
     def identified(self, query: Query, role: str, order_: Order = "") -> Identified:
         """What tells the map of ``query`` from others."""
@@ -85,7 +85,9 @@ class Drafts:
                 found[asked.key] = tuple(dict.fromkeys((*found.get(asked.key, ()), *asked.parts.measures)))
         return found
 
-    def of_rows(self, place: Hashable, monomial: Monomial, storing: Storing) -> tuple[Monomial, list[Draft]]:
+    def of_rows(
+        self, place: Hashable, monomial: Monomial, storing: Storing
+    ) -> tuple[Monomial, list[Drafted]]:
         """``monomial``, at ``place`` of a map, under names of its own; and what rows that change add to it."""
         if place is None:
             apart, deltas = self.changed(monomial)
@@ -108,10 +110,10 @@ class Drafts:
             for delta in row_deltas(apart, self.tables[table], self.tables, self.names, self.one_by_one)
         ]
 
-    def drafted(self, deltas: Iterable[tuple[str, Delta]], storing: Storing) -> list[Draft]:
+    def drafted(self, deltas: Iterable[tuple[str, Delta]], storing: Storing) -> list[Drafted]:
         """``deltas`` in parts."""
         return [
-            Draft(table, delta, *self.in_parts(delta.monomial, frozenset(), delta.first, storing))
+            Drafted(table, delta, *self.in_parts(delta.monomial, frozenset(), delta.first, storing))
             for table, delta in deltas
         ]
 

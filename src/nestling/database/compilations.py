@@ -20,7 +20,7 @@ from nestling.transform.viewlet.storing import Storing
 
 
 @dataclass
-class Programs:
+class Compilations:
     """What one definition has compiled so far."""
 
     drafts: Drafts | None = None
