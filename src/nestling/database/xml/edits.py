@@ -20,7 +20,6 @@ from nestling.xml.entries import ELEMENT, TEXT, Attributes, Entry, Labels, label
 from nestling.xml.orderkeys import (
     LONGEST,
     RENEWED,
-    between,
     child_of,
     end_of,
     only,
@@ -68,24 +67,16 @@ class Edit:
     ) -> list[str]:
         """Put trees, whose keys begin with that of the document, between two children of ``parent``; their keys."""
         tops = [entry[0] for entry in entries if "." not in entry[0]]
-        keys: list[str] = []
         low = None if before is None else part_of(before)
         high = None if after is None else part_of(after)
+        parts = spread(low, high, len(tops))
+        keys = [child_of(parent, part) for part in parts]
+        self._crowded |= {key: None for key, part in zip(keys, parts, strict=True) if len(part) > LONGEST}
         new: list[Entry] = []
-        place = 0
-        for top in tops:
-            low = between(low, high)
-            key = child_of(parent, low)
-            if len(low) > LONGEST:
-                self._crowded[key] = None
-            tree = []
-            while place < len(entries) and (
-                entries[place][0] == top or entries[place][0].startswith(top + ".")
-            ):
-                tree.append(entries[place])
-                place += 1
-            new += moved(tree, top, key)
-            keys.append(key)
+        number = -1
+        for key, kind, name, value in entries:
+            number += "." not in key
+            new.append((keys[number] + key[len(tops[number]) :], kind, name, value))
         if keys:
             self.store.replace(keys[0], keys[0], new)
             self._note(parent, keys)
@@ -206,24 +197,33 @@ class Edit:
         store, parent, size = self.store, parent_of(key), WINDOW
         if len(part_of(key)) <= LONGEST or store.get(key) is None:
             return
-        siblings = [entry[0] for entry in store.children(parent)]
-        at = siblings.index(key)
         while True:
-            low, high = max(0, at - size // 2), min(len(siblings), at + size // 2 + 1)
-            before = part_of(siblings[low - 1]) if low else None
-            after = part_of(siblings[high]) if high < len(siblings) else None
-            parts = spread(before, after, high - low)
+            siblings, before, after = self._around(key, size // 2)
+            parts = spread(before, after, len(siblings))
             if max(map(len, parts)) <= RENEWED or (before is None and after is None):
                 break
             size *= 2
-        trees = [list(store.subtree(each)) for each in siblings[low:high]]
+        trees = [list(store.subtree(each)) for each in siblings]
         labels = self._labels_above(key)
         keys = [child_of(parent, part) for part in parts]
         new = [e for tree, each in zip(trees, keys, strict=True) for e in moved(tree, tree[0][0], each)]
-        self._forget(labels, store.replace(siblings[low], end_of(siblings[high - 1]), new))
+        self._forget(labels, store.replace(siblings[0], end_of(siblings[-1]), new))
         self._parents[parent] = None
         self._came.update(dict.fromkeys(keys))
         self.renewed.append(parent)
+
+    def _around(self, key: str, number: int) -> tuple[list[str], str | None, str | None]:
+        """So many siblings on either side of a node, and the sibling keys that bound them."""
+        store, siblings = self.store, [key]
+        left, right = store.previous_sibling(key), store.next_sibling(key)
+        for _ in range(number):
+            if left is not None:
+                siblings.insert(0, left[0])
+                left = store.previous_sibling(left[0])
+            if right is not None:
+                siblings.append(right[0])
+                right = store.next_sibling(right[0])
+        return siblings, store.part(left), store.part(right)
 
     # -- rows
 
