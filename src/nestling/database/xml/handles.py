@@ -14,9 +14,10 @@ from nestling.database.xml.edits import Edit
 from nestling.database.xml.found import FoundAttribute, FoundNode
 from nestling.database.xml.host import DocumentHost
 from nestling.database.xml.interpret import Interpreter
+from nestling.database.xml.paper_updates import run_paper_update
+from nestling.database.xml.primitives import PLACES, insert_at, rename, replace, replace_value, set_attribute
 from nestling.database.xml.reading import with_namespaces
 from nestling.database.xml.syncing import keys_argument, sync
-from nestling.database.xml.updates import PLACES, insert_at, rename, replace, replace_value, set_attribute
 from nestling.errors import ChangeError, QueryError, StoreError, brief, shown
 from nestling.frontend.xquery.parse import parsed
 from nestling.xml.entries import ELEMENT, Entry, attribute_of
@@ -55,6 +56,10 @@ class XmlDocument:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the document to a file."""
         Path(path).write_text(self.xml(), encoding="utf-8")
+
+    def apply(self, update: str) -> Refresh | None:
+        """Apply an update of the paper's language: ``USeq[(1, UNode(None, USeq[(3, UDel), (1, UIns(<a/>))]))]``."""
+        return self._edit(lambda edit: run_paper_update(edit, update))
 
     def sync(
         self,
