@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from nestling.database.definitions import HIDDEN
 from nestling.database.state import State
 from nestling.database.violation import violation
-from nestling.database.xml.definition import HIDDEN, XQueryDef
+from nestling.database.xml.definition import XQueryDef
 from nestling.errors import ChangeError, NestlingError
 
 

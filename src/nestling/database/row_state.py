@@ -149,6 +149,7 @@ class RowState:
 
         def plan(flat: FlatView) -> Program | None:
             left = self.left_for(view.name)
+            flat = replace(flat, is_asked=not view.is_hidden)
             found = decide(view, flat, self.declarations(), self.engine, left, remembered, self.version)
             decided.append(found)
             return decided[0].program

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from nestling.database.rows import RowEvent
 from nestling.database.xml.definition import PAGES
-from nestling.database.xml.navigation import BELOW, FLAGS, Hit, NavigationTables, Row, row_key, row_of
+from nestling.database.xml.navigation import BELOW, FLAGS, Hit, NavigationTables, Row, holds, row_key, row_of
 from nestling.errors import ChangeError
 from nestling.xml.entries import ELEMENT, TEXT, Attributes, Entry, Labels, label_of, labelled, moved
 from nestling.xml.orderkeys import (
@@ -50,6 +50,8 @@ class Edit:
         #: The nodes that went, the tops of subtrees that came or changed, and the parents of all of these.
         self._gone: list[tuple[Labels, str]] = []
         self._came: dict[str, None] = {}
+        #: Elements that have other attributes, while what is below them is as it was.
+        self._touched: dict[str, None] = {}
         self._parents: dict[str, None] = {}
         #: Where a node with some label came or went, and where texts may have become neighbours.
         self._spots: dict[tuple[str, str], None] = {}
@@ -100,7 +102,7 @@ class Edit:
         entry = self._entry(key)
         self.store.replace(key, only(key), [(key, entry[1], entry[2], attributes)])
         self._parents[key] = None
-        self._came[key] = None
+        (self._came if self.tables.depend_on_above else self._touched)[key] = None
 
     def rename(self, key: str, name: str) -> None:
         """Give an element or a processing instruction another name: the labels of all below it change."""
@@ -238,11 +240,18 @@ class Edit:
             if self.store.get(top) is not None:
                 for labels, entry in labelled(self.store.subtree(top), self.store.labels(parent_of(top))):
                     self._make(self.tables.hits(labels), entry, pending, True)
+        for key in self._touched:
+            if (touched := self.store.get(key)) is not None:
+                self._make(self.tables.hits(self.store.labels(key)), touched, pending, True)
         self._make_ancestors(pending)
         self._make_siblings(pending)
+        return self._differences(pending)
+
+    def _differences(self, pending: dict[tuple[str, Row], Row | None]) -> list[RowEvent]:
+        """What there is to change: equal rows stay."""
         found: list[RowEvent] = []
-        for (name, key_), row in sorted(pending.items(), key=lambda item: item[0]):
-            old = self._rows.by_key(name, key_)
+        for (name, key), row in sorted(pending.items(), key=lambda item: item[0]):
+            old = self._rows.by_key(name, key)
             if old != row:
                 found += [
                     RowEvent(name, each, times) for each, times in ((old, -1), (row, 1)) if each is not None
@@ -255,6 +264,9 @@ class Edit:
         """Note the rows of a node as they are now; where it or what is below it changed, with another stamp."""
         for table, depth in hits:
             key = row_key(table, depth, entry[0])
+            if not holds(table, depth, entry, self.store):
+                pending[table.name, key] = None
+                continue
             stamp = self._stamp(table, key, changed)
             pending[table.name, key] = row_of(table, depth, entry, self.store, stamp)
 
@@ -296,7 +308,7 @@ class Edit:
             ]
             for step in (self.store.previous_sibling, self.store.next_sibling) if hits else ():
                 near = self.store.near(key, label, step)
-                if near is not None and near[0] not in self._came:
+                if near is not None and near[0] not in self._came and near[0] not in self._touched:
                     self._make(hits, near, pending, near[0] in self._above)
 
 
