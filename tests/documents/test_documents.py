@@ -5,6 +5,7 @@ import pytest
 import nestling as nl
 from nestling.database.xml.definition import read_xquery
 from nestling.storage.file import FileStore
+from nestling.xml.store import NodeStore
 
 TEXT = '<s><c id="1"><n>Ann</n><p>50</p></c><c id="2"><n>Bob</n><p>30</p></c></s>'
 QUERY = "<r>{for $c in /s/c where $c/p >= 40 return <x>{$c/n/text()}</x>}</r>"
@@ -334,7 +335,63 @@ def test_stats_and_explain_tell_of_tables(db):
     assert {name: table["rows"] for name, table in found["navigation"].items()} == {
         "d: /s/c (id)": 2, "d: /s/c → /p (id, string)": 2, "d: /s/c → /n/text() (id, string)": 2,
     }  # fmt: skip
-    assert "/s/c → /p" in db.views["v"].explain()
+    assert all(table["bytes"] > 0 for table in found["navigation"].values())
+    explained = db.views["v"].explain()
+    assert "stored auto" in explained
+    for name, table in found["navigation"].items():
+        assert f"{name}, {table['rows']} rows, " in explained
+
+
+@pytest.mark.parametrize("refresh", ["eager", "lazy", "hybrid"])
+@pytest.mark.parametrize("store", ["full", "auto", "counts", "none"])
+def test_the_knob_changes_what_is_stored_and_no_answer(store, refresh):
+    if store == "none" and refresh != "eager":
+        pytest.skip("nothing is kept that could wait")
+    db = nl.Database()
+    rows = "".join(f'<c id="{n}"><n>n{n}</n><p>{n % 90}</p></c>' for n in range(60))
+    db.document("d", f"<s>{rows}</s>")
+    plain = db.view("plain", QUERY, language="xquery")
+    view = db.view("w", QUERY, language="xquery", store=store, refresh=refresh)
+    for update in (
+        "delete node /s/c[1]",
+        "replace value of node /s/c[5]/p with '88'",
+        "insert node <c/> into /s",
+    ):
+        db.xquery(update)
+        assert view.xml() == plain.xml()
+    db.verify(maps=True)
+    assert f"stored {store}" in view.explain()
+    taken = db.stats()["w"]["bytes"]
+    assert taken == 0 if store == "none" else taken > 0
+    if store == "full":
+        assert taken > db.stats()["plain"]["bytes"]
+
+
+def test_an_insertion_costs_the_same_among_few_and_many_siblings(monkeypatch):
+    """Counted in pages that are read and written, and in siblings that are looked at."""
+    works = []
+    for number in (400, 8_000):
+        db = nl.Database()
+        document = db.document("d", f"<s>{'<a><b>1</b></a>' * number}</s>")
+        db.view("v", "<r>{for $a in /s/a where $a/b = 2 return $a/b}</r>", language="xquery")
+        middle = document.at(f"/s/a[{number // 2}]")
+        work = [0]
+
+        def counted(function, work=work):
+            def call(*arguments):
+                work[0] += 1
+                return function(*arguments)
+
+            return call
+
+        with monkeypatch.context() as patched:
+            for name in ("get", "before", "from_"):
+                patched.setattr(NodeStore, name, counted(getattr(NodeStore, name)))
+            refreshes = [middle.insert("<a><b>2</b></a>", "after") for _ in range(150)]
+        assert document._database._documents.renewed, "keys were renewed on the way"
+        works.append((work[0], sum(refresh.events for refresh in refreshes if refresh)))
+    few, many = works
+    assert many[0] <= 1.1 * few[0] and many[1] <= 1.1 * few[1]
 
 
 def test_several_documents():
