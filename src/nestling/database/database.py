@@ -21,7 +21,7 @@ from nestling.database.durable import DatabaseFile
 from nestling.database.engines import on_spark
 from nestling.database.inline import inline_views
 from nestling.database.inspect import stats
-from nestling.database.languages import is_frame, reader
+from nestling.database.languages import in_spark, is_frame, reader
 from nestling.database.memory import bytes_of
 from nestling.database.names import check_name, check_table_names, check_view_names
 from nestling.database.refresh import Refresh
@@ -187,7 +187,7 @@ class Database(DocumentDatabase):
     # -- definitions
 
     @arguments.within_depth()
-    def view(
+    def view(  # noqa: PLR0913 (one keyword per thing that a view may say)
         self,
         name: str | Callable[..., Any] | None = None,
         query: Callable[..., Any] | str | Expr | None = None,
@@ -197,6 +197,7 @@ class Database(DocumentDatabase):
         store: str = "auto",
         strict: bool | None = None,
         context: str | None = None,
+        dialect: str | None = None,
     ) -> Any:
         """Define a view: ``@db.view`` on a function, or a name with a callable or a text in a ``language``.
 
@@ -205,7 +206,8 @@ class Database(DocumentDatabase):
         conditions on aggregates, which wait for a reading; ``"lazy"``, when it is read. ``strict=True`` refuses a view
         that is not maintained within its stated cost. One that every read would evaluate warns (``EvaluatedOnRead``),
         unless ``strict=False`` or ``store="none"`` says that this is meant. ``context``: the document that ``/`` is in
-        an XQuery.
+        an XQuery. ``dialect``: whose SQL the text is, ``"postgres"`` or ``"duckdb"`` and others, where it is not
+        Spark's.
         """
         options = {
             "language": language,
@@ -213,6 +215,7 @@ class Database(DocumentDatabase):
             "store": store,
             "strict": strict,
             "context": context,
+            "dialect": dialect,
         }
         if name is None:
             return lambda function: self.view(function, **options)  # type: ignore[arg-type]
@@ -222,6 +225,8 @@ class Database(DocumentDatabase):
         accept.check_options(refresh, store)
         if strict is not None:
             arguments.flag_argument(strict, "strict")
+        if dialect is not None:
+            query = in_spark(query, language, dialect)
         if language == "xquery":
             return define_xquery(self, name, query, context, refresh, store, strict)
         with self._access.defining():

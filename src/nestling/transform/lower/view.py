@@ -102,6 +102,11 @@ class FlatView:
     #: Whether rows may be asked for by their first column.
     is_asked: bool = True
 
+    @property
+    def queries(self) -> tuple[Query, ...]:
+        """All of them, in the order in which they are compiled."""
+        return (*(definition.query for definition in self.definitions.values()), self.rows)
+
 
 @dataclass(frozen=True)
 class Definition:
