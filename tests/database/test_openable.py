@@ -206,6 +206,26 @@ def test_a_row_with_a_nan_is_found_again(tmp_path):
         assert not len(db.table("T"))
 
 
+def test_an_element_that_changes_after_a_row_that_others_could_refer_to_went(tmp_path):
+    """Rows that go are moved behind what refers to them; the element of another row is not one of theirs."""
+    path = tmp_path / "x.nest"
+    with nl.Database(path) as db:
+        orders = db.table("orders", {"id": int, "lines": [{"n": int, "parts": [int]}]}, key="id")
+        db.table("notes", {"id": int, "order": int}, key="id", references={"order": "orders"})
+        db.insert("orders", [(1, [(1, [7])]), (2, [(1, [8]), (2, [])]), (3, [(5, [5])])])
+        db.insert("notes", [(1, 3)])
+        with db.transaction() as change:
+            change.delete("orders", key=1)
+            change.update_in("orders", 2, ("lines", {"n": 1}), {"n": 3})
+            change.delete("notes", key=1)
+            change.delete("orders", key=3)
+        held = held_by(db)
+        assert orders.rows() == [(2, [(2, []), (3, [8])])]
+    with nl.Database(path) as db:
+        assert held_by(db) == held
+        db.verify(maps=True)
+
+
 def test_a_key_that_is_a_record(tmp_path):
     """The labels of its row have the record; a bag in it would have to name itself."""
     path = tmp_path / "x.nest"

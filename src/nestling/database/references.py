@@ -25,6 +25,7 @@ from nestling.database.state import Holder, State
 from nestling.database.statements import check_sets, is_there, where
 from nestling.database.transaction import Transaction
 from nestling.errors import ChangeError
+from nestling.values.label import Label
 
 #: By key the rows that refer to it, and how often each is there; of a reference that refuses, their number alone.
 Index = dict[Row, Any]
@@ -196,11 +197,8 @@ class _Following:
         if len(events) == self.given and not self._is_late(min(starts)):
             return None
         moved: dict[int, list[RowEvent]] = {}
-        for start, table in starts.items():
-            inner, end = self.objects.tables[table].declarations, start + 1
-            while end < len(events) and events[end].times < 0 and _is_inner(events[end].table, table, inner):
-                end += 1
-            moved[start] = events[start:end]
+        for start in starts:
+            moved[start] = events[start : _end_of_row(events, start)]
         taken = {start + i for start, group in moved.items() for i in range(len(group))}
         order = sorted(moved, key=lambda start: (-self.objects.ranks[starts[start]], start))
         stay = [event for i, event in enumerate(events) if i not in taken]
@@ -213,8 +211,14 @@ class _Following:
         )
 
 
-def _is_inner(name: str, table: str, declared: Iterable[str]) -> bool:
-    return name != table and name in declared
+def _end_of_row(events: Sequence[RowEvent], start: int) -> int:
+    """Where the events end by which a row goes with all that its bags hold: these have its labels, or labels below."""
+    labels = {value for value in events[start].row if isinstance(value, Label)}
+    end = start + 1
+    while end < len(events) and events[end].times < 0 and events[end].row[0] in labels:
+        labels |= {value for value in events[end].row[1:] if isinstance(value, Label)}
+        end += 1
+    return end
 
 
 def check_fixed(change: Transaction) -> None:

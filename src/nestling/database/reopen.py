@@ -21,7 +21,7 @@ from nestling.database.fitting import key_checks, measure_checks, misfit
 from nestling.database.maps import LATER, MADE, MAP, NEXT, TABLE, WAITING, map_name
 from nestling.database.row_state import RowState
 from nestling.database.rows import Row, RowEvent
-from nestling.database.stored_tables import StoredTable, stored_tables
+from nestling.database.stored_tables import LabelColumn, StoredTable, stored_tables
 from nestling.engine.nesting import leaves, shape
 from nestling.engine.protocol import RowEngine
 from nestling.engine.runs import Run, runs
@@ -45,6 +45,8 @@ class Reopening:
         self.tables = stored_tables(state.tables.values())
         #: The labels of the bags that rows have, by their dictionary.
         self.held: dict[str, set[Label]] = {name: set() for name in self.tables}
+        #: Those that two rows have while a change is made again.
+        self.twice: set[tuple[str, Label]] = set()
         self.next_number = 0
 
     # -- the snapshot
@@ -118,6 +120,18 @@ class Reopening:
                 raise StoreError(f"two rows have one bag of {column.site}")
             self.next_number = max(self.next_number, column.beyond(labels))
 
+    def _take(self, column: LabelColumn, row: Row) -> None:
+        """Note the label of a row that comes. Until the change ends, one that goes may have it too: what comes is run
+        first where rows refer to each other."""
+        [label] = column.checked((row,))
+        held, at = self.held[column.site], (column.site, label)
+        if at in self.twice:
+            raise StoreError(f"two rows have one bag of {column.site}")
+        if label in held:
+            self.twice.add(at)
+        held.add(label)
+        self.next_number = max(self.next_number, column.beyond([label]))
+
     def _check_numbers(self, contents: dict[str, Entries]) -> None:
         """The number of the next label without a key; a file of an earlier version does not say it."""
         if NEXT not in contents:
@@ -136,6 +150,8 @@ class Reopening:
         for run in runs(events, self.state.engine.program.tables):
             for pair in run.pairs:
                 self._apply(Run(run.table, [pair], run.updates), touched)
+        for name, _ in self.twice:
+            raise StoreError(f"two rows have one bag of {name}")
         for name, label in touched:
             if label not in self.held[name] and self.state.engine.under(name, label):
                 raise StoreError(f"it leaves elements in a bag of {name} that no row has")
@@ -176,12 +192,16 @@ class Reopening:
         if after < 0 or (table.key and (after > 1 or taken)):
             why = "goes that is not there" if after < 0 else "comes whose key is taken"
             raise StoreError(f"a row of {name} {why}: {row!r:.60}")
-        if not before:
-            self._hold(table, (row,))
-        if not after:
-            for column in table.labels:
-                self.held[column.site].discard(row[column.place])
-                touched.add((column.site, row[column.place]))
+        for column in table.labels if not before or not after else ():
+            at = column.site, row[column.place]
+            if not before:
+                self._take(column, row)
+            if not after:
+                if at in self.twice:
+                    self.twice.discard(at)
+                else:
+                    self.held[column.site].discard(at[1])
+                touched.add(at)
         if table.is_inner:
             touched.add((name, row[0]))
 
