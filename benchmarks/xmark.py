@@ -100,15 +100,24 @@ def measure(size: float, folder: Path) -> None:
         found = saxon(path, query)
         stats = db.stats()["v"]
         rows = sum(table["rows"] for table in stats["navigation"].values())
+        taken_by_tables = sum(table["bytes"] for table in stats["navigation"].values())
         line = f"{mega:8.2f} {experiment:4} {load / mega:9.3f} {taken:8.2f} {alone * 1e6:9.0f} {followed * 1e6:9.0f}"
         if found is None:
             line += f" {'':>9} {'':>9} {'':>9} {'':>9}"
         else:
             parse, hot = found
             line += f" {parse:9.3f} {hot * 1e3:9.2f} {(alone + parse + hot) / followed:9.0f} {hot / followed:9.1f}"
-        print(f"{line} {stats['bytes'] / 1e3:8.1f} {rows:9}", flush=True)
+        print(f"{line} {stats['bytes'] / 1e3:8.1f} {rows:9} {taken_by_tables / 1e3:9.1f}", flush=True)
         assert view.xml() is not None
         db.close()
+
+
+def siblings(number: int) -> float:
+    """The median time of an insertion in the middle of so many siblings."""
+    db = Database()
+    document = db.document("list", (b"<s>" + b"<a>1</a>" * number + b"</s>"))
+    middle = document.at(f"/s/a[{number // 2}]")
+    return median(timed(partial(middle.insert, "<a>2</a>", "after")) for _ in range(RUNS))
 
 
 def main() -> None:
@@ -120,10 +129,14 @@ def main() -> None:
     sizes = [0.1, 0.5] if options.quick else [float(size) for size in options.sizes.split(",")]
     print(
         "      MB      load s/MB × text  edit µs   view µs   parse s    hot ms   × whole    × hot    maps kB  nav rows"
+        "    nav kB"
     )
     with TemporaryDirectory() as folder:
         for size in sizes:
             measure(size, Path(folder))
+    print("\nan insertion in the middle of a sibling list, µs (median of 40)")
+    for number in (1_000, 10_000) if options.quick else (1_000, 100_000, 1_000_000):
+        print(f"{number:10} {siblings(number) * 1e6:9.0f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -6,24 +6,30 @@ from typing import Any
 
 from lxml import etree
 
+import nestling as nl
 from nestling.xml.load import document_entries
 from nestling.xml.serialise import serialised
 
 
-def applied(text: str, diff: str) -> str:
+def applied(text: str, diff: str, is_rooted: bool = True) -> str:
     """``text`` after the operations of ``diff``; what is no single element is patched inside one."""
-    root = _root(text)
+    root = etree.fromstring((text if is_rooted else f"<_>{text}</_>").encode())
     for operation in etree.fromstring(diff.encode()):
         root = _apply(root, operation)
     found = serialised(document_entries([etree.tostring(root, encoding="unicode")]))
-    return found.removeprefix("<_>").removesuffix("</_>") if root.tag == "_" else found
+    return found if is_rooted else _inside(found)
 
 
-def _root(text: str) -> Any:
-    try:
-        return etree.fromstring(text.encode())
-    except etree.XMLSyntaxError:
-        return etree.fromstring(f"<_>{text}</_>".encode())
+def updated(text: str, updates: str, is_rooted: bool = True) -> str:
+    """The text that an XQuery Update makes of another."""
+    db = nl.Database()
+    document = db.document("d", text if is_rooted else f"<_>{text}</_>")
+    db.xquery(updates)
+    return document.xml() if is_rooted else _inside(document.xml())
+
+
+def _inside(text: str) -> str:
+    return "" if text == "<_/>" else text.removeprefix("<_>").removesuffix("</_>")
 
 
 def _apply(root: Any, operation: Any) -> Any:

@@ -6,7 +6,7 @@ import pytest
 
 import nestling as nl
 from tests.documents.oracle import saxon
-from tests.documents.patches import applied
+from tests.documents.patches import applied, updated
 
 
 def cases():
@@ -24,15 +24,16 @@ def test_a_case(case):
     assert document.xml() == case["document"]
     view = db.view("v", case["query"], language="xquery")
     assert view.xml() == case["before"]
-    view.subscribe(lambda change: told.append(change.to_xml_patch()))
+    view.subscribe(lambda change: told.append((change.to_xml_patch(), change.to_updates())))
 
     db.xquery(case["update"])
 
     assert view.xml() == case["after"] == saxon(case["query"], document.xml())
     view.verify(maps=True)
     assert bool(told) == bool(case["patch"])
-    for patch in told:
+    for patch, updates in told:
         assert applied(case["before"], patch) == case["after"]
+        assert updated(case["before"], updates) == case["after"], updates
         assert len(patch) <= 1.5 * len(case["patch"]) + 80
         assert '<replace sel="/*"' not in patch
 

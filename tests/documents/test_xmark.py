@@ -27,7 +27,7 @@ class Watched:
             view.subscribe(self.follow)
 
     def follow(self, change) -> None:
-        self.texts[change.view] = applied(self.texts[change.view], change.to_xml_patch())
+        self.texts[change.view] = applied(self.texts[change.view], change.to_xml_patch(), change.is_rooted)
 
     def errors(self, text: str) -> int:
         """How many questions are errors of XQuery on a document."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from nestling.database.definitions import HIDDEN
 from nestling.database.state import State
 from nestling.database.violation import violation
-from nestling.database.xml.definition import HIDDEN, XQueryDef, view_of
+from nestling.database.xml.definition import XQueryDef, view_of
 from nestling.errors import ChangeError, NestlingError
 
 

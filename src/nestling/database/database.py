@@ -16,7 +16,7 @@ from nestling.database.accept_objects import check_types
 from nestling.database.arguments import NOT_GIVEN
 from nestling.database.closed import Closed
 from nestling.database.declaring import Asked, table_def
-from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.definitions import HIDDEN, TableDef, ViewDef
 from nestling.database.durable import DatabaseFile
 from nestling.database.engines import on_spark
 from nestling.database.inline import inline_views
@@ -35,7 +35,6 @@ from nestling.database.xml.defining import (
     drop_document,
     drop_xquery,
 )
-from nestling.database.xml.definition import HIDDEN
 from nestling.database.xml.stats import xquery_stats
 from nestling.database.xml.view import XQueryView
 from nestling.depth import room

@@ -28,6 +28,8 @@ from nestling.frontend.catalog import FieldPath
 from nestling.frontend.view_query import Order
 from nestling.program.statements import TableDecl
 
+#: What names begin with that users may not give: those of tables and views that keep others.
+HIDDEN = "§"
 #: What becomes of a reference when the object goes; see ``references``.
 ON_DELETE = ("refuse", "nil", "cascade", "dangle")
 
@@ -215,6 +217,11 @@ class ViewDef:
     @cached_property
     def element(self) -> Type:
         return element_type(self.query)
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether it keeps another view: nobody asks for its rows by a column."""
+        return self.name.startswith(HIDDEN)
 
 
 def flat_columns(type_: Type, prefix: str) -> tuple[Var, ...]:

@@ -151,6 +151,7 @@ class RowState:
 
         def plan(flat: FlatView) -> Program | None:
             left = self.left_for(view.name)
+            flat = replace(flat, is_asked=not view.is_hidden)
             decided.append(decide(view, flat, drafts, self.engine, left, remembered, self.version))
             return decided[0].program
 

@@ -9,6 +9,7 @@ Law: ``decoded(encoded(entries)) == entries``; any other bytes give entries in o
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 
 from nestling.errors import StoreError
@@ -20,7 +21,7 @@ PAGE = 64
 _FIELD, _ENTRY = "\x01", "\x02"
 _KINDS = frozenset((ELEMENT, TEXT, COMMENT, INSTRUCTION))
 #: Decoded pages by their bytes: a page that changes has others.
-_DECODED: dict[bytes, list[Entry]] = {}
+_DECODED: OrderedDict[bytes, list[Entry]] = OrderedDict()
 _MOST = 2_000
 
 
@@ -52,17 +53,15 @@ def decoded(page: bytes) -> list[Entry]:
     found = _DECODED.get(page)
     if found is None:
         found = _decoded(page)
-        if len(_DECODED) >= _MOST:
-            _DECODED.clear()
-        _DECODED[page] = found
+        remember(page, found)
     return found
 
 
 def remember(page: bytes, entries: list[Entry]) -> None:
     """Note what a page that was just encoded decodes to."""
-    if len(_DECODED) >= _MOST:
-        _DECODED.clear()
     _DECODED[page] = entries
+    if len(_DECODED) > _MOST:
+        _DECODED.popitem(last=False)
 
 
 def _decoded(page: bytes) -> list[Entry]:

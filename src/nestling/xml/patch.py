@@ -54,12 +54,18 @@ class PatchTree:
 
 
 class PatchOperation(NamedTuple):
-    """``add``, ``remove`` or ``replace``; ``place`` is ``before``, or ``@name`` for an attribute that is added."""
+    """``add``, ``remove`` or ``replace``; ``place`` is ``before``, or ``@name`` for an attribute that is added.
+
+    A selector holds on the tree that the operations before it have made.
+    """
 
     kind: str
     selector: str
     content: str = ""
     place: str = ""
+    #: What it acts on, by a selector on the tree before all operations, and whether it adds beside that.
+    target: str = ""
+    beside: bool = False
 
     def __str__(self) -> str:
         more = ""
@@ -69,11 +75,40 @@ class PatchOperation(NamedTuple):
         return f"{start}>{self.content}</{self.kind}>" if self.content else f"{start}/>"
 
 
+class PatchGap(NamedTuple):
+    """Children that go and children that come between two that stay, and their first places before and after."""
+
+    old: int
+    gone: Sequence[PatchChild]
+    new: int
+    come: Sequence[PatchChild]
+
+
+class PatchPath(NamedTuple):
+    """An element: its selector when an operation is applied, and before all of them."""
+
+    now: str = "/*"
+    before: str = "/*"
+
+    def at(self, now: str, before: str) -> PatchPath:
+        return PatchPath(f"{self.now}/{now}", f"{self.before}/{before}")
+
+
 def patch(old: PatchTree, new: PatchTree) -> list[PatchOperation]:
     """The operations that lead from one root element to another; where names differ, the root is replaced."""
     if old.name != new.name:
-        return [PatchOperation("replace", "/*", new.as_child().text)]
-    return _changed(old, new, "/*")
+        return [PatchOperation("replace", "/*", new.as_child().text, target="/*")]
+    return _changed(old, new, PatchPath())
+
+
+def patch_elements(
+    gaps: Sequence[PatchGap], size: int, path: PatchPath, moved: int = 0, grown: int = 0
+) -> list[PatchOperation]:
+    """The operations on an element with ``size`` children, all of them elements, from the places that change.
+
+    Operations before these have moved the places by ``moved``, and added ``grown`` children.
+    """
+    return _elements([part for gap in gaps for part in _gaps(gap)], size, path, moved, grown)
 
 
 def parsed_tree(text: str) -> PatchTree:
@@ -114,24 +149,30 @@ def shown(child: PatchChild) -> str:
     return child.text
 
 
-def _changed(old: PatchTree, new: PatchTree, path: str) -> list[PatchOperation]:
+def _changed(old: PatchTree, new: PatchTree, path: PatchPath) -> list[PatchOperation]:
     return _attributes(old, new, path) + _children(old.children, new.children, path)
 
 
-def _attributes(old: PatchTree, new: PatchTree, path: str) -> list[PatchOperation]:
+def _attributes(old: PatchTree, new: PatchTree, path: PatchPath) -> list[PatchOperation]:
     kept = [name for name in old.attributes if name in new.attributes]
     if [name for name in new.attributes if name in old.attributes] != kept or list(new.attributes)[
         : len(kept)
     ] != kept:
         # An attribute that is added comes last: those after it are written anew.
         kept = _prefix(list(old.attributes), list(new.attributes))
-    found = [PatchOperation("remove", f"{path}/@{name}") for name in old.attributes if name not in kept]
+    found = [
+        _operation("remove", path.at(f"@{name}", f"@{name}")) for name in old.attributes if name not in kept
+    ]
     for name, value in new.attributes.items():
         if name not in kept:
-            found.append(PatchOperation("add", path, in_text(value), f"@{name}"))
+            found.append(_operation("add", path, in_text(value), f"@{name}"))
         elif old.attributes[name] != value:
-            found.append(PatchOperation("replace", f"{path}/@{name}", in_text(value)))
+            found.append(_operation("replace", path.at(f"@{name}", f"@{name}"), in_text(value)))
     return found
+
+
+def _operation(kind: str, path: PatchPath, content: str = "", place: str = "") -> PatchOperation:
+    return PatchOperation(kind, path.now, content, place, path.before, place == "before")
 
 
 def _prefix(old: list[str], new: list[str]) -> list[str]:
@@ -147,7 +188,7 @@ def _prefix(old: list[str], new: list[str]) -> list[str]:
     return kept
 
 
-def _children(old: Sequence[PatchChild], new: Sequence[PatchChild], path: str) -> list[PatchOperation]:
+def _children(old: Sequence[PatchChild], new: Sequence[PatchChild], path: PatchPath) -> list[PatchOperation]:
     start = 0
     while start < min(len(old), len(new)) and (old[start] is new[start] or old[start] == new[start]):
         start += 1
@@ -158,11 +199,11 @@ def _children(old: Sequence[PatchChild], new: Sequence[PatchChild], path: str) -
         end += 1
     if start == len(old) == len(new):
         return []
-    window = slice(start, len(old) - end), slice(start, len(new) - end)
-    if _shape(old[window[0]]) == _shape(new[window[1]]):
+    gap = PatchGap(start, old[start : len(old) - end], start, new[start : len(new) - end])
+    if _shape(gap.gone) == _shape(gap.come):
         return _in_place(old, new, path, start, len(old) - end)
     if all(child.kind == "*" for child in (*old, *new)):
-        return _elements(old[window[0]], new[window[1]], path, start, end)
+        return _elements(_gaps(gap), len(old), path)
     return _anew(old, new, path, start, end)
 
 
@@ -177,29 +218,29 @@ def _tag(child: PatchChild) -> str:
     return child.text[1:end]
 
 
-def _selector(children: Sequence[PatchChild], place: int, path: str) -> str:
+def _step(children: Sequence[PatchChild], place: int) -> str:
     kind = children[place].kind
-    return f"{path}/{kind}[{sum(child.kind == kind for child in children[: place + 1])}]"
+    return f"{kind}[{sum(child.kind == kind for child in children[: place + 1])}]"
 
 
 def _in_place(
-    old: Sequence[PatchChild], new: Sequence[PatchChild], path: str, start: int, end: int
+    old: Sequence[PatchChild], new: Sequence[PatchChild], path: PatchPath, start: int, end: int
 ) -> list[PatchOperation]:
     """Children of the same kinds and names, in the same order."""
     found: list[PatchOperation] = []
     for place in range(start, end):
         if old[place] == new[place]:
             continue
-        selector = _selector(old, place, path)
+        inner = path.at(*[_step(old, place)] * 2)
         if old[place].kind == "*":
-            found += _changed(old[place].opened(), new[place].opened(), selector)
+            found += _changed(old[place].opened(), new[place].opened(), inner)
         else:
-            found.append(PatchOperation("replace", selector, shown(new[place])))
+            found.append(_operation("replace", inner, shown(new[place])))
     return found
 
 
 def _anew(
-    old: Sequence[PatchChild], new: Sequence[PatchChild], path: str, start: int, end: int
+    old: Sequence[PatchChild], new: Sequence[PatchChild], path: PatchPath, start: int, end: int
 ) -> list[PatchOperation]:
     """Texts and elements that change together: from one element that stays to the next, all is written anew."""
     while start and old[start - 1].kind == "text()":
@@ -208,43 +249,52 @@ def _anew(
         end -= 1
     last = len(old) - end
     found = [
-        PatchOperation("remove", _selector(old, place, path)) for place in range(last - 1, start - 1, -1)
+        _operation("remove", path.at(*[_step(old, place)] * 2)) for place in range(last - 1, start - 1, -1)
     ]
     content = "".join([shown(child) for child in new[start : len(new) - end]])
     if not content:
         return found
     if not end:
-        return [*found, PatchOperation("add", path, content)]
+        return [*found, _operation("add", path, content)]
     rest = [*old[:start], *old[last:]]
-    return [*found, PatchOperation("add", _selector(rest, start, path), content, "before")]
+    return [*found, _operation("add", path.at(_step(rest, start), _step(old, last)), content, "before")]
 
 
 def _elements(
-    old: Sequence[PatchChild], new: Sequence[PatchChild], path: str, start: int, end: int
+    gaps: Sequence[PatchGap], size: int, path: PatchPath, moved: int = 0, grown: int = 0
 ) -> list[PatchOperation]:
     """Elements alone: those that are equal stay, alike ones are changed inside, others go and come."""
-    pairs, gone, come = list[tuple[int, int]](), list[int](), list[int]()
-    for olds, news in _gaps(old, new):
-        rest = list(news)
-        for x in olds:
-            y = next((y for y in rest if _is_pair(old[x], new[y], len(olds) == len(news))), None)
+    pairs, gone = list[tuple[int, int, PatchChild, PatchChild]](), list[int]()
+    #: A child that comes, its place, and the place of the one before the change that it comes before.
+    come: list[tuple[int, int, PatchChild]] = []
+    for gap in gaps:
+        rest = list(range(len(gap.come)))
+        before: dict[int, int] = {}
+        for x, old in enumerate(gap.gone):
+            y = next((y for y in rest if _is_pair(old, gap.come[y], len(gap.gone) == len(gap.come))), None)
             if y is None:
-                gone.append(x)
+                gone.append(gap.old + x)
             else:
-                pairs.append((x, y))
+                pairs.append((gap.old + x, gap.new + y, old, gap.come[y]))
+                before[y] = gap.old + x
                 rest = [z for z in rest if z > y]
-        paired = {y for _, y in pairs}
-        come += [y for y in news if y not in paired]
-    found = [PatchOperation("remove", f"{path}/*[{start + x + 1}]") for x in reversed(gone)]
-    size = start + len(old) - len(gone) + end
-    for y in come:
-        if start + y >= size:
-            found.append(PatchOperation("add", path, new[y].text))
-        else:
-            found.append(PatchOperation("add", f"{path}/*[{start + y + 1}]", new[y].text, "before"))
-        size += 1
-    for x, y in pairs:
-        found += _changed(old[x].opened(), new[y].opened(), f"{path}/*[{start + y + 1}]")
+        following = gap.old + len(gap.gone)
+        new: list[tuple[int, int, PatchChild]] = []
+        for y in range(len(gap.come) - 1, -1, -1):
+            following = before.get(y, following)
+            if y not in before:
+                new.insert(0, (gap.new + y, following, gap.come[y]))
+        come += new
+    found = [_operation("remove", path.at(f"*[{x + moved + 1}]", f"*[{x + 1}]")) for x in reversed(gone)]
+    left = size + grown - len(gone)
+    for y, following, child in come:
+        now = path.now if y >= left else f"{path.now}/*[{y + 1}]"
+        beside = following < size
+        target = f"{path.before}/*[{following + 1}]" if beside else path.before
+        found.append(PatchOperation("add", now, child.text, "before" if y < left else "", target, beside))
+        left += 1
+    for x, y, old, made in pairs:
+        found += _changed(old.opened(), made.opened(), path.at(f"*[{y + 1}]", f"*[{x + 1}]"))
     return found
 
 
@@ -261,15 +311,16 @@ def _first_text(tree: PatchTree) -> str:
     return tree.children[0].text if tree.children and tree.children[0].kind == "text()" else ""
 
 
-def _gaps(old: Sequence[PatchChild], new: Sequence[PatchChild]) -> list[tuple[list[int], list[int]]]:
+def _gaps(gap: PatchGap) -> list[PatchGap]:
     """What lies between the children that are in both, in one order."""
-    found: list[tuple[list[int], list[int]]] = []
+    old, new = gap.gone, gap.come
+    found: list[PatchGap] = []
     x = y = 0
-    for block in _blocks(old, new):
-        found.append((list(range(x, block[0])), list(range(y, block[1]))))
-        x, y = block[0] + 1, block[1] + 1
-    found.append((list(range(x, len(old))), list(range(y, len(new)))))
-    return [gap for gap in found if gap[0] or gap[1]]
+    for a, b in (*_blocks(old, new), (len(old), len(new))):
+        if x < a or y < b:
+            found.append(PatchGap(gap.old + x, old[x:a], gap.new + y, new[y:b]))
+        x, y = a + 1, b + 1
+    return found
 
 
 def _blocks(old: Sequence[PatchChild], new: Sequence[PatchChild]) -> list[tuple[int, int]]:

@@ -38,13 +38,15 @@ class Navigation:
     """A navigation table: the nodes ``path`` leads to from those that match ``context``.
 
     Without a context they are the nodes of the document; then there is no column ``ctx``. Its key is ``id``, or
-    ``ctx`` and ``id`` where a node may be reached from several nodes above it.
+    ``ctx`` and ``id`` where a node may be reached from several nodes above it. Where it has ``conditions``, attributes
+    and their values, only the contexts that have them count; without a context, only such nodes.
     """
 
     document: str
     context: Pattern
     path: Pattern
     columns: tuple[str, ...] = ()
+    conditions: tuple[tuple[str, str], ...] = ()
 
     @property
     def pattern(self) -> Pattern:
@@ -59,13 +61,17 @@ class Navigation:
     @cached_property
     def name(self) -> str:
         """What the table is called; a digest tells long paths with one ending apart."""
-        whole = "|".join((self.document, shown(self.context), shown(self.path), *self.columns))
+        conditions = [f"[{name}={value}]" for name, value in self.conditions]
+        whole = "|".join((self.document, shown(self.context), shown(self.path), *self.columns, *conditions))
         short = (shown(self.context[-1:]) + "~" if self.context else "") + shown(self.path[-2:])
         return f"§n {self.document} {short[:60]} {sha256(whole.encode()).hexdigest()[:12]}"
 
     def __str__(self) -> str:
-        context = f"{shown(self.context)} → " if self.context else ""
-        return f"{self.document}: {context}{shown(self.path)} ({', '.join(('id', *self.columns))})"
+        held = "".join([f"[@{name} = '{value}']" for name, value in self.conditions])
+        path = (
+            f"{shown(self.context)}{held} → {shown(self.path)}" if self.context else shown(self.path) + held
+        )
+        return f"{self.document}: {path} ({', '.join(('id', *self.columns))})"
 
 
 def shown(pattern: Pattern) -> str:

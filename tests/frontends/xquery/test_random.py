@@ -21,7 +21,7 @@ def follow(seed: int, updates: int) -> str:
         assert error.at is not None or error.hint, "a refusal says where, or what to write"
         return "refused"
     texts = [view.xml()]
-    view.subscribe(lambda change: texts.append(applied(texts[-1], change.to_xml_patch())))
+    view.subscribe(lambda change: texts.append(applied(texts[-1], change.to_xml_patch(), change.is_rooted)))
     for number in range(updates + 1):
         if number:
             before = document.xml(), view.xml()

@@ -8,14 +8,15 @@ from typing import Any, Protocol
 
 from nestling.calculus.types import Record
 from nestling.database.backing import Backing
+from nestling.database.definitions import HIDDEN
 from nestling.database.durable import DatabaseFile
 from nestling.database.names import check_name
 from nestling.database.row_state import RowState
-from nestling.database.xml.definition import HIDDEN, PAGES, XQueryDef, navigation_table, page_table
-from nestling.database.xml.handles import Progress, XmlDocument, source_entries
+from nestling.database.xml.definition import PAGES, XQueryDef, navigation_table, page_table
+from nestling.database.xml.handles import Progress, XmlDocument, source_entries, strip_argument
 from nestling.database.xml.navigation import NavigationTables
 from nestling.database.xml.view import ViewHost, XQueryView
-from nestling.errors import QueryError, shown
+from nestling.errors import QueryError
 from nestling.frontend.xquery.branches import TableDocument
 from nestling.xml.store import NodeStore, packed
 
@@ -48,8 +49,7 @@ def open_document(
     if source is None:
         return XmlDocument(db, db._documents.check(name))
     _check_new_name(name, "a document")
-    if whitespace not in ("keep", "strip"):
-        raise QueryError(f"whitespace={shown(whitespace)} is unknown", hint='"keep" or "strip"')
+    strip = strip_argument(whitespace)
     with db._access.defining():
         if name in db._documents.names:
             raise QueryError(
@@ -63,7 +63,7 @@ def open_document(
         def load() -> None:
             db._state.add_table(table)
             pages: list[tuple[tuple[Any, ...], int]] = []
-            for page in packed(source_entries(source, whitespace == "strip", progress)):
+            for page in packed(source_entries(source, strip, progress)):
                 pages.append((page, 1))
                 if len(pages) == _BATCH:
                     db._state.engine.batches[table.name](pages)

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from nestling.calculus.types import SCALARS, STR, Record, Scalar
-from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.definitions import HIDDEN, TableDef, ViewDef
 from nestling.errors import QueryError, StoreError
 from nestling.frontend.xquery import TranslatedQuery, translate
 from nestling.frontend.xquery.branches import TableDocument, row_type
 from nestling.xml.patterns import Navigation
 
-HIDDEN = "§"
 PAGES = "§d "
 _MEMBERS = ("text", "documents", "context", "refresh", "store")
 #: A table that is read as a document, as a file has it: its name, its key, and each column with its type.

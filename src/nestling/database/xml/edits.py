@@ -14,13 +14,12 @@ from typing import Any, Protocol
 
 from nestling.database.rows import RowEvent
 from nestling.database.xml.definition import PAGES
-from nestling.database.xml.navigation import BELOW, FLAGS, Hit, NavigationTables, Row, row_key, row_of
+from nestling.database.xml.navigation import BELOW, FLAGS, Hit, NavigationTables, Row, holds, row_key, row_of
 from nestling.errors import ChangeError
 from nestling.xml.entries import ELEMENT, TEXT, Attributes, Entry, Labels, label_of, labelled, moved
 from nestling.xml.orderkeys import (
     LONGEST,
     RENEWED,
-    between,
     child_of,
     end_of,
     only,
@@ -51,6 +50,8 @@ class Edit:
         #: The nodes that went, the tops of subtrees that came or changed, and the parents of all of these.
         self._gone: list[tuple[Labels, str]] = []
         self._came: dict[str, None] = {}
+        #: Elements that have other attributes, while what is below them is as it was.
+        self._touched: dict[str, None] = {}
         self._parents: dict[str, None] = {}
         #: Where a node with some label came or went, and where texts may have become neighbours.
         self._spots: dict[tuple[str, str], None] = {}
@@ -68,24 +69,16 @@ class Edit:
     ) -> list[str]:
         """Put trees, whose keys begin with that of the document, between two children of ``parent``; their keys."""
         tops = [entry[0] for entry in entries if "." not in entry[0]]
-        keys: list[str] = []
         low = None if before is None else part_of(before)
         high = None if after is None else part_of(after)
+        parts = spread(low, high, len(tops))
+        keys = [child_of(parent, part) for part in parts]
+        self._crowded |= {key: None for key, part in zip(keys, parts, strict=True) if len(part) > LONGEST}
         new: list[Entry] = []
-        place = 0
-        for top in tops:
-            low = between(low, high)
-            key = child_of(parent, low)
-            if len(low) > LONGEST:
-                self._crowded[key] = None
-            tree = []
-            while place < len(entries) and (
-                entries[place][0] == top or entries[place][0].startswith(top + ".")
-            ):
-                tree.append(entries[place])
-                place += 1
-            new += moved(tree, top, key)
-            keys.append(key)
+        number = -1
+        for key, kind, name, value in entries:
+            number += "." not in key
+            new.append((keys[number] + key[len(tops[number]) :], kind, name, value))
         if keys:
             self.store.replace(keys[0], keys[0], new)
             self._note(parent, keys)
@@ -109,7 +102,7 @@ class Edit:
         entry = self._entry(key)
         self.store.replace(key, only(key), [(key, entry[1], entry[2], attributes)])
         self._parents[key] = None
-        self._came[key] = None
+        (self._came if self.tables.depend_on_above else self._touched)[key] = None
 
     def rename(self, key: str, name: str) -> None:
         """Give an element or a processing instruction another name: the labels of all below it change."""
@@ -206,24 +199,33 @@ class Edit:
         store, parent, size = self.store, parent_of(key), WINDOW
         if len(part_of(key)) <= LONGEST or store.get(key) is None:
             return
-        siblings = [entry[0] for entry in store.children(parent)]
-        at = siblings.index(key)
         while True:
-            low, high = max(0, at - size // 2), min(len(siblings), at + size // 2 + 1)
-            before = part_of(siblings[low - 1]) if low else None
-            after = part_of(siblings[high]) if high < len(siblings) else None
-            parts = spread(before, after, high - low)
+            siblings, before, after = self._around(key, size // 2)
+            parts = spread(before, after, len(siblings))
             if max(map(len, parts)) <= RENEWED or (before is None and after is None):
                 break
             size *= 2
-        trees = [list(store.subtree(each)) for each in siblings[low:high]]
+        trees = [list(store.subtree(each)) for each in siblings]
         labels = self._labels_above(key)
         keys = [child_of(parent, part) for part in parts]
         new = [e for tree, each in zip(trees, keys, strict=True) for e in moved(tree, tree[0][0], each)]
-        self._forget(labels, store.replace(siblings[low], end_of(siblings[high - 1]), new))
+        self._forget(labels, store.replace(siblings[0], end_of(siblings[-1]), new))
         self._parents[parent] = None
         self._came.update(dict.fromkeys(keys))
         self.renewed.append(parent)
+
+    def _around(self, key: str, number: int) -> tuple[list[str], str | None, str | None]:
+        """So many siblings on either side of a node, and the sibling keys that bound them."""
+        store, siblings = self.store, [key]
+        left, right = store.previous_sibling(key), store.next_sibling(key)
+        for _ in range(number):
+            if left is not None:
+                siblings.insert(0, left[0])
+                left = store.previous_sibling(left[0])
+            if right is not None:
+                siblings.append(right[0])
+                right = store.next_sibling(right[0])
+        return siblings, store.part(left), store.part(right)
 
     # -- rows
 
@@ -238,11 +240,18 @@ class Edit:
             if self.store.get(top) is not None:
                 for labels, entry in labelled(self.store.subtree(top), self.store.labels(parent_of(top))):
                     self._make(self.tables.hits(labels), entry, pending, True)
+        for key in self._touched:
+            if (touched := self.store.get(key)) is not None:
+                self._make(self.tables.hits(self.store.labels(key)), touched, pending, True)
         self._make_ancestors(pending)
         self._make_siblings(pending)
+        return self._differences(pending)
+
+    def _differences(self, pending: dict[tuple[str, Row], Row | None]) -> list[RowEvent]:
+        """What there is to change: equal rows stay."""
         found: list[RowEvent] = []
-        for (name, key_), row in sorted(pending.items(), key=lambda item: item[0]):
-            old = self._rows.by_key(name, key_)
+        for (name, key), row in sorted(pending.items(), key=lambda item: item[0]):
+            old = self._rows.by_key(name, key)
             if old != row:
                 found += [
                     RowEvent(name, each, times) for each, times in ((old, -1), (row, 1)) if each is not None
@@ -255,6 +264,9 @@ class Edit:
         """Note the rows of a node as they are now; where it or what is below it changed, with another stamp."""
         for table, depth in hits:
             key = row_key(table, depth, entry[0])
+            if not holds(table, depth, entry, self.store):
+                pending[table.name, key] = None
+                continue
             stamp = self._stamp(table, key, changed)
             pending[table.name, key] = row_of(table, depth, entry, self.store, stamp)
 
@@ -296,7 +308,7 @@ class Edit:
             ]
             for step in (self.store.previous_sibling, self.store.next_sibling) if hits else ():
                 near = self.store.near(key, label, step)
-                if near is not None and near[0] not in self._came:
+                if near is not None and near[0] not in self._came and near[0] not in self._touched:
                     self._make(hits, near, pending, near[0] in self._above)
 
 

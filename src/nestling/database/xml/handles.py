@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from inspect import signature
 from os import PathLike
 from pathlib import Path
@@ -14,8 +14,10 @@ from nestling.database.xml.edits import Edit
 from nestling.database.xml.found import FoundAttribute, FoundNode
 from nestling.database.xml.host import DocumentHost
 from nestling.database.xml.interpret import Interpreter
+from nestling.database.xml.paper_updates import run_paper_update
+from nestling.database.xml.primitives import PLACES, insert_at, rename, replace, replace_value, set_attribute
 from nestling.database.xml.reading import with_namespaces
-from nestling.database.xml.updates import PLACES, insert_at, rename, replace, replace_value, set_attribute
+from nestling.database.xml.syncing import keys_argument, sync
 from nestling.errors import ChangeError, QueryError, StoreError, brief, shown
 from nestling.frontend.xquery.parse import parsed
 from nestling.xml.entries import ELEMENT, Entry, attribute_of
@@ -54,6 +56,27 @@ class XmlDocument:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the document to a file."""
         Path(path).write_text(self.xml(), encoding="utf-8")
+
+    def apply(self, update: str) -> Refresh | None:
+        """Apply an update of the paper's language: ``USeq[(1, UNode(None, USeq[(3, UDel), (1, UIns(<a/>))]))]``."""
+        return self._edit(lambda edit: run_paper_update(edit, update))
+
+    def sync(
+        self,
+        source: Any,
+        *,
+        keys: Mapping[str, str] | None = None,
+        whitespace: str = "keep",
+        progress: Progress | None = None,
+    ) -> Refresh | None:
+        """Make the document that of ``source``, an edited copy: the difference is found and applied.
+
+        Nodes that are equal in both stay the same nodes. Elements are told apart by ``xml:id`` and ``id``, or by the
+        attributes that ``keys`` has for their names.
+        """
+        wanted = keys_argument(keys)
+        entries = list(source_entries(source, strip_argument(whitespace), progress))
+        return self._edit(lambda edit: sync(edit, entries, wanted))
 
     def _edit(self, action: Callable[[Edit], object]) -> Refresh | None:
         found: Refresh | None = self._database._documents.edit(self.name, action, self._change)
@@ -243,6 +266,13 @@ def _told(chunks: Iterable[Any], total: int | None, progress: Progress | None) -
         done += len(chunk)
         if progress is not None:
             progress(done, total)
+
+
+def strip_argument(whitespace: object) -> bool:
+    """Whether texts of white space alone are left out."""
+    if whitespace not in ("keep", "strip"):
+        raise QueryError(f"whitespace={shown(whitespace)} is unknown", hint='"keep" or "strip"')
+    return whitespace == "strip"
 
 
 def _check_progress(progress: Any) -> None:

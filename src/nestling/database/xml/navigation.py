@@ -38,6 +38,8 @@ class NavigationTables:
         self.tables = tuple(tables)
         self._hits: dict[Labels, tuple[Hit, ...]] = {}
         self.have_flags = any(FLAGS.intersection(table.columns) for table in self.tables)
+        #: Whether attributes of a node decide which rows there are of those below it.
+        self.depend_on_above = any(table.context and table.conditions for table in self.tables)
         self.depend_on_below = any(BELOW.intersection(table.columns) for table in self.tables)
 
     def hits(self, labels: Labels) -> tuple[Hit, ...]:
@@ -55,8 +57,17 @@ class NavigationTables:
         found: dict[str, list[Row]] = {table.name: [] for table in self.tables}
         for labels, entry in labelled(store.scan(), ()):
             for table, depth in self.hits(labels):
-                found[table.name].append(row_of(table, depth, entry, store, 0))
+                if holds(table, depth, entry, store):
+                    found[table.name].append(row_of(table, depth, entry, store, 0))
         return found
+
+
+def holds(table: Navigation, depth: int, entry: Entry, store: NodeStore) -> bool:
+    """Whether the conditions of ``table`` hold of a node, or of its context at ``depth``."""
+    if not table.conditions:
+        return True
+    node = store.get(cut(entry[0], depth)) if table.context else entry
+    return node is not None and all(attribute_of(node, name) == value for name, value in table.conditions)
 
 
 def row_of(table: Navigation, depth: int, entry: Entry, store: NodeStore, stamp: int) -> Row:

@@ -10,14 +10,16 @@ from nestling.database.state import State
 
 
 def xquery_stats(state: State, name: str) -> dict[str, Any]:
-    """What ``stats`` has of its hidden views, added up; the rows of its navigation tables, which are shared."""
+    """What ``stats`` has of its hidden views, added up; rows and bytes of its navigation tables, which are shared."""
     definition = state.xqueries[name]
     hidden = [stats(state, view.name) for view in (*definition.views, *definition.checks)]
     statements = Counter[str]()
     for each in hidden:
         statements.update(each["statements"])
+    described = state.engine.described()
     tables = {
-        str(table): {"rows": state.engine.entries(table.name)} for table in definition.translated.tables
+        str(table): {"rows": described.entries(table.name), "bytes": described.bytes(table.name, ())}
+        for table in definition.translated.tables
     }
     return {
         "rows": sum(each["rows"] or 0 for each in hidden),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TypeAlias
 
 from nestling.database.xml.atoms import effective
 from nestling.database.xml.found import FoundAttribute, FoundNode, Item, Items, is_node, order_of
 from nestling.errors import QueryError
 from nestling.frontend.xquery.scan import refusal
-from nestling.frontend.xquery.syntax import ModuleSyntax, PathStep, Syntax
+from nestling.frontend.xquery.syntax import LiteralExpr, ModuleSyntax, PathStep, Syntax
 from nestling.xml.entries import ELEMENT, Entry, expanded, label_of
 from nestling.xml.orderkeys import end_of, parent_of
 from nestling.xml.patterns import passes
@@ -54,14 +55,13 @@ class StepInterpreter:
         store = self.stores(item.document)
         tests = step.test.split("|")
 
-        def nodes(entries: Iterator[Entry]) -> Items:
-            return [
-                FoundNode(item.document, e[0]) for e in entries if any(passes(t, label_of(e)) for t in tests)
-            ]
+        def nodes(entries: Iterator[Entry], most: int | None = None) -> Items:
+            found = (e for e in entries if any(passes(t, label_of(e)) for t in tests))
+            return [FoundNode(item.document, e[0]) for e in islice(found, most)]
 
         match step.axis:
             case "child":
-                return [nodes(store.children(item.key))]
+                return [nodes(store.children(item.key), _most(step))]
             case "descendant":
                 return [nodes(_below(store, item.key))]
             case "//":
@@ -123,6 +123,14 @@ class StepInterpreter:
             others = set(right)
             found = dict.fromkeys(item for item in left if (item in others) == (operator == "intersect"))
         return sorted(found, key=order_of)
+
+
+def _most(step: PathStep) -> int | None:
+    """How many nodes a step need be followed to: to the k-th, where its first predicate is a number k."""
+    first = step.predicates[0] if step.predicates else None
+    if isinstance(first, LiteralExpr) and type(first.value) is int:
+        return max(0, first.value)
+    return None
 
 
 def _above(store: NodeStore, key: str, with_own: bool) -> Iterator[Entry]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from nestling.database.arguments import flag_argument
+from nestling.database.explain.sizes import size_text
 from nestling.database.subscription import OnError, Subscription
 from nestling.database.xml.built import built_sequence
 from nestling.database.xml.definition import XQueryDef
@@ -14,6 +15,7 @@ from nestling.database.xml.host import DocumentHost
 from nestling.database.xml.interpret import Interpreter
 from nestling.database.xml.navigation import NavigationTables
 from nestling.database.xml.reading import NODE, XmlReader
+from nestling.database.xml.stats import xquery_stats
 from nestling.database.xml.tabled import table_store
 from nestling.database.xml.watch import XmlChange, XmlWatches
 from nestling.errors import NestlingError, QueryError
@@ -142,10 +144,13 @@ class XQueryView:
         if format != "text":
             raise QueryError("an XQuery view is explained as text", hint='format="text"')
         definition = self._definition
-        lines = [f"{self.name}: an XQuery view", "", "navigation tables"]
+        stats = xquery_stats(self._database._state, self.name)
+        lines = [f"{self.name}: an XQuery view, stored {definition.store}: {size_text(stats['bytes'])}", ""]
+        lines.append("navigation tables, shared with other views of the document")
         for table in definition.translated.tables:
-            rows = self._database._state.engine.entries(table.name)
-            lines.append(f"  {table.name}: {table}, {rows} rows")
+            taken = stats["navigation"][str(table)]
+            size = size_text(taken["bytes"])
+            lines.append(f"  {table.name}: {table}, {taken['rows']} rows, {size}")
         for view in definition.views:
             lines += ["", self._database._explain_view(view.name, format, flag_argument(code, "code"))]
         return "\n".join(lines)

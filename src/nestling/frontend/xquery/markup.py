@@ -78,7 +78,7 @@ def _content(parser: PathParser, name: str, begun: int) -> tuple[Part, ...]:
             raise parser.error(f"<{name}> is not closed", f"close it: </{name}>", at=begun)
         if parser.text.startswith("<!--", parser.i):
             _flush(parser, text, parts, parser.i, True)
-            parts.append(_comment(parser))
+            parts.append(comment(parser))
         elif parser.text.startswith("<![CDATA[", parser.i):
             end = parser.text.find("]]>", parser.i)
             if end < 0:
@@ -104,7 +104,8 @@ def _content(parser: PathParser, name: str, begun: int) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _comment(parser: PathParser) -> CommentExpr:
+def comment(parser: PathParser) -> CommentExpr:
+    """``<!-- … -->``"""
     begun = parser.i
     end = parser.text.find("-->", begun)
     if end < 0:

@@ -199,6 +199,8 @@ class Parser(ClauseParser):
             return VariableExpr(self.variable(), at)
         if sign == "(":
             return self._parenthesised(at)
+        if self.text.startswith("<!--", self.i):
+            return markup.comment(self)
         if sign == "<" and self.text[self.i + 1 : self.i + 2] not in ("", " ", "="):
             return markup.element(self)
         if (number := self.number()) is not None:

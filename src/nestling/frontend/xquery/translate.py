@@ -40,6 +40,7 @@ from nestling.frontend.xquery.branches import (
 )
 from nestling.frontend.xquery.constructors import Writer
 from nestling.frontend.xquery.context import Asked, CardinalityCheck, Given, Later, Variables
+from nestling.frontend.xquery.contexts import narrowed
 from nestling.frontend.xquery.flwor import FlworTranslator
 from nestling.frontend.xquery.parse import parsed
 from nestling.frontend.xquery.syntax import (
@@ -115,14 +116,15 @@ def _translated(
         body = FlworExpr(module.variables, body)
     writer = Writer(translator)
     template = writer.top(translator.sequence(body, {}))
+    tables = [replace(table, columns=tuple(sorted(columns))) for table, columns in asked.items()]
+    by_name = {table.name: table for table in tables}
+    views = tuple(narrowed(view, by_name) for view in writer.views)
     checks = {check.query: check for check in translator.checks}
-    queries = (*writer.views, *checks)
-    used = {name for query in queries for name in relations(query)}
-    tables = (replace(table, columns=tuple(sorted(columns))) for table, columns in asked.items())
+    used = {name for query in (*views, *checks) for name in relations(query)}
     return TranslatedQuery(
-        tuple(writer.views),
+        views,
         template,
-        tuple(t for t in tables if t.name in used),
+        tuple(table for table in by_name.values() if table.name in used),
         tuple(checks.values()),
         tuple(t for t in known if t.name in used),
         tuple(translator.collections),

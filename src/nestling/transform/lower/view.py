@@ -99,6 +99,8 @@ class FlatView:
     rows: Query
     definitions: Mapping[Shape, Definition]
     element: Type
+    #: Whether rows may be asked for by their first column.
+    is_asked: bool = True
 
     @property
     def queries(self) -> tuple[Query, ...]:

@@ -127,8 +127,8 @@ class _Reading:
             )
             read = partial(self.read, d.params, d.query, len(d.params))
             definitions[shape] = self.part(name, f"inner bag {shape[0]}", stored, read)
-        stored_rows = partial(self.whole_rows, view.rows) if self.wanted.rows else None
-        rows, lookup = self.part(name, "rows", stored_rows, partial(self.read_rows, view.rows))
+        stored_rows = partial(self.whole_rows, view) if self.wanted.rows else None
+        rows, lookup = self.part(name, "rows", stored_rows, partial(self.read_rows, view))
         return ViewPlan(name, view.element, rows, lookup, definitions, tuple(self.notes))
 
     def part(self, view: str, what: str, stored: Callable[[], T] | None, read: Callable[[], T]) -> T:
@@ -159,8 +159,8 @@ class _Reading:
 
     # -- put together
 
-    def read_rows(self, rows: Query) -> tuple[Plan, Plan | None]:
-        return self.read((), rows), self.lookup(rows)
+    def read_rows(self, view: FlatView) -> tuple[Plan, Plan | None]:
+        return self.read((), view.rows), self.lookup(view.rows) if view.is_asked else None
 
     def lookup(self, rows: Query) -> Plan | None:
         """How to find the rows with a given first column, where it is a scalar."""
@@ -191,9 +191,10 @@ class _Reading:
 
     # -- stored whole
 
-    def whole_rows(self, rows: Query) -> tuple[Plan, Plan | None]:
+    def whole_rows(self, view: FlatView) -> tuple[Plan, Plan | None]:
         """The rows as a map: all of them, and those with a given first column, where it is a scalar."""
-        if not rows.keys or not isinstance(rows.keys[0].type, Scalar):
+        rows = view.rows
+        if not view.is_asked or not rows.keys or not isinstance(rows.keys[0].type, Scalar):
             return self.whole((), rows, "rows"), None
         first = Var(self.compiler.fresh("first"), rows.keys[0].type)
         return self.whole((), rows, "rows"), replace(self.whole((first,), rows, "rows"), skipped=0)
