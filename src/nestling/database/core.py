@@ -16,6 +16,7 @@ from nestling.database.access import Access
 from nestling.database.backing import Backing
 from nestling.database.constraints import check_state
 from nestling.database.explain import explain
+from nestling.database.first_column import may_start
 from nestling.database.inspect import verify
 from nestling.database.journal import Journal, Journals, RowJournal
 from nestling.database.languages import Reader
@@ -33,7 +34,7 @@ from nestling.database.xml.documents import Documents
 from nestling.database.xml.transaction import DocumentTransaction
 from nestling.database.xml.watch import XmlWatches
 from nestling.errors import ChangeError, QueryError
-from nestling.values.bag import ZBag
+from nestling.values.bag import EMPTY, ZBag
 
 
 class Core:
@@ -81,6 +82,8 @@ class Core:
     def _find(self, view: str, first: Any) -> ZBag:
         """The rows of a view whose first column is ``first``."""
         with self._access.looking(view):
+            if not may_start(self._state.definitions[view].element, first):
+                return EMPTY
             return self._state.find(view, first)
 
     def _table_df(self, table: str) -> Any:

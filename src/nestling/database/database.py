@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 from nestling.calculus.terms import Expr
 from nestling.calculus.types import show_type
 from nestling.database import accept, arguments
 from nestling.database.accept import known
 from nestling.database.accept_objects import check_types
-from nestling.database.arguments import NOT_GIVEN
 from nestling.database.closed import Closed
 from nestling.database.declaring import Asked, table_def
 from nestling.database.definitions import TableDef, ViewDef
@@ -24,7 +23,6 @@ from nestling.database.inspect import stats
 from nestling.database.languages import is_frame, reader
 from nestling.database.memory import bytes_of
 from nestling.database.names import check_name, check_table_names, check_view_names
-from nestling.database.refresh import Refresh
 from nestling.database.row_state import RowState
 from nestling.database.script import run_script
 from nestling.database.table import Table
@@ -41,9 +39,18 @@ from nestling.database.xml.view import XQueryView
 from nestling.depth import room
 from nestling.errors import QueryError
 from nestling.frontend.catalog import Catalog
-from nestling.frontend.schema import Unresolved, row_value
+from nestling.frontend.schema import Unresolved
 from nestling.frontend.view_query import ViewQuery
-from nestling.values.bag import ZBag
+
+
+class ViewOptions(TypedDict, total=False):
+    """What is said of a view besides its name and its query: see ``Database.view``."""
+
+    language: str
+    refresh: str
+    store: str
+    strict: bool | None
+    context: str | None
 
 
 class Database(DocumentDatabase):
@@ -187,6 +194,39 @@ class Database(DocumentDatabase):
 
     # -- definitions
 
+    @overload
+    def view(self, name: Callable[..., Any], query: None = None, **options: Unpack[ViewOptions]) -> View: ...
+    @overload
+    def view(
+        self, name: None = None, query: None = None, **options: Unpack[ViewOptions]
+    ) -> Callable[[Callable[..., Any]], View]: ...
+    @overload
+    def view(
+        self,
+        name: str,
+        query: str,
+        *,
+        language: Literal["xquery"],
+        refresh: str = ...,
+        store: str = ...,
+        strict: bool | None = ...,
+        context: str | None = ...,
+    ) -> XQueryView: ...
+    @overload
+    def view(
+        self,
+        name: str,
+        query: Callable[..., Any] | str | Expr | Any,
+        *,
+        language: Literal["sql", "python", "oql"] = "sql",
+        refresh: str = "eager",
+        store: str = "auto",
+        strict: bool | None = None,
+        context: str | None = None,
+    ) -> View: ...
+    @overload
+    def view(self, name: str, query: Any, **options: Unpack[ViewOptions]) -> Any: ...
+
     @arguments.within_depth()
     def view(
         self,
@@ -249,9 +289,13 @@ class Database(DocumentDatabase):
             self._define("constraint", definition, lambda: self._state.add_view(definition, constraint=True))
 
     @arguments.within_depth()
-    def sql(self, script: str) -> Any:
-        """Run SQL statements, each a change of its own; what the last yields. A SELECT is computed once, in order."""
-        return run_script(self, arguments.text_argument(script))
+    def sql(self, script: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> Any:
+        """Run SQL statements, each a change of its own; what the last yields. A SELECT is computed once, in order.
+
+        ``params`` are the values of the marks ``?``, one after the other, or by name those of ``:name``. A value never
+        becomes part of the text.
+        """
+        return run_script(self, arguments.text_argument(script), arguments.params_argument(params))
 
     def drop(self, name: str) -> None:
         """Forget a view, a constraint, or a table or document that no view reads."""
@@ -294,46 +338,6 @@ class Database(DocumentDatabase):
             if not name.startswith(HIDDEN):
                 catalog.declare(name, self._state.objects.entry(table))
         return catalog
-
-    # -- changes
-
-    def insert(self, table: str, rows: Iterable[object]) -> Refresh:
-        """Add rows: dicts, tuples, dataclasses."""
-        with self.transaction() as change:
-            change.insert(table, rows)
-        return change.refresh
-
-    def delete(
-        self, table: str, rows: Any = NOT_GIVEN, *, where: Any = None, key: Any = NOT_GIVEN
-    ) -> Refresh:
-        """Remove rows: those given, those for which ``where`` holds, or the one with this ``key``."""
-        with self.transaction() as change:
-            change.delete(table, rows, where=where, key=key)
-        return change.refresh
-
-    def update(
-        self, table: str, *, key: Any = NOT_GIVEN, where: Any = None, set: Mapping[str, Any]
-    ) -> Refresh:
-        """Give columns of the row with this ``key``, or of those for which ``where`` holds, new values."""
-        with self.transaction() as change:
-            change.update(table, key=key, where=where, set=set)
-        return change.refresh
-
-    def apply(self, changes: Mapping[str, Any]) -> Refresh:
-        """Apply a Z-bag per table, or rows with ``_change_type``, all at once."""
-        with self.transaction() as change:
-            change.apply(arguments.changes_argument(changes, self._state.tables))
-        return change.refresh
-
-    def sync(self, table: str, snapshot: Iterable[object]) -> Refresh:
-        """Make ``table`` hold exactly ``snapshot``: the difference is found and applied."""
-        definition = self._state.table(table)
-        rows = arguments.rows_argument(snapshot, definition.record)
-        links = self._state.objects.links.get(table)
-        wanted = ZBag((row_value(definition.record, row, links), 1) for row in rows)
-        with self.transaction() as change:
-            change.apply({table: wanted - change.rows(table)})
-        return change.refresh
 
     # -- what is kept
 

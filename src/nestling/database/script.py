@@ -41,11 +41,11 @@ class Scripted(Protocol):
     def transaction(self) -> AbstractContextManager[Transaction]: ...
 
 
-def run_script(db: Scripted, text: str) -> Any:
+def run_script(db: Scripted, text: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> Any:
     """What the last statement yields: the rows of a query, the ``Refresh`` of a change, a table or a view."""
     script = sql().script
     result: Any = None
-    for statement in script.read(text):
+    for statement in script.read(text, params):
         match statement:
             case script.MakeTable(name, record, key, if_missing):
                 there = if_missing and name in db._state.tables

@@ -18,7 +18,7 @@ from decimal import Decimal
 from typing import Any
 
 from nestling.calculus.types import Scalar, show_type
-from nestling.errors import ChangeError, shown
+from nestling.errors import ChangeError, QueryError, shown
 from nestling.values.exact import WIDE
 from nestling.values.nan import NAN
 
@@ -47,6 +47,24 @@ def scalar_value(type_: Scalar, value: object, where: str) -> Any:
         return None
     raise ChangeError(
         f"column {where!r} takes {show_type(type_)}, not {shown(given)}", hint=_hint(type_, value)
+    )
+
+
+def constant(value: object, what: str) -> Any:
+    """``value`` as a scalar of the type that it has by itself, or None; ``what`` is named by an error."""
+    found = native(value)
+    if found is None:
+        return None
+    # A bool is an int to Python, and a datetime a date: the narrower class is asked first.
+    for name in ("bool", "int", "float", "decimal", "str", "bytes", "datetime", "date", "timedelta"):
+        if isinstance(found, _CLASSES[name]):
+            plain = _plain(name, found)
+            if plain is not _NO_VALUE:
+                return plain
+            raise QueryError(f"{what} cannot be {shown(value)}", hint=_hint(Scalar(name), found))
+    raise QueryError(
+        f"{what} is a scalar, not {shown(value)}",
+        hint="one mark stands for one value: write IN (?, ?) for two",
     )
 
 

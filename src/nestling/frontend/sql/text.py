@@ -19,6 +19,15 @@ from nestling.errors import QueryError, Span
 
 #: Calls with a syntax of their own.
 _SPECIAL = ("CAST", "TRY_CAST", "EXTRACT", "SUBSTRING", "SUBSTR", "TRIM")
+
+
+def _mark(parser: Any, name: str) -> Any:
+    """The mark of a parameter, which knows its place."""
+    found = exp.Placeholder(this=name) if name else exp.Placeholder()
+    found.meta.update(start=parser._prev.start, end=parser._prev.end)
+    return found
+
+
 _PARSER: Any = type(
     "FaithfulParser",
     (Spark.Parser,),
@@ -28,6 +37,14 @@ _PARSER: Any = type(
         "NO_PAREN_FUNCTIONS": {},
         "NO_PAREN_FUNCTION_PARSERS": {
             name: Spark.Parser.NO_PAREN_FUNCTION_PARSERS[name] for name in ("ANY", "CASE", "IF")
+        },
+        "PLACEHOLDER_PARSERS": {
+            TokenType.PLACEHOLDER: lambda parser: _mark(parser, ""),
+            TokenType.COLON: lambda parser: (
+                _mark(parser, parser._prev.text)
+                if parser._match_set(parser.COLON_PLACEHOLDER_TOKENS)
+                else None
+            ),
         },
     },
 )

@@ -21,6 +21,7 @@ from nestling.depth import room
 from nestling.errors import QueryError
 from nestling.frontend.sql import conditions, nested, scalars
 from nestling.frontend.sql.aggregates import is_aggregate
+from nestling.frontend.sql.bind import BoundValue, of_bound
 from nestling.frontend.sql.casts import of_cast
 from nestling.frontend.sql.columns import of_column, of_dot, of_identifier
 from nestling.frontend.sql.context import QueryRows, SqlEnv, SqlTranslation
@@ -35,6 +36,7 @@ EXPRESSIONS: dict[Any, Callable[[Any, SqlEnv], Value]] = {
     exp.And: scalars.of_connective("and"),
     exp.Anonymous: of_function,
     exp.Between: scalars.of_between,
+    BoundValue: of_bound,
     exp.Boolean: scalars.of_boolean,
     exp.Bracket: nested.of_bracket,
     exp.Case: scalars.of_case,
@@ -88,7 +90,7 @@ _REFUSED = {
     exp.IgnoreNulls: ("IGNORE NULLS", "filter with FILTER (WHERE … IS NOT NULL)"),
     exp.WithinGroup: ("WITHIN GROUP", "write min(…) or max(…)"),
     exp.Distinct: ("DISTINCT in this place", "it stands after SELECT or in an aggregate"),
-    exp.Placeholder: ("a parameter", "write the value"),
+    exp.Placeholder: ("a parameter", 'write the value, or db.sql("… = ?", [value])'),
 }
 
 
