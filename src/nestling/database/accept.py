@@ -116,8 +116,8 @@ def other_table(stored: TableDef, given: TableDef) -> QueryError:
     )
     if nulls := _null_there(stored, given):
         hint = (
-            f"{nulls} may be NULL there: CREATE TABLE takes a column to be so unless it says NOT NULL; a DDL string says"
-            " it with NULL, a Python type with | None"
+            f"{nulls} may be NULL there: CREATE TABLE takes a column to be so unless it says NOT NULL; in a DDL string"
+            " it says NULL, in Python | None"
         )
     return QueryError(
         f"table {given.name!r} is already defined, and otherwise:\n"
