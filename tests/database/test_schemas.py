@@ -1,5 +1,5 @@
 """Schemas that people have already: typed dicts, models, enumerations, literals, identifiers."""
-# ruff: noqa: UP007, UP037, UP045 (the spellings that people have are what is tried)
+# ruff: noqa: UP007, UP045 (the spellings that people have are what is tried)
 
 from dataclasses import dataclass
 from datetime import UTC, datetime

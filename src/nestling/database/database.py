@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 from nestling.calculus.terms import Expr
+from nestling.calculus.traverse import relations
 from nestling.calculus.types import show_type
 from nestling.database import accept, arguments
 from nestling.database.accept import known
@@ -41,6 +42,7 @@ from nestling.errors import QueryError
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.schema import Unresolved
 from nestling.frontend.view_query import ViewQuery
+from nestling.transform.normalize import normalize
 
 
 class ViewOptions(TypedDict, total=False):
@@ -51,6 +53,7 @@ class ViewOptions(TypedDict, total=False):
     store: str
     strict: bool | None
     context: str | None
+    replace: bool
 
 
 class Database(DocumentDatabase):
@@ -211,6 +214,7 @@ class Database(DocumentDatabase):
         store: str = ...,
         strict: bool | None = ...,
         context: str | None = ...,
+        replace: bool = ...,
     ) -> XQueryView: ...
     @overload
     def view(
@@ -223,12 +227,13 @@ class Database(DocumentDatabase):
         store: str = "auto",
         strict: bool | None = None,
         context: str | None = None,
+        replace: bool = False,
     ) -> View: ...
     @overload
     def view(self, name: str, query: Any, **options: Unpack[ViewOptions]) -> Any: ...
 
     @arguments.within_depth()
-    def view(
+    def view(  # noqa: PLR0913 (one keyword per thing that a view says)
         self,
         name: str | Callable[..., Any] | None = None,
         query: Callable[..., Any] | str | Expr | None = None,
@@ -238,6 +243,7 @@ class Database(DocumentDatabase):
         store: str = "auto",
         strict: bool | None = None,
         context: str | None = None,
+        replace: bool = False,
     ) -> Any:
         """Define a view: ``@db.view`` on a function, or a name with a callable or a text in a ``language``.
 
@@ -245,8 +251,8 @@ class Database(DocumentDatabase):
         ``refresh`` says when it follows its tables: ``"eager"``, at every change; ``"hybrid"``, the same but for
         conditions on aggregates, which wait for a reading; ``"lazy"``, when it is read. ``strict=True`` refuses a view
         that is not maintained within its stated cost. One that every read would evaluate warns (``EvaluatedOnRead``),
-        unless ``strict=False`` or ``store="none"`` says that this is meant. ``context``: the document that ``/`` is in
-        an XQuery.
+        unless ``strict=False`` or ``store="none"`` says that this is meant. ``replace=True`` puts it in the place
+        of the view of this name, and views over that over this. ``context``: the document that ``/`` is in an XQuery.
         """
         options = {
             "language": language,
@@ -254,6 +260,7 @@ class Database(DocumentDatabase):
             "store": store,
             "strict": strict,
             "context": context,
+            "replace": replace,
         }
         if name is None:
             return lambda function: self.view(function, **options)  # type: ignore[arg-type]
@@ -263,7 +270,12 @@ class Database(DocumentDatabase):
         accept.check_options(refresh, store)
         if strict is not None:
             arguments.flag_argument(strict, "strict")
+        arguments.flag_argument(replace, "replace")
         if language == "xquery":
+            if replace and name in self._state.xqueries:
+                raise QueryError(
+                    f"{name} is an XQuery view, which is not replaced", hint=f"db.drop({name!r}) first"
+                )
             return define_xquery(self, name, query, context, refresh, store, strict)
         with self._access.defining():
             if name in self._state.tables:
@@ -271,6 +283,9 @@ class Database(DocumentDatabase):
             definition = self._view_def(name, query, language, refresh, store)
             if name in self._state.definitions and name not in self._constraints:
                 if not accept.is_same_view(self._state.definitions[name], definition):
+                    if replace:
+                        self._replace_view(definition, strict)
+                        return View(self, name)
                     raise accept.other_view(self._state.definitions[name], definition)
                 return View(self, name)
             self._check_name(name)
@@ -322,9 +337,11 @@ class Database(DocumentDatabase):
 
     def _view_def(self, name: str, query: Any, language: str, refresh: str, store: str) -> ViewDef:
         found = self._translated(query, language)
-        over_tables = inline_views(found.expr, self._state.definitions)
+        definitions = self._state.definitions
+        over_tables = inline_views(found.expr, definitions)
         check_view_names(name, over_tables)
-        return ViewDef(name, over_tables, refresh, store, found.order)
+        written = normalize(found.expr) if relations(found.expr) & definitions.keys() else None
+        return ViewDef(name, over_tables, refresh, store, found.order, written)
 
     def _translated(self, query: Any, language: str) -> ViewQuery:
         read = self._read_frame if is_frame(query) else None

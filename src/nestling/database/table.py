@@ -12,6 +12,8 @@ from nestling.database.at import At
 from nestling.database.by_key import row_by_key
 from nestling.database.definitions import TableDef
 from nestling.database.refresh import Refresh
+from nestling.database.reshape import DropColumn, RenameColumn
+from nestling.database.reshape_arguments import added, column_path, widened
 from nestling.database.writing import Writing
 from nestling.errors import ChangeError, QueryError
 from nestling.frontend.schema import copies, length, python_schema, python_value, row_value
@@ -142,6 +144,30 @@ class Table:
         An element of an inner bag is found by its columns: ``.items.at({"pid": 1}).update({"qty": 3})``.
         """
         return At(self._database._changed, self._definition.name, key[0] if len(key) == 1 else key)
+
+    # -- columns; one inside is named by its path: "items.qty"
+
+    def add_column(self, path: str | tuple[str, ...], type: Any, default: Any = NOT_GIVEN) -> None:
+        """Add a column, with the same value in all rows there are: ``default``, or None, or an empty bag.
+
+        Views keep the columns and the answers that they have.
+        """
+        where = column_path(path)
+        self._database._reshape(self._definition.name, added(where, type, default))
+
+    def drop_column(self, path: str | tuple[str, ...]) -> None:
+        """Drop a column that no view reads."""
+        self._database._reshape(self._definition.name, DropColumn(column_path(path)))
+
+    def rename_column(self, path: str | tuple[str, ...], name: str) -> None:
+        """Give a column another name; views keep the names that their own columns have."""
+        where = column_path(path)
+        self._database._reshape(self._definition.name, RenameColumn(where, column_path((name,))[0]))
+
+    def widen_column(self, path: str | tuple[str, ...], type: Any) -> None:
+        """Let a column hold more: larger ints, ints as Decimal or float, or None; views that read it follow."""
+        where = column_path(path)
+        self._database._reshape(self._definition.name, widened(where, type))
 
     def __repr__(self) -> str:
         key = f", key={', '.join(self.key)}" if self.key else ""

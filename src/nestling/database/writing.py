@@ -7,12 +7,12 @@ from typing import Any
 
 from nestling.database import arguments
 from nestling.database.arguments import NOT_GIVEN
-from nestling.database.definer import Definer
+from nestling.database.evolving import Evolving
 from nestling.database.refresh import Refresh
 from nestling.database.transaction import Transaction
 
 
-class Writing(Definer):
+class Writing(Evolving):
     """A database whose rows change."""
 
     def _changed(self, act: Callable[[Transaction], None]) -> Refresh:
