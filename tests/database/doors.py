@@ -95,6 +95,7 @@ WANTED: dict[str, dict[str, Any]] = {
     "Database.apply": {"changes": {"orders": {}}},
     "Database.sync": {"table": "orders", "snapshot": [(1, "a", [(1, 2)])]},
     "Database.upsert": {"table": "orders", "rows": [(1, "z", [(1, 1)]), (9, "z", [])]},
+    "Database.backup": {"path": "copy.nest"},
     "Database.rename": {"old": "spare", "new": "other"},
     "Table.add_column": {"path": "items.note", "type": str | None},
     "Table.drop_column": {"path": "customer"},

@@ -22,6 +22,15 @@ def shown(value: object) -> str:
 
 
 CALLS = calls()
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """What is written to a path is written there."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+
 #: What only a database on Spark, or a session of it, can do.
 ON_SPARK = {"Table.df", "View.to_df"}
 #: What needs a library that is not among those of the tests.

@@ -20,6 +20,7 @@ from nestling.database.first_column import may_start
 from nestling.database.inspect import verify
 from nestling.database.journal import Journal, Journals, RowJournal
 from nestling.database.languages import Reader
+from nestling.database.log import tell_slow
 from nestling.database.logs import Logging
 from nestling.database.memory import keep_within_memory
 from nestling.database.references import References
@@ -130,6 +131,7 @@ class Core:
                 change.is_over = True
                 access.close()
         if not is_nested:
+            tell_slow(change.refresh)
             self._subscribers.deliver()
             self._xml_watches.deliver()
             if self._state.patience <= 0 or self._state.memory is not None:

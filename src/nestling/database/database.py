@@ -24,6 +24,7 @@ from nestling.database.inspect import stats
 from nestling.database.languages import is_frame, reader
 from nestling.database.memory import bytes_of
 from nestling.database.names import check_name, check_table_names, check_view_names
+from nestling.database.notebook import listed_html
 from nestling.database.row_state import RowState
 from nestling.database.script import run_script
 from nestling.database.table import Table
@@ -38,7 +39,7 @@ from nestling.database.xml.definition import HIDDEN
 from nestling.database.xml.stats import xquery_stats
 from nestling.database.xml.view import XQueryView
 from nestling.depth import room
-from nestling.errors import QueryError
+from nestling.errors import ChangeError, QueryError, StoreError
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.schema import Unresolved
 from nestling.frontend.view_query import ViewQuery
@@ -371,6 +372,34 @@ class Database(DocumentDatabase):
         for name in self._state.xqueries:
             XQueryView(self, name).verify(maps)
 
+    def backup(self, path: str | Path) -> None:
+        """Write a copy of the database, as it is now, to a file that is not there yet; it may be in use meanwhile.
+
+        Of a database in memory it is the way into a file: its versions count from 0 there.
+        """
+        where = arguments.path_argument(path)
+        with self._access.exclusive():
+            if self._access.open is not None:
+                raise ChangeError("a transaction is open", hint="commit it first")
+            with self._access.reading():
+                self._backup(where)
+
+    def _backup(self, path: Path) -> None:
+        if isinstance(self._file, DatabaseFile):
+            self._file.store.copy_to(path)
+            return
+        if path.exists():
+            raise StoreError(f"{path} is there already", hint="choose another name, or remove it first")
+        new = path.with_name(f"{path.name}-new")
+        file = DatabaseFile(new)
+        try:
+            file.numbers = self._numbers
+            file.save(self._state)
+            file.store.copy_to(path)
+        finally:
+            file.close()
+            new.unlink(missing_ok=True)
+
     # -- closing
 
     def close(self) -> None:
@@ -393,3 +422,15 @@ class Database(DocumentDatabase):
             return "Database(closed)"
         tables = [f"{name}: {show_type(self._state.tables[name].record)}" for name in self.tables]
         return f"Database({'; '.join([*tables, *(f'{name}: document' for name in self._documents.names)])})"
+
+    def _repr_html_(self) -> str:
+        """Tables and views with their types, for a notebook."""
+        if isinstance(self._state, Closed):
+            return listed_html(repr(self), (), ())
+        lines = [(name, "table", show_type(table.record)) for name, table in self.tables.items()]
+        lines += [(name, "document", "") for name in self._documents.names]
+        lines += [
+            (name, "view", show_type(view.element) if isinstance(view, View) else "XQuery")
+            for name, view in self.views.items()
+        ]
+        return listed_html(f"Database, version {self.version}", ("name", "what", "type"), lines)

@@ -15,7 +15,7 @@ from nestling.calculus.parse import parse
 from nestling.calculus.show import show
 from nestling.calculus.terms import Expr, Relation
 from nestling.calculus.traverse import map_children, relations
-from nestling.database import accept
+from nestling.database import accept, arguments
 from nestling.database.backing import Backing
 from nestling.database.definer import Definer
 from nestling.database.definitions import TableDef, ViewDef
@@ -145,8 +145,8 @@ class Evolving(Definer):
 
     def rename(self, old: str, new: str) -> None:
         """Give a table, a view or a constraint another name; what reads it follows."""
-        check_name(old, "what is renamed", HIDDEN)
-        check_name(new, "a new name", "·" + HIDDEN)
+        check_name(arguments.name_argument(old, "table"), "what is renamed", HIDDEN)
+        check_name(arguments.name_argument(new, "table"), "a new name", "·" + HIDDEN)
         with self._defining("names"):
             state = self._state
             if old in state.definitions:

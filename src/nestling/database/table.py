@@ -11,6 +11,8 @@ from nestling.database.arguments import NOT_GIVEN, defined
 from nestling.database.at import At
 from nestling.database.by_key import row_by_key
 from nestling.database.definitions import TableDef
+from nestling.database.markup import tag
+from nestling.database.notebook import rows_html
 from nestling.database.refresh import Refresh
 from nestling.database.reshape import DropColumn, RenameColumn
 from nestling.database.reshape_arguments import added, column_path, widened
@@ -172,3 +174,9 @@ class Table:
     def __repr__(self) -> str:
         key = f", key={', '.join(self.key)}" if self.key else ""
         return f"Table({self.name}: {show_type(self.record)}{key})"
+
+    def _repr_html_(self) -> str:
+        """The first rows, for a notebook; on Spark, where reading is a job, what it is."""
+        if self._database._state.engine.is_remote:
+            return tag("p", repr(self))
+        return rows_html(self.name, self.record, self.rows())

@@ -13,6 +13,8 @@ from nestling.database.core import Core
 from nestling.database.definitions import ViewDef
 from nestling.database.document.follow import Document
 from nestling.database.in_order import in_order
+from nestling.database.markup import tag
+from nestling.database.notebook import rows_html
 from nestling.database.subscription import OnError, Subscription, Told
 from nestling.depth import room
 from nestling.errors import NestlingError, QueryError, brief
@@ -144,3 +146,9 @@ class View:
 
     def __repr__(self) -> str:
         return f"View({self.name}: {show_type(self.element)})"
+
+    def _repr_html_(self) -> str:
+        """The first rows, for a notebook; on Spark, where reading is a job, what it is."""
+        if self._database._state.engine.is_remote:
+            return tag("p", repr(self))
+        return rows_html(self.name, self.element, self.rows())

@@ -180,6 +180,9 @@ class SparkDatabase(Database):
             hint="declare another table, and insert what db.table(name).df() makes of this one",
         )
 
+    def _backup(self, path: Path) -> None:
+        raise QueryError("a lake is a folder", hint=f"copy {self.folder} while no stream runs")
+
     def rename(self, old: str, new: str) -> None:
         """Refused: a lake has its tables and views under their names."""
         raise QueryError(
