@@ -4,10 +4,11 @@ Run: ``python benchmarks/spark.py [--scale 1] [--changes 1,100,1000,10000,100000
 
 TPC-H's customers and orders, line items nested in their orders (``workloads/tpch_orders``), five views in one database:
 an insertion of each table from a DataFrame beside a plain sorted write; the definition of each view over the rows that
-are there beside a plain job that computes and writes it; then changes of so many orders by ``apply`` with a DataFrame,
-and a ``sync``, beside plain jobs for all five. Both sides run in one session with the settings that Spark has by
-itself, and both are warmed up on a small scale first: Java compiles what runs often. CPU is that of all processes
-together, which other work on the machine changes less than time by the wall; a figure is the median of its runs.
+are there beside a plain job that computes and writes it; a nested view written out beside that job; then changes of so
+many orders by ``apply`` with a DataFrame, and a ``sync``, beside plain jobs for all five. Both sides run in one session
+with the settings that Spark has by itself, and both are warmed up on a small scale first: Java compiles what runs
+often. CPU is that of all processes together, which other work on the machine changes less than time by the wall; a
+figure is the median of its runs.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import nestling as nl
 from benchmarks.parts.goals import Goal, show_goals
 from benchmarks.parts.on_spark import COLUMNS, SETTINGS, Cost, Meter
 from benchmarks.workloads.harness import show
-from benchmarks.workloads.tpch_orders import PLAIN, VIEWS, Changes, declare, define, write_tables
+from benchmarks.workloads.tpch_orders import PLAIN, VIEWS, Changes, declare, define, name_of, write_tables
 
 #: Both sides are warmed up at this scale.
 WARM = 0.01
@@ -39,12 +40,21 @@ class Found:
     orders: int = 0
     load: dict[str, tuple[Cost, Cost]] = field(default_factory=dict)
     backfill: dict[str, tuple[Cost, Cost]] = field(default_factory=dict)
+    read: dict[str, tuple[Cost, Cost]] = field(default_factory=dict)
     anew: Cost = field(default_factory=lambda: Cost(0, 0))
     changes: dict[str, Cost] = field(default_factory=dict)
     bytes: tuple[int, int] = (0, 0)
 
 
-def run(spark: Any, scale: float, folder: Path, sizes: Sequence[int], repeat: int, sync: int) -> Found:
+def run(
+    spark: Any,
+    scale: float,
+    folder: Path,
+    sizes: Sequence[int],
+    repeat: int,
+    sync: int,
+    views: Sequence[str] = VIEWS,
+) -> Found:
     """Everything once at one scale."""
     write_tables(spark, scale, folder)
     meter, changes, found = Meter(spark), Changes(spark, folder), Found()
@@ -58,12 +68,15 @@ def run(spark: Any, scale: float, folder: Path, sizes: Sequence[int], repeat: in
             plain = meter.of(_sorted, frame, folder / f"sorted {name}")
             found.load[name] = (meter.of(db.insert, name, frame), plain)
             _say(f"load of {name}", *found.load[name])
-        for view in VIEWS:
+        for view in views:
             plain = meter.of(_plain, spark, [view], folder)
             found.backfill[view] = (meter.of(define, db, view), plain)
             _say(f"definition of {view}", *found.backfill[view])
-        _plain(spark, VIEWS, folder)
-        found.anew = _median([meter.of(_plain, spark, VIEWS, folder) for _ in range(repeat)])
+        for view in set(views) & {"nested", "top 3"}:
+            plain = meter.of(_plain, spark, [view], folder)
+            found.read[view] = (meter.of(_read, db, view, folder / f"read {view}"), plain)
+            _say(f"view_df of {view}", *found.read[view])
+        found.anew = _median([meter.of(_plain, spark, views, folder) for _ in range(repeat)])
         found.bytes = (_bytes(folder / "lake"), sum(_bytes(folder / name) for name in tables))
         for size in sizes:
             if 2 * size * repeat > found.orders:
@@ -82,6 +95,10 @@ def run(spark: Any, scale: float, folder: Path, sizes: Sequence[int], repeat: in
 
 def _sorted(frame: Any, place: Path) -> None:
     frame.sort(frame.columns[0]).write.mode("overwrite").parquet(str(place))
+
+
+def _read(db: Any, view: str, place: Path) -> None:
+    db.view_df(name_of(view)).write.mode("overwrite").parquet(str(place))
 
 
 def _plain(spark: Any, views: Sequence[str], folder: Path) -> None:
@@ -111,6 +128,9 @@ def goals(found: Found) -> list[Goal]:
         Goal(f"{n}: definition / a plain job", o.cpu / p.cpu, 3, unit="×")
         for n, (o, p) in found.backfill.items()
     ]
+    told += [
+        Goal(f"{n}: view_df / a plain job", o.cpu / p.cpu, 1.5, unit="×") for n, (o, p) in found.read.items()
+    ]
     told.append(
         Goal("stored bytes / those of the Parquet that came", found.bytes[0] / found.bytes[1], 3, unit="×")
     )
@@ -132,6 +152,7 @@ def report(found: Found, scale: float) -> None:
     """Print the tables."""
     rows = [[f"load of {n}", *o.row(), f"{p.cpu:,.2f}"] for n, (o, p) in found.load.items()]
     rows += [[f"definition: {n}", *o.row(), f"{p.cpu:,.2f}"] for n, (o, p) in found.backfill.items()]
+    rows += [[f"view_df: {n}", *o.row(), f"{p.cpu:,.2f}"] for n, (o, p) in found.read.items()]
     rows += [[what, *cost.row(), f"{found.anew.cpu:,.2f}"] for what, cost in found.changes.items()]
     show(
         f"Five views, TPC-H at scale {scale:g}: {found.orders:,} orders",

@@ -29,7 +29,7 @@ def build(db):
         "revenue",
         """
         SELECT v.day, sum(e.qty * p.price) AS cents, count(*) AS lines
-        FROM visits v LATERAL VIEW explode(v.events) t AS e JOIN products p ON p.sku = e.sku
+        FROM visits v JOIN LATERAL explode(v.events) AS t(e) JOIN products p ON p.sku = e.sku
         WHERE e.kind = 'buy'
         GROUP BY v.day""",
     )

@@ -405,7 +405,7 @@ class _Drawing:
         return First(limit, self.expr(want, scope, fuel - 1), greatest)
 
     def fold(self, want: Type, scope: Scope, fuel: int) -> Expr:
-        aggregate = self.pick(sorted(AGGREGATES))
+        aggregate = self.pick(sorted(name for name, a in AGGREGATES.items() if a.result(INT) is not None))
         source = self.expr(INT, scope, fuel - 1)
         var = Var(self.fresh("n", scope), fold_type(aggregate, source))
         return Fold(var, aggregate, source, self.expr(want, scope.with_var(var), fuel - 2))

@@ -13,6 +13,7 @@ from benchmarks.workloads import nakamura, nakamura_hand, nakamura_updates
 from benchmarks.workloads.harness import Job, Timing, collector, measure, show, slower
 from benchmarks.workloads.workload import as_bag
 from nestling import Database
+from nestling.database.programs import stored
 from nestling.engine.local.engine import LocalEngine
 from nestling.program.statements import Program
 from nestling.transform.viewlet import compile_views
@@ -73,7 +74,7 @@ def program(db: Database, view: str, stream: Stream) -> Program:
             name: nakamura_updates.fixed(name) if stream.changing else all_ for name, all_ in every.items()
         }
         tables = {name: replace(table, fixed=tuple(sorted(kept[name]))) for name, table in tables.items()}
-    return compile_views(tables, {view: state.views.maintained[view]}, store=state._stored())
+    return compile_views(tables, {view: state.views.maintained[view]}, store=stored(state.views))
 
 
 Calls = list[tuple[Callable[..., object], tuple[Any, ...]]]

@@ -47,6 +47,13 @@ def _columns(n: int) -> str:
     return ", ".join(f"x{i}" for i in range(n))
 
 
+def _inside(n: int, form: str, term: str) -> str:
+    """``form`` of a number and a term, ``n`` times inside one another."""
+    for i in range(n):
+        term = form.format(i + 1, term)
+    return term
+
+
 _AGGREGATES = ("sum", "min", "max", "count")
 CONSTRUCTS: dict[str, Construct] = {
     "IN (constants)": Construct(
@@ -131,6 +138,14 @@ CONSTRUCTS: dict[str, Construct] = {
         50,
         lambda n: f"SELECT id, a / {' / '.join(f'(c + {i + 1})' for i in range(n))} AS z FROM T",
         lambda n: f"[(t.id, t.c // {' // '.join(f'(t.c + {i + 1})' for i in range(n))}) for t in T]",
+    ),
+    "divisors that are quotients": Construct(
+        25, lambda n: f"SELECT id, {_inside(n, '(c + {}) / ({})', 'c + 1')} AS z FROM T"
+    ),
+    "divisors that are remainders": Construct(
+        25,
+        lambda n: f"SELECT id, {_inside(n, '(c + {}) % (1 + {})', 'c')} AS z FROM T",
+        lambda n: f"[(t.id, {_inside(n, '(t.c + {}) % (1 + {})', 't.c')}) for t in T]",
     ),
     "a sum of quotients": Construct(
         50,

@@ -69,9 +69,14 @@ PLAIN: Mapping[str, str] = {
 }
 
 
+def name_of(view: str) -> str:
+    """What a database calls one of ``VIEWS``."""
+    return view.replace("-", "_").replace(" ", "_")
+
+
 def define(db: Any, view: str) -> None:
     """Define one of ``VIEWS``."""
-    name = view.replace("-", "_").replace(" ", "_")
+    name = name_of(view)
     match view:
         case "group-join":
             db.view(name, BY_SEGMENT)

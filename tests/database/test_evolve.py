@@ -243,6 +243,23 @@ def refusing(tmp_path_factory):
         assert answers(db) == before
 
 
+def test_a_table_that_is_a_document_stays_as_it_is():
+    db = nl.Database()
+    towns = db.table("towns", {"id": int, "name": str}, key="id")
+    db.table("other", {"a": int})
+    view = db.view(
+        "names", '<t>{for $c in doc("towns")/towns/row return data($c/name)}</t>', language="xquery"
+    )
+    towns.insert([(1, "a"), (2, "b")])
+    for act in (lambda: towns.add_column("x", int | None), lambda: db.rename("towns", "cities")):
+        with pytest.raises(nl.QueryError, match="towns is read by names, in XQuery"):
+            act()
+    db.rename("other", "another")
+    db.table("another").add_column("b", int | None)
+    towns.insert([(3, "c")])
+    assert view.xml() == "<t>a b c</t>"
+
+
 def test_an_int_that_no_float_is_stays_one():
     db = nl.Database()
     table = db.table("t", {"n": int})

@@ -1,5 +1,6 @@
 """How a view is stored follows its data: what it was declared over, what came later, and what a file remembers."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,12 @@ from nestling.database import replan
 from nestling.database.replan import MOVED
 from nestling.transform.cost.statistics import ENOUGH
 from nestling.transform.viewlet.choose import COST, KNOB, MEMORY
+
+
+@pytest.fixture
+def soon(monkeypatch):
+    """Few rows are worth deciding again, so that tests get by with few."""
+    monkeypatch.setattr(replan, "PER_MAP", 1)
 
 
 def related(M):
@@ -63,6 +70,10 @@ def maps(db: nl.Database) -> set[Any]:
 def test_after_a_load_a_view_is_stored_as_if_it_was_declared_then(n, gens, dirs, name):
     early, late = films(), films()
     early.view(name, VIEWS[name])
+    # The load is worth it: what was compiled counts as little.
+    decision = early._state.views.decisions[name]
+    few = replace(decision, ways=())
+    early._state.views = early._state.views.changed(name, decision=few)
     load(early, n, gens, dirs)
     load(late, n, gens, dirs)
     late.view(name, VIEWS[name])
@@ -71,7 +82,7 @@ def test_after_a_load_a_view_is_stored_as_if_it_was_declared_then(n, gens, dirs,
     assert early.views[name].bag() == late.views[name].bag()
 
 
-def test_what_was_counted_is_looked_at_again_when_it_has_moved():
+def test_what_was_counted_is_looked_at_again_when_it_has_moved(soon):
     db = films()
     view = db.view("gens", per_gen)
     assert "M: 1,000 rows, assumed" in view.explain()
@@ -90,7 +101,7 @@ def test_what_was_counted_is_looked_at_again_when_it_has_moved():
     view.verify(maps=True)
 
 
-def test_between_moves_nothing_is_looked_at(monkeypatch):
+def test_between_moves_nothing_is_looked_at(soon, monkeypatch):
     db = films()
     db.view(per_gen)
     load(db, 400)
@@ -101,7 +112,27 @@ def test_between_moves_nothing_is_looked_at(monkeypatch):
     assert not looked
 
 
-def test_a_small_commit_looks_at_one_view(monkeypatch):
+def test_single_rows_decide_again_when_they_are_worth_it(monkeypatch):
+    """So that a stream costs at most about twice what it would without."""
+    db = films()
+    db.view(per_gen)
+    worth = replan.worth(db._state.views.decisions["per_gen"])
+    assert worth >= replan.PER_MAP > ENOUGH
+    looked: list[int] = []
+    planned = replan._planned_again
+
+    def noted(logging: Any, name: str) -> bool:
+        looked.append(len(db.tables["M"]))
+        return planned(logging, name)
+
+    monkeypatch.setattr(replan, "_planned_again", noted)
+    for i in range(worth + ENOUGH):
+        db.insert("M", [(f"m{i}", f"g{i % 7}", "d1")])
+    assert len(looked) == 1
+    assert worth <= looked[0] <= worth + ENOUGH
+
+
+def test_a_small_commit_looks_at_one_view(soon, monkeypatch):
     """So that no commit takes longer than one view does."""
     db = films()
     for name, view in VIEWS.items():
@@ -132,7 +163,7 @@ def test_what_was_asked_for_stays():
 
 
 @pytest.mark.parametrize("refresh", ["eager", "hybrid", "lazy"])
-def test_a_watched_view_goes_on_telling_when_it_is_stored_otherwise(refresh):
+def test_a_watched_view_goes_on_telling_when_it_is_stored_otherwise(soon, refresh):
     db = films()
     view = db.view("credits", credits, refresh=refresh)
     heard: list[Any] = []
@@ -148,7 +179,7 @@ def test_a_watched_view_goes_on_telling_when_it_is_stored_otherwise(refresh):
     view.verify()
 
 
-def test_what_was_decided_again_survives_reopening(tmp_path):
+def test_what_was_decided_again_survives_reopening(soon, tmp_path):
     path = tmp_path / "films.nest"
     with films(path) as db:
         for name, view in VIEWS.items():
@@ -168,7 +199,7 @@ def test_what_was_decided_again_survives_reopening(tmp_path):
         assert storings(db) == found
 
 
-def test_a_view_that_fits_again_is_stored_again():
+def test_a_view_that_fits_again_is_stored_again(soon):
     db = films(memory="20kB")
     view = db.view(related)
     with pytest.warns(nl.OverBudget):

@@ -26,6 +26,7 @@ from nestling.transform.lower.view import CannotLower
 from nestling.transform.viewlet import compile_views, reading
 from nestling.transform.viewlet.choose import COST, KEYS, KNOB, MEMORY, Choice, Memory, Way, choose, cost_of
 from nestling.transform.viewlet.compile import CannotCompile
+from nestling.transform.viewlet.drafts import drafts_over
 from nestling.transform.viewlet.storing import BY_KEYS, Rule, Storing, storing
 from nestling.values.bag import ZBag
 from tests.engines.worlds import WORLDS, flat_view
@@ -114,7 +115,7 @@ def sold(C, B, L, P):
 
 def choice_of(db: nl.Database, name: str, **options: Any) -> Choice:
     decision = db._state.views.decisions[name]
-    return choose(decision.view, db._state.declarations(), decision.statistics, **options)
+    return choose(decision.view, drafts_over(db._state.declarations()), decision.statistics, **options)
 
 
 @pytest.mark.parametrize("n", [0, 1_000])
@@ -211,10 +212,12 @@ def test_no_way_that_fits_dominates_the_one_that_is_chosen(world, data):
     drawn = data.draw(statistics(world.tables))
     try:
         view = flat_view(query)
-        found = choose(view, world.tables, drawn)
+        found = choose(view, drafts_over(world.tables), drawn)
         if data.draw(st.booleans()):
             sizes = [way.cost.bytes for way in found.considered if way.cost]
-            found = choose(view, world.tables, drawn, memory=Memory(data.draw(st.sampled_from(sizes))))
+            found = choose(
+                view, drafts_over(world.tables), drawn, memory=Memory(data.draw(st.sampled_from(sizes)))
+            )
     except (CannotLower, CannotCompile):
         assume(False)
     assert found.chosen is not None
@@ -318,8 +321,9 @@ def test_a_rule_that_cannot_differ_from_declared_keys_does_not(kind, keyed):
     db.view("v", text)
     tables, decision = db._state.declarations(), db._state.views["v"].decision
     assert decision is not None
-    differently: set[Rule] = set()
-    by_keys = compile_views(tables, {"v": decision.view}, None, {"v": BY_KEYS}, differently)
+    drafts = drafts_over(tables)
+    by_keys = compile_views(tables, {"v": decision.view}, None, {"v": BY_KEYS}, drafts)
+    differently = drafts.differently
 
     others: set[Rule] = {"slices", "every"}
     rules = others - differently

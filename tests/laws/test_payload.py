@@ -6,6 +6,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
+from functools import reduce
+from operator import and_, or_, xor
 from typing import Any
 
 import pytest
@@ -128,6 +130,7 @@ DIRECT: dict[str, Callable[[list[Any]], Any]] = {
     "stdev": lambda values: float(statistics.pvariance(map(Fraction, values))) ** 0.5,
     "min": min,
     "max": max,
+    "mode": lambda values: min(values, key=lambda value: (-values.count(value), value)),
 }
 # Few numbers that are not large: each of these has a value.
 DIRECT |= {f"no_{name}": lambda values: False for name in ("avg", "var", "stdev")}
@@ -139,7 +142,44 @@ def direct(name: str, values: list[Any]) -> Any:
     return DIRECT[name](values) if values else OF_NOTHING.get(name)
 
 
-@pytest.mark.parametrize("name", AGGREGATES)
+#: Of values of their own kinds.
+INTS = {"bit_and": and_, "bit_or": or_, "bit_xor": xor}
+RECORDS = {"percentile", "percentile_disc", "string_agg"}
+
+
+@pytest.mark.parametrize("name", INTS)
+@given(kept=st.lists(st.integers(-9, 9)), gone=st.lists(st.integers(-9, 9)))
+def test_bits_of_the_values_that_are_left(name, kept, gone):
+    bag = ZBag.of(*kept, *gone) + ZBag.of(*gone) * -1
+    assert AGGREGATES[name].of(bag) == (reduce(INTS[name], kept) if kept else None)
+
+
+@given(
+    kept=st.lists(st.floats(-9, 9)),
+    gone=st.lists(st.floats(-9, 9)),
+    share=st.sampled_from([0.0, 0.25, 0.5, 1.0]),
+)
+def test_percentiles_of_the_values_that_are_left(kept, gone, share):
+    bag = ZBag.of(*((v, share) for v in (*kept, *gone))) + ZBag.of(*((v, share) for v in gone)) * -1
+    found, step = AGGREGATES["percentile"].of(bag), AGGREGATES["percentile_disc"].of(bag)
+    if not kept:
+        assert found is None
+        assert step is None
+    else:
+        low, high = min(kept), max(kept)
+        ends = {0.0: low, 1.0: high, 0.5: statistics.median(kept)}
+        assert math.isclose(found, ends.get(share, found), abs_tol=1e-12)
+        assert low <= step <= high
+        assert sum(value <= step for value in kept) >= share * len(kept)
+
+
+@given(kept=st.lists(st.tuples(st.integers(0, 1), st.integers(0, 3), st.text(), st.just("-"))))
+def test_texts_are_joined_in_the_order_of_their_keys(kept):
+    found = AGGREGATES["string_agg"].of(ZBag.of(*kept))
+    assert found == ("-".join(text for _, _, text, _ in sorted(kept)) if kept else None)
+
+
+@pytest.mark.parametrize("name", [name for name in AGGREGATES if name not in {*INTS, *RECORDS}])
 @given(
     kept=st.lists(st.integers(-5, 5)) | st.lists(st.sampled_from([Decimal("0.1"), Decimal("-2.50")])),
     data=st.data(),
@@ -169,4 +209,4 @@ def test_a_spread_is_a_number_whatever_is_counted(name, pairs):
 
 
 def test_every_aggregate_is_tested():
-    assert DIRECT.keys() == AGGREGATES.keys()
+    assert {*DIRECT, *INTS, *RECORDS} == AGGREGATES.keys()

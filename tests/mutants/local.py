@@ -1,9 +1,9 @@
 """Mutants of the code that the embedded engine writes, and of what it looks things up in."""
 
-from tests.engines import test_in_order, test_inequalities, test_knobs, test_program_laws
+from tests.engines import test_in_order, test_inequalities, test_knobs, test_program_laws, test_stores
 from tests.engines.worlds import KEYED, KEYLESS
 from tests.mutants.lowering import queries
-from tests.mutants.mutant import Mutant, law
+from tests.mutants.mutant import Mutant, example, law
 from tests.mutants.viewlet import JOINS, TINY
 
 MAPS = law(test_program_laws.test_every_map_equals_its_query, world=KEYED)
@@ -115,5 +115,23 @@ MUTANTS = [
         "engine/local/loops", "read_group",
         "if is_sum else f\"read_{aggregate}([{cell}] * {len(measures)})\"", "",
         queries("impossible_joins"),
+    ),
+    Mutant(
+        "what adds nothing has an entry",
+        "engine/local/writes", "_add_cell",
+        "if not any(map(_is_never_zero, amounts)):", "if False:",
+        example(test_stores.test_what_adds_nothing_has_no_entry), quick=True,
+    ),
+    Mutant(
+        "NaN has a place in an order",
+        "engine/local/writes", "_where_ordered",
+        'type_.name == "float"', "False",
+        example(test_stores.test_nan_has_no_place_in_an_order), quick=True,
+    ),
+    Mutant(
+        "rows that are found by their key have an index too",
+        "engine/local/storage", "_need",
+        " and not by_key", "",
+        example(test_stores.test_rows_found_by_their_key_need_no_index), quick=True,
     ),
 ]  # fmt: skip

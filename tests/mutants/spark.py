@@ -4,7 +4,7 @@ from functools import partial
 
 from nestling.calculus.terms import Call, Var
 from nestling.calculus.types import INT
-from tests.engines.spark import test_cost, test_driver, test_pieces, test_snapshots
+from tests.engines.spark import test_cost, test_driver, test_filling, test_pieces, test_snapshots
 from tests.engines.spark.small import maintains
 from tests.mutants.mutant import Check, Mutant, any_of, example, folder, law
 
@@ -119,6 +119,12 @@ MUTANTS = [
         "engine/spark/snapshots", "Snapshots.replace",
         "one.drop_views(state, *held, files=files)", "one.drop_views(state, files=files)",
         law(test_snapshots.test_what_somebody_holds_stays), quick=True,
+    ),
+    Mutant(
+        "files are pruned by keys as they are declared",
+        "engine/spark/chain", "Chain.pruned",
+        "in self.sources.layout(source).in_order(asked)", "in sorted(asked)",
+        example(test_filling.test_statements_prune_by_the_order_of_files), quick=True,
     ),
     Mutant(
         "the driver multiplies decimals",

@@ -6,7 +6,7 @@ A few of each kind run with every test, all of them in ``make soak``. A mutant t
 import pytest
 
 from tests.engines.spark.session import missing
-from tests.mutants import database, local, lowering, spark, viewlet
+from tests.mutants import database, lake, local, lowering, spark, viewlet
 from tests.mutants.mutant import Mutant, NoMutant, catch, example
 
 TABLES = {
@@ -14,6 +14,7 @@ TABLES = {
     "viewlet": viewlet.MUTANTS,
     "local": local.MUTANTS,
     "database": database.MUTANTS,
+    "lake": lake.MUTANTS,
     "spark": spark.MUTANTS,
 }
 ON_SPARK = (
@@ -81,5 +82,5 @@ def wrong() -> None:
 def test_there_are_enough_of_them() -> None:
     names = [param.values[0].broken for param in MUTANTS]  # type: ignore[union-attr]
 
-    assert len(set(names)) == len(names) >= 80
+    assert len(set(names)) == len(names) >= 105
     assert all(any(mutant.quick for mutant in table) for table in TABLES.values())

@@ -18,6 +18,7 @@ from typing import Any
 
 from nestling.calculus.arithmetic import mean
 from nestling.calculus.types import BOOL, FLOAT, INT, NUMERIC, Scalar, Type, is_base, nullable
+from nestling.calculus.valued import VALUED
 from nestling.errors import NoValue
 from nestling.values.bag import ZBag
 from nestling.values.exact import PLACES, is_finite, mean_float, rounded_float
@@ -178,6 +179,10 @@ def _boolean(element: Type) -> Scalar | None:
     return BOOL if _numeric(element) else None
 
 
+def _of_values(read: Callable[[ZBag], Any]) -> Callable[[Payload], Any]:
+    return lambda payload: read(payload[1])
+
+
 AGGREGATES: dict[str, Aggregate] = {
     aggregate.name: aggregate
     for aggregate in (
@@ -194,6 +199,7 @@ AGGREGATES: dict[str, Aggregate] = {
             lambda payload: len(payload[1].positive()),
             lambda element: INT if is_base(element) else None,
         ),
+        *(Aggregate(name, Counted(), _of_values(read), rule) for name, (read, rule) in VALUED.items()),
         # Of ints that are too large there is no mean in floats: whether it is so, and some value where it is.
         Aggregate("no_avg", Moments(1), _defined(_mean), _boolean),
         Aggregate("no_var", Moments(2), _defined(_variance), _boolean),

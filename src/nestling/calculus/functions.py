@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nestling.calculus import arithmetic, standard
+from nestling.calculus.library import LIBRARY, Entry
 from nestling.calculus.types import BOOL, FLOAT, INT, NUMERIC, STR, Scalar, nullable
 from nestling.errors import NoValue
 from nestling.values.exact import float_units
@@ -266,12 +267,39 @@ def _standard() -> tuple[Function, ...]:
         Function("read_datetime", 1, reads, _takes("str", result="datetime"), standard.read_datetime,
                  partial=True),
         Function("read_bool", 1, reads, _takes("str", result="bool"), standard.read_bool, partial=True),
-        Function("to_text", 1, "a bool, an int, a decimal, a string or a moment",
-                 _takes("bool|int|decimal|str|date|datetime", result="str"), standard.written, partial=True),
+        Function("to_text", 1, "a bool, a number, a string or a moment",
+                 _takes("bool|int|float|decimal|str|date|datetime", result="str"), standard.written, partial=True),
     )  # fmt: skip
 
 
-#: What the absence of a value of an operator is called after.
+def _library() -> tuple[Function, ...]:
+    """One function for each entry of the library."""
+    return tuple(
+        Function(e.name, len(e.takes), _words(e.takes), _entry_rule(e), e.of, partial=e.is_partial)
+        for e in LIBRARY.values()
+    )
+
+
+def _words(kinds: Sequence[str]) -> str:
+    """What an entry takes, in words."""
+    return ", ".join(kind.replace("int32", "int").replace("|", " or ") for kind in kinds)
+
+
+def _entry_rule(entry: Entry) -> TypeRule:
+    plain = _takes(
+        *(kind.replace("int32", "int") for kind in entry.takes), result=entry.gives.removesuffix("?")
+    )
+    if not entry.gives.endswith("?"):
+        return plain
+
+    def rule(args: Sequence[Scalar]) -> Scalar | None:
+        found = plain(args)
+        return nullable(found) if found else None
+
+    return rule
+
+
+#: What the absence of a value of an operator is called after, and the operator with a value in its place.
 ABSENT = {
     "+": "sum",
     "-": "difference",
@@ -305,9 +333,32 @@ def absence(function: Function) -> Function:
     )
 
 
+def instead(function: Function) -> Function:
+    """``some_f(d, t, …)`` — ``f(t, …)``, or ``d`` where that has no value; of a null it is null. It is total itself."""
+
+    def result(args: Sequence[Scalar]) -> Scalar | None:
+        found = function.result(args[1:])
+        return found if found and found.name == args[0].name else None
+
+    def apply(default: Any, *args: Any) -> Any:
+        try:
+            return function.apply(*args)
+        except NoValue:
+            return default
+
+    takes = f"a value of the same type, and {function.takes}"
+    return Function(total_name(function.name), function.arity + 1, takes, result, apply)
+
+
+def total_name(name: str) -> str:
+    """What the partial function ``name`` is called with a value wherever it has none."""
+    return f"some_{ABSENT.get(name, name)}"
+
+
 def _all() -> tuple[Function, ...]:
-    named = [_checked(f) for f in (*_functions(), *_standard())]
-    return (*named, *(absence(f) for f in named if f.partial))
+    named = [_checked(f) for f in (*_functions(), *_standard(), *_library())]
+    partial = [f for f in named if f.partial]
+    return (*named, *map(absence, partial), *map(instead, partial))
 
 
 def _checked(function: Function) -> Function:

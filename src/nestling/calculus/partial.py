@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from functools import partial, reduce
 from typing import Any
 
 from nestling.calculus.build import call, const
 from nestling.calculus.functions import ABSENT, FUNCTIONS
+from nestling.calculus.library import LIBRARY
 from nestling.calculus.once import once
 from nestling.calculus.terms import Call, Const, Term
 from nestling.calculus.traverse import children
@@ -44,9 +47,34 @@ def undefined_where(term: Call) -> Term | None:  # noqa: C901 - one arm per kind
             return None
         case Call("neg", (number,)) if _scalar(number).name != "timedelta":
             return None
+        case Call(name, args) if name in LIBRARY and _is_settled(name, args):
+            return None
         case Call(name, args) if FUNCTIONS[name].partial:
             return Call(f"no_{name}", args)
     return None
+
+
+def _is_settled(name: str, args: tuple[Term, ...]) -> bool:
+    """Whether the arguments that decide are written out, and there is a value for every other."""
+    entry = LIBRARY[name]
+    if not entry.is_partial:
+        return True
+    if not all(isinstance(args[i], Const) for i in entry.deciding):
+        return False
+    if any(args[i] == Const(None, _scalar(args[i])) for i in entry.deciding):
+        return True  # of a null it is null
+    others = [arg if i in entry.deciding else _SOME[_scalar(arg).name] for i, arg in enumerate(args)]
+    return _has_value(Call(name, tuple(others)))
+
+
+#: A value of each type.
+_SOME: dict[str, Const] = {
+    name: Const(value, Scalar(name))
+    for name, value in {
+        "bool": False, "int": 0, "float": 0.0, "decimal": Decimal(0), "str": "", "bytes": b"",
+        "date": date(2000, 1, 1), "datetime": datetime(2000, 1, 1), "timedelta": timedelta(0),
+    }.items()
+}  # fmt: skip
 
 
 def _is_few(places: Any) -> bool:

@@ -324,6 +324,25 @@ def read_bool(text: str) -> bool:
     raise ValueError(f"{text!r} is neither true nor false")
 
 
+def double_text(value: float) -> str:
+    """``value`` as Java prints a double, with the fewest digits that tell it apart.
+
+    >>> double_text(0.1), double_text(1e7), double_text(-2.5e-5), double_text(100.0)
+    ('0.1', '1.0E7', '-2.5E-5', '100.0')
+    """
+    if not math.isfinite(value):
+        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"  # noqa: PLR0124
+    sign = "-" if math.copysign(1, value) < 0 else ""
+    _, digits, exponent = Decimal(repr(abs(value))).normalize().as_tuple()
+    text, place = "".join(map(str, digits)), int(exponent) + len(digits)
+    if value == 0:
+        return f"{sign}0.0"
+    if -3 < place <= 7:
+        whole = text[: max(place, 0)].ljust(place, "0") or "0"
+        return f"{sign}{whole}.{'0' * -place + text[max(place, 0) :] or '0'}"
+    return f"{sign}{text[0]}.{text[1:] or '0'}E{place - 1}"
+
+
 def written(value: Any) -> str:
     """``value`` as SQL writes it.
 
@@ -332,6 +351,8 @@ def written(value: Any) -> str:
     """
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float):
+        return double_text(value)
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, datetime):

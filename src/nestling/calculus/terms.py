@@ -39,7 +39,8 @@ class Var:
     """
 
     name: str
-    type: Type
+    # Names alone tell variables apart well enough, and a statement has a hundred of them.
+    type: Type = field(hash=False)
     at: Span | None = field(default=None, compare=False, repr=False)
 
 

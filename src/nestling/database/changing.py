@@ -58,8 +58,12 @@ class Changing:
         return self.state.table(name)
 
     def _insert(self, table: TableDef, value: Row, times: int) -> None:
-        self._check_new(table, value, times, set())
-        self._run(self.shredder(table.name).insertion(value, times))
+        if table.key:
+            self._check_new(table, value, times, set())
+        if table.is_flat:
+            self.events.append(RowEvent(table.name, value, times))
+        else:
+            self._run(self.shredder(table.name).insertion(value, times))
 
     def _insert_all(self, table: TableDef, values: Sequence[tuple[Row, int]]) -> None:
         """Rows as one batch: all of an inner bag's rows, then all rows that have them."""

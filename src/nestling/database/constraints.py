@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nestling.database.state import State
 from nestling.database.violation import violation
-from nestling.database.xml.definition import HIDDEN, XQueryDef
+from nestling.database.xml.definition import HIDDEN, XQueryDef, view_of
 from nestling.errors import ChangeError, NestlingError
 
 
@@ -32,4 +32,4 @@ def owner(state: State, hidden: str) -> XQueryDef | None:
     """The XQuery view that a hidden view belongs to."""
     if not hidden.startswith(HIDDEN):
         return None
-    return state.xqueries.get(hidden[3:].rpartition(" ")[0])
+    return state.xqueries.get(view_of(hidden))

@@ -199,8 +199,8 @@ class Core:
         journal.torn = True  # lazy views are told one after the other
         events, tables = journal.events, journal.tables
         rows = sum(tables.values())
-        version = self.version + bool(
-            rows
+        version = self.version + (
+            rows > 0
         )  # what changes nothing is not stored, and has no version of its own
         self._state.committed(events)
         self._references.follow(events)

@@ -21,7 +21,7 @@ from nestling.database.durable import DatabaseFile
 from nestling.database.engines import on_spark
 from nestling.database.inline import inline_views
 from nestling.database.inspect import stats
-from nestling.database.languages import is_frame, reader
+from nestling.database.languages import in_spark, is_frame, reader
 from nestling.database.memory import bytes_of
 from nestling.database.names import check_name, check_table_names, check_view_names
 from nestling.database.notebook import listed_html
@@ -55,6 +55,7 @@ class ViewOptions(TypedDict, total=False):
     strict: bool | None
     context: str | None
     replace: bool
+    dialect: str | None
 
 
 class Database(DocumentDatabase):
@@ -216,6 +217,7 @@ class Database(DocumentDatabase):
         strict: bool | None = ...,
         context: str | None = ...,
         replace: bool = ...,
+        dialect: None = ...,
     ) -> XQueryView: ...
     @overload
     def view(
@@ -229,6 +231,7 @@ class Database(DocumentDatabase):
         strict: bool | None = None,
         context: str | None = None,
         replace: bool = False,
+        dialect: str | None = None,
     ) -> View: ...
     @overload
     def view(self, name: str, query: Any, **options: Unpack[ViewOptions]) -> Any: ...
@@ -245,6 +248,7 @@ class Database(DocumentDatabase):
         strict: bool | None = None,
         context: str | None = None,
         replace: bool = False,
+        dialect: str | None = None,
     ) -> Any:
         """Define a view: ``@db.view`` on a function, or a name with a callable or a text in a ``language``.
 
@@ -254,6 +258,7 @@ class Database(DocumentDatabase):
         that is not maintained within its stated cost. One that every read would evaluate warns (``EvaluatedOnRead``),
         unless ``strict=False`` or ``store="none"`` says that this is meant. ``replace=True`` puts it in the place
         of the view of this name, and views over that over this. ``context``: the document that ``/`` is in an XQuery.
+        ``dialect``: whose SQL the text is, ``"postgres"`` or ``"duckdb"`` and others, where it is not Spark's.
         """
         options = {
             "language": language,
@@ -262,6 +267,7 @@ class Database(DocumentDatabase):
             "strict": strict,
             "context": context,
             "replace": replace,
+            "dialect": dialect,
         }
         if name is None:
             return lambda function: self.view(function, **options)  # type: ignore[arg-type]
@@ -269,14 +275,11 @@ class Database(DocumentDatabase):
             return self.view(accept.name_of(name), name, **options)  # type: ignore[arg-type]
         check_name(arguments.name_argument(name, "view"), "a view", "·" + HIDDEN)
         accept.check_options(refresh, store)
-        if strict is not None:
-            arguments.flag_argument(strict, "strict")
+        arguments.flag_argument(strict is not None and strict, "strict")
         arguments.flag_argument(replace, "replace")
+        if dialect is not None:
+            query = in_spark(query, language, dialect)
         if language == "xquery":
-            if replace and name in self._state.xqueries:
-                raise QueryError(
-                    f"{name} is an XQuery view, which is not replaced", hint=f"db.drop({name!r}) first"
-                )
             return define_xquery(self, name, query, context, refresh, store, strict)
         with self._access.defining():
             if name in self._state.tables:

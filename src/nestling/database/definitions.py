@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from nestling.calculus.terms import Expr, Var
 from nestling.calculus.traverse import Names, relations
@@ -21,6 +23,7 @@ from nestling.calculus.types import (
     leaf_types,
 )
 from nestling.calculus.typing import element_type
+from nestling.database.plain import plain
 from nestling.frontend.catalog import FieldPath
 from nestling.frontend.view_query import Order
 from nestling.program.statements import TableDecl
@@ -93,6 +96,11 @@ class TableDef:
         """Whether a row is stored as it is: all its columns are scalars."""
         # Rows that are not records occur where no column has a name: in relations of scalars or bags.
         return isinstance(self.record, Record) and all(isinstance(t, Scalar) for t in self.record.types)
+
+    @cached_property
+    def is_plain(self) -> Callable[[Any], bool]:
+        """Whether a row that comes is a value of this table as it is."""
+        return plain(self.record)
 
     @cached_property
     def key_types(self) -> tuple[Type, ...]:

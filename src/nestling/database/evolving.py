@@ -83,7 +83,7 @@ class Evolving(Definer):
 
     def _new_table(self, old: TableDef, change: Reshape) -> TableDef:
         record = reshaped(old.record, change)
-        self._check_family(old)
+        self._check_alone(old)
         match change:
             case AddColumn():
                 return replace(old, record=record)
@@ -95,7 +95,18 @@ class Evolving(Definer):
                 self._check_unreferenced(old, path)
                 return replace(old, record=record)
 
-    def _check_family(self, table: TableDef) -> None:
+    def _check_alone(self, table: TableDef) -> None:
+        """Refuse to change a table that others are made of."""
+        queries = [
+            name
+            for name, query in self._state.xqueries.items()
+            if table.name in [each.name for each in query.tables]
+        ]
+        if queries:
+            raise QueryError(
+                f"{table.name} is read by {', '.join(queries)}, in XQuery",
+                hint="drop these first, and define them again",
+            )
         family = [other.name for other in self._state.tables.values() if other.extends == table.name]
         if table.extends or family:
             names = ", ".join(family) or table.extends
@@ -175,7 +186,7 @@ class Evolving(Definer):
             raise QueryError(
                 f"{old} is no table yet, or a document", hint="tables and views have other names"
             )
-        self._check_family(state.tables[old])
+        self._check_alone(state.tables[old])
         tables = renamed_table(state.tables, old, new)
         types = relation_types(tables)
         views = [

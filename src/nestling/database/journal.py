@@ -81,16 +81,21 @@ class RowJournal:
         If a row went for a reading that others referred to, and the transaction goes on, these are yet to be deleted:
         then all is run anew, children first.
         """
+        if len(self.events) == 1 and not self.applied:
+            self.is_running = True
+            table, row, times = self.events[0]
+            self._step(Run(table, [(row, times)]))
+            self.applied, self.is_running = 1, False
+            return
         tables = self.state.engine.program.tables
-        if len(self.events) > 1 and (event := replaces(self.events, tables)) is not None:
+        if (event := replaces(self.events, tables)) is not None:
             raise replaced(*event[:2], tables[event[0]])
         self.is_running = True
         if self.applied and self.applied < len(self.events) and any(goes(run, tables) for run in self.done):
             self.undo()
             self.is_running = True
         for run in runs(self.events[self.applied :] if self.applied else self.events, tables):
-            self._note(run)
-            self._apply(run)
+            self._step(run)
         self.applied = len(self.events)
         self.is_running = False
 
@@ -100,7 +105,8 @@ class RowJournal:
             self.undo()
         self.events[:] = events
 
-    def _apply(self, run: Run) -> None:
+    def _step(self, run: Run) -> None:
+        self._note(run)
         self.torn = True
         try:
             run.apply(self.state.engine)
@@ -163,8 +169,8 @@ class RowJournal:
 def rows_by_table(events: Sequence[RowEvent]) -> dict[str, int]:
     """How many events each table has."""
     found: dict[str, int] = {}
-    for event in events:
-        found[event.table] = found.get(event.table, 0) + 1
+    for table, _, _ in events:
+        found[table] = found.get(table, 0) + 1
     return found
 
 

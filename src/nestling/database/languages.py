@@ -47,6 +47,17 @@ def reader(query: object, language: object) -> Reader:
     return lambda query, catalog: ViewQuery(translate(query, catalog))
 
 
+def in_spark(query: object, language: object, dialect: object) -> str:
+    """A text in another dialect of SQL, in Spark's."""
+    if language != "sql" or not isinstance(query, str):
+        raise QueryError("a dialect is one of SQL", hint='db.view("name", "SELECT …", dialect="postgres")')
+    if not isinstance(dialect, str):
+        raise QueryError(f"a dialect has a name, and is not {shown(dialect)}", hint='dialect="postgres"')
+    found = sql().to_spark(query, dialect)
+    assert isinstance(found, str)
+    return found
+
+
 def is_frame(query: object) -> bool:
     """Whether ``query`` is a DataFrame of Spark."""
     return hasattr(query, "toLocalIterator") and hasattr(query, "toArrow")

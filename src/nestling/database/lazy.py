@@ -39,10 +39,7 @@ class LazyView:
     ) -> None:
         self.engines, self.name, self.tables, self.store = engines, name, tables, store
         self.views = {name: view, **(guards or {})}
-        queries = [
-            q for v in self.views.values() for q in (v.rows, *(d.query for d in v.definitions.values()))
-        ]
-        read = frozenset().union(*(inputs(query) for query in queries))
+        read = frozenset().union(*(inputs(query) for v in self.views.values() for query in v.queries))
         # A row that is passed on whole is read with its inner bags, which no query mentions.
         below = (name for name in tables if any(name.startswith(f"{outer}.") for outer in read))
         self.reads = read.union(below)

@@ -12,6 +12,7 @@ from nestling.database.row_state import RowState
 from nestling.database.storing import Decision, chosen_from, counted
 from nestling.errors import OverBudget, QueryError
 from nestling.transform.viewlet.choose import Memory, cost_of, tables_of
+from nestling.transform.viewlet.drafts import drafts_over
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 #: Where a budget is kept: looked at again when the tables have grown by so much.
@@ -85,4 +86,4 @@ def _smaller(state: RowState, old: Decision, left: int, size: int) -> Decision:
     estimated = cost_of(old.view, state.declarations(), statistics, old.storing).bytes
     # By how much an estimate is wrong, it is wrong for the other ways too.
     memory = Memory(max(0, left), size / max(estimated, 1))
-    return chosen_from(old.view, state.declarations(), statistics, old.knob, memory)
+    return chosen_from(old.view, drafts_over(state.declarations()), statistics, old.knob, memory)

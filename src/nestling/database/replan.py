@@ -3,12 +3,15 @@
 A table has moved when it has rows where rows were assumed, and when it has ``MOVED`` times as many as were counted, or
 as few. Views that are stored as somebody asked for stay so.
 
-Law: after a load, in one commit, of tables that were empty, a view is stored as it would be if it were declared then.
+Law: after a load, in one commit, of tables that were empty, a view is stored as it would be if it were declared then,
+if the load is ``worth`` it.
 
-What it costs: to count, to choose and to fill take time in proportion to the rows that the view reads. That is spent
-where at least one in ``MOVED`` of them has come or gone since the last time, or where the estimate says that it pays.
-In between a commit pays for a subtraction. A commit decides for one view, and for one more per ``EACH`` of its rows;
-the next commits go on.
+What it costs: to compile what may be stored takes time in proportion to its maps. That is spent where ``PER_MAP`` rows
+have come or gone for each map that was compiled the last time, so that a stream of single rows costs at most about
+twice what it would without. To count and to fill take time in proportion to the rows that the view reads. That is
+spent where at least one in ``MOVED`` of them has come or gone since the last time, or where the estimate says that it
+pays. In between a commit pays for a subtraction. A commit decides for one view, and for one more per ``EACH`` of its
+rows; the next commits go on.
 """
 
 from __future__ import annotations
@@ -26,9 +29,13 @@ from nestling.errors import UNDEFINED
 from nestling.transform.cost.statistics import ENOUGH, Statistics
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.choose import MEMORY, cost_of, tables_of
+from nestling.transform.viewlet.drafts import drafts_over
 
 #: By what factor the rows of a table change before what was planned for them is planned again.
 MOVED = 8
+#: How many rows come or go for each map that has to be compiled to decide again: a map takes 10 to 15 ms of one core,
+#: a row that comes by itself 15 to 25 µs.
+PER_MAP = 500
 #: For how many rows of a commit one more view is looked at.
 EACH = 1_000
 UNPAID = "another way is cheaper now, but it would not make up yet for what it takes to change over"
@@ -59,7 +66,18 @@ def _has_moved(state: RowState, name: str) -> bool:
     if decision.knob != "auto" and decision.code != MEMORY:
         return False
     now = counted(state.engine, decision.statistics.rows, state.version)
-    return any(has_moved(decision.statistics, now, table) for table in now.rows)
+    is_paid = _came(decision.statistics, now) >= worth(decision)
+    return is_paid and any(has_moved(decision.statistics, now, table) for table in now.rows)
+
+
+def worth(decision: Decision) -> int:
+    """How many rows must have come or gone before it is worth while to decide again."""
+    return max(ENOUGH, PER_MAP * sum(way.maps for way in decision.ways))
+
+
+def _came(then: Statistics, now: Statistics) -> int:
+    """How many rows have come or gone, at the least."""
+    return sum(abs(n - then.rows.get(table, 0)) for table, n in now.rows.items())
 
 
 def has_moved(then: Statistics, now: Statistics, table: str) -> bool:
@@ -78,14 +96,21 @@ def has_moved(then: Statistics, now: Statistics, table: str) -> bool:
 
 
 def _until_moved(state: RowState) -> float:
-    """How many rows come and go before a table can have moved; one that changes little is not looked at every time."""
+    """How many rows come and go before a view can be due; one that changes little is not looked at every time."""
     left = float("inf")
     for decision in state.views.decisions.values():
         if decision.knob != "auto" and decision.code != MEMORY:
             continue
-        for table, then in decision.statistics.rows.items():
-            now = state.engine.entries(table)
-            left = min(left, MOVED * then - now, now - then / MOVED)
+        then = decision.statistics
+        now = counted(state.engine, then.rows, state.version)
+        moved = min(
+            (
+                min(MOVED * then.rows[table] - n, n - then.rows[table] / MOVED)
+                for table, n in now.rows.items()
+            ),
+            default=left,
+        )
+        left = min(left, max(moved, worth(decision) - _came(then, now)))
     return max(left, float(ENOUGH))
 
 
@@ -96,7 +121,7 @@ def _planned_again(logging: RowLogging, name: str) -> bool:
     now = counted(state.engine, tables_of(old.view), state.version)
     statistics = _what_moved(old.statistics, now)
     memory = memory_for(statistics, state.left_for(name))
-    found = chosen_from(old.view, tables, statistics, old.knob, memory)
+    found = chosen_from(old.view, drafts_over(tables), statistics, old.knob, memory)
     new = replace(found, program=None)
     if old.storing is not None:
         before = compile_views(tables, {"v": old.view}, store={"v": old.storing})
@@ -125,7 +150,7 @@ def _what_moved(then: Statistics, now: Statistics) -> Statistics:
 
 def _pays(state: RowState, old: Decision, new: Decision, now: Statistics) -> bool:
     """Whether storing a view otherwise is paid for: by the rows that came and went, or if as many do again."""
-    came = sum(abs(n - old.statistics.rows.get(table, 0)) for table, n in now.rows.items())
+    came = _came(old.statistics, now)
     total = sum(now.rows.values())
     if MOVED * came >= total:
         return True

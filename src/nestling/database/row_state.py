@@ -19,6 +19,7 @@ from nestling.database.first_column import first_leaf, first_type, starts
 from nestling.database.lazy import LazyView, Pending
 from nestling.database.objects import Objects, declarations
 from nestling.database.policies import guarded_by, policy
+from nestling.database.programs import Programs, stored
 from nestling.database.rows import Row, RowEvent, nested
 from nestling.database.state import (
     EXCLUDE,
@@ -33,7 +34,7 @@ from nestling.database.storing import Decision, decide
 from nestling.database.verdict import judge
 from nestling.database.view_state import OnRead, Policy, Views, ViewState
 from nestling.database.violation import violation
-from nestling.database.xml.definition import XQueryDef
+from nestling.database.xml.definition import XQueryDef, view_of
 from nestling.depth import room
 from nestling.engine.described import Described
 from nestling.engine.protocol import Engines, RowEngine
@@ -46,8 +47,6 @@ from nestling.transform.lower import FlatView
 from nestling.transform.pipeline import by_rows, compile_view
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.choose import KNOB
-from nestling.transform.viewlet.defer import deferred
-from nestling.transform.viewlet.storing import Storing
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
 
@@ -73,6 +72,7 @@ class RowState:
         #: Tables that wait for the class that they refer to, by name.
         self.waiting: dict[str, Asked] = {}
         self._objects: tuple[Program, Objects] | None = None
+        self._programs = Programs()
         self.engine = engines.empty(compile_views({}, {}))
 
     def declarations(self) -> dict[str, TableDecl]:
@@ -135,7 +135,7 @@ class RowState:
             absent = str(error)
         if absent:
             raise QueryError(
-                f"{view.name} cannot be computed from the rows in its tables: {absent}", hint=EXCLUDE
+                f"{view_of(view.name)} cannot be computed from the rows in its tables: {absent}", hint=EXCLUDE
             )
 
     def define(
@@ -146,15 +146,23 @@ class RowState:
         What is ``remembered`` of how it was stored stays so.
         """
         decided: list[Decision] = []
+        tables = self.declarations()
+        drafts = self._programs.begin(tables)
 
         def plan(flat: FlatView) -> Program | None:
             left = self.left_for(view.name)
-            found = decide(view, flat, self.declarations(), self.engine, left, remembered, self.version)
-            decided.append(found)
+            decided.append(decide(view, flat, drafts, self.engine, left, remembered, self.version))
             return decided[0].program
 
         def plan_guard(guard: FlatView) -> Program | None:
-            return by_rows(self.declarations(), guarded_by(decided[0] if decided else None))(guard)
+            decision = decided[0] if decided else None
+            if view.refresh == "lazy":
+                return by_rows(tables, guarded_by(decision))(guard)
+            # With what it guards, whose maps it reads, and as it will be installed.
+            kept = policy(view, decision) if decision else OnRead("", "")
+            return self._programs.of(
+                tables, self.views.having(ViewState(view, kept, decision=decision, guard=guard))
+            )
 
         compiled = compile_view(
             view.query, pipeline.EMBEDDED, plan if view.store != "none" else None, plan_guard
@@ -203,20 +211,7 @@ class RowState:
         return name in self.views.lazy
 
     def _program(self) -> Program:
-        views = self.views
-        watched = [levels for name, levels in views.watched.items() if name not in views.lazy]
-        logs = {level.name: level.query for levels in watched for level in levels}
-        guards = {
-            guard_of(name): guard for name, guard in views.guards.items() if not views[name].may_lack_value
-        }
-        program = compile_views(self.declarations(), views.shared | guards, logs, self._stored())
-        return replace(program, deferred=deferred(program, views.hybrid))
-
-    def _stored(self) -> dict[str, Storing]:
-        """How each view is stored."""
-        found = {name: decision.storing for name, decision in self.views.decisions.items()}
-        guards = {guard_of(name): guarded_by(self.views[name].decision) for name in self.views.guards}
-        return {name: storing for name, storing in found.items() if storing is not None} | guards
+        return self._programs.of(self.declarations(), self.views)
 
     def engine_of(self, name: str) -> RowEngine:
         """The engine that answers for a view, up to date."""
@@ -242,7 +237,7 @@ class RowState:
         """Such a view, with nothing in it."""
         guards = {guard_of(name): self.views.guards[name]} if name in self.views.guards else {}
         flat = self.views.maintained[name]
-        return LazyView(self.engines, name, flat, self.declarations(), self._stored()[name], guards)
+        return LazyView(self.engines, name, flat, self.declarations(), stored(self.views)[name], guards)
 
     def _rows_of(self, tables: Iterable[str]) -> dict[str, dict[Row, int]]:
         return {name: self.engine.table(name) for name in tables}
@@ -263,6 +258,7 @@ class RowState:
     def install(self) -> None:
         """An engine for what is defined, with nothing in it."""
         self.engine = self.engines.empty(self._program())
+        self._programs.end()
         self._statements = {}
 
     def drop_view(self, name: str) -> None:
@@ -306,6 +302,7 @@ class RowState:
         """A new engine for what is defined now; maps that stay keep their contents."""
         # A row that cannot be computed leaves the old engine as it is.
         self.engine = self.engines.filled(self._program(), self.engine)
+        self._programs.end()
         self._statements = {}
 
     def _inner_first(self) -> list[str]:

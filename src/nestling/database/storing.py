@@ -15,6 +15,7 @@ from nestling.transform.cost.statistics import Positions, Statistics
 from nestling.transform.lower import FlatView
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.choose import Choice, Memory, Way, choose, tables_of
+from nestling.transform.viewlet.drafts import Drafts, drafts_over
 from nestling.transform.viewlet.storing import Store, Storing
 
 
@@ -40,7 +41,9 @@ class Decision:
         """Every way to store the view, and what each would cost; found out when somebody asks."""
         if not self._choices:
             self._choices.append(
-                choose(self.view, tables, self.statistics, self.knob, self.memory, True, self.ways)
+                choose(
+                    self.view, drafts_over(tables), self.statistics, self.knob, self.memory, True, self.ways
+                )
             )
         return self._choices[0]
 
@@ -48,7 +51,7 @@ class Decision:
 def decide(
     view: ViewDef,
     flat: FlatView,
-    tables: Mapping[str, TableDecl],
+    drafts: Drafts,
     engine: RowEngine,
     left: int | None,
     remembered: dict[str, Any] | None = None,
@@ -62,10 +65,10 @@ def decide(
     decision = _from_data(remembered, knob, flat) if remembered else None
     if decision is not None and decision.storing is not None:
         # Another version of Nestling may have no program for it.
-        program = compile_views(tables, {view.name: flat}, store={view.name: decision.storing})
+        program = compile_views(drafts.tables, {view.name: flat}, None, {view.name: decision.storing}, drafts)
         return replace(decision, program=program)
     statistics = decision.statistics if decision else counted(engine, tables_of(flat), version)
-    return chosen_from(flat, tables, statistics, knob, memory_for(statistics, left))
+    return chosen_from(flat, drafts, statistics, knob, memory_for(statistics, left))
 
 
 def memory_for(statistics: Statistics, left: int | None) -> Memory | None:
@@ -76,13 +79,13 @@ def memory_for(statistics: Statistics, left: int | None) -> Memory | None:
 
 def chosen_from(
     view: FlatView,
-    tables: Mapping[str, TableDecl],
+    drafts: Drafts,
     statistics: Statistics,
     knob: Store,
     memory: Memory | None,
 ) -> Decision:
     """The best way to store a view, for these statistics."""
-    choice = choose(view, tables, statistics, knob, memory)
+    choice = choose(view, drafts, statistics, knob, memory)
     # What was counted is kept; the tables it was counted in go on.
     kept = replace(statistics, count=None)
     chosen = replace(choice.chosen.storing, statistics=kept) if choice.chosen else None

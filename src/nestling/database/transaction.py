@@ -109,8 +109,7 @@ class Transaction(Changing):
         """Add rows: dicts, tuples, dataclasses."""
         definition = self._table(table)
         rows = rows if type(rows) is list else arguments.rows_argument(rows, definition.record)
-        links = self.objects.links.get(table)
-        values = [(row_value(definition.record, row, links), 1) for row in rows]
+        values = self._values(definition, rows)
         if self.state.engine.is_remote:
             prefetch_rows(self.stored, definition, [value for value, _ in values])
         self._insert_all(definition, values)
@@ -130,8 +129,7 @@ class Transaction(Changing):
         gone: list[tuple[Any, int]] = []
         if rows is not NOT_GIVEN:
             given = rows if type(rows) is list else arguments.rows_argument(rows, definition.record)
-            links = self.objects.links.get(table)
-            gone += [(row_value(definition.record, row, links), 1) for row in given]
+            gone += self._values(definition, given)
         if where is not None:
             gone += self._rows_where(definition, where)
         if self.state.engine.is_remote:
@@ -141,6 +139,11 @@ class Transaction(Changing):
                 self._delete(definition, value, times)
             if key is not NOT_GIVEN:
                 self._remove(definition, self._row_of(definition, key), 1)
+
+    def _values(self, table: TableDef, rows: Iterable[Any]) -> list[tuple[Row, int]]:
+        """Rows as they are stored, once each."""
+        is_plain, record, links = table.is_plain, table.record, self.objects.links.get(table.name)
+        return [(row if is_plain(row) else row_value(record, row, links), 1) for row in rows]
 
     def _rows_where(self, table: TableDef, where: Any) -> list[tuple[Row, int]]:
         found = self.state.selected(table.name, where, bool(self.events))
@@ -213,9 +216,10 @@ class Transaction(Changing):
                 self._apply_rows([name], [name], total)
 
     def _total(self, table: TableDef, change: Any) -> ZBag:
-        links = self.objects.links.get(table.name)
+        is_plain, record, links = table.is_plain, table.record, self.objects.links.get(table.name)
         return ZBag(
-            (row_value(table.record, row, links), multiplicity(times)) for row, times in change.items()
+            (row if is_plain(row) else row_value(record, row, links), multiplicity(times))
+            for row, times in change.items()
         )
 
     def _apply_in_order(self, total: Mapping[str, ZBag]) -> None:

@@ -12,6 +12,7 @@ from types import FrameType
 
 from nestling.database.log import LOG
 from nestling.database.view_state import OnRead, ViewState
+from nestling.database.xml.definition import view_of
 from nestling.errors import EvaluatedOnRead, QueryError
 from nestling.transform.classify import Construct, Verdict
 from nestling.transform.pipeline import classified, verdict_of
@@ -52,7 +53,7 @@ def _refuse(view: ViewState) -> None:
     """``strict=True``: every change is worth its stated cost, and is passed on."""
     if verdict(view) is not Verdict.NOT:
         return
-    found, name, on_read = _obstacle(view), view.definition.name, view.on_read
+    found, name, on_read = _obstacle(view), view_of(view.definition.name), view.on_read
     text = found.text if found else "the query as a whole"
     hints = [f"{found.class_.code}: {found.class_.reason}, {found.class_.cost}"] if found else []
     if on_read is not None:
@@ -69,7 +70,9 @@ def _warn(view: ViewState) -> None:
         return
     found = _obstacle(view)
     place = f"\n{found.at.show()}" if found and found.at else f": {found.text}" if found else ""
-    what = f"{view.definition.name} is evaluated on every read{place}\n{on_read.code}: {on_read.reason}"
+    what = (
+        f"{view_of(view.definition.name)} is evaluated on every read{place}\n{on_read.code}: {on_read.reason}"
+    )
     told = f"{what}\nhint: {_instead(on_read)}; or accept it: strict=False"
     warnings.warn(EvaluatedOnRead(told), stacklevel=_callers())
 

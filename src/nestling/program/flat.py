@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from nestling.calculus.terms import Term, Var
+from nestling.calculus.valued import VALUED
 
 Factor: TypeAlias = "Atom | Test | Unnest | Lift | Pointwise"
 
@@ -27,7 +28,7 @@ Factor: TypeAlias = "Atom | Test | Unnest | Lift | Pointwise"
 Shape: TypeAlias = "tuple[int, tuple[Shape | None, ...]]"
 
 #: Aggregates that need the values themselves, in order: their query has the value as its last key.
-ORDERED = ("min", "max", "count_distinct")
+ORDERED = ("min", "max", "count_distinct", *VALUED)
 
 
 def of_first(limit: int, greatest: bool) -> str:

@@ -106,13 +106,18 @@ def substitute(monomial: Monomial, by: Substitution) -> Monomial:
     )
 
 
-def subqueries(query: Query) -> Iterator[Query]:
-    """The queries that lifts and count-wise operators of ``query`` read, outermost first."""
+def nested_factors(query: Query) -> Iterator[Lift | Pointwise]:
+    """The lifts and count-wise operators of ``query``, outermost first."""
     for monomial in query.monomials:
         for factor in monomial.factors:
             if isinstance(factor, Lift | Pointwise):
-                yield factor.query
-                yield from subqueries(factor.query)
+                yield factor
+                yield from nested_factors(factor.query)
+
+
+def subqueries(query: Query) -> Iterator[Query]:
+    """The queries that these read."""
+    return (factor.query for factor in nested_factors(query))
 
 
 def inputs(query: Query) -> frozenset[str]:
@@ -183,6 +188,13 @@ class Parts:
     measures: tuple[tuple[Term, ...], ...]
     names: tuple[Mapping[str, Term], ...]
     monomials: tuple[Monomial, ...]
+
+    def with_measures(self, measures: Iterable[tuple[Term, ...]]) -> tuple[Monomial, ...]:
+        """The monomials of the query, with other ``measures`` of its body."""
+        return tuple(
+            Monomial(m.keys, tuple(substitute_term(w[i], self.names[i]) for w in measures), m.factors)
+            for i, m in enumerate(self.monomials)
+        )
 
 
 def parts(query: Query) -> Parts:

@@ -16,7 +16,7 @@ from typing import Any, assert_never
 
 from nestling.calculus.aggregates import AGGREGATES
 from nestling.calculus.build import FALSE, TRUE, call, const, countwise, empty, for_, let, union, where
-from nestling.calculus.functions import FUNCTIONS
+from nestling.calculus.functions import FUNCTIONS, total_name
 from nestling.calculus.once import once
 from nestling.calculus.partial import disjuncts, undefined_where
 from nestling.calculus.show import show
@@ -68,9 +68,11 @@ def total(node: Any) -> Any:
     absent = undefined_where(inner) if isinstance(inner, Call) else None
     if absent is None:
         return inner
-    # What was made total itself is not written once more: a chain of divisions would double with each.
-    some = _some(inner) if inner.args[0] is not node.args[0] else _instead(inner)
-    return call("if", absent, some, inner)
+    # What was made total itself is not written once more: divisions inside one another would double with each.
+    made = [new for new, old in zip(inner.args, node.args, strict=True) if new is not old]
+    if made and any(part is new for part in walk(absent) for new in made):
+        return Call(total_name(inner.function), (_some(inner), *inner.args))
+    return call("if", absent, _some(inner) if inner.args[0] is not node.args[0] else _instead(inner), inner)
 
 
 def _may_be_absent(fold: Fold) -> bool:

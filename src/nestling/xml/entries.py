@@ -10,6 +10,7 @@ Invariants of a document: keys ascend; no text is empty, and no two texts are ne
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
@@ -65,6 +66,23 @@ def attribute_of(entry: Entry, name: str) -> str | None:
     if entry[1] != ELEMENT:
         return None
     return next((value for key, value in entry[3] if key == name or expanded(key) == name), None)
+
+
+def listed(entry: Entry) -> str | None:
+    """The attributes of an element as one text, none where it has none; ``unlisted`` is the inverse.
+
+    >>> listed(("a0", "e", "x", (("k", "1"), ("xmlns:p", "u"), ("l", "2"))))
+    '[["k", "1"], ["l", "2"]]'
+    """
+    if entry[1] != ELEMENT:
+        return None
+    pairs = [(name, value) for name, value in entry[3] if name != "xmlns" and not name.startswith("xmlns:")]
+    return json.dumps(pairs, ensure_ascii=False) if pairs else None
+
+
+def unlisted(text: str) -> Attributes:
+    """The attributes that a text lists."""
+    return tuple((name, value) for name, value in json.loads(text))
 
 
 def labelled(entries: Iterable[Entry], labels: Sequence[str]) -> Iterator[tuple[Labels, Entry]]:

@@ -1,8 +1,9 @@
 """Patterns: paths of labels that nodes are found by, and the navigation tables that views read.
 
 A pattern is a tuple of steps; a step leads to a child or to any descendant, and tests its label: a name, ``*`` for any
-element, ``text()``, ``comment()``, ``processing-instruction()`` or ``node()``. A navigation table holds, for every node
-that matches its context, the nodes that its path reaches from there, with the columns that views ask for.
+element, ``{uri}*`` or ``*:name`` for some, ``text()``, ``comment()``, ``processing-instruction()`` or ``node()``. A
+navigation table holds, for every node that matches its context, the nodes that its path reaches from there, with the
+columns that views ask for.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ STRING, STAMP, IS_FIRST, IS_LAST, LABEL_NAME, PARENT = (
     "name",
     "parent",
 )
+#: The column of all attributes.
+ALL_ATTRIBUTES = "@*"
 NUMBERS = frozenset((STAMP, IS_FIRST, IS_LAST))
 
 
@@ -75,8 +78,18 @@ def shown(pattern: Pattern) -> str:
 
 
 def passes(test: str, label: str) -> bool:
-    """Whether a node with ``label`` passes ``test``."""
-    return test in (label, "node()") or (test == "*" and not label.endswith("()"))
+    """Whether a node with ``label`` passes ``test``.
+
+    >>> [passes(test, "{urn:x}item") for test in ("*", "{urn:x}*", "*:item", "item")]
+    [True, True, True, False]
+    """
+    if test in (label, "node()"):
+        return True
+    if "*" not in test or label.endswith("()"):
+        return False
+    if test.startswith("*:"):
+        return label.rpartition("}")[2] == test[2:]
+    return label.startswith(test[:-1])
 
 
 @lru_cache(100_000)

@@ -11,6 +11,8 @@ import pytest
 
 from nestling.calculus.evaluate import evaluate_term
 from nestling.calculus.functions import FUNCTIONS, Function
+from nestling.calculus.library import LIBRARY
+from nestling.calculus.show import show
 from nestling.calculus.terms import Call, Const, Term, Var
 from nestling.calculus.types import BOOL, INT, SCALARS, STR, Scalar, nullable
 from nestling.engine.spark.session import own_session, python_errors
@@ -32,6 +34,8 @@ GRID: dict[str, list[Any]] = {
         None, "", "abc", " Straße\t", "x%_y", "\u3000a b\u2003", "ΣΑΣ", "é𝄞é", "12", " -3.50e2 ", "+7", "1e400", ".5",
         "99999999999999999999", "2024-02-29", "2023-02-29", "20240229", "0000-01-01", "2024-05-17 08:30",
         "2024-05-17T08:30:00.25", "2024-05-17 24:00", "2024-05-17 08:30+01", " Yes", "f", "TRUE", "maybe", "b",
+        '{"a": {"b": [1, 2.50, "x"]}, "c": null}', '[{"b": "y\\u00e9"}, 1e3]', '{"a": "t", "c": 2}', "[1, 2",
+        "Aa bB  cC", "a,b,,12",
     ],
     "bytes": [None, b"", b"a\x00b"],
     "date": [None, date(1, 1, 1), date(1969, 12, 31), date(2024, 2, 29), date(2024, 12, 31), date(9999, 12, 31)],
@@ -51,6 +55,16 @@ CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
     "ratio": [(14, 6), (38, 20), (5, 2)],
     "mean": [(14, 6), (3, 2)],
     "matches": [("a[^\\n]",), ("^[a-c]+$",), ("[0-9]{2}",)],
+    "regexp_replace": [("b", "<$0>"), ("([a-c])([b-z])", "$2\\$$1"), ("^ *", "")],
+    "regexp_extract": [("([a-z]+)([0-9]*)", 2), ("[0-9]+", 0), ("(x)?b", 1)],
+    "regexp_count": [("[a-c]",)],
+    "regexp_substr": [("[0-9]+",), ("$",)],
+    "regexp_instr": [("[0-9]+",), ("b",)],
+    "next_day": [("MO",), ("sunday",), ("Thu",)],
+    "date_format": [("yyyy-MM-dd HH:mm:ss.SSSSSS",), ("EEE, d MMM y h:m:s a",), ("EEEE D 'of' MMMM yy ''''",),
+                    ("Q DDD hh",)],
+    **{name: [(1_000_000,), (3_600_000_000,), (7 * 86_400_000_000,)] for name in ("tumbled", "tumbled_end")},
+    "get_json_object": [("$.a",), ("$[0].b",), ("$",), ("$['a'].b[1]",)],
     "truncate": [(unit,) for unit in ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "era")],
     "like": [
         ("%", "!"), ("", "!"), ("_b%", ""), ("x!%!__", "!"), ("%\\_y", "\\"), ("é_é", "!"), ("%a%b%", "%"[:0]),
@@ -58,9 +72,16 @@ CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
     ],
 }  # fmt: skip
 #: Constants of which there is no value, behind an argument: front ends refuse them, and Spark would not plan some.
-WRONG: dict[str, tuple[Any, ...]] = {"matches": ("(",), "like": ("a!", "!"), "round": (2_000_000,)}
+WRONG: dict[str, tuple[Any, ...]] = {
+    "matches": ("(",), "like": ("a!", "!"), "round": (2_000_000,), "regexp_replace": ("b", "$7"),
+    "regexp_extract": ("b", 1), "regexp_count": ("(",), "regexp_substr": ("(",), "regexp_instr": ("(",),
+    "next_day": ("never",), "date_format": ("zzz",), "tumbled": (0,), "tumbled_end": (0,), "get_json_object": ("a",),
+}  # fmt: skip
 #: Whether constants have a value is known before, and of a division it is asked whether it is by zero.
-KNOWN_BEFORE = {"no_matches", "no_like", "no_round", "no_fraction", "no_floor_quotient", "no_modulo"}
+KNOWN_BEFORE = {
+    *(f"no_{name}" for name in WRONG if name in LIBRARY), "no_matches", "no_like", "no_round", "no_fraction",
+    "no_floor_quotient", "no_modulo",
+}  # fmt: skip
 #: What Spark does not have: ints of more than 64 bits, and as many days.
 BEYOND: dict[str, list[Any]] = {"int": [10**400, 10**5000], "timedelta": [timedelta.max]}
 CONSTANTS |= {f"no_{name}": found for name, found in CONSTANTS.items() if f"no_{name}" in FUNCTIONS}
@@ -72,8 +93,10 @@ def slot(name: str, position: int) -> Var:
     return Var(f"{name}{position}", nullable(Scalar(name)))
 
 
-SLOTS = [slot(name, position) for name in SCALARS for position in range(3)]
-SCOPE = {var.name: Sql(f"v{i}", nullable(Scalar(SCALARS[i // 3]))) for i, var in enumerate(SLOTS)}
+#: So many arguments a function has at most.
+MOST = 4
+SLOTS = [slot(name, position) for name in SCALARS for position in range(MOST)]
+SCOPE = {var.name: Sql(f"v{i}", nullable(Scalar(SCALARS[i // MOST]))) for i, var in enumerate(SLOTS)}
 
 
 def constant(value: Any) -> Const:
@@ -99,7 +122,7 @@ def environments(term: Term, grid: dict[str, list[Any]] = GRID) -> Iterator[dict
     """The grid of a call's variables; of several, the first of each."""
     assert isinstance(term, Call)
     variables = [arg for arg in term.args if isinstance(arg, Var)]
-    grids = [grid[SCALARS[SLOTS.index(var) // 3]] for var in variables]
+    grids = [grid[SCALARS[SLOTS.index(var) // MOST]] for var in variables]
     if len(variables) > 1:
         grids = [values[: 10 if len(variables) == 2 else 5] for values in grids]
     for chosen in product(*grids):
@@ -131,11 +154,11 @@ def test_every_function_means_what_it_means(spark):
     found = run(own_session(spark), terms, cases)
 
     wrong = [
-        (term, env, found[i], expected)
+        f"{show(term)} of {env} is {found[i]!r} on Spark, and {expected!r}"
         for i, (number, term, env, expected) in enumerate(cases)
         if i in found and not same(term, found[i], expected)
     ]
-    assert not wrong, (len(wrong), wrong[:40])
+    assert not wrong, "\n".join([str(len(wrong)), *wrong[:60]])
     refused = {term.function for n, term in enumerate(terms) if n not in TEXTS and isinstance(term, Call)}
     assert refused == {"to_text", "float_units", *KNOWN_BEFORE}, (
         "a decimal as text; sums of floats are floats"
@@ -193,7 +216,8 @@ def test_the_grid_has_what_is_undefined():
             cases = [(term, env) for term in calls(function) for env in environments(term, grid)]
             if name in WRONG:
                 given = [constant(value) for value in WRONG[name]]
-                first = "float" if name == "round" else "str"
+                first = {"round": "float", "next_day": "date"}.get(name, "str")
+                first = "datetime" if name in ("date_format", "tumbled", "tumbled_end") else first
                 cases.append((Call(name, (slot(first, 0), *given)), {f"{first}0": grid[first][2]}))
             assert any(isinstance(meaning_of(case), Exception) for case in cases), name
     assert FUNCTIONS["no_floor"].result([nullable(Scalar("float"))]) == BOOL

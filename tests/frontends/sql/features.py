@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from tests.frontends.sql import more_features as more
+
 
 @dataclass(frozen=True)
 class Feature:
@@ -93,6 +95,8 @@ feature(
     distinct_by_group="SELECT a, count(DISTINCT b) AS x, sum(DISTINCT b) AS y FROM r GROUP BY a",
     filter_clause="SELECT a, sum(b) FILTER (WHERE b > 0) AS p, count(*) FILTER (WHERE c = 'b') AS n FROM r GROUP BY a",
     count_if=("SELECT count_if(a > 1) AS n FROM r", "SELECT count(*) FILTER (WHERE a > 1) FROM r"),
+    count_if_distinct=("SELECT c, count_if(DISTINCT a > 1) AS n FROM r GROUP BY c",
+                       "SELECT c, count(DISTINCT CASE WHEN a > 1 THEN 1 END) FROM r GROUP BY c"),
     bools="SELECT c, bool_and(a > 0) AS x, bool_or(b > 1) AS y FROM r GROUP BY c",
     spread=("SELECT a, stddev(b) AS s, var_pop(b) AS v, variance(b) AS w, stddev_pop(b) AS p FROM r GROUP BY a",
             "SELECT a, stddev(b), var_pop(b), variance(b), stddev_pop(b) FROM r GROUP BY a"),
@@ -142,6 +146,11 @@ feature(
     right_using="SELECT a, b, d FROM r RIGHT JOIN s USING (a)",
     full_using="SELECT a, b, d FROM r FULL JOIN s USING (a)",
     star_using="SELECT * FROM r JOIN s USING (a)",
+    table_star_using=("SELECT q.* FROM r q JOIN s USING (a) UNION ALL SELECT d, a, e FROM s",
+                      "SELECT q.a, q.b, q.c FROM r q JOIN s USING (a) UNION ALL SELECT d, a, e FROM s"),
+    table_stars_using=("SELECT r.*, u.* FROM r JOIN (SELECT d AS x, a AS b, e AS c FROM s) u USING (c, b)",
+                       "SELECT r.c, r.b, r.a, u.c, u.b, u.x FROM r JOIN (SELECT d AS x, a AS b, e AS c FROM s) u USING (c, b)"),
+    star_twice="SELECT * FROM r, s WHERE r.a = s.a",
     natural_join="SELECT * FROM r NATURAL JOIN s",
     semi_join=("SELECT a, b FROM r LEFT SEMI JOIN s ON r.a = s.a", "SELECT a, b FROM r SEMI JOIN s ON r.a = s.a"),
     anti_join=("SELECT a, b FROM r LEFT ANTI JOIN s ON r.a = s.a", "SELECT a, b FROM r ANTI JOIN s ON r.a = s.a"),
@@ -415,3 +424,9 @@ feature(
     nested_two_levels=("SELECT cust, collect_list(struct(id, items)) AS orders FROM o GROUP BY cust",
                        "SELECT cust, list({'id': id, 'items': items}) FROM o GROUP BY cust"),
 )  # fmt: skip
+
+feature("t", **more.WINDOWS)
+feature("r", **more.TEXTS)
+feature("m", **more.NUMBERS)
+feature("t", **more.STATISTICS)
+feature("t", **more.CLAUSES)

@@ -1,7 +1,7 @@
 """Random queries over the fragment of XQuery that views are written in, and random documents and updates for them.
 
-Documents have elements ``c`` (with an attribute ``id`` or none), in them ``n`` (a word), ``p`` (a number), ``k`` (mixed
-content) and further ``c``; everything may be missing or there several times.
+Documents have elements ``c`` (with attributes ``id`` and ``d``, a day, or none), in them ``n`` (a word), ``p`` (a
+number), ``k`` (mixed content) and further ``c``; everything may be missing or there several times.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class Queries:
                     f"<{kind}>{self.pick(*WORDS) if kind == 'n' else self.random.randrange(5)}</{kind}>"
                 )
         id_ = self.pick("", f' id="{self.random.randrange(4)}"', f' id="{self.random.randrange(4)}"')
-        return f"<c{id_}>{''.join(content)}</c>"
+        day = self.pick("", "", f' d="2001-0{self.random.randrange(1, 5)}-1{self.random.randrange(3)}"')
+        return f"<c{id_}{day}>{''.join(content)}</c>"
 
     def update(self) -> str:
         target = f"({self.pick('//c', '//n', '//p', '/s/c', '//k')})[{self.random.randrange(1, 5)}]"
@@ -71,12 +72,24 @@ class Queries:
         bound = [name for name, of in scope.items() if of == "c"]
         if bound and self.random.randrange(3):
             start = self.pick(*bound)
-            text = self.pick(f"{start}/{kind}", f"{start}/{kind}", f"{start}//{kind}")
+            text = self.pick(
+                f"{start}/{kind}", f"{start}/{kind}", f"{start}//{kind}", self.aside(start, kind)
+            )
         else:
             text = self.pick(f"/s/c/{kind}", f"//{kind}", f"/s//{kind}", f"/s/c//{kind}", f"/s/*/{kind}")
             if kind == "c":
                 text = self.pick("/s/c", "/s/c", "//c", "/s/c/c", "/s//c")
         return text + self.predicate(scope, kind), kind
+
+    def aside(self, start: str, kind: str) -> str:
+        """A path to siblings, or to what is above."""
+        steps = [f"following-sibling::{kind}", f"preceding-sibling::{kind}", f"*/parent::c/{kind}"]
+        steps += (
+            [f"ancestor::c/{kind}", f"ancestor-or-self::c/{kind}"]
+            if kind != "c"
+            else ["ancestor::c", "parent::c"]
+        )
+        return f"{start}/{self.pick(*steps)}"
 
     def predicate(self, scope: dict[str, str], kind: str) -> str:
         if self.random.randrange(3):
@@ -134,7 +147,24 @@ class Queries:
             f"{self.path(scope)[0]}",
             f"not({self.values(scope)} = {self.values(scope)})",
             f"sum({self.numbers(scope)}) {sign} 4",
+            f"number(({self.values(scope)})[1]) {sign} {self.random.randrange(4)}",
+            f'(/s/c/@d)[1] {sign} xs:date("2001-0{self.random.randrange(1, 5)}-11")',
         ).replace(" + 0", "")
+
+    def grouped(self, scope: dict[str, str]) -> str:
+        path, kind = self.path(scope, "cccnp")
+        name, key = self.fresh(), self.fresh()
+        by = (
+            self.pick(f"{name}/@id", f"string({name}/@d)", f"count({name}/p)")
+            if kind == "c"
+            else f"string({name})"
+        )
+        where = f"where {self.condition({**scope, name: kind}, 0)} " if not self.random.randrange(3) else ""
+        made = self.pick(f"count({name})", f"{name}/text()", name, f'string-join({name}, "|")')
+        return (
+            f"for {name} in {path} {where}group by {key} := {by} order by {key} {self.pick('', 'descending')}"
+            f' return <g k="{{{key}}}">{{{made}}}</g>'
+        )
 
     def flwor(self, scope: dict[str, str], depth: int) -> str:
         path, kind = self.path(scope, "ccccnpk")
@@ -176,6 +206,17 @@ class Queries:
         ]
         choices += [f"{self.path(scope)[0]}/text()", f"{self.pick('min', 'max')}({self.numbers(scope)})"]
         choices += [f"distinct-values({self.pick('/s/c/n', '//p', '/s/c/@id')})"]
+        name = self.fresh()
+        choices += [
+            f"number(({self.values(scope)})[1])",
+            f'string-join({self.values(scope)}, "{self.pick(", ", "", "-")}")',
+            f"avg(for {name} in {self.path(scope)[0]} return string-length({name}))",
+            f"{self.pick('min', 'max')}(for {name} in //c[@d] return xs:date({name}/@d))",
+            f"switch (count({self.path(scope)[0]})) case 0 return {self.numbers(scope)} case 1 case 2 return <few/>"
+            f" default return {self.path(scope)[0]}",
+            self.grouped(scope),
+        ]
+        choices += [f"<x>{{{name}/@*, 1}}</x>" for name, of in scope.items() if of == "c"]
         left, right = self.path(scope)[0], self.path(scope)[0]
         choices += [
             f"({left} {self.pick('union', 'intersect', 'except')} {right})",

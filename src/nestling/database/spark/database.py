@@ -35,6 +35,7 @@ from nestling.database.spark.watching import feed_of
 from nestling.database.view_state import Feed
 from nestling.engine.spark import limits
 from nestling.engine.spark.accepted import check_session, is_local
+from nestling.engine.spark.progress import shown
 from nestling.errors import ChangeError, QueryError
 from nestling.frontend.view_query import ViewQuery
 from nestling.storage.lake import Lake
@@ -103,7 +104,7 @@ class SparkDatabase(Database):
             snapshot = as_frame(self._state.running.session, definition.record, pairs).drop("_change_type")
         check_batch(snapshot)
         with self._large() as large:
-            wanted = large.rows_of(definition, large.arrived(snapshot), 1)
+            wanted = large.counted(definition.record, large.rows_of(definition, snapshot), 1)
             difference = large.differing(definition, wanted)
             few = large.few(definition, difference, limits.MAX_TRANSACTION_ROWS)
             if few is None:
@@ -161,7 +162,7 @@ class SparkDatabase(Database):
             large = Large(self._state, self.version + 1)
             self._began = perf_counter()
             try:
-                with self._store.doubting():
+                with self._store.doubting(), shown("large change"):
                     yield large
             finally:
                 large.forget()

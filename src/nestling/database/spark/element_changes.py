@@ -97,7 +97,8 @@ class _Elements:
 
     def placed(self, sign: int) -> str:
         """What comes and goes, each once, ``v``, ``n`` and ``id``, with the label of its bag, ``l``."""
-        counted = self.large.counted(self.record, self.rows, sign, self.check)
+        self.large.check(self.record, self.rows, self.check)
+        counted = self.large.counted(self.record, self.rows, sign)
         current = self._in_row(self.large.total(counted))
         for i, path in enumerate(self.outer):
             current = self._in_element(current, i, path)

@@ -88,8 +88,9 @@ def _does_not_fit(name: str, size: tuple[int, ...], given: Any, at: str) -> list
 # -- one form for equal values
 
 
-def canonical(type_: Type, at: str, given: Any = None) -> str:
-    """The value at ``at``; fields that ``given`` leaves out are null."""
+def canonical(type_: Type, at: str, given: Any = None, in_order: bool = True) -> str:
+    """The value at ``at``; fields that ``given`` leaves out are null. Bags whose elements nobody compares as a whole
+    need not be put ``in_order``."""
     match type_:
         case LabelType():
             return at
@@ -102,23 +103,23 @@ def canonical(type_: Type, at: str, given: Any = None) -> str:
         case Record(fields):
             known = None if given is None else {field.name: field.dataType for field in given.fields}
             parts = [
-                f"{sql_text(f'c{i}')}, {_field(field, name, at, known)}"
+                f"{sql_text(f'c{i}')}, {_field(field, name, at, known, in_order)}"
                 for i, (name, field) in enumerate(fields)
             ]
             return f"named_struct({', '.join(parts)})"
         case Bag(element):
             inner = _element(at)
-            value = canonical(element, inner, None if given is None else given.elementType)
-            return f"sort_array(transform({at}, {inner} -> {value}))"
+            value = canonical(element, inner, None if given is None else given.elementType, in_order)
+            array = f"transform({at}, {inner} -> {value})"
+            return f"sort_array({array})" if in_order else array
     raise QueryError(f"a row has no {type_}")
 
 
-def _field(type_: Type, name: str, at: str, known: dict[str, Any] | None) -> str:
+def _field(type_: Type, name: str, at: str, known: dict[str, Any] | None, in_order: bool) -> str:
     if known is not None and name not in known:
         return f"CAST(NULL AS {sql_type(type_)})"
-    return canonical(
-        type_, f"{at}.{sql_name(name)}" if at else sql_name(name), None if known is None else known[name]
-    )
+    place = f"{at}.{sql_name(name)}" if at else sql_name(name)
+    return canonical(type_, place, None if known is None else known[name], in_order)
 
 
 def value_of(type_: Type, found: Any) -> Any:

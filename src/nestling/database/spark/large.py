@@ -17,12 +17,14 @@ from nestling.calculus.types import ELEMENT, LABEL, Bag, Path, Record, Type, bag
 from nestling.database.definitions import TableDef
 from nestling.database.feed import FEED_COLUMNS, SIGNS, z_bag
 from nestling.database.refused import check_removable, key_taken, no_row
+from nestling.database.spark.frame_changes import is_feed
 from nestling.database.spark.frame_values import canonical, value_of, wrong
 from nestling.database.spark.keyed import FlatRows, is_flat_by_key
 from nestling.database.spark.shredding import Column, by_key, flat, leaves, named, numbered
 from nestling.engine.spark import limits
 from nestling.engine.spark.frames import table_rows
-from nestling.engine.spark.relations import difference, joins_text, summed, touched_by
+from nestling.engine.spark.progress import say
+from nestling.engine.spark.relations import joins_text, summed, touched_by
 from nestling.engine.spark.session import settings
 from nestling.engine.spark.state import UNCOUNTED, SourceRows, TempView, register_frame
 from nestling.engine.spark.types import values
@@ -57,39 +59,53 @@ class Large:
 
     def arrived(self, frame: Any) -> Any:
         """The rows of a DataFrame of any session, as they are now, in ours."""
-        rows, number, size = self.durable.arrived(frame)
+        return self._arrived(frame, "false")[0]
+
+    def _arrived(self, frame: Any, wrong: str) -> tuple[Any, int]:
+        """The same, and how many of them are ``wrong``."""
+        say("copying rows")
+        rows, number, size, refused = self.durable.arrived(frame, wrong)
+        say(f"checking {number:,} rows")
         self.came, self.bytes = self.came + number, self.bytes + size
         if number > limits.MAX_FETCHED_ROWS:
             self._plans.enter_context(settings(self.session, self.engine.spark, large=True))
-        return rows
+        return rows, refused
 
     @property
     def hint(self) -> str:
         """Keys of the change, as ``d``, are sent to where the state is, unless they are too many."""
         return "/*+ BROADCAST(d) */ " if self.came <= limits.MAX_BROADCAST_ROWS else ""
 
-    def rows_of(self, table: TableDef, rows: Any, sign: int) -> str:
-        """The nested rows of a DataFrame, counted."""
-        return self.counted(table.record, rows, sign, lambda row: row_value(table.record, row))
+    def rows_of(self, table: TableDef, frame: Any) -> Any:
+        """The rows of a DataFrame of any session, as they are now, in ours, if they are rows of ``table``.
 
-    def counted(self, record: Record, rows: Any, sign: int, check: Callable[[Any], object]) -> str:
-        """The records of a DataFrame, ``v``, and how often each comes, ``n``: ``sign`` unless it says so.
-
-        ``check`` refuses what is no such record.
+        What is wrong is counted while they are copied.
         """
-        feed = "_change_type" in rows.columns
-        own = rows.drop(*FEED_COLUMNS) if feed else rows
-        kinds = ", ".join(map(sql_text, SIGNS))
-        unknown = f"_change_type IS NULL OR _change_type NOT IN ({kinds}) OR " if feed else ""
-        for row in rows.where(unknown + wrong(record, own.schema)).limit(1).toArrow().to_pylist():
-            found = next(iter(z_bag([row]).items()))[0] if feed else row
+        rows, refused = self._arrived(frame, _refused(table.record, frame))
+        if refused:
+            self.check(table.record, rows, lambda row: row_value(table.record, row))
+        return rows
+
+    def check(self, record: Record, rows: Any, check: Callable[[Any], object]) -> None:
+        """Refuse rows of a DataFrame that are no such records, as ``check`` refuses one of them."""
+        for row in rows.where(_refused(record, rows)).limit(1).toArrow().to_pylist():
+            found = next(iter(z_bag([row]).items()))[0] if is_feed(rows.columns) else row
             check(found)
             raise ChangeError(
                 f"a number in {found} does not fit Spark", hint="decimals have 18 digits after the point"
             )
+
+    def counted(self, record: Record, rows: Any, sign: int, in_order: bool = True) -> str:
+        """The records of a DataFrame, ``v``, and how often each comes, ``n``: ``sign`` unless it says so.
+
+        Unless their bags are ``in_order``, they are not to be compared.
+        """
+        feed = is_feed(rows.columns)
+        own = rows.drop(*FEED_COLUMNS) if feed else rows
         signs = " ".join(f"WHEN {sql_text(kind)} THEN {times}L" for kind, times in SIGNS.items())
         n = f"CASE _change_type {signs} END" if feed else f"{sign}L"
-        return self.view(rows.selectExpr(f"{canonical(record, '', own.schema)} AS v", f"{n} AS n"))
+        value = canonical(record, "", own.schema, in_order)
+        return self.view(rows.selectExpr(f"{value} AS v", f"{n} AS n"))
 
     def stored(self, name: str, type_: Type, rows: str | None = None) -> str:
         """Rows of a flat table as they are stored: ``k0, k1, …``, as values ``v``, and how often, ``n``."""
@@ -132,37 +148,39 @@ class Large:
 
     def apply(self, table: TableDef, frame: Any, sign: int) -> None:
         """The rows of a DataFrame that come and go, or all of which come or go."""
-        counted = self.rows_of(table, self.arrived(frame), sign)
-        if sign > 0 and "_change_type" not in frame.columns:
-            self.insert(table, counted)
-        else:
-            self.change(table, self.total(counted))
+        rows = self.rows_of(table, frame)
+        if is_flat_by_key(table):
+            found = FlatRows(self, table, self.counted(table.record, rows, sign, in_order=False))
+            if sign > 0 and not is_feed(frame.columns):
+                self._insert_keyed(found)
+                return
+            if self._changes_keyed(found):
+                return
+        self._change(table, self.total(self.counted(table.record, rows, sign)))
 
     def change(self, table: TableDef, counted: str) -> None:
         """Nested rows that come and go, each once."""
-        if is_flat_by_key(table) and not table.append_only:
-            rows = FlatRows(self, table, counted)
-            if not self.is_some(rows.differing()):
-                self._add_keyed(rows)
-                return
-        self._change(table, counted)
+        if not is_flat_by_key(table) or not self._changes_keyed(FlatRows(self, table, counted)):
+            self._change(table, counted)
 
-    def insert(self, table: TableDef, counted: str) -> None:
-        """Nested rows that come; equal ones may come apart."""
-        if is_flat_by_key(table):
-            self.distinct.add(table.name)
-            self._add_keyed(FlatRows(self, table, counted))
-        else:
-            self._change(table, self.total(counted))
+    def _insert_keyed(self, rows: FlatRows) -> None:
+        for key in self.found(rows.table, f"{rows.taken()} LIMIT 1", rows.places):
+            raise key_taken(rows.table, key)
+        self.distinct.add(rows.table.name)
+        self._add_keyed(rows)
 
-    def is_some(self, queries: Sequence[str]) -> bool:
-        """Whether one of ``queries`` finds a row."""
-        return bool(self.rows(f"SELECT 1 AS one FROM ({' UNION ALL '.join(queries)}) LIMIT 1"))
+    def _changes_keyed(self, rows: FlatRows) -> bool:
+        """Apply rows that come and go, if all that go are there and every key stays the key of one row.
+
+        If not, something is to be refused, or what comes and what goes of it are one row, which must be compared.
+        """
+        wrong = [*rows.differing(), f"SELECT 1 AS one FROM ({rows.taken()})"]
+        if rows.table.append_only or self.rows(f"SELECT 1 AS one FROM ({' UNION ALL '.join(wrong)}) LIMIT 1"):
+            return False
+        self._add_keyed(rows)
+        return True
 
     def _add_keyed(self, rows: FlatRows) -> None:
-        table = rows.table
-        for key in self.found(table, f"{rows.taken()} LIMIT 1", rows.places):
-            raise key_taken(table, key)
         for name, view in rows.rows.items():
             self._add(name, f"SELECT * FROM {view}")
 
@@ -176,24 +194,9 @@ class Large:
 
     def parts(self) -> dict[str, Any]:
         """The rows that the flat tables get, here if they are few, else in files."""
-        return self.engine.written(self.frames(), self.came, self.files > 1)
-
-    def frames(self) -> dict[str, Any]:
-        """What is to be added to each flat table."""
-        return {name: self.session.sql(self._frame(name, views)) for name, views in self.changes.items()}
-
-    def _frame(self, name: str, views: Sequence[str]) -> str:
-        layout, rows, files = self.engine.layouts[name], _all(views), self.files
-        if files > 1:
-            # They are put in order by key where they are written, and equal ones lie together then.
-            keys = ", ".join(layout.key_names)
-            rows = f"SELECT /*+ REPARTITION_BY_RANGE({files}, {keys}) */ * FROM ({rows})"
-        return rows if name in self.distinct and len(views) == 1 else difference(rows, layout)
-
-    @property
-    def files(self) -> int:
-        """How many files a flat table of what came has."""
-        return max(1, self.bytes // limits.BYTES_PER_FILE)
+        rows = {name: _all(views) for name, views in self.changes.items()}
+        once = {name for name in self.distinct if len(self.changes[name]) == 1}
+        return self.engine.written(rows, self.came, max(1, self.bytes // limits.BYTES_PER_FILE), once)
 
     def rows(self, text: str) -> list[dict[str, Any]]:
         """A few rows, here."""
@@ -317,6 +320,14 @@ class Large:
         return (
             None if len(rows) > most else ZBag((value_of(table.record, row["v"]), row["n"]) for row in rows)
         )
+
+
+def _refused(record: Record, rows: Any) -> str:
+    """The condition that a row of a DataFrame is no such record, or says nothing known of what happened to it."""
+    feed = is_feed(rows.columns)
+    kinds = ", ".join(map(sql_text, SIGNS))
+    unknown = f"_change_type IS NULL OR _change_type NOT IN ({kinds}) OR " if feed else ""
+    return unknown + wrong(record, (rows.drop(*FEED_COLUMNS) if feed else rows).schema)
 
 
 def _all(views: Sequence[str]) -> str:

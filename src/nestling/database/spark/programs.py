@@ -5,7 +5,7 @@ Eager and hybrid views share one program. A lazy view has its own, which a readi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import replace
 from typing import Any
 
@@ -13,12 +13,15 @@ from nestling.database.definitions import ViewDef
 from nestling.database.maps import map_name
 from nestling.database.spark.watching import feed_layout, feed_name
 from nestling.database.state import Defined, guard_of
-from nestling.engine.spark.columns import DEFERRED, deferred_name
+from nestling.engine.spark.columns import DEFERRED, deferred_name, layouts
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.lazy import LazyProgram, lazy_layouts, pending_names
+from nestling.engine.spark.support import check_program
+from nestling.errors import QueryError
 from nestling.program.statements import Program
 from nestling.storage.lake import Lake
-from nestling.transform.viewlet import compile_batches
+from nestling.transform.viewlet import compile_batches, fill
+from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.defer import deferred
 from nestling.transform.viewlet.storing import Store
 
@@ -41,7 +44,7 @@ def open_programs(state: Defined, spark: Any, lake: Lake) -> tuple[SparkEngine, 
     for name, own in later.items():
         kept |= lazy_layouts(name, own)
         keys |= {n: key for n, key in lazy_keys(name, own).items() if key in there}
-    engine = SparkEngine(program, spark, lake, keys, kept)
+    engine = SparkEngine(program, spark, lake, keys, kept, filling)
     return engine, {name: LazyProgram(name, own, engine, lazy_keys(name, own)) for name, own in later.items()}
 
 
@@ -55,6 +58,17 @@ def program_of(state: Defined, views: Iterable[str], taken: Iterable[str] = ()) 
     full: dict[str, Store] = dict.fromkeys(guards, "full")
     program = compile_batches(state.declarations(), flat | guards, logs, store | full, taken)
     return replace(program, deferred=deferred(program, state.views.hybrid & flat.keys()))
+
+
+def filling(program: Program, maps: Set[str]) -> Program | None:
+    """The program that fills ``maps`` from the tables, if there is one that Spark can run."""
+    own = replace(program, maps={name: decl for name, decl in program.maps.items() if name in maps})
+    try:
+        found = fill(own, sorted(maps))
+        check_program(found, layouts(found))
+    except (CannotCompile, QueryError):
+        return None
+    return found
 
 
 def knob(view: ViewDef) -> Store:

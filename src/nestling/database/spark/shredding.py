@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from nestling.calculus.types import ELEMENT, LABEL, Bag, Path, Record, Scalar, Type, dictionary_name
 from nestling.database.definitions import TableDef
+from nestling.engine.spark.labels import label_start
 from nestling.quoting import sql_text
 
 #: In a label's text, a value of a key.
@@ -51,7 +52,7 @@ def flat(table: TableDef, type_: Type, path: Path, at: str, environment: str) ->
         case Bag(element):
             here = path or (ELEMENT,)
             site = dictionary_name(table.name, here)
-            label = f"concat({sql_text(f's{len(site)}:{site}(')}, {environment}, ')')"
+            label = f"concat({sql_text(label_start(site))}, {environment}, ')')"
             yield Column(label, LABEL, InnerBag(here, label, at, element))
         case _:
             yield Column(at, type_)

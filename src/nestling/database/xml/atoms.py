@@ -5,13 +5,16 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
+from datetime import date, datetime
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
 
 from nestling.database.xml.reading import lexical
-from nestling.frontend.xquery.branches import BOOLEAN, DECIMAL, DOUBLE, INTEGER, STRING
+from nestling.frontend.xquery.branches import BOOLEAN, DATE, DATETIME, DECIMAL, DOUBLE, INTEGER, STRING
 
-_DOUBLE = re.compile(r"[ \t\r\n]*([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[ \t\r\n]*")
+_DOUBLE = re.compile(r"[ \t\r\n]*([+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|INF))[ \t\r\n]*")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_MOMENT = re.compile(_DAY.pattern + r"T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?")
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
@@ -40,6 +43,8 @@ def type_of(value: Any) -> str:
         return BOOLEAN
     if isinstance(value, str):
         return STRING
+    if isinstance(value, date):
+        return DATETIME if isinstance(value, datetime) else DATE
     return INTEGER if isinstance(value, int) else DECIMAL if isinstance(value, Decimal) else DOUBLE
 
 
@@ -61,6 +66,14 @@ def compare(sign: str, left: Any, right: Any) -> bool:
         if not all(n or isinstance(v, Untyped) for n, v in zip(numeric, (left, right), strict=True)):
             raise TypeError(f"{kinds[0]} and {kinds[1]} are not compared")
         left, right = _promoted(left, right)
+    elif moments := {DATE, DATETIME}.intersection(kinds):
+        moment = min(moments)
+        if any(
+            kind != moment and not isinstance(v, Untyped)
+            for kind, v in zip(kinds, (left, right), strict=True)
+        ):
+            raise TypeError(f"{kinds[0]} and {kinds[1]} are not compared")
+        left, right = (cast(f"xs:{moment}", value) for value in (left, right))
     elif (kinds[0] == BOOLEAN) != (kinds[1] == BOOLEAN):
         raise TypeError("a boolean is compared with a boolean")
     return bool(_COMPARE[sign](left, right))
@@ -75,7 +88,7 @@ def _promoted(left: Any, right: Any) -> tuple[Any, Any]:
 def arithmetic(sign: str, left: Any, right: Any) -> Any:
     """``left sign right``; exact on integers and decimals."""
     for value in (left, right):
-        if isinstance(value, bool) or (isinstance(value, str) and not isinstance(value, Untyped)):
+        if isinstance(value, bool | date) or (isinstance(value, str) and not isinstance(value, Untyped)):
             raise TypeError(f"{sign} takes numbers")
     left, right = _promoted(left, right)
     if sign in _CALCULATE:
@@ -95,6 +108,32 @@ def arithmetic(sign: str, left: Any, right: Any) -> Any:
     return whole if sign == "idiv" else left - right * whole
 
 
+def same_case(left: Any, right: Any) -> bool:
+    """Whether a value is that of a case; nothing is nothing, and values that do not compare are not the same."""
+    if left is None or right is None:
+        return left is right
+    left, right = (str(value) if isinstance(value, Untyped) else value for value in (left, right))
+    try:
+        return compare("=", left, right)
+    except TypeError:
+        return False
+
+
+def _moment(value: Any, pattern: re.Pattern[str], type_: str) -> date:
+    """A day, or a moment without a time zone."""
+    if isinstance(value, date):
+        is_moment = isinstance(value, datetime)
+        if is_moment and type_ == DATE:
+            return value.date()  # type: ignore[attr-defined,no-any-return]
+        if is_moment != (type_ == DATETIME):
+            raise TypeError(f"a date as {type_} is not supported")
+        return value
+    if not isinstance(value, str) or not pattern.fullmatch(value.strip(" \t\r\n")):
+        raise ValueError(f"{value!r:.40} is no {type_} without a time zone")
+    text = value.strip(" \t\r\n")
+    return date.fromisoformat(text) if type_ == DATE else datetime.fromisoformat(text)
+
+
 def cast(type_: str, value: Any) -> Any:
     """``xs:type(value)``"""
     match type_:
@@ -104,6 +143,10 @@ def cast(type_: str, value: Any) -> Any:
             return Decimal(value.strip() if isinstance(value, str) else value)
         case "xs:integer" | "xs:int":
             return int(value)
+        case "xs:date":
+            return _moment(value, _DAY, DATE)
+        case "xs:dateTime":
+            return _moment(value, _MOMENT, DATETIME)
         case "xs:string":
             return str(value) if isinstance(value, str) else atom_text(value)
     return value

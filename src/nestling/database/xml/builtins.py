@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import fsum
+from math import fsum, isfinite
 from typing import Any
 
-from nestling.database.xml.atoms import Untyped, atom_text, number
+from nestling.database.xml.atoms import Untyped, arithmetic, atom_text, cast, number
 from nestling.database.xml.constructing import ConstructInterpreter
 from nestling.database.xml.found import FoundNode, Items
 from nestling.frontend.xquery.syntax import CallExpr
+from nestling.values.nan import NAN
 from nestling.xml.entries import ELEMENT, written
 
 Builtin = Callable[[ConstructInterpreter, CallExpr, list[Items]], Items]
@@ -44,7 +45,13 @@ def _sum(run: ConstructInterpreter, call: CallExpr, arguments: list[Items]) -> I
 
 def _average(run: ConstructInterpreter, call: CallExpr, arguments: list[Items]) -> Items:
     numbers = _numbers(run, arguments[0])
-    return [float(sum(map(Fraction, numbers)) / len(numbers))] if numbers else []
+    if any(isinstance(n, float) for n in numbers):
+        return [
+            float(sum(map(Fraction, numbers)) / len(numbers))
+            if all(map(isfinite, numbers))
+            else fsum(numbers)
+        ]
+    return [arithmetic("div", sum(numbers), len(numbers))] if numbers else []
 
 
 def _distinct(run: ConstructInterpreter, call: CallExpr, arguments: list[Items]) -> Items:
@@ -66,10 +73,37 @@ def _document(run: ConstructInterpreter, call: CallExpr, arguments: list[Items])
     return [FoundNode(name, "")]
 
 
+def _collection(run: ConstructInterpreter, call: CallExpr, arguments: list[Items]) -> Items:
+    begin = _text(run, call, arguments[0]) + "/"
+    found = sorted(name for name in run.documents if name.startswith(begin))
+    if not found:
+        raise run.refuse(call.at, f"there is no document in {begin[:-1]!r}", "FODC0004")
+    return [FoundNode(name, "") for name in found]
+
+
 def _substring(run: ConstructInterpreter, call: CallExpr, arguments: list[Items]) -> Items:
     text, start = _text(run, call, arguments[0]), int(arguments[1][0])
     end = start + int(arguments[2][0]) if len(arguments) > 2 else len(text) + 1
     return [text[max(0, start - 1) : max(0, end - 1)]]
+
+
+def _number(run: ConstructInterpreter, call: CallExpr, arguments: list[Items]) -> Items:
+    if len(arguments[0]) > 1:
+        raise run.refuse(call.at, f"number of {len(arguments[0])} items", "XPTY0004")
+    try:
+        return [number(run.atom(arguments[0][0])) if arguments[0] else NAN]
+    except ValueError:
+        return [NAN]
+
+
+def _joined(run: ConstructInterpreter, call: CallExpr, arguments: list[Items]) -> Items:
+    separator = _text(run, call, arguments[1]) if len(arguments) > 1 else ""
+    return [separator.join([atom_text(atom) for atom in run.atoms(arguments[0])])]
+
+
+def _part_of_date(run: ConstructInterpreter, call: CallExpr, arguments: list[Items]) -> Items:
+    part = call.name.partition("-")[0]
+    return [getattr(cast("xs:date", atom), part) for atom in run.atoms(arguments[0])]
 
 
 def _of_texts(function: Callable[..., Any]) -> Builtin:
@@ -81,6 +115,7 @@ BUILTINS: dict[str, Builtin] = {
     "one-or-more": _bounded,
     "exactly-one": _bounded,
     "doc": _document,
+    "collection": _collection,
     "count": lambda run, call, arguments: [len(arguments[0])],
     "sum": _sum,
     "avg": _average,
@@ -93,9 +128,11 @@ BUILTINS: dict[str, Builtin] = {
     "true": lambda run, call, arguments: [True],
     "false": lambda run, call, arguments: [False],
     "data": lambda run, call, arguments: run.atoms(arguments[0]),
-    "number": lambda run, call, arguments: [
-        number(run.atom(arguments[0][0])) if arguments[0] else float("nan")
-    ],
+    "number": _number,
+    "string-join": _joined,
+    "year-from-date": _part_of_date,
+    "month-from-date": _part_of_date,
+    "day-from-date": _part_of_date,
     "string": _of_texts(str),
     "concat": _of_texts(lambda *texts: "".join(texts)),
     "contains": _of_texts(lambda text, part: part in text),

@@ -16,7 +16,7 @@ from nestling.database.xml.found import (
 from nestling.database.xml.reading import with_namespaces
 from nestling.database.xml.stepping import Scope, StepInterpreter
 from nestling.frontend.xquery.syntax import AttributeExpr, CommentExpr, ElementExpr, TextExpr
-from nestling.xml.entries import COMMENT, ELEMENT, TEXT, attribute_of
+from nestling.xml.entries import COMMENT, ELEMENT, TEXT, attribute_of, expanded, written
 from nestling.xml.orderkeys import depth_of
 from nestling.xml.store import NodeStore
 
@@ -83,15 +83,21 @@ class ConstructInterpreter(StepInterpreter):
                     raise self.refuse(at, f"the attribute {node.name} comes after content", "XQTY0024")
                 if node.name in made.attributes:
                     raise self.refuse(at, f"the attribute {node.name} is there twice", "XQDY0025")
-                made.attributes[node.name] = node.text
+                if node.name.startswith("{"):
+                    prefix = written(node.name).partition(":")[0]
+                    space = {f"xmlns:{prefix}": node.name[1:].partition("}")[0]}
+                    made.attributes = space | made.attributes
+                made.attributes[written(node.name)] = node.text
 
     def copies(self, item: Item) -> list[BuiltNode]:
         """A node as a constructed one; a document is its children."""
         match item:
             case BuiltNode():
                 return [item]
-            case FoundAttribute(_, _, name):
-                return [BuiltNode(ATTRIBUTE, name, str(self.atom(item)))]
+            case FoundAttribute(document, key, name):
+                entry = self.stores(document).get(key)
+                names = [each for each, _ in entry[3] if expanded(each) == name] if entry else []
+                return [BuiltNode(ATTRIBUTE, names[0] if names else name, str(self.atom(item)))]
             case FoundNode(document, key):
                 store = self.stores(document)
                 if not key:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Protocol
 
+from nestling.calculus.types import Record
 from nestling.database.backing import Backing
 from nestling.database.durable import DatabaseFile
 from nestling.database.names import check_name
 from nestling.database.row_state import RowState
-from nestling.database.xml.definition import PAGES, XQueryDef, navigation_table, page_table
+from nestling.database.xml.definition import HIDDEN, PAGES, XQueryDef, navigation_table, page_table
 from nestling.database.xml.handles import Progress, XmlDocument, source_entries
 from nestling.database.xml.navigation import NavigationTables
 from nestling.database.xml.view import ViewHost, XQueryView
 from nestling.errors import QueryError, shown
+from nestling.frontend.xquery.branches import TableDocument
 from nestling.xml.store import NodeStore, packed
 
 #: Longer names would make those of their tables too long.
@@ -54,6 +57,7 @@ def open_document(
                 hint=f"db.document({name!r}) finds it; db.drop({name!r}) first",
             )
         db._check_name(name)
+        _check_collections(db, name, "load")
         table = page_table(name)
 
         def load() -> None:
@@ -85,13 +89,13 @@ def define_xquery(
             context = documents[0]
         there = db._state.xqueries.get(name)
         if there is not None:
-            if there == XQueryDef(name, text, there.documents, context, refresh, store):
+            if there == XQueryDef(name, text, there.documents, context, refresh, store, there.tables):
                 return XQueryView(db, name)
             raise QueryError(
                 f"view {name!r} is already defined, and otherwise", hint=f"db.drop({name!r}) first"
             )
         db._check_name(name)
-        definition = XQueryDef(name, text, documents, context, refresh, store)
+        definition = _xquery_def(db, XQueryDef(name, text, documents, context, refresh, store))
         tables = [table for table in definition.translated.tables if table.name not in db._state.tables]
 
         def define() -> None:
@@ -118,6 +122,29 @@ def define_xquery(
         db._redefine(define, lambda file: _file(file).redefine([*new, ("xquery", definition)], [], db._state))
         db._documents.forget()
     return XQueryView(db, name)
+
+
+def _xquery_def(db: DefiningHost, definition: XQueryDef) -> XQueryDef:
+    """A definition with the tables that it reads as documents."""
+    known = tuple(
+        TableDocument(name, table.record, table.key)
+        for name, table in db._state.tables.items()
+        if not name.startswith(HIDDEN) and isinstance(table.record, Record)
+    )
+    if not known:
+        return definition
+    tables = replace(definition, tables=known).translated.rows
+    return replace(definition, tables=tables) if tables else definition
+
+
+def _check_collections(db: DefiningHost, name: str, what: str) -> None:
+    """Refuse to change which documents are in a collection that a view reads."""
+    for each in db._state.xqueries.values():
+        for collection in each.translated.collections:
+            if name.startswith(f"{collection}/"):
+                raise QueryError(
+                    f"{each.name} reads the collection {collection}", hint=f"drop it before you {what} {name}"
+                )
 
 
 def _file(backing: Backing) -> DatabaseFile:
@@ -171,6 +198,7 @@ def drop_document(db: DefiningHost, name: str) -> None:
     ]
     if readers:
         raise QueryError(f"{name} is read by {', '.join(readers)}", hint="drop these first")
+    _check_collections(db, name, "drop")
     db._forget("table", PAGES + name, db._state.drop_table)
     db._documents.forget()
 

@@ -49,10 +49,8 @@ def is_node(item: Item) -> bool:
 
 
 def order_of(item: Item) -> tuple[Any, ...]:
-    """Where a node stands; attributes follow their element."""
-    if isinstance(item, FoundAttribute):
-        return item.document, item.key, 1, item.name
-    return item.document, item.key, 0, ""
+    """Where a node stands; attributes follow their element, those of one in the order in which they were found."""
+    return item.document, item.key, int(isinstance(item, FoundAttribute))
 
 
 def built_text(node: BuiltNode) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cmp_to_key
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
-from nestling.database.xml.atoms import Untyped, arithmetic, cast, compare
+from nestling.database.xml.atoms import Untyped, arithmetic, cast, compare, same_case
 from nestling.database.xml.builtins import BUILTINS
 from nestling.database.xml.constructing import ConstructInterpreter
 from nestling.database.xml.found import FoundNode, Items, order_of
@@ -29,6 +29,7 @@ from nestling.frontend.xquery.syntax import (
     FilterExpr,
     FlworExpr,
     ForClause,
+    GroupClause,
     IfExpr,
     LetClause,
     LiteralExpr,
@@ -41,12 +42,14 @@ from nestling.frontend.xquery.syntax import (
     RangeExpr,
     RootExpr,
     SequenceExpr,
+    SwitchExpr,
     Syntax,
     TextExpr,
     UpdateExpr,
     VariableExpr,
     WhereClause,
 )
+from nestling.values.nan import NAN
 from nestling.xml.store import NodeStore
 
 #: An update with its target and source, evaluated.
@@ -57,9 +60,13 @@ class Interpreter(ConstructInterpreter):
     """Evaluates the expressions of a module."""
 
     def __init__(
-        self, module: ModuleSyntax, stores: Callable[[str], NodeStore], context: FoundNode | None
+        self,
+        module: ModuleSyntax,
+        stores: Callable[[str], NodeStore],
+        context: FoundNode | None,
+        documents: Sequence[str] = (),
     ) -> None:
-        super().__init__(module, stores, context)
+        super().__init__(module, stores, context, documents)
         #: The updates of the text, in order.
         self.pending: list[Pending] = []
         self.calls = 0
@@ -93,6 +100,8 @@ class Interpreter(ConstructInterpreter):
                 return [all(truths) if is_every else any(truths)]
             case IfExpr(test, yes, no):
                 return self.eval(yes if self.truth(test, scope) else no, scope)
+            case SwitchExpr():
+                return self._switch(syntax, scope)
             case LogicExpr(operator, left, right):
                 first = self.truth(left, scope)
                 return [
@@ -131,7 +140,8 @@ class Interpreter(ConstructInterpreter):
                 made = [] if source is None else self.eval(source, scope)
                 self.pending.append((syntax, self.eval(target, scope), made))
                 return []
-        raise AssertionError(syntax)
+            case _:
+                assert_never(syntax)
 
     def _guarded(self, at: int, function: Callable[..., Any], *values: Any) -> Any:
         """What has no value is an error at its place."""
@@ -205,9 +215,42 @@ class Interpreter(ConstructInterpreter):
                     tuples = [{**each, name: self.eval(value, each)} for each in tuples]
                 case WhereClause(test):
                     tuples = [each for each in tuples if self.truth(test, each)]
+                case GroupClause():
+                    tuples = self._grouped(clause, tuples, scope)
                 case OrderClause():
                     tuples = self._ordered(clause, tuples)
+                case _:
+                    assert_never(clause)
         return [item for each in tuples for item in self.eval(result, each)]
+
+    def _grouped(self, clause: GroupClause, tuples: list[Scope], outside: Scope) -> list[Scope]:
+        """A tuple for each group, in the order of their first ones: a variable has the items of all of them."""
+        groups: dict[tuple[Any, ...], list[Scope]] = {}
+        for each in tuples:
+            atoms = [self._one(key, each, clause.at) for _, key in clause.keys]
+            values = [str(atom) if isinstance(atom, Untyped) else atom for atom in atoms]
+            names = tuple(NAN if value != value else value for value in values)  # noqa: PLR0124 (NaN)
+            groups.setdefault(names, []).append(each)
+        found: list[Scope] = []
+        for names, members in groups.items():
+            merged = {
+                name: [item for member in members for item in member[name]]
+                for name in members[0]
+                if name not in outside or members[0][name] is not outside[name]
+            }
+            keys = {
+                name: [] if value is None else [value]
+                for (name, _), value in zip(clause.keys, names, strict=True)
+            }
+            found.append({**outside, **merged, **keys})
+        return found
+
+    def _switch(self, syntax: SwitchExpr, scope: Scope) -> Items:
+        operand = self._one(syntax.operand, scope, syntax.at)
+        for values, result in syntax.cases:
+            if any(same_case(operand, self._one(value, scope, value.at)) for value in values):
+                return self.eval(result, scope)
+        return self.eval(syntax.default, scope)
 
     def _ordered(self, clause: OrderClause, tuples: list[Scope]) -> list[Scope]:
         keyed = [([self._one(key.key, each, clause.at) for key in clause.keys], each) for each in tuples]

@@ -9,9 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from nestling.xml.entries import Entry, Labels, attribute_of, label_of, labelled
+from nestling.xml.entries import Entry, Labels, attribute_of, label_of, labelled, listed
 from nestling.xml.orderkeys import cut, parent_of
-from nestling.xml.patterns import IS_FIRST, IS_LAST, LABEL_NAME, PARENT, STAMP, STRING, Navigation, contexts
+from nestling.xml.patterns import (
+    ALL_ATTRIBUTES,
+    IS_FIRST,
+    IS_LAST,
+    LABEL_NAME,
+    PARENT,
+    STAMP,
+    STRING,
+    Navigation,
+    contexts,
+)
 from nestling.xml.store import NodeStore
 
 Row = tuple[Any, ...]
@@ -54,7 +64,9 @@ def row_of(table: Navigation, depth: int, entry: Entry, store: NodeStore, stamp:
     key = entry[0]
     row: list[Any] = [cut(key, depth), key] if table.context else [key]
     for column in table.columns:
-        if column[0] == "@":
+        if column == ALL_ATTRIBUTES:
+            row.append(listed(entry))
+        elif column[0] == "@":
             row.append(attribute_of(entry, column[1:]))
         elif column == STRING:
             row.append(store.string(key))

@@ -6,6 +6,7 @@ Adjacent atoms of one enclosed expression are parted by a space, nothing else is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -14,10 +15,12 @@ from nestling.frontend.xquery.branches import DECIMAL, DOUBLE
 from nestling.frontend.xquery.template import (
     AtomPart,
     AttributePart,
+    AttributesPart,
     ConstantPart,
     CopyPart,
     ElementPart,
     ItemTemplate,
+    JoinedText,
     MadeText,
     OrderPart,
     Part,
@@ -28,7 +31,7 @@ from nestling.frontend.xquery.template import (
     TextPart,
 )
 from nestling.values.bag import ZBag
-from nestling.xml.entries import ELEMENT, Entry
+from nestling.xml.entries import ELEMENT, Entry, unlisted, written
 from nestling.xml.entries import TEXT as TEXT_NODE
 from nestling.xml.orderkeys import parent_of
 from nestling.xml.serialise import attribute, in_text, serialised
@@ -87,9 +90,9 @@ class XmlReader:
                     found += [(sort_key(order, each), item, each)] * times
         if len(found) > 1:
             found.sort(key=lambda each: each[0])
-        return [(item, each) for _, item, each in found]
+        return [one for _, item, each in found for one in _spread(item, each)]
 
-    def written(self, item: ItemTemplate, row: Row | None) -> WrittenItem | None:
+    def written(self, item: ItemTemplate, row: Row | None) -> WrittenItem | None:  # noqa: C901 (one arm per item)
         """One item; none where its column is null. The query's own elements have no row: they read the views."""
         cells = row or ()
         match item:
@@ -108,6 +111,10 @@ class XmlReader:
                 if name:
                     return WrittenItem(ATTRIBUTE, value, name)
                 return WrittenItem(TEXT, value) if value else None
+            case AttributesPart():
+                raise AssertionError(item)  # ``items`` has spread it
+            case JoinedText(content, separator):
+                return WrittenItem(ATOM, separator.join(self._values(content.sources, row)))
             case ElementPart():
                 return WrittenItem(NODE, self.element(item, row))
 
@@ -142,6 +149,22 @@ class XmlReader:
                 yield "".join([w.text for w in self.opened(item, each)[1]])
             elif (found := self.written(item, each)) is not None:
                 yield found.text
+
+
+def _spread(item: ItemTemplate, row: Row | None) -> list[tuple[ItemTemplate, Row | None]]:
+    """An item; of all attributes, each."""
+    if not isinstance(item, AttributesPart):
+        return [(item, row)]
+    text = (row or ())[item.column]
+    pairs = unlisted(text) if text else ()
+    spaces = {
+        f"xmlns:{written(n).partition(':')[0]}": n[1:].partition("}")[0] for n, _ in pairs if n[0] == "{"
+    }
+    found = (
+        *((n, uri) for n, uri in spaces.items() if n != "xmlns:xml"),
+        *((written(n), v) for n, v in pairs),
+    )
+    return [(AttributePart(name, 0), (value,)) for name, value in found]
 
 
 def content_text(content: Sequence[WrittenItem]) -> str:
@@ -209,15 +232,15 @@ class _Reversed:
 
 
 def sort_key(order: Sequence[OrderPart], row: Row) -> tuple[Any, ...]:
-    """What a row is sorted by; nothing is least or greatest, as its key says."""
+    """What a row is sorted by; nothing, and then NaN, is least or greatest, as its key says."""
     found: list[Any] = []
     for part in order:
         if isinstance(part, Place):
             found.append(part.number)
             continue
         value = row[part.column]
-        absent = (1 if part.empty_greatest else -1) if value is None else 0
-        key = (absent, 0 if value is None else value)
+        rank = 2 if value is None else 1 if value != value else 0  # noqa: PLR0124 (NaN)
+        key = (rank if part.empty_greatest else -rank, 0 if rank else value)
         found.append(_Reversed(key) if part.is_descending else key)
     return tuple(found)
 
@@ -238,6 +261,9 @@ def lexical(value: Any, type_: str) -> str:
     if type_ == DECIMAL:
         text = format(Decimal(value), "f")
         return text.rstrip("0").rstrip(".") if "." in text else text
+    if isinstance(value, datetime):
+        whole, _, parts = value.isoformat().partition(".")
+        return f"{whole}.{parts.rstrip('0')}" if parts else whole
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from nestling.database.xml.atoms import effective
@@ -23,9 +23,13 @@ class StepInterpreter:
     """Walks the paths of a module."""
 
     def __init__(
-        self, module: ModuleSyntax, stores: Callable[[str], NodeStore], context: FoundNode | None
+        self,
+        module: ModuleSyntax,
+        stores: Callable[[str], NodeStore],
+        context: FoundNode | None,
+        documents: Sequence[str] = (),
     ) -> None:
-        self.module, self.stores, self.context = module, stores, context
+        self.module, self.stores, self.context, self.documents = module, stores, context, documents
 
     def refuse(self, at: int, what: str, code: str = "", hint: str = "") -> QueryError:
         return refusal(self.module.text, at, what, hint, code)
@@ -45,7 +49,7 @@ class StepInterpreter:
                 found.update(dict.fromkeys(group))
         return sorted(found, key=order_of)
 
-    def _reached(self, step: PathStep, item: FoundNode) -> list[Items]:
+    def _reached(self, step: PathStep, item: FoundNode) -> list[Items]:  # noqa: C901 (one arm per axis)
         """What a step leads to from a node: groups in which positions count."""
         store = self.stores(item.document)
         tests = step.test.split("|")
@@ -72,6 +76,13 @@ class StepInterpreter:
                 above = parent_of(item.key)
                 own = store.get(above) if above else None
                 return [nodes(iter([own])) if own else [FoundNode(item.document, "")] if item.key else []]
+            case "following-sibling" | "preceding-sibling":
+                around = list(store.children(parent_of(item.key))) if item.key else []
+                if step.axis == "following-sibling":
+                    return [nodes(e for e in around if e[0] > item.key)]
+                return [nodes(e for e in reversed(around) if e[0] < item.key)]
+            case "ancestor" | "ancestor-or-self":
+                return [nodes(_above(store, item.key, step.axis == "ancestor-or-self"))]
             case "attribute":
                 return [self._attributes(store, item, item.key, step.test)]
             case "//@":
@@ -112,6 +123,14 @@ class StepInterpreter:
             others = set(right)
             found = dict.fromkeys(item for item in left if (item in others) == (operator == "intersect"))
         return sorted(found, key=order_of)
+
+
+def _above(store: NodeStore, key: str, with_own: bool) -> Iterator[Entry]:
+    """The elements above a node, the nearest first."""
+    key = key if with_own else parent_of(key)
+    while key and (entry := store.get(key)) is not None:
+        yield entry
+        key = parent_of(key)
 
 
 def _below(store: NodeStore, key: str) -> Iterator[Entry]:

@@ -31,7 +31,7 @@ def run_updates(
     """Apply the updates of a text; ``edit`` gives the edit of a document."""
     module = parsed(text)
     context = FoundNode(documents[0], "") if len(documents) == 1 else None
-    run = Interpreter(module, stores, context)
+    run = Interpreter(module, stores, context, documents)
     if run.run():
         raise run.refuse(
             module.body.at, "this text changes nothing", "XUST0001", "insert, delete, replace, rename"

@@ -14,6 +14,7 @@ from nestling.database.xml.host import DocumentHost
 from nestling.database.xml.interpret import Interpreter
 from nestling.database.xml.navigation import NavigationTables
 from nestling.database.xml.reading import NODE, XmlReader
+from nestling.database.xml.tabled import table_store
 from nestling.database.xml.watch import XmlChange, XmlWatches
 from nestling.errors import NestlingError, QueryError
 from nestling.frontend.xquery.parse import parse
@@ -126,8 +127,15 @@ class XQueryView:
     def _evaluated(self) -> str:
         definition = self._definition
         context = None if definition.context is None else FoundNode(definition.context, "")
-        run = Interpreter(parse(definition.text), self._store, context)
+        run = Interpreter(parse(definition.text), self._plain_store, context, definition.documents)
         return built_sequence(run, run.run())
+
+    def _plain_store(self, document: str) -> NodeStore:
+        """A document, or a table as one."""
+        for table in self._definition.tables:
+            if table.name == document:
+                return table_store(table, self._database._state.engine.table(document))
+        return self._store(document)
 
     def explain(self, format: str = "text", code: bool = False) -> str:
         """How the view is kept: its tables, and each hidden view as its own ``explain`` has it."""

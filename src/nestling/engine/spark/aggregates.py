@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nestling.calculus.types import BOOL, FLOAT, INT, Bag, Scalar, Type, nullable
+from nestling.calculus.valued import VALUED
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.decimals import fitted, over_int
 from nestling.engine.spark.terms import Sql
@@ -90,6 +91,8 @@ def ordered_type(aggregate: str, layout: Layout) -> Type:
         return Bag(value, True)
     if aggregate == "count_distinct":
         return INT
+    if aggregate in VALUED:
+        return VALUED[aggregate][1](value) or value
     return nullable(value) if isinstance(value, Scalar) else value
 
 
@@ -100,10 +103,40 @@ def none_of(aggregate: str, value: str, type_: Type) -> str:
     return f"coalesce({value}, 0L)" if aggregate == "count_distinct" else value
 
 
+#: All values of a group in order, each as often as it is there.
+_ALL = (
+    "flatten(transform(sort_array(collect_list(CASE WHEN {n} > 0 THEN named_struct('v', {v}, 'n', {n}) END)),"
+    " e -> array_repeat(e.v, CAST(e.n AS INT))))"
+)
+_AT = "((size(a) - 1) * a[0].f1)"
+_LOW, _HIGH = f"CAST(floor({_AT}) AS INT)", f"CAST(ceil({_AT}) AS INT)"
+_BETWEEN = f"({_HIGH} - {_AT}) * a[{_LOW}].f0 + ({_AT} - {_LOW}) * a[{_HIGH}].f0"
+_PLACE = "greatest(0, CAST(ceil(size(a) * a[0].f1) AS INT) - 1)"
+
+
+def _of_all(text: str) -> str:
+    """``text`` of the array ``a`` of all values; null where there are none."""
+    return f"element_at(transform(array({_ALL}), a -> CASE WHEN size(a) > 0 THEN {text} END), 1)"
+
+
+#: Aggregates of the values ``{v}`` that are there ``{n}`` times.
+_VALUED = {
+    "percentile": _of_all(f"CASE WHEN {_LOW} = {_HIGH} THEN a[{_LOW}].f0 ELSE {_BETWEEN} END"),
+    "percentile_disc": _of_all(f"a[{_PLACE}].f0"),
+    "mode": "get(sort_array(collect_list(CASE WHEN {n} > 0 THEN named_struct('n', -{n}, 'v', {v}) END)), 0).v",
+    "bit_and": "bit_and(CASE WHEN {n} > 0 THEN {v} END)",
+    "bit_or": "bit_or(CASE WHEN {n} > 0 THEN {v} END)",
+    "bit_xor": "bit_xor(CASE WHEN {n} > 0 AND {n} % 2 = 1 THEN {v} WHEN {n} > 0 THEN 0L END)",
+    "string_agg": _of_all("array_join(transform(a, e -> e.f2), a[0].f3)"),
+}
+
+
 def ordered(aggregate: str, value: str, count: str) -> str:
     """An aggregate of the ``taken`` values of one group, each counted ``count`` times."""
     if aggregate == "count_distinct":
         return f"count(CASE WHEN {count} > 0 THEN 1 END)"
+    if aggregate in _VALUED:
+        return _VALUED[aggregate].replace("{v}", value).replace("{n}", count)
     if first_of(aggregate) is None:
         return f"{aggregate}(CASE WHEN {count} > 0 THEN {value} END)"
     return (

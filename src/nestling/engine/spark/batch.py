@@ -163,8 +163,10 @@ def queried(
     columns = ", ".join(layout.names)
     rows = " UNION ALL ".join(f"SELECT {columns} FROM {change.view(moment.session)}" for change in changes)
     stored = moment.raw(action.map)
-    if sink is None and len(changes) == 1 and len(layout.keys) > (action.events[0][0].aggregate != ""):
-        stored = pruned(stored, "k0", near(changes[0].table, layout, 0))
+    groups = range(len(layout.keys) - any(aggregates))
+    if sink is None and len(changes) == 1 and groups:
+        place = layout.in_order(groups)[0]
+        stored = pruned(stored, f"k{place}", near(changes[0].table, layout, place))
     for aggregate in aggregates:
         text = event_sql(
             layout, aggregate, stored, f"({rows})", HINT if sink is None or sink.broadcast else ""

@@ -115,10 +115,15 @@ class Chain:
         limits = {f"b{i}": bound.term for i, bound in enumerate(bounds)}
         return self.asked({f"g{i}": arg for i, arg in enumerate(args)} | limits)
 
-    def pruned(self, source: str, first: Term | None) -> str:
-        """The rows of a source, pruned by ``first``, a column of a small change, where that is its first key."""
+    def pruned(self, source: str, asked: Mapping[int, Term]) -> str:
+        """The rows of a source, pruned by what is ``asked`` for, if that is a column of a small change: at the key by
+        which its files are sorted, or at the first after it in that order."""
         rows = self.sources.raw(source)
-        origin = self.origins.get(first.name) if isinstance(first, Var) else None
-        if origin is None or is_change(source):
+        if is_change(source):
             return rows
-        return pruned(rows, "k0", self.sources.near(*origin))
+        for place in self.sources.layout(source).in_order(asked):
+            term = asked[place]
+            origin = self.origins.get(term.name) if isinstance(term, Var) else None
+            if origin is not None and (near := self.sources.near(*origin)) is not None:
+                return pruned(rows, f"k{place}", near)
+        return rows

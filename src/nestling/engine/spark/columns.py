@@ -8,6 +8,7 @@ from functools import cached_property
 
 from nestling.calculus.types import INT, Record, Scalar, Type
 from nestling.calculus.typing import term_type
+from nestling.engine.spark.labels import label_start
 from nestling.engine.spark.orders import orders
 from nestling.engine.spark.types import sql_type
 from nestling.program.flat import Query
@@ -26,6 +27,8 @@ class Layout:
     key: tuple[int, ...] = ()
     #: By which keys files are sorted, all of them; as they stand if it is empty.
     order: tuple[int, ...] = ()
+    #: What all labels in the first column begin with, as far as it is known.
+    start: str = ""
 
     @cached_property
     def columns(self) -> list[tuple[str, Type]]:
@@ -45,6 +48,16 @@ class Layout:
     def sorted_names(self) -> list[str]:
         """The keys in the order by which files are sorted."""
         return [f"k{i}" for i in self.order] or self.key_names
+
+    @cached_property
+    def sort_texts(self) -> list[str]:
+        """The same as SQL that Spark sorts by: by the first bytes of texts, which labels of one site have in common."""
+        begin = f"substring(k0, {len(self.start) + 1})"
+        return [begin if self.start and name == "k0" else name for name in self.sorted_names]
+
+    def in_order(self, places: Collection[int]) -> list[int]:
+        """``places`` in the order by which files are sorted."""
+        return [place for place in self.order or range(len(self.keys)) if place in places]
 
     def is_sorted_by(self, places: Collection[int]) -> bool:
         """Whether files are sorted first by one of these keys."""
@@ -80,7 +93,8 @@ def deferred_name(map_: str) -> str:
 
 
 def table_layout(table: TableDecl) -> Layout:
-    return Layout(tuple(column.type for column in table.columns), key=table.key)
+    start = label_start(table.name) if "." in table.name else ""
+    return Layout(tuple(column.type for column in table.columns), key=table.key, start=start)
 
 
 def map_layout(decl: MapDecl) -> Layout:

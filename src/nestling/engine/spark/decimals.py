@@ -22,18 +22,26 @@ def plus(operator: str, left: str, right: str) -> str:
 
 
 def times(left: str, right: str, by_int: bool) -> str:
-    """A product of two decimals, or of a decimal and an int."""
+    """A product of two decimals, or of a decimal and an int, which is seldom another than 1 or -1."""
+    if by_int:
+        return f"CASE {right} WHEN 1L THEN {left} WHEN -1L THEN -({left}) ELSE {_by_int(left, right)} END"
 
     def factor(text: str, digits: int, places: int) -> str:
         return f"CAST({text} AS DECIMAL({max(1, digits + places)},{places}))"
 
-    scale = 0 if by_int else 18
     cases = [
         f"WHEN {_below(left, digits)} AND {_below(right, 19 - digits)}"
-        f" THEN CAST({factor(left, digits, 18)} * {factor(right, 19 - digits, scale)} AS {DECIMAL})"
+        f" THEN CAST({factor(left, digits, 18)} * {factor(right, 19 - digits, 18)} AS {DECIMAL})"
         for digits in _FACTORS
     ]
     return _chosen("product", left, right, cases)
+
+
+def _by_int(left: str, right: str) -> str:
+    """A decimal times an int: its whole part and the rest apart, of which each product has all its digits."""
+    rest, times = f"({left} % CAST(1 AS DECIMAL(1,0)))", f"CAST({right} AS DECIMAL(19,0))"
+    whole = f"CAST(CAST({left} - {rest} AS DECIMAL(19,0)) * {times} AS {DECIMAL})"
+    return f"CAST({whole} + CAST(CAST({rest} AS DECIMAL(18,18)) * {times} AS {DECIMAL}) AS {DECIMAL})"
 
 
 def over(left: str, right: str) -> str:

@@ -99,7 +99,7 @@ def access(statement: Statement) -> Iterator[str]:
             case Find(source, _, known, _):
                 how = "scanned, met by what was found before" if number else "scanned"
                 how = f"{how} on column {', '.join(map(str, known))}" if known else f"{how}, every row"
-                how += ", pruned by the statistics of its files" * (0 in known and number > 0)
+                how += ", pruned by the statistics of its files" * bool(known and number > 0)
                 yield f"{source}: {how}{'' if is_linear(statement, step) else '; summed by key first'}"
             case Measure(_, _, source, _, _, ()):
                 yield f"{source}: scanned; summed for the groups that are touched"

@@ -18,7 +18,7 @@ from nestling.engine.spark.merging import group_rows, in_order, summed_here
 from nestling.engine.spark.session import python_errors
 from nestling.engine.spark.state import LakeState, SourceRows, TempView, register_frame, unregistered
 from nestling.engine.spark.types import arrow_schema
-from nestling.engine.spark.written import by_rows, written
+from nestling.engine.spark.written import by_rows, written, written_and_checked
 from nestling.errors import StoreError
 from nestling.storage.lake import DataFile, Lake, RelationFiles
 from nestling.storage.lake.files import rows_of_file
@@ -122,12 +122,13 @@ class EngineLake:
         """A temporary folder for rows that are needed until the next commit."""
         return str(self.lake.fresh(f"passing {name}"))
 
-    def arrived(self, frame: Any) -> tuple[Any, int, int]:
-        """A copy of a DataFrame of any session, in the engine's session, that lasts until the next commit; its rows and
-        its bytes."""
-        files, rows = written(self.lake, frame, Path(self.passing("arrived")))
+    def arrived(self, frame: Any, wrong: str) -> tuple[Any, int, int, int]:
+        """A copy of a DataFrame of any session, in the engine's session, that lasts until the next commit; its rows,
+        its bytes, and for how many of its rows a condition, ``wrong``, holds."""
+        folder = Path(self.passing("arrived"))
+        files, rows, refused = written_and_checked(self.lake, frame, folder, wrong)
         size = sum(file.bytes for file in files)
-        return self.read([file.name for file in files], frame.schema), rows, size
+        return self.read([file.name for file in files], frame.schema), rows, size, refused
 
     def read(self, files: Iterable[str], schema: Any) -> Any:
         paths = [str(self.lake.path / file) for file in files]
@@ -138,18 +139,18 @@ class EngineLake:
         )
 
     def write(
-        self, name: str, text: str, rows: int = 0, placed: bool = False, is_summed: bool = False
+        self, name: str, text: str, rows: int = 0, is_placed: bool = False, is_summed: bool = False
     ) -> TempView:
         """Write the rows that a large change adds to ``name``, about so many ``rows``, to files, sorted by key.
 
-        ``placed``: equal keys are in one partition already, and there are as many as there are to be files.
+        ``is_placed``: equal keys are in one partition already, and there are as many as there are to be files.
         """
         stays = name in self.keys
         folder = self.lake.fresh(self.keys[name]) if stays else Path(self.passing(name))
         with python_errors():
             frame = self.session.sql(text)
             if name in self.layouts and self.layouts[name].keys:
-                frame = by_rows(frame, self.layouts[name].sorted_names, rows, placed)
+                frame = by_rows(frame, self.layouts[name].sort_texts, rows, is_placed)
             files, number = written(self.lake, frame, folder)
         names = tuple(file.name for file in files)
         self.files |= dict(zip(names, files, strict=True))

@@ -19,12 +19,14 @@ from nestling.engine.spark.driver import Driver
 from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.durable import Definitions, EngineLake
 from nestling.engine.spark.fetched import Fetched
+from nestling.engine.spark.filling import Filling, filled, no_filling
+from nestling.engine.spark.progress import say, shown
 from nestling.engine.spark.reading import Reading
-from nestling.engine.spark.relations import at_most, difference, summed
+from nestling.engine.spark.relations import at_most, difference, placed, summed
 from nestling.engine.spark.session import TooManyError, own_session, settings
 from nestling.engine.spark.snapshots import Snapshots
 from nestling.engine.spark.stage import Sink, arrow
-from nestling.engine.spark.state import UNCOUNTED, LakeState, SourceRows, register_frame
+from nestling.engine.spark.state import LakeState, SourceRows, register_frame
 from nestling.engine.spark.support import check_program
 from nestling.engine.spark.totals import sums_here, totals
 from nestling.engine.spark.types import arrow_table
@@ -56,9 +58,10 @@ class SparkEngine(Reading):
         lake: Lake | None = None,
         keys: Mapping[str, str] | None = None,
         kept: Mapping[str, Layout] | None = None,
+        filling: Filling = no_filling,
     ) -> None:
-        """``kept``: relations that no statement writes, and that a commit may add to."""
-        self.program = program
+        """``kept``: relations that no statement writes, and that a commit may add to. ``filling``: see ``computed``."""
+        self.program, self.filling = program, filling
         self.spark, self.session = spark, own_session(spark)
         self.layouts = layouts(program) | dict(kept or {})
         self.check()
@@ -122,21 +125,28 @@ class SparkEngine(Reading):
             self.now.stored |= {name: scratch.stored[name] for name in maps}
 
     def computed(self, moment: LakeState, maps: Set[str]) -> LakeState:
-        """``maps`` of the tables of ``moment``, in bulk, as if each table were one change of an empty one."""
+        """``maps`` of the tables of ``moment``, in bulk: each by a query, where a program says by which."""
+        most = max((moment.stored[name].rows for name in self.program.tables), default=0)
+        sink = self._sink(most, broadcast=False)
+        filling = None if maps & self.watched else self.filling(self.program, maps)
+        with shown("definition"), settings(self.session, self.spark, most > limits.MAX_FETCHED_ROWS):
+            if filling is None:
+                return self._triggered(moment, maps, sink)
+            return filled(filling, moment, maps, sink)
+
+    def _triggered(self, moment: LakeState, maps: Set[str], sink: Sink | None) -> LakeState:
+        """The same by triggers, as if each table were one change of an empty one."""
         scratch = self._empty()
         for name in self.program.deferred:
             del scratch.stored[deferred_name(name)]  # nothing waits
         kept = set(needed(self.program, sorted(maps)))
-        most = max((moment.stored[name].rows for name in self.program.tables), default=0)
-        sink = self._sink(most, broadcast=False)
         parts = []
         for name in inner_first(self.program):
             if moment.stored[name].rows:
                 rows = self.session.sql(moment.summed(name))
                 parts.append(register_frame(rows, moment.stored[name].rows))
                 trigger = restricted(self.program.triggers[name], kept)
-                with settings(self.session, self.spark, most > limits.MAX_COLLECTED_ROWS):
-                    run_batch(scratch, [(trigger, parts[-1])], sink)
+                run_batch(scratch, [(trigger, parts[-1])], sink)
         for part in parts:
             self.session.catalog.dropTempView(part.view)
         return scratch
@@ -346,28 +356,34 @@ class SparkEngine(Reading):
         return moment
 
     def written(
-        self, changes: Mapping[str, Any], came: int = UNCOUNTED, placed: bool = False
+        self, changes: Mapping[str, str], came: int, files: int = 1, once: Set[str] = frozenset()
     ) -> dict[str, Any]:
-        """DataFrames in the columns of the tables, each row once: as Arrow tables if they are few, else in files.
+        """What queries add to tables, each row once: as Arrow tables if that is few, else in so many ``files`` each.
 
         They are made from so many rows that ``came``: of not too many, what they are made to comes to the driver.
-        ``placed``: see ``EngineLake.write``.
+        ``once``: the tables to which no row is added twice.
         """
         assert self.durable is not None
         few = came <= limits.MAX_FETCHED_ROWS
         parts: dict[str, Any] = {}
-        for name, rows in changes.items():
-            rows.createOrReplaceTempView("nestling_loaded")
-            text = f"SELECT {', '.join(self.layouts[name].names)} FROM nestling_loaded"
-            part = self._few(text) if few else None
+        for number, (name, text) in enumerate(changes.items(), 1):
+            say(f"writing {name}, {number} of {len(changes)}")
+            rows = f"SELECT {', '.join(self.layouts[name].names)} FROM ({text})"
+            part = self._few(name, rows) if few else None
             few = part is not None
-            parts[name] = part if few else self.durable.write(name, text, placed=placed, is_summed=True)
+            if part is None:
+                text = placed(rows, self.layouts[name], files, name in once)
+                part = self.durable.write(name, text, is_placed=True, is_summed=True)
+            parts[name] = part
         return {name: part for name, part in parts.items() if size(part)}
 
-    def _few(self, text: str) -> Any:
-        """The rows of a query, here; ``None`` if they are too many."""
+    def _few(self, name: str, text: str) -> Any:
+        """The rows of a query, each once, here; ``None`` if they are too many."""
+        layout = self.layouts[name]
         try:
-            return self.arrow(at_most(limits.MAX_ROWS_PER_TASK, text))
+            if sums_here(layout):
+                return totals(self.arrow(at_most(limits.MAX_ROWS_PER_TASK, text)), layout)
+            return self.arrow(at_most(limits.MAX_ROWS_PER_TASK, difference(text, layout)))
         except TooManyError:
             return None
 

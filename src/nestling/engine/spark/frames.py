@@ -1,8 +1,9 @@
 """A view as one DataFrame, its inner bags as arrays, assembled by Spark level by level.
 
-The rows of a view contain labels. The plan of a label's shape reads the bags of all labels of that shape at once;
-the statement of a row says which values its labels contain, so no label is parsed. Labels of tables are looked up
-in the dictionaries whose elements have their type.
+The rows of a view contain labels. The plan of a label's shape reads the bags of all labels of that shape at once, by
+their parameters; the statement of a row says which values its labels contain, so no label is written or parsed, but
+where a column has labels of several shapes. Labels of tables are looked up in the dictionaries whose elements have
+their type.
 
 Law (6): the frame holds what ``read`` answers.
 """
@@ -10,21 +11,25 @@ Law (6): the frame holds what ``read`` answers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from nestling.calculus.build import const, leaves
-from nestling.calculus.terms import InL, Term
+from nestling.calculus.terms import InL, Term, Var
 from nestling.calculus.types import LABEL, Bag, Record, Scalar, Type, flat_type
 from nestling.calculus.typing import term_type
 from nestling.engine.spark.columns import Layout
+from nestling.engine.spark.linear import is_product_of
 from nestling.engine.spark.plans import plan_layout
 from nestling.engine.spark.relations import Sources, joins_text, nothing, summed, sums, touched_by
 from nestling.engine.spark.state import LakeState
 from nestling.engine.spark.statements import PlanStart, StatementWriter
+from nestling.engine.spark.terms import Sql, is_partial, joins
 from nestling.engine.spark.types import sql_type
+from nestling.program.batches import is_change
 from nestling.program.flat import Shape
-from nestling.program.statements import Plan, Program
+from nestling.program.statements import Assign, Check, Find, Plan, Program, Statement
+from nestling.program.steps import uses
 from nestling.quoting import sql_name, sql_text
 
 #: A bag cannot hold an element less than no times.
@@ -42,6 +47,9 @@ class NamedSources(Sources, Protocol):
 
     def summed(self, name: str) -> str:
         """The rows of a source, summed by key."""
+
+    def is_summed(self, name: str) -> bool:
+        """Whether its rows are known to be, so that none has a count below zero."""
 
 
 def view_text(program: Program, sources: NamedSources, view: str) -> str:
@@ -88,14 +96,23 @@ def table_rows(
     writer = StatementWriter(sources, broadcast=False)
     layout = sources.layouts[name]
     width = len(layout.keys)
-    again = [f"k{i} AS k{width + i}" for i in range(width)]
-    twice = writer.cte(f"SELECT {', '.join([*layout.key_names, *again, 'm0'])} FROM ({rows})")
-
-    def labels(position: int) -> dict[Shape | None, list[str]]:
-        return {None: [f"SELECT k{width + position} AS k0, 1L AS m0 FROM {twice}"]}
-
-    nested = _Frame(program, sources, "", writer, near).nested(twice, layout, width, element, labels)
+    twice = [f"k{i} AS k{width + i}" for i in range(width)]
+    named = writer.cte(f"SELECT {', '.join([*layout.key_names, *twice, 'm0'])} FROM ({rows})")
+    again = replace(layout, keys=(*layout.keys, *layout.keys))
+    columns = [RowColumn((width + i,)) for i in range(width)]
+    nested = _Frame(program, sources, "", writer, near).nested(named, again, width, element, columns)
     return writer.text(f"SELECT * FROM {nested}")
+
+
+@dataclass(frozen=True)
+class RowColumn:
+    """A column of a row, and where it stands in a relation. Of a label that is made here these are the columns of its
+    environment: a bag is found by these, and no label is written."""
+
+    places: tuple[int, ...]
+    shape: Shape | None = None
+    #: Of labels of several shapes, as text: by shape, the queries of each label, ``k0``, and its environment.
+    labels: Mapping[Shape | None, list[str]] | None = None
 
 
 class _Frame:
@@ -112,28 +129,68 @@ class _Frame:
 
     def plan(self, plan: Plan, given: PlanStart | None, width: int, element: Type) -> str:
         """The rows of a plan: ``o0, o1, …`` the parameters, ``v`` the nested value, ``n`` how often."""
-        layout = plan_layout(plan) if plan.statements else Layout((LABEL,) * (width + len(_columns(element))))
         some = [s for s in plan.statements if not self.writer.finds_nothing(s)]
-        texts = [self.writer.statement(s, layout, given) for s in some]
-        rows = self.writer.cte(sums(" UNION ALL ".join(texts), layout) if texts else nothing(layout))
+        size = len(_columns(element))
+        if not some:
+            layout = Layout((LABEL,) * (width + size))
+            columns = [RowColumn((width + i,)) for i in range(size)]
+            return self.nested(self.writer.cte(nothing(layout)), layout, width, element, columns)
+        columns, terms = [], [list(statement.keys[:width]) for statement in some]
+        for i in range(size):
+            here = [statement.keys[width + i] for statement in some]
+            shapes = {shape_of(term) if isinstance(term, InL) else None for term in here}
+            shape = next(iter(shapes)) if len(shapes) == 1 else None
+            start = len(terms[0])
+            for row, term in zip(terms, here, strict=True):
+                row += [term] if shape is None or not isinstance(term, InL) else _environment(term)
+            labels = self.labels(some, width + i, given) if len(shapes) > 1 else None
+            columns.append(RowColumn(tuple(range(start, len(terms[0]))), shape, labels))
+        spelled = [replace(s, keys=tuple(row)) for s, row in zip(some, terms, strict=True)]
+        layout = plan_layout(replace(plan, statements=tuple(spelled)))
+        texts = [self.writer.statement(statement, layout, given) for statement in spelled]
+        rows = " UNION ALL ".join(texts)
+        if not all(self.is_positive(statement) for statement in spelled):
+            rows = sums(rows, layout)
+        return self.nested(self.writer.cte(rows), layout, width, element, columns)
 
-        def labels(position: int) -> dict[Shape | None, list[str]]:
-            found: dict[Shape | None, list[str]] = {}
-            for statement in some:
-                term = statement.keys[width + position]
-                terms = (term, *_environment(term)) if isinstance(term, InL) else (term,)
-                asked = replace(statement, keys=terms, amounts=(const(1),))
-                columns = Layout(tuple(map(term_type, terms)))
-                kind = shape_of(term) if isinstance(term, InL) else None
-                found.setdefault(kind, []).append(self.writer.statement(asked, columns, given))
-            return found
+    def is_positive(self, statement: Statement) -> bool:
+        """Whether all that it finds is there: nothing is to be taken from it, and equal rows may come apart."""
+        counts: set[str] = set()
+        for step in statement.steps:
+            match step:
+                case Find(source, _, _, found) if self.is_positive_source(source):
+                    counts |= {count.name for count in found}
+                case Check() | Assign():
+                    pass
+                case _:
+                    return False
+        (amount,) = statement.amounts
+        return is_product_of(counts, amount)
 
-        return self.nested(rows, layout, width, element, labels)
+    def is_positive_source(self, source: str) -> bool:
+        """Whether every row of it is there: of a table, unless what came and went still lies beside it."""
+        return source in self.program.tables and self.sources.is_summed(source)
 
-    def nested(self, rows: str, layout: Layout, width: int, element: Type, labels: Any) -> str:
+    def labels(
+        self, statements: Sequence[Statement], place: int, given: PlanStart | None
+    ) -> dict[Shape | None, list[str]]:
+        """The labels at one place of the rows, by their shapes."""
+        found: dict[Shape | None, list[str]] = {}
+        for statement in statements:
+            term = statement.keys[place]
+            terms = (term, *_environment(term)) if isinstance(term, InL) else (term,)
+            asked = replace(statement, keys=terms, amounts=(const(1),))
+            shape = shape_of(term) if isinstance(term, InL) else None
+            text = self.writer.statement(asked, Layout(tuple(map(term_type, terms))), given)
+            found.setdefault(shape, []).append(text)
+        return found
+
+    def nested(
+        self, rows: str, layout: Layout, width: int, element: Type, columns: Sequence[RowColumn]
+    ) -> str:
         """``rows`` with every label replaced by its bag."""
-        joins: list[str] = []
-        columns = iter(range(len(_columns(element))))
+        attached: list[str] = []
+        left = iter(columns)
 
         def value(type_: Type) -> str:
             match type_:
@@ -141,71 +198,124 @@ class _Frame:
                     parts = ", ".join(f"{sql_text(name)}, {value(field)}" for name, field in fields)
                     return f"named_struct({parts})"
                 case Bag(inner, False):
-                    position = next(columns)
-                    bags = self.bags(labels(position), inner)
-                    joins.append(f"LEFT JOIN {bags} b{position} ON r.k{width + position} = b{position}.l")
-                    return f"coalesce(b{position}.bag, {_no_bag(inner)})"
+                    column, name = next(left), f"b{len(attached)}"
+                    bags, types = self.bags(rows, layout, column, inner)
+                    pairs = zip(column.places, enumerate(types), strict=True)
+                    on = [
+                        joins(Sql(f"r.k{place}", layout.keys[place]), Sql(f"{name}.l{i}", type_))
+                        for place, (i, type_) in pairs
+                    ]
+                    attached.append(f"LEFT JOIN {bags} {name} ON {' AND '.join(on) or 'true'}")
+                    return f"coalesce({name}.bag, {_no_bag(inner)})"
                 case Scalar("timedelta"):
-                    micros = f"CAST(r.k{width + next(columns)} AS DECIMAL(24,6))"
+                    micros = f"CAST(r.k{next(left).places[0]} AS DECIMAL(24,6))"
                     return f"make_dt_interval(0, 0, 0, CAST({micros} / 1000000 AS DECIMAL(18,6)))"
-            return f"r.k{width + next(columns)}"
+            return f"r.k{next(left).places[0]}"
 
         nested = value(element)
         keys = "".join(f"r.k{i} AS o{i}, " for i in range(width))
         there = "r.m0 <> 0"
         return self.writer.cte(
-            f"SELECT {keys}{nested} AS v, r.m0 AS n FROM {rows} r {' '.join(joins)} WHERE {there}"
+            f"SELECT {keys}{nested} AS v, r.m0 AS n FROM {rows} r {' '.join(attached)} WHERE {there}"
         )
 
-    def bags(self, labels: dict[Shape | None, list[str]], element: Type) -> str:
-        """The bag of every label: ``l, bag``."""
+    def bags(self, rows: str, layout: Layout, column: RowColumn, element: Type) -> tuple[str, list[Type]]:
+        """The bags of a column of ``rows``, ``bag``, by what finds them, ``l0, l1, …``; and the types of these."""
+        if column.shape is not None:
+            return self.writer.cte(self.defined(rows, column, element)), self._parameters(column.shape)
+        if column.labels is None:
+            asked = f"SELECT k{column.places[0]} AS l FROM {rows}"
+            return self.writer.cte(self.looked_up(asked, element)), [LABEL]
         texts = [
-            self.defined(kind, texts, element) if kind is not None else self.looked_up(texts, element)
-            for kind, texts in labels.items()
+            self.by_label(shape, found, element)
+            if shape is not None
+            else self.looked_up(f"SELECT k0 AS l FROM ({' UNION ALL '.join(found)})", element)
+            for shape, found in column.labels.items()
         ]
-        empty = f"SELECT CAST(NULL AS STRING) AS l, {_no_bag(element)} AS bag WHERE false"
-        return self.writer.cte(" UNION ALL ".join(texts) or empty)
+        return self.writer.cte(" UNION ALL ".join(texts)), [LABEL]
 
-    def defined(self, kind: Shape, texts: list[str], element: Type) -> str:
-        plan = self.program.views[self.view].definitions[kind]
+    def _parameters(self, shape: Shape) -> list[Type]:
+        return [p.type for p in self.program.views[self.view].definitions[shape].params]
+
+    def defined(self, rows: str, column: RowColumn, element: Type) -> str:
+        """The bags of one shape by their parameters: all that there are, where these are found without being asked for.
+
+        What nobody asks for is then computed in vain, as much as there is of it; to find out what is asked for would
+        be to compute the rows a second time, and a join.
+        """
+        assert column.shape is not None
+        plan = self.program.views[self.view].definitions[column.shape]
+        width, free, given = len(plan.params), freed(plan), None
+        if free is None and width:
+            asked = ", ".join(f"k{place} AS k{i}" for i, place in enumerate(column.places))
+            given = PlanStart(self.writer.cte(f"SELECT DISTINCT {asked} FROM {rows}"), plan.params)
+        return self.collected(self.plan(free or plan, given, width, element), width, element)
+
+    def by_label(self, shape: Shape, labels: list[str], element: Type) -> str:
+        """The bags of one shape by their labels, beside labels of other shapes."""
+        plan = self.program.views[self.view].definitions[shape]
         width = len(plan.params)
         params = "".join(f"k{i + 1} AS k{i}, " for i in range(width))
-        named = self.writer.cte(f"SELECT DISTINCT {params}k0 AS l FROM ({' UNION ALL '.join(texts)})")
-        given = PlanStart(named, plan.params) if width else None
-        rows = self.plan(plan, given, width, element)
+        named = self.writer.cte(f"SELECT DISTINCT {params}k0 AS l FROM ({' UNION ALL '.join(labels)})")
+        rows = self.plan(plan, PlanStart(named, plan.params) if width else None, width, element)
         on = " AND ".join(joins_text(f"d.k{i}", f"r.o{i}", p.type) for i, p in enumerate(plan.params))
-        return self.collected(
-            f"{rows} r {'JOIN' if on else 'CROSS JOIN'} {named} d{f' ON {on}' if on else ''}", "d.l"
-        )
+        found = f"SELECT d.l AS o0, r.v, r.n FROM {rows} r JOIN {named} d ON {on or 'true'}"
+        return self.collected(f"({found})", 1, element)
 
-    def looked_up(self, texts: list[str], element: Type) -> str:
-        named = self.writer.cte(f"SELECT DISTINCT k0 AS l FROM ({' UNION ALL '.join(texts)})")
+    def looked_up(self, asked: str, element: Type) -> str:
+        """The bags of tables by their labels, ``l``; those alone that are ``asked`` for, where these are few."""
         wanted = [LABEL, *_columns(flat_type(element))]
         found = []
         for name, decl in self.program.tables.items():
             types = [column.type for column in decl.columns]
             if "." in name and types == wanted:
-                rows = self.dictionary(name, element, named)
-                found.append(self.collected(f"{rows} r JOIN {named} d ON d.l = r.o0", "d.l"))
-        return " UNION ALL ".join(found)
+                found.append(self.collected(self.dictionary(name, element, asked), 1, element))
+        empty = f"SELECT CAST(NULL AS STRING) AS l0, {_no_bag(element)} AS bag WHERE false"
+        return " UNION ALL ".join(found) or empty
 
-    def dictionary(self, name: str, element: Type, labels_of: str) -> str:
+    def dictionary(self, name: str, element: Type, asked: str) -> str:
         """The elements of an inner bag of a table, nested, behind their labels."""
         layout = self.sources.layouts[name]
         text = self.sources.summed(name)
         if self.near is not None:
-            labels_here = f"SELECT l AS g0 FROM {labels_of}"
-            text = summed(touched_by(self.sources.raw(name), layout, (0,), labels_here, self.near), layout)
-        rows = self.writer.cte(text)
+            labels = f"SELECT l AS g0 FROM ({asked})"
+            text = summed(touched_by(self.sources.raw(name), layout, (0,), labels, self.near), layout)
+        columns = [RowColumn((1 + i,)) for i in range(len(layout.keys) - 1)]
+        return self.nested(self.writer.cte(text), layout, 1, element, columns)
 
-        def labels(position: int) -> dict[Shape | None, list[str]]:
-            return {None: [f"SELECT k{1 + position} AS k0, 1L AS m0 FROM {rows}"]}
+    def collected(self, rows: str, width: int, element: Type) -> str:
+        """The bags of ``rows`` by their first columns."""
+        many = f"flatten(collect_list(array_repeat(v, {COPIES})))"
+        if isinstance(element, Record):
+            # Most come once. No record is null, which a list of values would leave out.
+            often = f"CASE WHEN n <> 1 THEN array_repeat(v, {COPIES}) END"
+            many = f"concat(collect_list(CASE WHEN n = 1 THEN v END), flatten(collect_list({often})))"
+        names = "".join(f"o{i} AS l{i}, " for i in range(width))
+        by = f" GROUP BY {', '.join(f'o{i}' for i in range(width))}" if width else ""
+        return f"SELECT {names}{many} AS bag FROM {rows}{by}"
 
-        return self.nested(rows, layout, 1, element, labels)
 
-    def collected(self, source: str, label: str) -> str:
-        bag = f"flatten(collect_list(array_repeat(v, {COPIES})))"
-        return f"SELECT {label} AS l, {bag} AS bag FROM {source} GROUP BY {label}"
+def freed(plan: Plan) -> Plan | None:
+    """``plan`` without being asked, for all parameters that it has an answer for; ``None`` where it must be asked.
+
+    Each statement begins with entries that have all parameters among their columns, so it finds no more for each than
+    if it were asked. And none of its terms may be undefined, as it might be for what nobody asks for.
+    """
+    if not plan.params:
+        return None
+    found = []
+    for statement in plan.statements:
+        first = statement.steps[0] if statement.steps else None
+        if not isinstance(first, Find) or is_change(first.source):
+            return None
+        names = {p.name for p in plan.params}
+        own = {arg.name for arg in first.args if isinstance(arg, Var)}
+        others = [term for step in statement.steps for term in uses(step)]
+        if not names <= own or is_partial(*statement.keys, *statement.amounts, *others):
+            return None
+        known = tuple(i for i in first.known if not isinstance(first.args[i], Var))
+        found.append(replace(statement, steps=(replace(first, known=known), *statement.steps[1:])))
+    return replace(plan, statements=tuple(found))
 
 
 def _no_bag(element: Type) -> str:

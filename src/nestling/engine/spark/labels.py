@@ -8,6 +8,7 @@ Law: ``read_label(write_label(l)) == l``; two labels are equal iff their texts a
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime, timedelta
 from decimal import Context, Decimal
 from typing import Any
@@ -26,6 +27,15 @@ def write_label(label: Label) -> str:
     's12:orders.items(i7;)'
     """
     return f"{_written(label.site)}{_written(label.environment)}"
+
+
+def label_start(site: str) -> str:
+    """What the labels of a site begin with.
+
+    >>> label_start("orders.items")
+    's12:orders.items('
+    """
+    return f"{_written(site)}("
 
 
 def _written(value: Any) -> str:  # noqa: C901 - one arm per type
@@ -59,8 +69,15 @@ def _written(value: Any) -> str:  # noqa: C901 - one arm per type
     raise NestlingError(f"a label has no value {value!r}")
 
 
+#: Of most labels: a site, and an int.
+_ONE_INT = re.compile(r"s(\d+):(.*)\(i(-?\d+);\)", re.DOTALL)
+
+
 def read_label(text: str) -> Label:
     """The label that ``text`` stands for."""
+    short = _ONE_INT.fullmatch(text)
+    if short is not None and int(short[1]) == len(short[2]):
+        return Label(short[2], (int(short[3]),))
     reader = _Reader(text)
     site = reader.value()
     return Label(site, reader.value())

@@ -49,6 +49,9 @@ class Leaves:
     def summed(self, name: str) -> str:
         return summed(self.raw(name), self.layouts[name])
 
+    def is_summed(self, name: str) -> bool:
+        return False
+
     def is_empty(self, name: str) -> bool:
         return False
 

@@ -41,6 +41,14 @@ def _is_factor(counts: set[str], amount: Term) -> bool:
     return len(own) == 1 and isinstance(own[0], Var)
 
 
+def is_product_of(counts: set[str], amount: Term) -> bool:
+    """Whether ``amount`` is a product of ``counts`` and of constants that are not below zero."""
+    return all(
+        (isinstance(f, Var) and f.name in counts) or (isinstance(f, Const) and f.value >= 0)
+        for f in _factors(amount)
+    )
+
+
 def _factors(term: Term) -> Iterator[Term]:
     match term:
         case Call("*", (left, right)):

@@ -13,14 +13,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
+from nestling.engine.spark.filling import fill
 from nestling.engine.spark.reading import Reading
-from nestling.engine.spark.relations import difference
-from nestling.engine.spark.state import UNCOUNTED, LakeState, SourceRows, register_frame
-from nestling.engine.spark.statements import StatementWriter
-from nestling.program.statements import Program, Statement
-from nestling.program.steps import reads, trigger_statements
+from nestling.engine.spark.state import LakeState, SourceRows
+from nestling.program.statements import Program
 
 
 class OnReadProgram(Reading):
@@ -34,27 +31,12 @@ class OnReadProgram(Reading):
         self.now = replace(tables.next(), layouts=layouts, stored=stored)
 
     def fill(self) -> None:
-        for name, statements in fillings(self.program).items():
-            self._fill(name, statements)
+        """Make a query of every map, or fill it here if that is little work."""
+        fill(self.program, self.now, _none)
 
-    def _fill(self, name: str, statements: list[Statement]) -> None:
-        """Fill small maps on the driver; any other map is a query of unknown size."""
-        here = self.driver.added(statements, self.now) if self._is_little(statements) else {}
-        if name in here:
-            self.now.add(name, here[name])
-            return
-        writer = StatementWriter(self.now, broadcast=False)
-        some = [s for s in statements if not writer.finds_nothing(s)]
-        if some:
-            layout = self.layouts[name]
-            texts = [writer.statement(statement, layout) for statement in some]
-            rows = writer.text(difference(" UNION ALL ".join(texts), layout))
-            self.now.stored[name] = SourceRows((register_frame(self.session.sql(rows), UNCOUNTED),))
 
-    def _is_little(self, statements: list[Statement]) -> bool:
-        """Whether filling scans no more rows than a small change has."""
-        sources = {source for statement in statements for source in reads(statement)}
-        return sum(self.now.stored[source].rows for source in sources) <= limits.MAX_DRIVER_ROWS
+def _none(name: str, text: str) -> None:
+    raise AssertionError(f"{name} is kept nowhere")
 
 
 @contextmanager
@@ -66,12 +48,3 @@ def computed(program: Program, layouts: dict[str, Layout], tables: LakeState) ->
         yield reading
     finally:
         reading.now.drop_views(tables)
-
-
-def fillings(program: Program) -> dict[str, list[Statement]]:
-    """The statements that fill each map, in an order in which each comes after those it reads."""
-    found: dict[str, list[Statement]] = {}
-    for trigger in program.triggers.values():
-        for statement in trigger_statements(trigger):
-            found.setdefault(statement.target, []).append(statement)
-    return found

@@ -96,6 +96,14 @@ def pruned(rows: str, key: str, near: str | None) -> str:
     return rows if near is None else f"SELECT * FROM ({rows}) WHERE {key} {near}"
 
 
+def placed(rows: str, layout: Layout, files: int, is_once: bool) -> str:
+    """``rows`` in as many parts as there are to be ``files``, equal ones in one of them and, unless each is there once,
+    added up there: what puts them in order need not be done a second time to add them up."""
+    by = f"COALESCE({files})" if files == 1 else f"REPARTITION_BY_RANGE({files}, {layout.sorted_names[0]})"
+    parts = f"SELECT /*+ {by} */ * FROM ({rows})" if layout.keys else rows
+    return parts if is_once else difference(parts, layout)
+
+
 def zero(type_: Type) -> str:
     """Nothing, as a measure."""
     return f"CAST(0 AS {sql_type(type_)})"

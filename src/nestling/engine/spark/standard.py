@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from nestling.calculus.library import LIBRARY, Entry
 from nestling.calculus.sizes import decimal_size, of_quotient
 from nestling.calculus.terms import Call, Const, Term
 from nestling.calculus.types import Scalar
@@ -323,6 +324,25 @@ PARTIAL: dict[str, Callable[[Use], DefinedValue]] = {
 }  # fmt: skip
 
 
+def _entry(entry: Entry) -> Callable[[Use], DefinedValue]:
+    """A function of the library: the text that its entry has, and where it has a value."""
+
+    def written(use: Use) -> DefinedValue:
+        for i in entry.fixed:
+            use.constant(i, f"argument {i + 1}")
+        small = [i for i, kind in enumerate(entry.takes) if kind == "int32"]
+        args = [f"CAST({arg} AS INT)" if i in small else arg for i, arg in enumerate(use.args)]
+        tried = [f"try_cast({arg} AS INT)" if i in small else arg for i, arg in enumerate(use.args)]
+        tests = [f"{tried[i]} IS NOT NULL" for i in small]
+        tests += [entry.holds.format(*tried)] if entry.holds else []
+        value = entry.sql.format(*args)
+        if entry.gives.removesuffix("?") == "int":
+            value = f"CAST({value} AS BIGINT)"
+        return DefinedValue(f"({' AND '.join(tests)})" if tests else "true", value)
+
+    return written
+
+
 def standard_sql(use: Use) -> str | None:
     """The call as SQL; ``None`` where it is none of these."""
     name = use.name
@@ -330,7 +350,10 @@ def standard_sql(use: Use) -> str | None:
         return _TOTAL[name].format(*use.args)
     if name in _WRITTEN:
         return _WRITTEN[name](use)
-    partial = PARTIAL.get(name.removeprefix("no_"))
+    entry = LIBRARY.get(name.removeprefix("no_"))
+    if entry is not None and entry.fixed and not entry.holds and name.startswith("no_"):
+        return None  # whether it has a value is known before
+    partial = PARTIAL.get(name.removeprefix("no_")) if entry is None else _entry(entry)
     if partial is None:
         return None
     found = partial(use)

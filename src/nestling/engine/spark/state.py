@@ -12,7 +12,7 @@ from itertools import count
 from threading import Lock
 from typing import Any, Protocol
 
-from nestling.calculus.types import Scalar
+from nestling.calculus.types import FLOAT, LabelType, Scalar, nullable
 from nestling.engine.protocol import Row
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
@@ -170,6 +170,8 @@ class Doer(Protocol):
 
 #: Types of which a range is looked for: Spark compares them as Arrow does, and its code stays the same.
 RANGED = ("int", "str")
+#: Of which two values are equal that a set tells apart.
+FLOATS = (FLOAT, nullable(FLOAT))
 
 
 def near(table: Any, layout: Layout, column: int) -> str | None:
@@ -182,9 +184,14 @@ def near(table: Any, layout: Layout, column: int) -> str | None:
     """
     import pyarrow.compute as pc
 
-    if not table.num_rows or table.column(column).null_count:
-        return None
     type_, values = layout.keys[column], table.column(column)
+    if (
+        not table.num_rows
+        or values.null_count
+        or not isinstance(type_, Scalar | LabelType)
+        or type_ in FLOATS
+    ):
+        return None
     distinct = pc.unique(values) if table.num_rows <= 10 * limits.MAX_IN_VALUES else values
     if len(distinct) <= limits.MAX_IN_VALUES:
         one = [None] * (len(distinct) == 1)  # Spark would make it an equation
@@ -254,9 +261,12 @@ class LakeState:
             parts.append(self._recent(name, stored.recent))
         return " UNION ALL ".join(f"SELECT {columns} FROM {part.view}" for part in parts) or nothing(layout)
 
+    def is_summed(self, name: str) -> bool:
+        return name not in self.changes and self.stored[name].is_summed
+
     def summed(self, name: str) -> str:
         """The rows of a source, summed by key."""
-        return self.raw(name) if self.stored[name].is_summed else summed(self.raw(name), self.layouts[name])
+        return self.raw(name) if self.is_summed(name) else summed(self.raw(name), self.layouts[name])
 
     def _recent(self, name: str, table: Any) -> TempView:
         """The temporary view of recent rows, registered on first use."""

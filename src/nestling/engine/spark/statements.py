@@ -185,8 +185,8 @@ class _Steps(Chain):
                 arg.name: i for i, arg in enumerate(step.args) if isinstance(arg, Var) and arg.name in new
             }
             self.origins |= {name: (step.source, i) for name, i in free.items()}
-        first = step.args[0] if 0 in step.known else None
-        rows, merged = self.pruned(step.source, first), not is_linear(self.body, step)
+        rows = self.pruned(step.source, {i: step.args[i] for i in step.known})
+        merged = not is_linear(self.body, step)
         if merged:
             rows = self.merged(rows, layout, step)
         elif not step.counts:
@@ -222,7 +222,7 @@ class _Steps(Chain):
         groups = tuple(map(self.sql, args))
         limits = tuple((bound.operator, self.sql(bound.term)) for bound in bounds)
         probes = Probes(self.probes(args, bounds), groups, limits)
-        layout, rows = self.sources.layout(source), self.pruned(source, args[0] if args else None)
+        layout, rows = self.sources.layout(source), self.pruned(source, dict(enumerate(args)))
         found = sums_within(probes, rows, layout, self.writer.is_met, self.hint("d"))
         names = [*probes.names, *(f"{m} AS m{i}" for i, m in enumerate(cleaned(layout)))]
         values = [*groups, *(value for _, value in limits)]
@@ -292,7 +292,7 @@ class _Steps(Chain):
         if step.bounds:
             found, pairs = self.within(step.source, args, step.bounds)
         else:
-            rows = self.pruned(step.source, args[0] if args else None)
+            rows = self.pruned(step.source, dict(enumerate(args)))
             rows = self.touched(rows, layout, range(len(args)), args)
             found = (
                 self.values(steps, layout, rows) if is_ordered(step.aggregate) else self.cells(layout, rows)

@@ -182,7 +182,11 @@ def values(types: Sequence[Type], table: Any) -> list[tuple[Any, ...]]:
     for type_, column in zip(types, table.columns, strict=True):
         read = _reader(type_)
         found = column.to_pylist()
-        columns.append(found if read is None else [None if v is None else read(v) for v in found])
+        if read is read_label:  # all elements of a bag have the same
+            known = {v: None if v is None else read(v) for v in dict.fromkeys(found)}
+            columns.append([known[v] for v in found])
+        else:
+            columns.append(found if read is None else [None if v is None else read(v) for v in found])
     return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
 
 

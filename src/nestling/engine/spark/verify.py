@@ -1,6 +1,7 @@
 """Verification on Spark: stored maps compared with maps recomputed from the tables.
 
-Every map is recomputed in bulk, as if each table were one change of an empty one, and compared with the stored map.
+Every map is recomputed in bulk from the tables, where it can be by another derivation than its triggers, and compared
+with the stored map.
 Maintained sums of floats round in other places than recomputed ones.
 """
 

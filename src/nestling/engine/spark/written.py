@@ -25,35 +25,48 @@ _SHARED = (
 
 def written(lake: Lake, frame: Any, folder: Path) -> tuple[tuple[DataFile, ...], int]:
     """Write a DataFrame as files, and count; ``folder`` is a fresh one of the lake."""
+    files, rows, _ = written_and_checked(lake, frame, folder, "false")
+    return files, rows
+
+
+def written_and_checked(
+    lake: Lake, frame: Any, folder: Path, wrong: str
+) -> tuple[tuple[DataFile, ...], int, int]:
+    """The same, and how many of the rows are ``wrong``."""
     from pyspark.sql import Observation
-    from pyspark.sql.functions import count, lit
+    from pyspark.sql.functions import count, expr, lit
 
     observed = Observation()
-    rows = frame.observe(observed, count(lit(1)).alias("rows"))
+    counts = [count(lit(1)).alias("rows"), expr(f"count_if({wrong})").alias("wrong")]
+    rows = frame.observe(observed, *counts)
     rows.write.mode("overwrite").option("parquet.block.size", limits.ROW_GROUP_BYTES).parquet(str(folder))
-    wrote, files = _counted(observed), lake.adopt(folder)
+    counted, files = _counted(observed), lake.adopt(folder)
+    wrote = counted["rows"]
     seen = sum(file.rows for file in files)
     if seen != wrote:
         raise StoreError(
             f"Spark's executors wrote {wrote} rows to {lake.path}, and this process sees {seen} of them",
             hint=_SHARED,
         )
-    return files, wrote
+    return files, wrote, counted["wrong"]
 
 
 def by_rows(frame: Any, keys: Sequence[str], rows: int, placed: bool = False) -> Any:
-    """``frame``, of about so many ``rows``, sorted by key within files: their number follows the rows, not the cores.
+    """``frame``, of about so many ``rows``, sorted by ``keys`` in files: their number follows the rows, not the cores.
 
     To sort in one file needs no sample of the keys, for which Spark would compute all of it once more.
     """
+    from pyspark.sql.functions import expr
+
     files = max(1, -(-rows // limits.ROWS_PER_FILE))
+    by = [expr(key) for key in keys]
     if not placed:
-        frame = frame.coalesce(1) if files == 1 else frame.repartitionByRange(files, *keys)
-    return frame.sortWithinPartitions(*keys)
+        frame = frame.coalesce(1) if files == 1 else frame.repartitionByRange(files, *by)
+    return frame.sortWithinPartitions(*by)
 
 
-def _counted(observed: Any) -> int:
-    """The observed metric: Spark reports it shortly after the query, or never if it drops events under load."""
+def _counted(observed: Any) -> dict[str, int]:
+    """The observed metrics: Spark reports it shortly after the query, or never if it drops events under load."""
     end = monotonic() + limits.METRIC_SECONDS
     while not observed._jo.future().isCompleted():
         if monotonic() > end:
@@ -61,7 +74,7 @@ def _counted(observed: Any) -> int:
                 "Spark does not say how many rows it wrote", hint="nothing was stored: try again"
             )
         sleep(0.001)
-    return int(observed.get["rows"])
+    return {name: int(number) for name, number in observed.get.items()}
 
 
 def probe(lake: Lake, session: Any, executors: int) -> None:

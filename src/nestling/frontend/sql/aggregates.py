@@ -8,47 +8,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 from sqlglot import exp
 
-from nestling.calculus.build import FALSE, TRUE, call, const, countwise, for_
+from nestling.calculus.build import FALSE, TRUE, call, conjunction, const, countwise, for_
 from nestling.calculus.sizes import of_average
 from nestling.calculus.terms import Const, Expr, Field, Term, Var
 from nestling.calculus.types import NUMERIC, Scalar, Type, is_base, nullable
 from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.sql.conditions import YES
 from nestling.frontend.sql.context import SqlEnv, only, where
-from nestling.frontend.sql.convert import condition, scalar_type, stored
+from nestling.frontend.sql.convert import condition, scalar_of, scalar_type, stored
+from nestling.frontend.sql.statistics import DEFAULTS, SINGLE, STATISTICS, statistic
 from nestling.frontend.sql.values import shown
 from nestling.frontend.values import Many, One, Row, Value, fields_of, of_term, singleton, type_of
 
-DEFAULTS: dict[str, Any] = {
-    "bool": False, "int": 0, "float": 0.0, "decimal": Decimal(0), "str": "", "bytes": b"",
-    "date": date.min, "datetime": datetime.min, "timedelta": timedelta(0),
-}  # fmt: skip
 NAMES = {
     "count": "count", "sum": "sum", "avg": "avg", "mean": "avg", "min": "min", "max": "max",
     "any_value": "min", "count_if": "count_if", "bool_and": "every", "every": "every", "bool_or": "some",
     "stddev": "stdev_samp", "stddev_samp": "stdev_samp", "std": "stdev_samp", "stddev_pop": "stdev",
     "variance": "var_samp", "var_samp": "var_samp", "var_pop": "var",
-    "collect_list": "list", "array_agg": "list", "collect_set": "set",
+    "collect_list": "list", "array_agg": "list", "collect_set": "set", "some": "some", "any": "some",
+    "approx_count_distinct": "count", "max_by": "max_by", "min_by": "min_by", **STATISTICS,
 }  # fmt: skip
 REFUSED = {
     "first": "a bag has no first row: write min(…)",
     "first_value": "a bag has no first row: write min(…)",
     "last": "a bag has no last row: write max(…)",
     "last_value": "a bag has no last row: write max(…)",
-    "median": "it is not maintained yet",
-    "percentile": "it is not maintained yet",
-    "max_by": "join with (SELECT max(…) …)",
-    "min_by": "join with (SELECT min(…) …)",
-    "approx_count_distinct": "write count(DISTINCT …), which is exact",
-    "listagg": "write collect_list(…)",
-    "string_agg": "write collect_list(…)",
-    "mode": "it is not maintained yet",
+    "percentile_approx": "write percentile(…), which is exact",
+    "approx_percentile": "write percentile(…), which is exact",
 }
 #: Not aggregates, but read where these are: of a group.
 GROUPING = ("grouping", "grouping_id")
@@ -103,15 +93,17 @@ def read_call(node: Any, env: SqlEnv) -> AggregateCall:
         raise env.error(node, f"{name} is known in a group only", "use it in the select list or in HAVING")
     if name in REFUSED:
         raise env.error(node, f"{name} is not supported", REFUSED[name])
-    filter_ = None
-    if isinstance(node.parent, exp.Filter):
-        only(node.parent, env, "this", "expression")
-        filter_ = condition(node.parent.expression.this, env)
+    filter_ = _filter(node, env)
     args, distinct = node.expressions, False
     if len(args) == 1 and isinstance(args[0], exp.Distinct):
         only(args[0], env, "expressions")
         args, distinct = args[0].expressions, True
     kind = NAMES[name]
+    if name == "approx_count_distinct":
+        args, distinct = args[:1], True  # exact: the wanted deviation is met
+    if name in STATISTICS or kind in _CHOOSING:
+        value = statistic(node, args, env) if name in STATISTICS else _pair(node, args, env)
+        return AggregateCall(kind, value, distinct, filter_, several=kind not in SINGLE)
     if kind == "count" and len(args) == 1 and isinstance(args[0], exp.Star):
         return AggregateCall(kind, None, False, filter_)
     if len(args) != 1 and not (kind == "count" and args):
@@ -121,6 +113,28 @@ def read_call(node: Any, env: SqlEnv) -> AggregateCall:
         return AggregateCall(kind, values[0], distinct, filter_)
     row = Row(tuple((f"_{i}", value) for i, value in enumerate(values)))
     return AggregateCall(kind, row, distinct, filter_, several=True)
+
+
+def _filter(node: Any, env: SqlEnv) -> Term | None:
+    """Which rows count."""
+    whole = node.parent if isinstance(node.parent, exp.WithinGroup) else node
+    if not isinstance(whole.parent, exp.Filter):
+        return None
+    only(whole.parent, env, "this", "expression")
+    return condition(whole.parent.expression.this, env)
+
+
+_CHOOSING = ("max_by", "min_by")
+
+
+def _pair(node: Any, args: list[Any], env: SqlEnv) -> Value:
+    """What ``max_by(x, y)`` takes: scalars."""
+    if len(args) != 2:
+        raise env.error(
+            node, f"{node.name} takes a value and what it is chosen by", f"write {node.name}(x, y)"
+        )
+    values = [stored(env.value(part), part, env) for part in args]
+    return Row(tuple((f"_{i}", One(scalar_of(value, node, env))) for i, value in enumerate(values)))
 
 
 _ORDERED = "name one column"
@@ -160,13 +174,16 @@ class Folds:
     def _term(self, aggregate: AggregateCall, argument: str, filter_: str) -> Term:
         name, run = aggregate.name, self.env.run
         if name == "count_if":
-            return run.fold("count", self._rows(filter_, lambda row: Field(row, argument)))
+            holding = self._rows(filter_, lambda row: Field(row, argument))
+            return run.fold("count", countwise("distinct", holding) if aggregate.distinct else holding)
         if aggregate.value is None:
             return run.fold("count", self._rows(filter_, None))
         if name in ("every", "some"):
             return self._quantified(name, argument, filter_, aggregate)
         if name == "count":
             return self._count(argument, filter_, aggregate)
+        if name in _CHOOSING:
+            return self._chosen(name.removesuffix("_by"), argument, filter_)
         source = self._source(argument, filter_, aggregate)
         if aggregate.distinct and name not in ("min", "max"):
             source = countwise("distinct", source)
@@ -181,6 +198,37 @@ class Folds:
         found = run.fold(name, source)
         return self._present(found) if self._never_empty(aggregate) else found
 
+    def _chosen(self, extreme: str, argument: str, filter_: str) -> Term:
+        """``max_by(x, y)``: of the rows where ``y`` is greatest, the greatest ``x``; nulls are passed over."""
+
+        def part(row: Var, name: str) -> Term:
+            return Field(Field(row, argument), name)
+
+        def there(row: Var, name: str) -> list[Term]:
+            term = part(row, name)
+            return [call("not", call("is_null", term))] if _may_be_null(term_type(term)) else []
+
+        def solid(row: Var, name: str) -> Term:
+            found = without_null(One(part(row, name)))
+            assert isinstance(found, One)
+            return found.term
+
+        run = self.env.run
+        by = self._each(
+            filter_,
+            lambda row: conjunction(there(row, "_1")) if there(row, "_1") else TRUE,
+            lambda row: singleton(One(solid(row, "_1")), run.site),
+        )
+        most = run.fold(extreme, by)
+        values = self._each(
+            filter_,
+            lambda row: conjunction(
+                [*there(row, "_1"), *there(row, "_0"), call("==", solid(row, "_1"), most)]
+            ),
+            lambda row: singleton(One(solid(row, "_0")), run.site),
+        )
+        return run.fold(extreme, values)
+
     def _mean(self, source: Expr, element: Scalar, aggregate: AggregateCall) -> Term:
         """The mean of DECIMALs has four places more than they have."""
         total, number = self.env.run.fold("sum", source), self.env.run.fold("count", source)
@@ -193,7 +241,9 @@ class Folds:
 
     def _never_empty(self, aggregate: AggregateCall) -> bool:
         assert aggregate.value is not None
-        return self.full and aggregate.filter is None and not _may_be_null(type_of(aggregate.value))
+        parts = fields_of(aggregate.value) if aggregate.several else [("", aggregate.value)]
+        never_null = not any(_may_be_null(type_of(value)) for _, value in parts or ())
+        return self.full and aggregate.filter is None and never_null
 
     def _or_null(self, term: Term, source: Expr) -> Term:
         count = self.env.run.fold("count", source)

@@ -70,7 +70,7 @@ def cast(value: Value, to: str, params: tuple[int, ...], node: Any, env: SqlEnv,
         return value
     if (own, to) in (("bool", "int"), ("int", "bool")):
         return One(_of_bool(term) if own == "bool" else _differs_from_zero(term))
-    if to == "str" and own in ("bool", "int", "decimal", "date", "datetime"):
+    if to == "str" and own in ("bool", "int", "float", "decimal", "date", "datetime"):
         return One(as_text(term, node, env, "CAST"))
     if (own, to) not in steps:
         raise env.error(

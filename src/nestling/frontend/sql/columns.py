@@ -36,10 +36,10 @@ def _column(node: Any, env: SqlEnv) -> Value:
     value = _found([part.name for part in parts], parts, env)
     if value is not None:
         return value
-    if len(parts) == 1 and (name := parts[0].name.lower()) in env.aliases:
+    if (name := parts[0].name.lower()) in env.aliases:
         # An alias must not mean itself.
         inner = replace(env, aliases={other: n for other, n in env.aliases.items() if other != name})
-        return inner.value(env.aliases[name])
+        return _followed(inner.value(env.aliases[name]), parts[1:], env)
     raise _unknown(parts, env)
 
 
@@ -164,8 +164,10 @@ def starred(node: Any, scope: Scope, env: SqlEnv) -> list[tuple[str, Value, Any]
     """What ``*``, ``t.*`` or ``s.*`` stands for: names with values."""
     star = node.this if isinstance(node, exp.Column) else node
     for key, part in star.args.items():
-        if part:
+        if part and key != "except_":
             raise env.error(node, f"* {key.rstrip('_').upper()} is not supported", "name the columns")
+    if star.args.get("except_"):
+        return _without(node, star, scope, env)
     if not isinstance(node, exp.Column):
         return [(c.name, _usable(c, node, env), node) for c in scope if c.open]
     table = node.parts[0]
@@ -178,6 +180,20 @@ def starred(node: Any, scope: Scope, env: SqlEnv) -> list[tuple[str, Value, Any]
     if found is None:
         raise _unknown(path, env) if value is None else env.error(node, f"{shown(value)} has no fields")
     return [(name, inner, node) for name, inner in found]
+
+
+def _without(node: Any, star: Any, scope: Scope, env: SqlEnv) -> list[tuple[str, Value, Any]]:
+    """``* EXCEPT (a, b)``: all columns but these."""
+    gone, plain = star.args["except_"], star.copy()
+    plain.set("except_", None)
+    whole = plain if star is node else node.copy()
+    if whole is not plain:
+        whole.set("this", plain)
+    found = starred(whole, scope, env)
+    for part in gone:
+        if not any(same(name, part.name) for name, _, _ in found):
+            raise env.error(node, f"there is no column {part.name} to leave out of *")
+    return [each for each in found if not any(same(each[0], part.name) for part in gone)]
 
 
 def _usable(column: ScopeColumn, node: Any, env: SqlEnv) -> Value:

@@ -33,6 +33,7 @@ class SqlTranslation(Bindings):
         super().__init__(catalog)
         self.text, self.expression, self.query = text, expression, query
         self.nodes: list[Any] = []  # what is being read, innermost last
+        self.read: set[int] = set()  # the common queries that something reads, by their nodes
 
     def place(self) -> Span | None:
         return self.text.span(self.nodes[-1]) if self.nodes else None
@@ -149,8 +150,6 @@ def only(node: Any, env: SqlEnv, *keys: str, what: str = "") -> None:
 
 
 _ADVICE = {
-    "windows": "write the window in OVER (…)",
-    "qualify": "put the query into FROM (…) and filter it with WHERE",
     "sample": "a sample would change with every reading",
     "pivots": "write one aggregate with FILTER (WHERE …) for each column",
     "offset": "a view has no order",

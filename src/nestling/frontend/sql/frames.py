@@ -72,8 +72,6 @@ def frame_of(window: Window) -> Frame:
         raise env.error(window.node, "this frame is empty", "it goes from PRECEDING to FOLLOWING")
     if not window.order and not whole:
         raise env.error(window.node, "a frame needs an order", "write OVER (… ORDER BY … ROWS …)")
-    if by_rows and not whole:
-        window.check_unique("a frame of ROWS", "RANGE")
     if not by_rows and (start.node is not None or end.node is not None) and len(window.order) != 1:
         raise env.error(window.node, "RANGE goes by one key", "order by one column, or write ROWS")
     return frame
@@ -96,7 +94,9 @@ def _bound(end: Any, side: Any, by_rows: bool, window: Window) -> FrameBound:
 def framed(window: Window, frame: Frame, body: Any) -> Expr:
     """``body`` for each row of the frame."""
     start, end = frame.start, frame.end
-    if frame.by_rows and (start.node is not None or end.node is not None):
+    by_value = not frame.by_rows and (start.node is not None or end.node is not None)
+    if window.order and not by_value and (frame.by_rows or len(window.keys) > 1):
+        # Peers have the same number of rows before them: of several keys, one number is the place of all.
         place = window.number_before()
         tests = [] if start.unbounded else [(">=", start.rows)]
         tests += [] if end.unbounded else [("<=", end.rows)]

@@ -10,6 +10,7 @@ from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import Scalar
 from nestling.frontend.sql.casts import CAST_FUNCTIONS, cast, cast_function
+from nestling.frontend.sql.composed import COMPOSED, with_unit
 from nestling.frontend.sql.context import SqlEnv, only
 from nestling.frontend.sql.convert import (
     applied,
@@ -21,8 +22,9 @@ from nestling.frontend.sql.convert import (
     scalar_type,
     widened,
 )
+from nestling.frontend.sql.library import entry_of, library_call
 from nestling.frontend.sql.nested import ARRAYS, added
-from nestling.frontend.sql.scalars import as_text, chosen, compared
+from nestling.frontend.sql.scalars import arithmetic, as_text, chosen, compared
 from nestling.frontend.values import Many, Null, One, Value
 
 Builder = Callable[[list[Value], Any, SqlEnv], Value]
@@ -52,8 +54,9 @@ def of_function(node: Any, env: SqlEnv) -> Value:
     """``name(arguments)``."""
     only(node, env, "this", "expressions")
     name = node.name.lower()
-    if name in ARRAYS:
-        return ARRAYS[name](node, env)
+    found = _by_words(name, node, env)
+    if found is not None:
+        return found
     values = [env.value(part) for part in node.expressions]
     if name in _BUILDERS:
         return _BUILDERS[name](values, node, env)
@@ -61,10 +64,25 @@ def of_function(node: Any, env: SqlEnv) -> Value:
         return part_of(_PARTS[name], _arguments(values, 1, node, env)[0], node, env)
     if name in CAST_FUNCTIONS:
         return cast_function(name, _arguments(values, 1, node, env)[0], node, env)
+    if name == "reverse" and any(isinstance(value, Many) for value in values):
+        raise env.error(node, "reverse is not supported: an array is a bag here", "sort what you read")
+    if name in COMPOSED:
+        return COMPOSED[name](values, node, env)
+    if (entry := entry_of(name, len(values))) is not None:
+        return library_call(entry, values, node, env)
     if name in _PLAIN:
         function, number = _PLAIN[name]
         return _plain(function, _arguments(values, number, node, env), node, env)
     raise env.error(node, f"the function {node.name} is not supported", _hint(name))
+
+
+def _by_words(name: str, node: Any, env: SqlEnv) -> Value | None:
+    """A call that does not read its arguments as values, if it is one."""
+    if name in ARRAYS:
+        return ARRAYS[name](node, env)
+    if name == "date_part" and len(node.expressions) == 2:
+        return _part(str(node.expressions[0].this), env.value(node.expressions[1]), node, env)
+    return with_unit(name, node, env)
 
 
 def of_rlike(node: Any, env: SqlEnv) -> Value:
@@ -133,14 +151,33 @@ def part_of(function: str, value: Value, node: Any, env: SqlEnv) -> Value:
 def of_extract(node: Any, env: SqlEnv) -> Value:
     """``EXTRACT(part FROM moment)``."""
     only(node, env, "this", "expression")
-    name = str(node.this.this).lower()
-    if name == "second":
-        raise env.error(node, "EXTRACT(SECOND …) has places", "write second(…) for the whole ones")
-    if name not in _PARTS:
-        raise env.error(
-            node, f"EXTRACT({name.upper()} …) is not supported", f"one of {', '.join(_PARTS)}".upper()
-        )
-    return part_of(_PARTS[name], env.value(node.expression), node, env)
+    return _part(str(node.this.this), env.value(node.expression), node, env)
+
+
+_ENTRIES = {"week": "weekofyear", "weeks": "weekofyear", "yearofweek": "yearofweek"}
+
+
+def _part(word: str, value: Value, node: Any, env: SqlEnv) -> Value:
+    """The part of a moment that ``word`` names; the seconds have places."""
+    name = word.lower()
+    if name in ("dayofweek_iso", "dow_iso") and not isinstance(value, Null):
+        from_monday = part_of("weekday", value, node, env)
+        return arithmetic("+", from_monday, One(const(1)), node, env)
+    if name in ("second", "seconds"):
+        if isinstance(value, Null):
+            return One(Const(None, Scalar("decimal", True, (8, 6))))
+        moment = scalar_of(cast(value, "datetime", (), node, env), node, env)
+        return One(call("to_decimal", call("seconds_of", moment), const(8), const(6)))
+    if name in _ENTRIES:
+        if isinstance(value, Null):
+            return One(Const(None, Scalar("int", True)))
+        day = scalar_of(cast(value, "date", (), node, env), node, env)
+        return One(call(_ENTRIES[name], day))
+    known = _PARTS.get(name) or _PARTS.get(name.removesuffix("s"))
+    if known is None:
+        known_words = ", ".join((*_PARTS, "week", "yearofweek", "dayofweek_iso"))
+        raise env.error(node, f"there is no part {word.upper()} of a moment", f"one of {known_words}".upper())
+    return part_of(known, value, node, env)
 
 
 def of_substring(node: Any, env: SqlEnv) -> Value:

@@ -56,7 +56,15 @@ def filtered(node: Any, env: SqlEnv, rest: Any) -> Expr:
 def aliases(node: Any) -> dict[str, Any]:
     """The select items that have a name of their own."""
     items = [item for item in node.expressions if isinstance(item, exp.Alias)]
-    return {item.alias.lower(): item.this for item in items}
+    return {**_time_windows(node), **{item.alias.lower(): item.this for item in items}}
+
+
+def _time_windows(node: Any) -> dict[str, Any]:
+    """``window(…)`` as a key of GROUP BY is called so."""
+    group = node.args.get("group")
+    keys = group.expressions if group is not None else ()
+    found = [key for key in keys if isinstance(key, exp.Anonymous) and key.name.lower() == "window"]
+    return {"window": found[0]} if found else {}
 
 
 @dataclass

@@ -185,10 +185,15 @@ def _merged(step: FromItem, left: Scope, right: Scope, env: SqlEnv) -> tuple[Sco
         one, two = (_column(name, side, step, env) for side in (left, right))
         tests.append(compared("=", one.value, two.value, step.node, env))
         merged.append(ScopeColumn("", one.name, _merged_value(step, one.value, two.value, env)))
-    rest = [
-        replace(c, open=c.open and not any(same(c.name, name) for name in shared)) for c in (*left, *right)
-    ]
-    return (*merged, *rest), tests
+    # Of ``t.*`` too, the columns of USING come first.
+    closed, rest = [], []
+    for column in (*left, *right):
+        if any(same(column.name, name) for name in shared):
+            closed.append(replace(column, open=False))
+        else:
+            rest.append(column)
+    closed.sort(key=lambda c: [same(c.name, name) for name in shared].index(True))
+    return (*merged, *closed, *rest), tests
 
 
 def _merged_value(step: FromItem, left: Value, right: Value, env: SqlEnv) -> Value:

@@ -320,7 +320,7 @@ ARRAYS: dict[str, Callable[[Any, SqlEnv], Value]] = {
     "array_min": of_array_extreme("min"),
     "array_max": of_array_extreme("max"),
     "flatten": of_flatten,
-    **{name: _refused("sort what you read") for name in ("sort_array", "array_sort", "reverse")},
+    **{name: _refused("sort what you read") for name in ("sort_array", "array_sort")},
     **{
         name: _refused("write array_min or array_max, or explode it")
         for name in ("element_at", "get", "slice")

@@ -1,7 +1,7 @@
 """ORDER BY … LIMIT k OFFSET n: the first k rows of an order after n others, as a bag.
 
-Either alone is refused: a bag has no order, and any k rows are not a view. Among rows of equal keys SQL may take any;
-the lesser rows are taken, or the greater where the first key descends. A key against the direction of the first is
+ORDER BY alone is refused: a bag has no order. Among rows of equal keys SQL may take any, and LIMIT alone may take any at
+all; the lesser rows are taken, by their columns from the first to the last, or the greater where the first key descends. A key against the direction of the first is
 turned round, which numbers, truths and moments allow and strings do not. Nulls come first where a key ascends and last
 where it descends, unless the query says otherwise.
 """
@@ -36,16 +36,13 @@ class Key:
 
 
 def is_ordered(node: Any, env: SqlEnv) -> bool:
-    """Whether ``node`` takes the first rows of an order; half of that is refused."""
+    """Whether ``node`` takes the first rows of an order; an order alone is refused."""
     order, offset = node.args.get("order"), node.args.get("offset")
     limit = node.args.get("limit") or offset
     if order is not None and limit is None:
         hint = "drop it and sort what you read, or take the first rows: ORDER BY … LIMIT k"
         raise env.error(order, "a view has no order: ORDER BY alone says nothing", hint)
-    if limit is not None and order is None:
-        word = "OFFSET" if limit is offset else "LIMIT"
-        raise env.error(limit, f"{word} alone takes any rows", f"say which: ORDER BY … {word} k")
-    return order is not None
+    return limit is not None
 
 
 def limit_of(node: Any, env: SqlEnv) -> int | None:
@@ -69,6 +66,8 @@ def _number(node: Any, what: str, env: SqlEnv) -> int | None:
 
 def keys_of(node: Any, names: Sequence[str], env: SqlEnv) -> list[Key]:
     """The keys of ORDER BY; a number or a name of a column of the result means that column."""
+    if node.args.get("order") is None:
+        return []
     only(node.args["order"], env, "expressions", what="ORDER BY")
     return [_key(part, names, env) for part in node.args["order"].expressions]
 
@@ -91,7 +90,7 @@ def first_rows(rows: QueryRows, keys: Sequence[Key], node: Any, env: SqlEnv) -> 
     type_ = element_type(rows.expr)
     assert isinstance(type_, Record)
     own, hidden = type_.names[: len(rows.names)], iter(type_.names[len(rows.names) :])
-    greatest = keys[0].descending
+    greatest = bool(keys) and keys[0].descending
     var = env.run.var("x", rows.expr)
     fields: list[tuple[str, Value]] = []
     for i, key in enumerate(keys):

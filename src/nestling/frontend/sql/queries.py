@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from nestling.frontend.sql.context import Common, QueryRows, SqlEnv, only
 from nestling.frontend.sql.ordering import first_rows, is_ordered, keys_of
+from nestling.frontend.sql.rewriting import written_out
 from nestling.frontend.sql.select import column_names, of_select
 from nestling.frontend.sql.sets import of_set_operation, of_values
 
@@ -16,7 +17,14 @@ from nestling.frontend.sql.sets import of_set_operation, of_values
 def of_query(node: Any, env: SqlEnv) -> QueryRows:
     """The rows of a query of any form."""
     if node.args.get("with_") is not None:
-        env = _with_common(node.args["with_"], env)
+        inner = _with_common(node.args["with_"], env)
+        rows = _of_query(node, inner)
+        _look_at_unused(node.args["with_"], inner)
+        return rows
+    return _of_query(node, env)
+
+
+def _of_query(node: Any, env: SqlEnv) -> QueryRows:
     match node:
         case exp.Subquery():
             only(
@@ -24,7 +32,7 @@ def of_query(node: Any, env: SqlEnv) -> QueryRows:
             )
             return _first_of(node, of_query(node.this, env), env)
         case exp.Select():
-            return _of_select(node, env)
+            return _of_select(written_out(node, env), env)
         case exp.SetOperation():
             return _first_of(node, of_set_operation(node, env), env)
         case exp.Values():
@@ -54,6 +62,17 @@ def _first_of(node: Any, rows: QueryRows, env: SqlEnv) -> QueryRows:
                 key.node, "these rows are ordered by their columns", "name a column, or its place"
             )
     return first_rows(rows, keys, node, env)
+
+
+def _look_at_unused(node: Any, env: SqlEnv) -> None:
+    """Refuse a common query that is none, though nothing reads it: what is written must have a meaning."""
+    for part in node.expressions:
+        if id(part.this) not in env.run.read:
+            _look_at(env.common[part.args["alias"].this.name.lower()], env)
+
+
+def _look_at(common: Common, env: SqlEnv) -> None:
+    env.run.enclosed(lambda: env.run.query(common.node, common.env).expr)
 
 
 def _with_common(node: Any, env: SqlEnv) -> SqlEnv:

@@ -16,7 +16,7 @@ from nestling.frontend.sql.aggregates import Folds, is_aggregate, read_call, wit
 from nestling.frontend.sql.conditions import YES
 from nestling.frontend.sql.context import SqlEnv, where
 from nestling.frontend.sql.convert import alike, is_nullable, scalar, scalar_of, scalar_type
-from nestling.frontend.sql.frames import Frame, frame_of, framed
+from nestling.frontend.sql.frames import FIRST, HERE, Frame, frame_of, framed
 from nestling.frontend.sql.tables import row_of
 from nestling.frontend.sql.windows import Window
 from nestling.frontend.values import One, Value, singleton
@@ -45,7 +45,6 @@ def _check_rank(window: Window, name: str) -> None:
 
 
 def _row_number(window: Window) -> Term:
-    window.check_unique("row_number()", "rank()")
     return _rank(window)
 
 
@@ -65,7 +64,7 @@ def _percent_rank(window: Window) -> Term:
 
 
 def _cume_dist(window: Window) -> Term:
-    until = window.each(lambda there: window.before(there, True), lambda there: YES)
+    until = framed(window, Frame(False, FIRST, HERE), lambda there: YES)
     size = window.size()
     share = call("/", window.env.run.fold("count", until), size)
     return call("if", call("==", size, const(0)), Const(0.0, Scalar("float")), share)
@@ -73,7 +72,6 @@ def _cume_dist(window: Window) -> Term:
 
 def _ntile(window: Window) -> Term:
     """Parts of equal size, the first of them one larger where that does not come out even."""
-    window.check_unique("ntile()", "percent_rank()")
     parts = const(_number(window, window.call.expressions[0], "ntile"))
     size, place = window.size(), window.number_before()
     small, larger = call("quotient", size, parts), call("remainder", size, parts)
@@ -85,10 +83,23 @@ def _ntile(window: Window) -> Term:
     return call("+", found, const(1))
 
 
+_WRITTEN = {"ntile": "ntile(4)", "nth_value": "nth_value(x, 2)"}
+
+
 def _number(window: Window, node: Any, name: str) -> int:
     if not isinstance(node, exp.Literal) or not str(node.this).isdigit() or not int(node.this):
-        raise window.env.error(window.node, f"{name} takes a number", f"write {name}(…, 2)")
+        raise window.env.error(window.node, f"{name} takes a positive number", f"write {_WRITTEN[name]}")
     return int(node.this)
+
+
+def _offset(window: Window, node: Any, name: str) -> int:
+    """How many rows away: a number that is written out; a negative one goes the other way."""
+    try:
+        return int(node.sql())
+    except ValueError:
+        raise window.env.error(
+            window.node, f"{name} goes a fixed number of rows", f"write the number: {name}(x, 2)"
+        ) from None
 
 
 _RANKS: dict[str, Callable[[Window], Term]] = {
@@ -106,8 +117,9 @@ def _shifted(sign: str) -> Callable[[Window], Value]:
             raise window.env.error(
                 window.node, f"{name}(…) needs OVER (… ORDER BY …)", "say what comes first"
             )
-        window.check_unique(f"{name}(…)", "max(…) OVER (…)")
-        far = _number(window, args[1], name) if len(args) > 1 else 1
+        far = _offset(window, args[1], name) if len(args) > 1 else 1
+        if far == 0:
+            return One(scalar(args[0], window.here))
         test = _at_place(call(sign, window.number_before(), const(far)))
 
         found = _at(window, args[0], test)
@@ -161,7 +173,7 @@ def _nth_value(window: Window) -> Value:
 
 def _nth(window: Window, frame: Frame, far: int) -> Value:
     node = window.call.expressions[0]
-    if frame.start.is_row and frame.holds_row and not far:
+    if frame.start.is_row and frame.holds_row and not far and not _has_peers(window, frame):
         return One(scalar(node, window.here))
     wanted = call("+", _start(window, frame), const(far)) if not frame.start.unbounded else const(far)
     found = _at(window, node, _at_place(wanted))
@@ -173,7 +185,7 @@ def _nth(window: Window, frame: Frame, far: int) -> Value:
 def _last_value(window: Window) -> Value:
     """``last_value(x)`` of the frame."""
     frame, node = _frame(window, 1), window.call.expressions[0]
-    if frame.end.is_row and frame.holds_row:
+    if frame.end.is_row and frame.holds_row and not _has_peers(window, frame):
         return One(scalar(node, window.here))
     size = window.size()
     if frame.end.unbounded:
@@ -191,7 +203,6 @@ def _frame(window: Window, arguments: int) -> Frame:
     name = window.call.name.lower()
     if len(window.call.expressions) != arguments:
         raise window.env.error(window.node, f"{name} takes {arguments} argument{'s' * (arguments > 1)}")
-    window.check_unique(f"{name}(…)", "min(…) or max(…)")
     frame = frame_of(window)
     if not frame.by_rows and (frame.start.node is not None or frame.end.node is not None):
         raise window.env.error(window.node, f"{name} by RANGE is not supported", "write a frame of ROWS")
@@ -202,13 +213,24 @@ def _start(window: Window, frame: Frame) -> Term:
     """The place of the first row of the frame."""
     if frame.start.unbounded:
         return const(0)
+    if _has_peers(window, frame):
+        return window.number_before(peers_apart=False)
     start = call("+", window.number_before(), const(frame.start.rows))
     return call("if", call("<", start, const(0)), const(0), start)
 
 
 def _stop(window: Window, frame: Frame) -> Term:
     """The place up to which the frame reaches; it may lie behind the last row."""
+    if _has_peers(window, frame):
+        return call(
+            "-", call("+", window.number_before(peers_apart=False), window.number_of_peers()), const(1)
+        )
     return call("+", window.number_before(), const(frame.end.rows))
+
+
+def _has_peers(window: Window, frame: Frame) -> bool:
+    """Whether the frame goes by values that several rows may share."""
+    return bool(window.ties) and not frame.by_rows
 
 
 def _inside(window: Window, found: Term, test: Term) -> Value:

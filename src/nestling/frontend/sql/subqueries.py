@@ -13,8 +13,9 @@ from nestling.calculus.types import Scalar, nullable
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.sql.aggregates import calls, is_aggregate, read_call, without_null
 from nestling.frontend.sql.columns import same
+from nestling.frontend.sql.conditions import YES
 from nestling.frontend.sql.context import QueryRows, SqlEnv, where
-from nestling.frontend.sql.convert import condition, is_nullable, scalar_of, stored
+from nestling.frontend.sql.convert import condition, is_nullable, scalar_of, scalar_type, stored
 from nestling.frontend.sql.groups import group_place, grouped_source
 from nestling.frontend.sql.ordering import limit_of
 from nestling.frontend.sql.scalars import chosen
@@ -30,13 +31,19 @@ def of_subquery(node: Any, env: SqlEnv) -> Value:
     rows = env.query(node)
     if len(rows.names) != 1:
         raise env.error(node, f"a query in the place of a value has one column, not {len(rows.names)}")
-    if not _has_one_row_at_most(query, env):
-        raise env.error(
-            node,
-            "this query may have several rows where one value is needed",
-            "aggregate it: (SELECT max(…) …), or compare a whole key in its WHERE",
-        )
-    return One(_only_value(rows, node, env))
+    if _has_one_row_at_most(query, env):
+        return One(_only_value(rows, node, env))
+    return One(_checked_value(rows, node, env))
+
+
+def _checked_value(rows: QueryRows, node: Any, env: SqlEnv) -> Term:
+    """The value of the only row; a change that would make several of it is refused."""
+    bag = env.run.let("rows", rows.expr)
+    var = env.run.var("x", bag)
+    number = env.run.fold("count", for_(var, bag, YES))
+    value = _only_value(QueryRows(bag, rows.names), node, env)
+    null = Const(None, nullable(scalar_type(value)))
+    return call("if", call("==", number, const(0)), null, call("if", call("only", number), value, null))
 
 
 def _inside(node: Any) -> Any:

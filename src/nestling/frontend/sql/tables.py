@@ -25,6 +25,7 @@ def of_name(node: Any, env: SqlEnv) -> QueryRows:
     name = node.this.name
     common = env.common.get(name.lower())
     if common is not None:
+        env.run.read.add(id(common.node))
         return renamed(env.run.query(common.node, common.env), common.columns, node, env)
     found = [known for known in env.run.catalog if known == name]
     found = found or [known for known in env.run.catalog if same(known, name)]
@@ -58,11 +59,13 @@ def renamed(rows: QueryRows, names: Sequence[str], node: Any, env: SqlEnv) -> Qu
 def record_fields(names: Sequence[str]) -> list[str]:
     """Names for the fields of a record: those given, told apart where two are one."""
     found: list[str] = []
+    taken: set[str] = set()
     for name in names:
         unique, number = name, 1
-        while unique in found:
+        while unique.lower() in taken:
             unique, number = f"{name}_{number}", number + 1
         found.append(unique)
+        taken.add(unique.lower())
     return found
 
 

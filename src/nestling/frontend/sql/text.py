@@ -8,6 +8,7 @@ refused, so every word and literal of the text must be found in the tree again.
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 from sqlglot import exp
@@ -16,6 +17,21 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokens import TokenType
 
 from nestling.errors import QueryError, Span
+
+_COMPARES = (
+    TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.LIKE,
+    TokenType.ILIKE,
+)  # fmt: skip
+
+
+def _quantified(parser: Any) -> Any:
+    """``any(…)`` is an aggregate, but for ``= ANY (…)``."""
+    word, before = parser._prev, parser._tokens[parser._index - 2] if parser._index > 1 else None
+    if before is not None and before.token_type in _COMPARES:
+        return Spark.Parser.NO_PAREN_FUNCTION_PARSERS["ANY"](parser)
+    found = exp.Anonymous(this=word.text, expressions=parser._parse_wrapped_csv(parser._parse_assignment))
+    return found.update_positions(word)
+
 
 #: Calls with a syntax of their own.
 _SPECIAL = ("CAST", "TRY_CAST", "EXTRACT", "SUBSTRING", "SUBSTR", "TRIM")
@@ -36,7 +52,8 @@ _PARSER: Any = type(
         "FUNCTION_PARSERS": {name: Spark.Parser.FUNCTION_PARSERS[name] for name in _SPECIAL},
         "NO_PAREN_FUNCTIONS": {},
         "NO_PAREN_FUNCTION_PARSERS": {
-            name: Spark.Parser.NO_PAREN_FUNCTION_PARSERS[name] for name in ("ANY", "CASE", "IF")
+            **{name: Spark.Parser.NO_PAREN_FUNCTION_PARSERS[name] for name in ("CASE", "IF")},
+            "ANY": _quantified,
         },
         "PLACEHOLDER_PARSERS": {
             TokenType.PLACEHOLDER: lambda parser: _mark(parser, ""),
@@ -65,6 +82,7 @@ class Text:
         try:
             tokens = dialect.tokenize(self.text)
             self._check_numbers(tokens)
+            _call_windows(tokens)
             found = [tree for tree in _PARSER(dialect=dialect).parse(tokens, self.text) if tree is not None]
         except ParseError as error:
             raise self._unread(error) from None
@@ -93,7 +111,9 @@ class Text:
     def _check_complete(self, tokens: list[Any], trees: list[Any]) -> None:
         """Refuse a text of which the parser dropped a part."""
         held = Counter(_words(trees))
-        for token in tokens:
+        for i, token in enumerate(tokens):
+            if _is_length(tokens, i):
+                continue  # the tree has STRING for VARCHAR(5), and so has Spark for a cast
             if token.token_type in (*_LITERALS, TokenType.VAR):
                 word = token.text.upper()
                 if not held[word]:
@@ -123,6 +143,23 @@ class Text:
         return Span(line, column, shown, max(1, min(length, len(shown) - column)))
 
 
+def _call_windows(tokens: list[Any]) -> None:
+    """``window(…)`` is a call; WINDOW with a name behind it is a clause."""
+    for token, after in pairwise(tokens):
+        if token.token_type is TokenType.WINDOW and after.token_type in (TokenType.L_PAREN, TokenType.DOT):
+            token.token_type = TokenType.VAR
+
+
+def _is_length(tokens: list[Any], i: int) -> bool:
+    """Whether the token is the length of a VARCHAR or CHAR."""
+    words = [token.text.upper() for token in tokens[max(0, i - 2) : i]]
+    return tokens[i].token_type is TokenType.NUMBER and words in (
+        ["VARCHAR", "("],
+        ["CHAR", "("],
+        ["CHARACTER", "("],
+    )
+
+
 def _words(trees: list[Any]) -> list[str]:
     """The words and literals that the trees hold, each as often as it occurs."""
     found = []
@@ -147,6 +184,7 @@ _WORDS: dict[Any, tuple[str, ...]] = {
     exp.Trim: ("TRIM",),
     exp.Extract: ("EXTRACT",),
     exp.If: ("IF",),
+    exp.WithinGroup: ("WITHIN", "GROUP"),
     exp.Create: ("IF",),
     exp.Drop: ("IF", "MATERIALIZED"),
     exp.MaterializedProperty: ("MATERIALIZED",),

@@ -24,10 +24,12 @@ from nestling.frontend.sql.aggregates import is_aggregate
 from nestling.frontend.sql.bind import BoundValue, of_bound
 from nestling.frontend.sql.casts import of_cast
 from nestling.frontend.sql.columns import of_column, of_dot, of_identifier
+from nestling.frontend.sql.composed import of_bit_not, of_bits
 from nestling.frontend.sql.context import QueryRows, SqlEnv, SqlTranslation
 from nestling.frontend.sql.functions import of_extract, of_function, of_rlike, of_substring, of_trim
 from nestling.frontend.sql.queries import of_query
 from nestling.frontend.sql.subqueries import of_subquery
+from nestling.frontend.sql.tables import record_fields
 from nestling.frontend.sql.text import Text
 from nestling.frontend.values import Value
 
@@ -36,6 +38,10 @@ EXPRESSIONS: dict[Any, Callable[[Any, SqlEnv], Value]] = {
     exp.And: scalars.of_connective("and"),
     exp.Anonymous: of_function,
     exp.Between: scalars.of_between,
+    exp.BitwiseAnd: of_bits("bit_and_of", "&"),
+    exp.BitwiseNot: of_bit_not,
+    exp.BitwiseOr: of_bits("bit_or_of", "|"),
+    exp.BitwiseXor: of_bits("bit_xor_of", "^"),
     BoundValue: of_bound,
     exp.Boolean: scalars.of_boolean,
     exp.Bracket: nested.of_bracket,
@@ -88,7 +94,6 @@ _REFUSED = {
     exp.Star: ("* in this place", "name the column"),
     exp.Alias: ("a name in this place", "name the items of the select list"),
     exp.IgnoreNulls: ("IGNORE NULLS", "filter with FILTER (WHERE … IS NOT NULL)"),
-    exp.WithinGroup: ("WITHIN GROUP", "write min(…) or max(…)"),
     exp.Distinct: ("DISTINCT in this place", "it stands after SELECT or in an aggregate"),
     exp.Placeholder: ("a parameter", 'write the value, or db.sql("… = ?", [value])'),
 }
@@ -98,11 +103,13 @@ def expression(node: Any, env: SqlEnv) -> Value:
     """What an expression stands for."""
     if id(node) in env.settled:
         return env.settled[id(node)]
-    if isinstance(node, exp.Filter) and id(node.this) in env.settled:
-        return env.settled[id(node.this)]
+    if isinstance(node, exp.Filter | exp.WithinGroup):
+        inner = node.this.this if isinstance(node.this, exp.WithinGroup) else node.this
+        if id(inner) in env.settled:
+            return env.settled[id(inner)]
     if env.match is not None and (found := env.match(node)) is not None:
         return found
-    if is_aggregate(node) or isinstance(node, exp.Filter):
+    if is_aggregate(node) or isinstance(node, exp.Filter | exp.WithinGroup):
         raise env.error(
             node, "an aggregate has no value in this place", "use it in the select list or in HAVING"
         )
@@ -152,8 +159,17 @@ def of_tree(tree: Any, source: Text, catalog: Mapping[str, Type]) -> Expr:
         ) from None
 
 
+def _stars(tree: Any) -> list[Any]:
+    return [item.this if isinstance(item, exp.Column) else item for item in tree.expressions]
+
+
 def _named(rows: QueryRows, tree: Any, env: SqlEnv) -> Expr:
-    """The rows of a view: records whose fields are called like its columns."""
+    """The rows of a view: records whose fields are called like its columns.
+
+    A name that ``*`` brings twice gets a number: ``a``, ``a_1``.
+    """
+    if isinstance(tree, exp.Select) and any(isinstance(part, exp.Star) for part in _stars(tree)):
+        rows = QueryRows(rows.expr, tuple(record_fields(rows.names)))
     names = [name.lower() for name in rows.names]
     for name in rows.names:
         if names.count(name.lower()) > 1:

@@ -7,6 +7,7 @@ together.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -15,26 +16,36 @@ from nestling.calculus.build import fold, for_, where
 from nestling.calculus.terms import Call, Const, Expr, Field, Sing, Term, Tuple, Var
 from nestling.calculus.types import INT, STR, UNIT, Record, Scalar, nullable
 from nestling.frontend.xquery.template import Part
+from nestling.xml.entries import NAME
 from nestling.xml.patterns import NUMBERS, Navigation
 
 Bind: TypeAlias = "ForBind | TestBind | GuardBind | FoldBind"
-Item: TypeAlias = "NodeItem | DocumentItem | AttributeItem | AtomItem | ElementItem | TextItem"
+Item: TypeAlias = (
+    "NodeItem | DocumentItem | AttributeItem | AtomItem | ElementItem | TextItem | JoinedItem"
+    " | RowItem | CellItem | AttributesItem"
+)
 Key: TypeAlias = "PlaceKey | TermKey"
 #: A condition: a term, or a bag that is empty where it does not hold.
 Truth: TypeAlias = "Term | Expr"
 
 #: Types of atoms.
-UNTYPED, STRING, INTEGER, DECIMAL, DOUBLE, BOOLEAN = (
+UNTYPED, STRING, INTEGER, DECIMAL, DOUBLE, BOOLEAN, DATE, DATETIME = (
     "untyped",
     "string",
     "integer",
     "decimal",
     "double",
     "boolean",
+    "date",
+    "dateTime",
 )
 NUMERIC = frozenset((INTEGER, DECIMAL, DOUBLE))
 TEXTS = frozenset((UNTYPED, STRING))
+MOMENTS = frozenset((DATE, DATETIME))
 NULLABLE_TEXT = nullable(STR)
+#: The types of columns that are read as texts.
+_NAME = re.compile(NAME)
+_TEXTUAL = ("str", "int", "decimal", "bool", "date", "datetime")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +130,41 @@ class AttributeItem:
 
 
 @dataclass(frozen=True, slots=True)
+class AttributesItem:
+    """All attributes of an element, which are copied into another."""
+
+    value: Term
+
+
+@dataclass(frozen=True, slots=True)
+class RowItem:
+    """A row of a table that is read as a document."""
+
+    row: Var
+    table: str
+    key: str
+
+    @property
+    def id(self) -> Term:
+        return Field(self.row, self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class CellItem:
+    """An element of such a row, or the text in it: its text, its name, and the key of its row."""
+
+    value: Term
+    name: str
+    owner: Term
+
+
+@dataclass(frozen=True, slots=True)
 class AtomItem:
-    """An atomic value. ``is_number``: made by ``number``, whose value of nothing is no number."""
+    """An atomic value. ``may_be_nan``: made by ``number``, or from what was."""
 
     term: Term
     type: str
-    is_number: bool = False
+    may_be_nan: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +174,7 @@ class ElementItem:
     name: str
     attributes: tuple[tuple[str, tuple[Part | list[Branch], ...]], ...]
     content: tuple[Part | list[Branch], ...]
+    at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +183,14 @@ class TextItem:
 
     content: list[Branch]
     name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedItem:
+    """The values of a sequence, as one text: ``string-join``. It is made when it is read, and compared with nothing."""
+
+    content: list[Branch]
+    separator: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +222,28 @@ class Branch:
     def having(self, *binds: Bind) -> Branch:
         """The branch with ``binds`` after its own."""
         return replace(self, binds=(*self.binds, *binds)) if binds else self
+
+
+@dataclass(frozen=True, slots=True)
+class TableDocument:
+    """A table that is read as a document: its name, the type of its rows, and its key."""
+
+    name: str
+    record: Record
+    key: tuple[str, ...]
+
+    @property
+    def obstacle(self) -> str:
+        """Why it is no document; empty where it is one."""
+        if len(self.key) != 1:
+            return "its rows have no key of one column, and so no order"
+        for name in (self.name, *self.record.names):
+            if not _NAME.fullmatch(name):
+                return f"{name!r} is no name of an element"
+        for column, type_ in self.record.fields:
+            if not isinstance(type_, Scalar) or type_.name not in _TEXTUAL:
+                return f"its column {column} has no text"
+        return ""
 
 
 def build(binds: Sequence[Bind], body: Expr) -> Expr:

@@ -1,11 +1,10 @@
-"""Conditions and values: comparisons, quantifiers, effective boolean values, arithmetic.
+"""Conditions: comparisons, quantifiers, effective boolean values.
 
 ::
 
     a = b            exists over the branches of {⟨⟩ | G₁ G₂ [atom I₁ = atom I₂]}
     a eq b           the same; an operand of two items is an error, which a check refuses
     not c            count = 0;   every: not some not
-    a + b            β₁ × β₂: an empty operand gives the empty sequence by itself
 
 A condition whose binds are all tests is a term, and one of tests and aggregates needs no ``exists`` around it: both
 decide whether a view has a program. An attribute is compared as the nullable column that it is: a comparison with
@@ -19,14 +18,13 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from nestling.calculus.build import FALSE, TRUE, call, conjunction, const, for_, is_empty, nonempty, union
-from nestling.calculus.terms import Const, Expr, Guard, Sing, Term, Tuple, Var
-from nestling.calculus.types import FLOAT, INT, UNIT, Scalar
-from nestling.calculus.typing import element_type, fold_type, term_type
+from nestling.calculus.terms import Call, Const, Expr, Field, Guard, Sing, Term, Tuple, Var
+from nestling.calculus.types import BOOL, FLOAT, INT, UNIT, Scalar
+from nestling.calculus.typing import term_type
 from nestling.frontend.xquery.branches import (
     BOOLEAN,
-    DECIMAL,
     DOUBLE,
-    INTEGER,
+    MOMENTS,
     NUMERIC,
     STRING,
     TEXTS,
@@ -45,10 +43,8 @@ from nestling.frontend.xquery.branches import (
     build,
     is_term,
 )
-from nestling.frontend.xquery.context import Variables, scalar_name
-from nestling.frontend.xquery.filters import FilterTranslator
+from nestling.frontend.xquery.context import Variables
 from nestling.frontend.xquery.syntax import (
-    ArithmeticExpr,
     CallExpr,
     ComparisonExpr,
     ForClause,
@@ -56,7 +52,8 @@ from nestling.frontend.xquery.syntax import (
     QuantifiedExpr,
     Syntax,
 )
-from nestling.xml import patterns
+from nestling.frontend.xquery.values import ValueTranslator, as_moment, certain, is_nullable
+from nestling.values.nan import NAN
 
 #: Binds, and a test under them.
 Alternative: TypeAlias = "tuple[tuple[Bind, ...], Term | None]"
@@ -67,8 +64,8 @@ _STRINGS = {"contains": "contains", "starts-with": "starts_with", "ends-with": "
 _NODE_SIGNS = {"<<": "<", ">>": ">", "is": "=="}
 
 
-class ConditionTranslator(FilterTranslator):
-    """Translates conditions, and what atoms they compare."""
+class ConditionTranslator(ValueTranslator):
+    """Translates conditions."""
 
     # -- conditions
 
@@ -81,6 +78,9 @@ class ConditionTranslator(FilterTranslator):
 
     def negation(self, truth: Truth) -> Truth:
         """Where a condition does not hold."""
+        if truth in self.lifted:
+            folds, test = self.lifted[truth]
+            return self._lift(folds, call("not", _certain(test)))
         if not is_term(truth):
             return is_empty(truth, self.names)  # type: ignore[arg-type]
         return call("not", _certain(truth))  # type: ignore[arg-type]
@@ -104,6 +104,9 @@ class ConditionTranslator(FilterTranslator):
     def _logic(self, operator: str, left: Truth, right: Truth) -> Truth:
         if is_term(left) and is_term(right):
             return call(operator, left, right)  # type: ignore[arg-type]
+        a, b = self._lifted(left), self._lifted(right)
+        if a is not None and b is not None:
+            return self._lift((*a[0], *b[0]), call(operator, a[1], b[1]))
         one, other = _as_bag(left), _as_bag(right)
         if operator == "and":
             return for_(Var("_", UNIT), one, other)
@@ -138,12 +141,31 @@ class ConditionTranslator(FilterTranslator):
             for term in terms[1:]:
                 found = call("or", found, term)
             return found
+        if len(alternatives) == 1 and all(isinstance(b, TestBind | FoldBind) for b in alternatives[0][0]):
+            [(binds, test)] = alternatives
+            tests = [b.test for b in binds if isinstance(b, TestBind)]
+            folds = tuple(b for b in binds if isinstance(b, FoldBind))
+            return self._lift(folds, conjunction(tests if test is None else [*tests, test]))
         bags = [
             build(binds, Guard(test) if test is not None else Sing(Tuple(()))) for binds, test in alternatives
         ]
         if len(bags) == 1 and not any(isinstance(bind, ForBind) for bind in alternatives[0][0]):
             return bags[0]
+        if any(_is_range(bind) for binds, _ in alternatives for bind in binds):
+            # The number of rows in a range of keys is maintained; whether there are any is not.
+            number = self.fresh("n", INT)
+            return self._lift((FoldBind(number, "count", union(UNIT, *bags)),), call("!=", number, const(0)))
         return nonempty(union(UNIT, *bags), self.names)
+
+    def _lift(self, folds: tuple[FoldBind, ...], test: Term) -> Expr:
+        """A condition on aggregates. Logic is done inside it: what it comes to depends on the aggregates alone."""
+        found = build(folds, Guard(test))
+        self.lifted[found] = folds, test
+        return found
+
+    def _lifted(self, truth: Truth) -> tuple[tuple[FoldBind, ...], Term] | None:
+        """A condition as aggregates, or none of them, and a test."""
+        return ((), truth) if is_term(truth) else self.lifted.get(truth)  # type: ignore[return-value]
 
     def _call(self, syntax: CallExpr, variables: Variables) -> Truth:
         name, arguments = syntax.name, syntax.arguments
@@ -193,7 +215,7 @@ class ConditionTranslator(FilterTranslator):
         for side in (left, right):
             more, term, _ = self.one(side, syntax.at)
             binds += more
-            terms.append(call("coalesce", term, const("")) if is_nullable(term) else term)
+            terms.append(certain(term))
         return self.existential([(tuple(binds), call(_STRINGS[syntax.name], *terms))])
 
     def _text_only(self, item: Item, syntax: CallExpr) -> None:
@@ -220,9 +242,13 @@ class ConditionTranslator(FilterTranslator):
                 test = item.term
             elif item.type in TEXTS:
                 test = call("!=", item.term, const(""))
+            elif item.type in MOMENTS:
+                self.refuse(syntax.at, f"a {item.type} is no condition", "compare it", "FORG0006")
             else:
                 zero = const(0) if item.type != DOUBLE else Const(0.0, FLOAT)
                 test = call("!=", item.term, zero)
+                if item.may_be_nan:
+                    test = _without_nan(test, "", item.term)
             alternatives.append((branch.binds, test))
         return self.existential(alternatives)
 
@@ -255,7 +281,11 @@ class ConditionTranslator(FilterTranslator):
             other = right.binds  # in the calculus null == null
         operator = {"=": "=="}.get(syntax.operator, syntax.operator)
         terms = self._operands(syntax, left.item, right.item)
-        return (*one, *other), call(operator, *terms)
+        test = call(operator, *terms)
+        for branch, term in zip((left, right), terms, strict=True):
+            if isinstance(branch.item, AtomItem) and branch.item.may_be_nan:
+                test = _without_nan(test, operator, term)
+        return (*one, *other), test
 
     def _bare(self, branch: Branch, syntax: ComparisonExpr) -> tuple[Bind, ...]:
         """The binds of an operand without the test that an attribute is there, where the comparison implies it."""
@@ -269,8 +299,6 @@ class ConditionTranslator(FilterTranslator):
 
     def _operands(self, syntax: ComparisonExpr, left: Item, right: Item) -> tuple[Term, Term]:
         (a, type_a), (b, type_b) = self._raw(left), self._raw(right)
-        if syntax.operator == "!=" and any(isinstance(i, AtomItem) and i.is_number for i in (left, right)):
-            self.refuse(syntax.at, "number(…) != … is not supported", "xs:double(…) != …, or not(… = …)")
         if syntax.kind == "value":
             type_a, type_b = (STRING if type_ == UNTYPED else type_ for type_ in (type_a, type_b))
         numbers = type_a in NUMERIC, type_b in NUMERIC
@@ -287,123 +315,49 @@ class ConditionTranslator(FilterTranslator):
             self.refuse(
                 syntax.at, "a boolean is compared with a boolean", 'compare the text: … = "true"', "XPTY0004"
             )
+        for moment in MOMENTS & {type_a, type_b}:
+            if {type_a, type_b} - {moment, UNTYPED}:
+                self.refuse(
+                    syntax.at,
+                    f"{type_a} and {type_b} are not compared",
+                    f"xs:{moment}(…) of both",
+                    "XPTY0004",
+                )
+            return tuple(t if k == moment else as_moment(t, moment) for t, k in ((a, type_a), (b, type_b)))  # type: ignore[return-value]
+        match a, b:
+            case Call("to_text", (left_,)), Call("to_text", (right_,)) if syntax.operator in (
+                "=",
+                "!=",
+            ) and _are_alike(left_, right_):
+                return left_, right_
         return a, b
 
     def _raw(self, item: Item) -> tuple[Term, str]:
         return (item.value, UNTYPED) if isinstance(item, AttributeItem) else self.atom(item)
 
-    # -- atoms
-
-    def atom(self, item: Item, at: int = 0) -> tuple[Term, str]:
-        """The value of an item, and its type."""
-        match item:
-            case AtomItem(term, type_):
-                return term, type_
-            case AttributeItem(value):
-                return call("coalesce", value, const("")), UNTYPED
-            case NodeItem():
-                return self.column(item, patterns.STRING), UNTYPED
-        self.refuse(at, "the value of this node is not supported", "use a node of a document, or a text")
-
-    def one(self, branches: Sequence[Branch], at: int) -> tuple[list[Bind], Term, str]:
-        """Binds and a term for a sequence of at most one item; the term is null where there is none."""
-        types = {self.atom(branch.item, at)[1] for branch in branches}
-        if len(types - TEXTS) > 1 or (types & TEXTS and types - TEXTS):
-            self.refuse(at, "texts and numbers have no common order", "string(…) or number(…)", "XPTY0004")
-        if not branches:
-            return [], Const(None, Scalar("str", True)), UNTYPED
-        type_ = next(iter(types))
-        if len(branches) == 1:
-            [branch] = branches
-            if not branch.binds:
-                return [], self.atom(branch.item, at)[0], type_
-            if (term := self.optional(branch)) is not None:
-                return [], term, type_
-        bags = [build(branch.binds, Sing(self.atom(branch.item, at)[0])) for branch in branches]
-        source = union(element_type(bags[0]), *bags)
-        var = self.fresh("one", fold_type("min", source))
-        return [FoldBind(var, "min", source)], var, type_
-
-    def optional(self, branch: Branch) -> Term | None:
-        """The value of a branch of tests alone, null where they do not hold."""
-        if not all(isinstance(bind, TestBind) for bind in branch.binds):
-            return None
-        if isinstance(branch.item, AttributeItem) and len(branch.binds) == 1:
-            return branch.item.value
-        term = self.atom(branch.item)[0]
-        test = conjunction([bind.test for bind in branch.binds if isinstance(bind, TestBind)])
-        return call(
-            "if", test, call("nullable", term), Const(None, Scalar(scalar_name(term_type(term)), True))
-        )
-
-    def promoted(self, a: Term, type_a: str, b: Term, type_b: str) -> tuple[Term, Term, str]:
-        """Two numbers of one type; untyped ones are doubles."""
-        (a, type_a), (b, type_b) = self.number(a, type_a), self.number(b, type_b)
-        if DOUBLE in (type_a, type_b):
-            return as_double(a, type_a), as_double(b, type_b), DOUBLE
-        return a, b, DECIMAL if DECIMAL in (type_a, type_b) else INTEGER
-
-    def number(self, term: Term, type_: str) -> tuple[Term, str]:
-        """An untyped value as a double."""
-        return (call("read_float", term), DOUBLE) if type_ == UNTYPED else (term, type_)
-
-    def arithmetic(self, syntax: ArithmeticExpr, variables: Variables) -> list[Branch]:
-        left, right = self.sequence(syntax.left, variables), self.sequence(syntax.right, variables)
-        for side in (left, right):
-            self.check_count(side, syntax.at, 0, 1, f"an operand of {syntax.operator}")
-        return [
-            Branch((*x.binds, *y.binds), (), self._calculated(syntax, x.item, y.item))
-            for x in left
-            for y in right
-        ]
-
-    def _calculated(self, syntax: ArithmeticExpr, left: Item, right: Item) -> AtomItem:
-        (a, type_a), (b, type_b) = self.atom(left, syntax.at), self.atom(right, syntax.at)
-        for item, type_ in ((left, type_a), (right, type_b)):
-            if type_ not in NUMERIC and type_ != UNTYPED:
-                self.refuse(
-                    syntax.at, f"{syntax.operator} takes numbers, not a {type_}", "number(…)", "XPTY0004"
-                )
-            if isinstance(item, AtomItem) and item.is_number:
-                self.refuse(syntax.at, "number(…) in a calculation is not supported", "xs:double(…)")
-        a, b, type_ = self.promoted(a, type_a, b, type_b)
-        match syntax.operator, type_:
-            case "div", "double":
-                found: Term = call("/", a, b)
-            case "div", _:
-                found, type_ = call("ratio", a, b, const(38), const(18)), DECIMAL
-            case "idiv", "integer":
-                found = call("quotient", a, b)
-            case "mod", "integer":
-                found = call("remainder", a, b)
-            case (("idiv" | "mod"), _):
-                self.refuse(syntax.at, f"{syntax.operator} takes integers here", "xs:integer(…)")
-            case operator, _:
-                found = call(operator, a, b)
-        return AtomItem(found, type_)
-
     def exclude(self, branch: Branch, others: Sequence[Branch]) -> Branch:
         found = self.existential([(self.same_nodes(branch, other, 0), None) for other in others])
         return branch.having(*as_binds(self.negation(found)))
 
-    def arity(self, syntax: CallExpr, *numbers: int) -> None:
-        """Refuse a call with another number of arguments."""
-        if len(syntax.arguments) not in numbers:
-            known = " or ".join(map(str, numbers))
-            self.refuse(syntax.at, f"{syntax.name} takes {known} arguments", "see the call", "XPST0017")
+
+def _without_nan(test: Call, operator: str, term: Term) -> Call:
+    """A comparison as IEEE 754 has it: NaN is unequal to everything."""
+    is_nan = call("==", term, Const(NAN, FLOAT))
+    return call("or", test, is_nan) if operator == "!=" else call("and", test, call("not", is_nan))
 
 
-def as_double(term: Term, type_: str) -> Term:
-    """A number as a double."""
-    if type_ == DOUBLE:
-        return term
-    return Const(float(term.value), FLOAT) if isinstance(term, Const) else call("to_float", term)
+def _are_alike(left: Term, right: Term) -> bool:
+    """Whether two cells of tables have the same text where they have the same value, and only there."""
+    types = term_type(left), term_type(right)
+    return types[0] == types[1] and types[0] in (INT, BOOL, Scalar("date"))
 
 
-def is_nullable(term: Term) -> bool:
-    """Whether a term may be null."""
-    type_ = term_type(term)
-    return isinstance(type_, Scalar) and type_.nullable
+def _is_range(bind: Bind) -> bool:
+    """Whether a bind compares the places of two nodes."""
+    match bind:
+        case TestBind(Call("<" | ">", (Field(_, "id"), Field(_, "id")))):
+            return True
+    return False
 
 
 def _certain(term: Term) -> Term:

@@ -7,15 +7,20 @@ from collections.abc import Callable, Sequence
 from nestling.calculus.build import call, const, product
 from nestling.calculus.terms import Const, Expr, Sing, SingBag
 from nestling.frontend.xquery.branches import (
+    STRING,
     AtomItem,
     AttributeItem,
+    AttributesItem,
     Branch,
+    CellItem,
     DocumentItem,
     ElementItem,
     Item,
+    JoinedItem,
     Key,
     NodeItem,
     PlaceKey,
+    RowItem,
     TextItem,
     build,
 )
@@ -23,10 +28,12 @@ from nestling.frontend.xquery.conditions import ConditionTranslator
 from nestling.frontend.xquery.template import (
     AtomPart,
     AttributePart,
+    AttributesPart,
     ConstantPart,
     CopyPart,
     ElementPart,
     ItemTemplate,
+    JoinedText,
     MadeText,
     OrderColumn,
     OrderPart,
@@ -60,6 +67,12 @@ class Writer:
             if not branch.binds and _is_fixed(branch.item):
                 sources.append(Source(None, self._places(branch.order), self._top_item(branch.item)))
             else:
+                if isinstance(branch.item, AttributesItem):
+                    self.translator.refuse(
+                        self.translator.module.body.at,
+                        "@* of the query's own element is not supported",
+                        "for $x in … return <r>{$x/@*}</r>",
+                    )
                 rows, order, item = self._rows(branch)
                 self.views.append(rows)
                 sources.append(Source(len(self.views) - 1, order, item))
@@ -68,7 +81,7 @@ class Writer:
     def _top_item(self, item: Item) -> ItemTemplate:
         match item:
             case ElementItem(name, attributes, content):
-                self._check_attributes(attributes, content)
+                self._check_attributes(item)
                 named = tuple((each, self._top_parts(parts)) for each, parts in attributes)
                 return ElementPart(name, named, self._top_parts(content))
             case AtomItem(Const(value), type_):
@@ -106,7 +119,7 @@ class Writer:
                 found.append(OrderColumn(column, key.is_descending, key.empty_greatest, key.is_identity))
         return tuple(found)
 
-    def _item(self, item: Item, put: Put) -> ItemTemplate:
+    def _item(self, item: Item, put: Put) -> ItemTemplate:  # noqa: C901 (one arm per item)
         match item:
             case AtomItem(Const(value), type_):
                 return ConstantPart(value, type_)
@@ -114,12 +127,24 @@ class Writer:
                 return AtomPart(put(Sing(term)), type_)
             case AttributeItem(value, name):
                 return AttributePart(name, put(Sing(call("coalesce", value, const("")))))
+            case AttributesItem(value):
+                return AttributesPart(put(Sing(value)))
             case NodeItem():
                 return self._node(item, put)
             case TextItem(content, name):
                 return MadeText(self._parts((content,), put), name)
+            case CellItem(value, "text()"):
+                return TextPart(put(Sing(value)))
+            case CellItem(value, name):
+                return self._item(ElementItem(name, (), ([Branch((), (), AtomItem(value, STRING))],)), put)
+            case RowItem():
+                return self._item(self.translator.row_element(item), put)
+            case JoinedItem(content, separator):
+                return JoinedText(
+                    SequencePart(tuple([self._source(each, put) for each in content])), separator
+                )
             case ElementItem(name, attributes, content):
-                self._check_attributes(attributes, content)
+                self._check_attributes(item)
                 named = tuple((each, self._parts(parts, put)) for each, parts in attributes)
                 return ElementPart(name, named, self._parts(content, put))
             case DocumentItem():
@@ -155,24 +180,34 @@ class Writer:
         rows, order, item = self._rows(branch)
         return Source(put(SingBag(next(self.translator.sites), rows)), order, item)
 
-    def _check_attributes(self, attributes: Sequence[tuple[str, Parts]], content: Parts) -> None:
+    def _check_attributes(self, item: ElementItem) -> None:
         """Attributes in content come first, once each, and none is there already."""
-        names, is_late = [name for name, _ in attributes], False
-        for part in content:
+        names, is_late, at = [name for name, _ in item.attributes], False, item.at
+        for part in item.content:
             if not isinstance(part, list):
                 is_late = True
                 continue
             for branch in part:
+                if isinstance(branch.item, AttributesItem):
+                    if names or is_late:
+                        self.translator.refuse(
+                            at,
+                            "there may be two attributes of a name",
+                            "copy all of them first, and alone",
+                            "XQDY0025",
+                        )
+                    names.append("*")
+                    continue
                 name = branch.item.name if isinstance(branch.item, AttributeItem | TextItem) else ""
                 if not name:
                     is_late = True
                 elif is_late:
                     self.translator.refuse(
-                        0, f"the attribute {name} comes after content", "put it first", "XQTY0024"
+                        at, f"the attribute {name} comes after content", "put it first", "XQTY0024"
                     )
-                elif name in names or branch.is_many:
+                elif name in names or "*" in names or branch.is_many:
                     self.translator.refuse(
-                        0, f"there may be two attributes {name}", f'write {name}="{{…}}"', "XQDY0025"
+                        at, f"there may be two attributes {name}", f'write {name}="{{…}}"', "XQDY0025"
                     )
                 else:
                     names.append(name)

@@ -6,7 +6,7 @@ with two, and a change that would give it a row is refused, as XQuery raises an 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count
@@ -25,7 +25,9 @@ from nestling.frontend.xquery.branches import (
     Item,
     NodeItem,
     PlaceKey,
+    TableDocument,
     TestBind,
+    Truth,
     build,
     column_type,
     row_type,
@@ -54,20 +56,35 @@ class Later(NamedTuple):
     variables: Variables
 
 
-Variables = Mapping[str, "Item | Later"]
+class Given(NamedTuple):
+    """Branches, made anew for each use: what a variable is after ``group by``."""
+
+    make: Callable[[], list[Branch]]
+
+
+Variables = Mapping[str, "Item | Later | Given"]
 
 
 class TranslationContext:
     """The state of one translation."""
 
     def __init__(
-        self, module: ModuleSyntax, documents: Sequence[str], context: str | None, asked: Asked
+        self,
+        module: ModuleSyntax,
+        documents: Sequence[str],
+        context: str | None,
+        asked: Asked,
+        tables: Sequence[TableDocument] = (),
     ) -> None:
+        self.table_documents = {table.name: table for table in tables}
         self.module, self.documents, self.context, self.asked = module, documents, context, asked
         self.names, self.sites = Names(frozenset()), count(1)
         self.scope: tuple[Bind, ...] = ()
         self.checks: list[CardinalityCheck] = []
         self.calls: list[str] = []
+        self.collections: dict[str, None] = {}
+        #: Conditions on aggregates alone: these, and a test of them.
+        self.lifted: dict[Truth, tuple[tuple[FoldBind, ...], Term]] = {}
 
     def refuse(self, at: int, what: str, hint: str = "", code: str = "") -> NoReturn:
         raise self.error(at, what, hint, code)

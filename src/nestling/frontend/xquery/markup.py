@@ -25,7 +25,7 @@ def _element(parser: PathParser) -> ElementExpr:
         place = parser.i
         each = _plain(parser, parser.name())
         if each in attributes:
-            raise parser.error(f"the attribute {each} is there twice", code="XQST0040", at=place)
+            raise parser.error(f"the attribute {each} is there twice", "write it once", "XQST0040", place)
         parser.need("=")
         parser.space()
         attributes[each] = _value(parser)
@@ -99,7 +99,7 @@ def _content(parser: PathParser, name: str, begun: int) -> tuple[Part, ...]:
     parser.i += 2
     place = parser.i
     if parser.name() != name:
-        raise parser.error(f"expected </{name}>", code="XQST0118", at=place)
+        raise parser.error(f"expected </{name}>", "close the element that is open", "XQST0118", place)
     parser.need(">")
     return tuple(parts)
 

@@ -30,6 +30,7 @@ _ATOMIC = (
     "float",
     "boolean",
     "date",
+    "dateTime",
     "untypedAtomic",
     "anyAtomicType",
 )

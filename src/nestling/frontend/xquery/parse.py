@@ -6,43 +6,34 @@
 
 from __future__ import annotations
 
+import re
+
 from nestling.depth import room
 from nestling.errors import QueryError, shown
 from nestling.frontend.xquery import markup
-from nestling.frontend.xquery.operators import OperatorParser
+from nestling.frontend.xquery.clauses import ClauseParser
 from nestling.frontend.xquery.steps import NODE_TESTS
 from nestling.frontend.xquery.syntax import (
     AttributeExpr,
     CallExpr,
     CastExpr,
-    Clause,
     ContextExpr,
     ElementExpr,
     FilterExpr,
-    FlworExpr,
-    ForClause,
     FunctionSyntax,
-    IfExpr,
     LetClause,
     LiteralExpr,
     ModuleSyntax,
-    OrderClause,
-    OrderKey,
     PathExpr,
-    QuantifiedExpr,
     SequenceExpr,
     Syntax,
     TextExpr,
     UpdateExpr,
     VariableExpr,
-    WhereClause,
 )
+from nestling.xml.entries import NAME
 
-#: Constructs that begin with a word and are refused by it.
-_REFUSED = {
-    "switch": "if (…) then … else …", "typeswitch": "if (…) then … else …", "try": "write the test as a condition",
-    "validate": "documents are untyped", "copy": "build the element with a constructor",
-}  # fmt: skip
+_NAME = re.compile(NAME)
 
 
 def parse(text: str) -> ModuleSyntax:
@@ -51,7 +42,7 @@ def parse(text: str) -> ModuleSyntax:
         return Parser(text).module()
 
 
-class Parser(OperatorParser):
+class Parser(ClauseParser):
     """Reads expressions by their precedence."""
 
     def __init__(self, text: str) -> None:
@@ -149,107 +140,9 @@ class Parser(OperatorParser):
     def single(self) -> Syntax:
         self.space()
         with self.deeper():
-            return self._flwor() or self._quantified() or self._if() or self._update() or self.operators()
-
-    def _begins(self, *words: str) -> bool:
-        """Go past ``words`` where a variable follows them."""
-        begun = self.i
-        if self.words(*words) and self.sees("$"):
-            return True
-        self.i = begun
-        return False
-
-    def _flwor(self) -> Syntax | None:
-        at, clauses = self.i, list[Clause]()
-        while found := self._clause():
-            clauses += found
-        if not clauses:
-            return None
-        for word in ("group", "window", "count"):
-            if self.sees_words(word):
-                raise self.error(
-                    f"{word} is not supported", "write for $k in distinct-values(…) … where … = $k", at=self.i
-                )
-        self.need_word("return")
-        return FlworExpr(tuple(clauses), self.single(), at)
-
-    def _clause(self) -> list[Clause]:
-        self.space()
-        at = self.i
-        if self._begins("for"):
-            return list(self._bindings(True))
-        if self._begins("let"):
-            found: list[Clause] = []
-            while not found or self.eat(","):
-                at = self.i
-                name = self.variable()
-                if self.words("as"):
-                    self.type()
-                self.need(":=")
-                found.append(LetClause(name, self.single(), at))
-            return found
-        if self.words("where"):
-            return [WhereClause(self.single(), at)]
-        if self.words("stable", "order", "by") or self.words("order", "by"):
-            return [OrderClause(self._keys(), at)]
-        return []
-
-    def _bindings(self, with_position: bool) -> list[ForClause]:
-        found: list[ForClause] = []
-        while not found or self.eat(","):
-            self.space()
-            at = self.i
-            name = self.variable()
-            if self.words("as"):
-                self.type()
-            if self.sees_words("allowing"):
-                raise self.error("allowing empty is not supported", "use let and if (empty($x)) …")
-            position = self.variable() if with_position and self.words("at") else None
-            self.need_word("in")
-            found.append(ForClause(name, position, self.single(), at))
-        return found
-
-    def _keys(self) -> tuple[OrderKey, ...]:
-        keys: list[OrderKey] = []
-        while not keys or self.eat(","):
-            key = self.single()
-            descending = self.words("descending")
-            if not descending:
-                self.words("ascending")
-            greatest = False
-            if self.words("empty"):
-                greatest = self.words("greatest")
-                if not greatest:
-                    self.need_word("least")
-            if self.sees_words("collation"):
-                raise self.error("texts are compared by code points", "leave the collation out", "XQST0076")
-            keys.append(OrderKey(key, descending, greatest))
-        return tuple(keys)
-
-    def _quantified(self) -> Syntax | None:
-        at = self.i
-        for word in ("some", "every"):
-            if self._begins(word):
-                bindings = tuple(self._bindings(False))
-                self.need_word("satisfies")
-                return QuantifiedExpr(word == "every", bindings, self.single(), at)
-        return None
-
-    def _if(self) -> Syntax | None:
-        at = self.i
-        if self.words("if") and self.eat("("):
-            test = self.expression()
-            self.need(")")
-            self.need_word("then")
-            yes = self.single()
-            self.need_word("else")
-            return IfExpr(test, yes, self.single(), at)
-        self.i = at
-        for word, instead in _REFUSED.items():
-            if self.words(word) and (self.sees("(") or self.sees("{") or self.sees("$")):
-                raise self.error(f"{word} is not supported", instead, at=at)
-            self.i = at
-        return None
+            return (
+                self.flwor() or self.quantified() or self.conditional() or self._update() or self.operators()
+            )
 
     def _update(self) -> Syntax | None:
         at = self.i
@@ -345,8 +238,15 @@ class Parser(OperatorParser):
                         else AttributeExpr(name, content, at)
                     )
             self.i = at
-            if self.words(word) and self.sees("{"):
-                raise self.error("a computed name is not supported", f"{word} name {{…}}", at=at)
+            if self.words(word) and self.eat("{"):
+                name = self._static_name(word, at)
+                self.need("{")
+                content = self._enclosed()
+                return (
+                    ElementExpr(name, (), (content,), at)
+                    if word == "element"
+                    else AttributeExpr(name, content, at)
+                )
             self.i = at
         if self.words("text") and self.eat("{"):
             return TextExpr(self._enclosed(), at)
@@ -356,6 +256,15 @@ class Parser(OperatorParser):
                 raise self.error(f"{word} {{…}} is not supported", "use elements and texts", at=at)
             self.i = at
         return None
+
+    def _static_name(self, word: str, at: int) -> str:
+        """A computed name that is a literal, and so known from the text."""
+        match self._enclosed():
+            case LiteralExpr(str(name)) if _NAME.fullmatch(name):
+                return name
+        raise self.error(
+            "a name that is computed from data is not supported", f"{word} name {{…}}", "XQDY0074", at
+        )
 
     def _enclosed(self) -> Syntax:
         at = self.i

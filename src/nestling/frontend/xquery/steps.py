@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from nestling.frontend.xquery.scan import Scanner
 from nestling.frontend.xquery.syntax import PathExpr, PathStep, RootExpr, Syntax
 
-_AXES = ("child", "descendant", "descendant-or-self", "self", "attribute", "parent")
-_OTHER_AXES = (
-    "following-sibling", "preceding-sibling", "ancestor-or-self", "ancestor", "following", "preceding", "namespace",
+_AXES = (
+    "child", "descendant", "descendant-or-self", "self", "attribute", "parent", "following-sibling",
+    "preceding-sibling", "ancestor", "ancestor-or-self",
 )  # fmt: skip
+_OTHER_AXES = ("following", "preceding", "namespace")
 #: How deep expressions and constructors may nest.
 DEEPEST = 100
 NODE_TESTS = ("text", "node", "comment", "processing-instruction", "element")
@@ -110,18 +111,26 @@ class PathParser(Scanner):
     def test(self, is_attribute: bool) -> str:
         """A name test, its namespace resolved, or a test of the kind of node."""
         if self.eat("*"):
-            return "*"
+            if not self.text.startswith(":", self.i) or self.text.startswith("::", self.i):
+                return "*"
+            self.i += 1
+            return f"*:{self.name()}"
         self.space()
         at = self.i
         name = self.name()
+        if self.sees("(") and name not in NODE_TESTS:
+            raise self.error(
+                f"a call of {name} as a step is not supported", f"write {name}(…) around the path", at=at
+            )
         if self.eat("("):
             inside = self.name() if name in ("element", "processing-instruction") and self.sees_name() else ""
             self.need(")")
-            if name not in NODE_TESTS or (inside and name == "processing-instruction"):
+            if inside and name == "processing-instruction":
                 raise self.error(f"{name}(…) is no test of a node here", "text(), node(), comment()", at=at)
             return (inside or "*") if name == "element" else f"{name}()"
         if self.text.startswith(":*", self.i):
-            raise self.error("a test of a whole namespace is not supported", "name the elements", at=at)
+            self.i += 2
+            return self.expanded(f"{name}:*", is_attribute, at)
         return self.expanded(name, is_attribute, at)
 
     def expanded(self, name: str, is_attribute: bool, at: int) -> str:

@@ -12,9 +12,9 @@ from typing import TypeAlias
 Syntax: TypeAlias = (
     "LiteralExpr | VariableExpr | ContextExpr | RootExpr | SequenceExpr | FlworExpr | QuantifiedExpr | IfExpr"
     " | LogicExpr | ComparisonExpr | RangeExpr | ArithmeticExpr | NodeSetExpr | PathExpr | FilterExpr | ElementExpr"
-    " | AttributeExpr | TextExpr | CommentExpr | CallExpr | CastExpr | UpdateExpr"
+    " | AttributeExpr | TextExpr | CommentExpr | CallExpr | CastExpr | SwitchExpr | UpdateExpr"
 )
-Clause: TypeAlias = "ForClause | LetClause | WhereClause | OrderClause"
+Clause: TypeAlias = "ForClause | LetClause | WhereClause | GroupClause | OrderClause"
 
 
 def _place() -> int:
@@ -104,8 +104,16 @@ class OrderClause:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupClause:
+    """``group by $name := key, …``; a key that is not written is the variable itself."""
+
+    keys: tuple[tuple[str, Syntax], ...]
+    at: int = _place()
+
+
+@dataclass(frozen=True, slots=True)
 class FlworExpr:
-    """``for … let … where … order by … return result``"""
+    """``for … let … where … group by … order by … return result``"""
 
     clauses: tuple[Clause, ...]
     result: Syntax
@@ -129,6 +137,16 @@ class IfExpr:
     test: Syntax
     yes: Syntax
     no: Syntax
+    at: int = _place()
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchExpr:
+    """``switch (operand) case value … return result … default return default``"""
+
+    operand: Syntax
+    cases: tuple[tuple[tuple[Syntax, ...], Syntax], ...]
+    default: Syntax
     at: int = _place()
 
 

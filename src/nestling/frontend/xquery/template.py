@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 
 Part: TypeAlias = "StaticText | StaticComment | SequencePart"
 ItemTemplate: TypeAlias = (
-    "AtomPart | ConstantPart | TextPart | AttributePart | CopyPart | ElementPart | MadeText"
+    "AtomPart | ConstantPart | TextPart | AttributePart | CopyPart | ElementPart | MadeText | JoinedText"
+    " | AttributesPart"
 )
 OrderPart: TypeAlias = "Place | OrderColumn"
 
@@ -66,6 +67,13 @@ class AttributePart:
 
 
 @dataclass(frozen=True, slots=True)
+class AttributesPart:
+    """All attributes that a column lists, as ``xml.entries.listed`` writes them; none where it is null."""
+
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
 class CopyPart:
     """A copy of the node whose key is in a column."""
 
@@ -88,6 +96,14 @@ class MadeText:
 
     content: tuple[Part, ...]
     name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedText:
+    """An atom: the values of a sequence, with ``separator`` between them."""
+
+    content: SequencePart
+    separator: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from nestling.calculus.build import call, const
-from nestling.calculus.terms import Const, Expr, Sing, Tuple
+from nestling.calculus.terms import Const, Expr
 from nestling.calculus.traverse import relations
 from nestling.calculus.types import FLOAT, INT, STR, Scalar
 from nestling.depth import room
@@ -20,85 +21,95 @@ from nestling.frontend.xquery.branches import (
     INTEGER,
     STRING,
     AtomItem,
+    AttributeItem,
+    AttributesItem,
     Bind,
     Branch,
+    CellItem,
     DocumentItem,
     ElementItem,
-    FoldBind,
-    Key,
+    JoinedItem,
+    NodeItem,
     PlaceKey,
+    RowItem,
+    TableDocument,
     TermKey,
     TestBind,
     TextItem,
     as_binds,
-    build,
 )
 from nestling.frontend.xquery.constructors import Writer
-from nestling.frontend.xquery.context import Asked, CardinalityCheck, Later, Variables
-from nestling.frontend.xquery.functions import FunctionTranslator
+from nestling.frontend.xquery.context import Asked, CardinalityCheck, Given, Later, Variables
+from nestling.frontend.xquery.flwor import FlworTranslator
 from nestling.frontend.xquery.parse import parsed
 from nestling.frontend.xquery.syntax import (
     ArithmeticExpr,
     AttributeExpr,
     CallExpr,
     CastExpr,
-    Clause,
     CommentExpr,
     ComparisonExpr,
     ContextExpr,
     ElementExpr,
     FilterExpr,
     FlworExpr,
-    ForClause,
     IfExpr,
-    LetClause,
     LiteralExpr,
     LogicExpr,
     ModuleSyntax,
     NodeSetExpr,
-    OrderClause,
     PathExpr,
     PathStep,
     QuantifiedExpr,
     RangeExpr,
     RootExpr,
     SequenceExpr,
+    SwitchExpr,
     Syntax,
     TextExpr,
     UpdateExpr,
     VariableExpr,
-    WhereClause,
 )
 from nestling.frontend.xquery.template import Part, StaticComment, StaticText
-from nestling.xml.patterns import Navigation
+from nestling.xml.patterns import ALL_ATTRIBUTES, Navigation
 
 
 @dataclass(frozen=True, slots=True)
 class TranslatedQuery:
-    """Bags of rows, the template that writes them, the tables they read, and the checks of cardinalities."""
+    """Bags of rows, the template that writes them, the navigation tables they read, the checks of cardinalities, the
+    tables that are read as documents, and the collections.
+    """
 
     views: tuple[Expr, ...]
     template: tuple[Part, ...]
     tables: tuple[Navigation, ...]
     checks: tuple[CardinalityCheck, ...]
+    rows: tuple[TableDocument, ...] = ()
+    collections: tuple[str, ...] = ()
 
 
-def translate(text: object, documents: Sequence[str], context: str | None = None) -> TranslatedQuery:
-    """The translation of a query over ``documents``; ``/`` is the one called ``context``, or the only one."""
+def translate(
+    text: object, documents: Sequence[str], context: str | None = None, tables: Sequence[TableDocument] = ()
+) -> TranslatedQuery:
+    """The translation of a query over documents and tables; ``/`` is the document ``context``, or the only one."""
     module = parsed(text)
     asked: Asked = {}
     with room():
         while True:  # until all the columns that it needs are known
             before = {table: set(columns) for table, columns in asked.items()}
-            found = _translated(module, documents, context, asked)
+            found = _translated(module, documents, context, asked, tables)
             if before == asked:
                 return found
 
 
 def _translated(
-    module: ModuleSyntax, documents: Sequence[str], context: str | None, asked: Asked
+    module: ModuleSyntax,
+    documents: Sequence[str],
+    context: str | None,
+    asked: Asked,
+    known: Sequence[TableDocument],
 ) -> TranslatedQuery:
-    translator = Translator(module, documents, context, asked)
+    translator = Translator(module, documents, context, asked, known)
     body = module.body
     if module.variables:
         body = FlworExpr(module.variables, body)
@@ -109,11 +120,16 @@ def _translated(
     used = {name for query in queries for name in relations(query)}
     tables = (replace(table, columns=tuple(sorted(columns))) for table, columns in asked.items())
     return TranslatedQuery(
-        tuple(writer.views), template, tuple(t for t in tables if t.name in used), tuple(checks.values())
+        tuple(writer.views),
+        template,
+        tuple(t for t in tables if t.name in used),
+        tuple(checks.values()),
+        tuple(t for t in known if t.name in used),
+        tuple(translator.collections),
     )
 
 
-class Translator(FunctionTranslator):
+class Translator(FlworTranslator):
     """Translates any expression into branches."""
 
     def sequence(self, syntax: Syntax, variables: Variables) -> list[Branch]:  # noqa: C901 (one arm per node)
@@ -137,11 +153,13 @@ class Translator(FunctionTranslator):
                     for branch in self.sequence(item, variables)
                 ]
             case FlworExpr(clauses, result):
-                return self._clauses(list(clauses), result, variables, (), ())
+                return self.flwor(clauses, result, variables)
             case QuantifiedExpr() | LogicExpr() | ComparisonExpr():
                 return self.as_boolean(syntax, variables)
             case IfExpr():
                 return self._if(syntax, variables)
+            case SwitchExpr():
+                return self._switch(syntax, variables)
             case ArithmeticExpr():
                 return self.arithmetic(syntax, variables)
             case NodeSetExpr():
@@ -160,13 +178,16 @@ class Translator(FunctionTranslator):
                 return self._range(syntax, at)
             case UpdateExpr(at=at):
                 self.refuse(at, "a view changes nothing", "db.xquery(…) runs an update", "XUST0001")
-        raise AssertionError(syntax)
+            case _:
+                assert_never(syntax)
 
     def _variable(self, name: str, at: int, variables: Variables) -> list[Branch]:
         found = variables.get(name)
         if found is None:
             known = ", ".join(f"${each}" for each in variables if each != ".") or "none"
             self.refuse(at, f"${name} is not bound", f"bound here: {known}", "XPST0008")
+        if isinstance(found, Given):
+            return found.make()
         return self.sequence(*found) if isinstance(found, Later) else [Branch((), (), found)]
 
     def _range(self, syntax: RangeExpr, at: int) -> list[Branch]:
@@ -190,6 +211,26 @@ class Translator(FunctionTranslator):
                     found.append(self.sequence(syntax_, variables)[place].after(*guards))
         return found
 
+    def _switch(self, syntax: SwitchExpr, variables: Variables) -> list[Branch]:
+        """``if (operand eq value or …) then result else …``; nothing is the case that is empty."""
+        found = syntax.default
+        for values, result in reversed(syntax.cases):
+            tests = [self._case(syntax.operand, value, variables) for value in values]
+            test = tests[0]
+            for other in tests[1:]:
+                test = LogicExpr("or", test, other, syntax.at)
+            found = IfExpr(test, result, found, syntax.at)
+        return self.sequence(found, variables)
+
+    def _case(self, operand: Syntax, value: Syntax, variables: Variables) -> Syntax:
+        sides = [self.sequence(each, variables) for each in (operand, value)]
+        if not sides[1]:
+            return CallExpr("empty", (operand,), value.at)
+        families = [{self.family(branch.item, value.at) for branch in side} for side in sides]
+        if not families[0] & families[1]:
+            return CallExpr("false", (), value.at)  # of values that do not compare, none is the case
+        return ComparisonExpr("=", "value", operand, value, value.at)
+
     def _guarded(self, test: Syntax, is_yes: bool, variables: Variables) -> tuple[Bind, ...]:
         if is_yes:
             return self.guards(test, variables)
@@ -210,105 +251,14 @@ class Translator(FunctionTranslator):
         return found
 
     def _node(self, branch: Branch, syntax: NodeSetExpr) -> Branch:
-        if isinstance(branch.item, AtomItem | ElementItem | TextItem | DocumentItem):
+        if isinstance(
+            branch.item, AtomItem | ElementItem | TextItem | DocumentItem | RowItem | CellItem | JoinedItem
+        ):
             self.refuse(syntax.at, f"{syntax.operator} takes nodes of a document", "write (…, …)", "XPTY0004")
         branch = self.distinct(branch)
         item = branch.item
         key = item.owner if hasattr(item, "owner") else item.id  # type: ignore[union-attr]
         return Branch(branch.binds, (TermKey(key),), item)
-
-    # -- FLWOR
-
-    def _clauses(
-        self,
-        clauses: list[Clause],
-        result: Syntax,
-        variables: Variables,
-        order: tuple[Key, ...],
-        keys: tuple[Key, ...],
-    ) -> list[Branch]:
-        """The branches of a FLWOR; ``order`` is that of the tuples so far, ``keys`` those of ``order by``."""
-        if not clauses:
-            found = self.sequence(result, variables)
-            return [Branch(b.binds, (*keys, *order, *b.order), b.item, b.is_distinct) for b in found]
-        first, *rest = clauses
-        match first:
-            case LetClause(name, value):
-                return self._clauses(rest, result, {**variables, name: Later(value, variables)}, order, keys)
-            case WhereClause(test):
-                return self._under(lambda: self.guards(test, variables), rest, result, variables, order, keys)
-            case OrderClause():
-                more: list[TermKey] = []
-                binds = self._order(first, variables, more)
-                with self.within(binds):
-                    found = self._clauses(rest, result, variables, order, (*keys, *more))
-                return [branch.after(*binds) for branch in found]
-            case ForClause():
-                return self._for(first, rest, result, variables, order, keys)
-
-    def _under(
-        self,
-        guards: object,
-        rest: list[Clause],
-        result: Syntax,
-        variables: Variables,
-        order: tuple[Key, ...],
-        keys: tuple[Key, ...],
-    ) -> list[Branch]:
-        assert callable(guards)
-        binds = guards()
-        with self.within(binds):
-            found = self._clauses(rest, result, variables, order, keys)
-        # Each branch has the condition with variables of its own.
-        return [branch.after(*(binds if not number else guards())) for number, branch in enumerate(found)]
-
-    def _order(self, clause: OrderClause, variables: Variables, keys: list[TermKey]) -> tuple[Bind, ...]:
-        binds: list[Bind] = []
-        for key in clause.keys:
-            branches = self.sequence(key.key, variables)
-            branches = self.check_count(branches, clause.at, 0, 1, "a key of order by")
-            more, term, _ = self.one(branches, clause.at)
-            binds += more
-            keys.append(TermKey(term, key.is_descending, key.empty_greatest, False))
-        return tuple(binds)
-
-    def _for(
-        self,
-        clause: ForClause,
-        rest: list[Clause],
-        result: Syntax,
-        variables: Variables,
-        order: tuple[Key, ...],
-        keys: tuple[Key, ...],
-    ) -> list[Branch]:
-        found: list[Branch] = []
-        source = self.sequence(clause.source, variables)
-        for branch in source:
-            inner = {**variables, clause.name: branch.item}
-            binds = branch.binds
-            if clause.position is not None:
-                bind = self._position(clause, source, branch, variables)
-                inner[clause.position] = AtomItem(bind.var, INTEGER)
-                binds = (*binds, bind)
-            with self.within(binds):
-                for each in self._clauses(rest, result, inner, (*order, *branch.order), keys):
-                    found.append(Branch((*binds, *each.binds), each.order, each.item, False))
-        is_plain = (
-            len(found) == 1 and not rest and isinstance(result, VariableExpr) and result.name == clause.name
-        )
-        return [replace(found[0], is_distinct=source[0].is_distinct)] if is_plain else found
-
-    def _position(
-        self, clause: ForClause, source: list[Branch], branch: Branch, variables: Variables
-    ) -> FoldBind:
-        """``i := count`` of the items up to this one."""
-        match source, branch.order:
-            case [_], (TermKey(term, False, _, True),):
-                [other] = self.sequence(clause.source, variables)
-                assert isinstance(other.order[0], TermKey)
-                upto = TestBind(call("<=", other.order[0].term, term))
-                return FoldBind(self.fresh("at", INT), "count", build((*other.binds, upto), Sing(Tuple(()))))
-        self.refuse(clause.at, "at counts the nodes of one path", "for $x at $i in /a/b")
 
     # -- constructors
 
@@ -316,9 +266,9 @@ class Translator(FunctionTranslator):
         self, syntax: ElementExpr | AttributeExpr | TextExpr | CommentExpr, variables: Variables
     ) -> ElementItem | TextItem:
         match syntax:
-            case ElementExpr(name, attributes, content):
+            case ElementExpr(name, attributes, content, at):
                 named = tuple((each, self._parts(parts, variables)) for each, parts in attributes)
-                return ElementItem(name, named, self._parts(content, variables))
+                return ElementItem(name, named, self._parts(content, variables, True), at)
             case AttributeExpr(name, content):
                 return TextItem(self.sequence(content, variables), name)
             case TextExpr(content):
@@ -326,7 +276,9 @@ class Translator(FunctionTranslator):
             case CommentExpr(at=at):
                 self.refuse(at, "a comment alone is not supported", "write it inside an element")
 
-    def _parts(self, parts: Sequence[str | Syntax], variables: Variables) -> tuple[Part | list[Branch], ...]:
+    def _parts(
+        self, parts: Sequence[str | Syntax], variables: Variables, is_content: bool = False
+    ) -> tuple[Part | list[Branch], ...]:
         found: list[Part | list[Branch]] = []
         for part in parts:
             if isinstance(part, str):
@@ -337,17 +289,54 @@ class Translator(FunctionTranslator):
                 found.append(
                     [
                         b
-                        for each in self.sequence(part, variables)
-                        for b in self._copied(each, part, variables)
+                        for each in self._content(part, variables, is_content)
+                        for b in self._copied(each, part, variables, is_content)
                     ]
                 )
         return tuple(found)
 
-    def _copied(self, branch: Branch, part: Syntax, variables: Variables) -> list[Branch]:
+    def _content(self, part: Syntax, variables: Variables, is_content: bool) -> list[Branch]:
+        """The branches of what braces enclose; in content, ``e/@*`` are all attributes of ``e``."""
+        match part:
+            case SequenceExpr(items) if is_content and any(map(_is_all_attributes, items)):
+                return [
+                    branch.under(PlaceKey(number))
+                    for number, item in enumerate(items)
+                    for branch in self._content(item, variables, True)
+                ]
+            case PathExpr(start, (*steps, PathStep())) if is_content and _is_all_attributes(part):
+                owners = self.sequence(PathExpr(start, tuple(steps), part.at) if steps else start, variables)
+                owners = self.check_count(owners, part.at, 0, 1, "the element whose attributes are copied")
+                return [self._attributes(owner, part.at) for owner in owners]
+        return self.sequence(part, variables)
+
+    def _attributes(self, branch: Branch, at: int) -> Branch:
+        if not isinstance(branch.item, NodeItem):
+            self.refuse(at, "only an element of a document has attributes to copy", "name the attribute")
+        value = self.column(branch.item, ALL_ATTRIBUTES)
+        there = TestBind(call("not", call("is_null", value)))
+        return replace(branch, item=AttributesItem(value)).having(there)
+
+    def _copied(self, branch: Branch, part: Syntax, variables: Variables, is_content: bool) -> list[Branch]:
         """A document in content stands for its nodes."""
+        if is_content and isinstance(branch.item, AttributeItem) and branch.item.name.startswith("{"):
+            self.refuse(
+                part.at, "an attribute with a namespace is not copied alone", "copy all of them: $e/@*"
+            )
+        if is_content and isinstance(branch.item, AttributeItem) and branch.is_many:
+            what = f"the attribute {branch.item.name} of an element"
+            return self.check_count([branch], part.at, 0, 1, what)
         if not isinstance(branch.item, DocumentItem):
             return [branch]
         return self._walk(branch, [PathStep("child", "node()", (), part.at)], variables)
+
+
+def _is_all_attributes(syntax: Syntax) -> bool:
+    """Whether an expression is ``e/@*``."""
+    match syntax:
+        case PathExpr(_, (*_, PathStep("attribute", "*", ()))):
+            return True
+    return False
 
 
 def _literal(value: object) -> AtomItem:

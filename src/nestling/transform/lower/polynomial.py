@@ -51,7 +51,9 @@ def _summands(weight: Term, atoms: list[frozenset[str]]) -> list[Term]:
 def _splits(whole: Term, left: Term, right: Term, atoms: list[frozenset[str]]) -> bool:
     type_ = term_type(whole)
     exact = isinstance(type_, Scalar) and type_.name in ("int", "decimal") and not type_.nullable
-    return exact and _places(left, atoms) != _places(right, atoms)
+    one, other = _places(left, atoms), _places(right, atoms)
+    # What one row alone decides, ``1 - x``, is a factor of its own.
+    return exact and one != other and len(one | other) > 1
 
 
 def _places(term: Term, atoms: list[frozenset[str]]) -> Places:

@@ -37,9 +37,11 @@ def _keyed_by_aggregates(monomial: Monomial, fixed: frozenset[str]) -> Monomial:
     computed = _lifted(monomial.factors)
     for test in monomial.factors:
         match test:
-            case Test(Call("==" | "=" as name, (Var() as left, Var() as right))):
+            case Test(Call("==" | "=" as name, (left, right))):
                 for var, value in ((left, right), (right, left)):
-                    if value.name not in computed or var.name in computed | fixed or not _alike(var, value):
+                    if not isinstance(var, Var) or var.name in computed | fixed | term_vars(value):
+                        continue
+                    if computed.isdisjoint(term_vars(value)) or not is_total(value) or not _alike(var, value):
                         continue
                     rest = tuple(f for f in monomial.factors if f is not test)
                     if var.name not in factor_vars(*rest):

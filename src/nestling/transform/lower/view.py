@@ -100,6 +100,11 @@ class FlatView:
     definitions: Mapping[Shape, Definition]
     element: Type
 
+    @property
+    def queries(self) -> tuple[Query, ...]:
+        """All of them, in the order in which they are compiled."""
+        return (*(definition.query for definition in self.definitions.values()), self.rows)
+
 
 @dataclass(frozen=True)
 class Definition:

@@ -21,6 +21,7 @@ from nestling.transform.cost.statistics import Statistics
 from nestling.transform.cost.work import Estimate, estimate
 from nestling.transform.lower import FlatView
 from nestling.transform.viewlet.compile import CannotCompile
+from nestling.transform.viewlet.drafts import Drafts
 from nestling.transform.viewlet.reading import compile_views
 from nestling.transform.viewlet.storing import BY_KEYS, Rule, Store, Storing, storing
 
@@ -81,21 +82,21 @@ class Choice:
 
 def choose(
     view: FlatView,
-    tables: Mapping[str, TableDecl],
+    drafts: Drafts,
     statistics: Statistics,
     knob: Store = "auto",
     memory: Memory | None = None,
     every: bool = False,
     known: Sequence[Way] = (),
 ) -> Choice:
-    """How to store ``view`` under ``knob`` in the ``memory`` there is.
+    """How to store ``view`` under ``knob`` in the ``memory`` there is; ``drafts`` over its tables serve all ways.
 
     ``every``: also the ways that are out of the question, for those who want to know what they would cost. ``known``
     ways were compiled before, for the same statistics. Raises ``CannotCompile`` where there is no program.
     """
-    read = {name: tables[name] for name in tables if name in tables_of(view)}
+    read = {name: table for name, table in drafts.tables.items() if name in tables_of(view)}
     ways = {way.storing: way for way in known}
-    return _Choosing(view, tables, Sizes(read, statistics), knob, memory, every, ways).choice()
+    return _Choosing(view, drafts, Sizes(read, statistics), knob, memory, every, ways).choice()
 
 
 @dataclass(frozen=True)
@@ -117,14 +118,13 @@ def cost_of(
 
 def tables_of(view: FlatView) -> frozenset[str]:
     """The flat tables that ``view`` reads."""
-    queries = (view.rows, *(definition.query for definition in view.definitions.values()))
-    return frozenset[str]().union(*map(inputs, queries))
+    return frozenset[str]().union(*map(inputs, view.queries))
 
 
 @dataclass
 class _Choosing:
     view: FlatView
-    tables: Mapping[str, TableDecl]
+    drafts: Drafts
     sizes: Sizes
     knob: Store
     memory: Memory | None
@@ -153,9 +153,9 @@ class _Choosing:
         return self.ways[kind]
 
     def _compiled(self, kind: Storing) -> Way:
-        differently: set[Rule] = set()
+        differently = self.drafts.differently = set[Rule]()
         try:
-            program = compile_views(self.tables, {"v": self.view}, None, {"v": kind}, differently)
+            program = compile_views(self.drafts.tables, {"v": self.view}, None, {"v": kind}, self.drafts)
         except CannotCompile as reason:
             return Way(kind, refused=str(reason), code=reason.code)
         cost = estimate(program, "v", self.sizes, self.view.rows)

@@ -9,7 +9,7 @@ where it matters.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -39,7 +39,6 @@ from nestling.program.statements import (
     MapDecl,
     MapEvent,
     Measure,
-    NewAndOld,
     Order,
     Range,
     Statement,
@@ -48,32 +47,23 @@ from nestling.program.statements import (
     Total,
     Where,
 )
-from nestling.program.steps import binds
-from nestling.program.traverse import (
-    Parts,
-    in_order,
-    is_safe,
-    parts,
-    substitute_term,
-)
+from nestling.program.traverse import Parts, is_safe
 from nestling.transform.lower.unify import unify
 from nestling.transform.plan import Unplannable, plan
+from nestling.transform.viewlet.components import Split
 from nestling.transform.viewlet.components import StoredComponent as Component
-from nestling.transform.viewlet.components import split
-from nestling.transform.viewlet.deltas import Delta, Nested, key_deltas, row_deltas
+from nestling.transform.viewlet.deltas import Nested, key_deltas
+from nestling.transform.viewlet.drafts import Draft, Drafts, Identified, asked_of
 from nestling.transform.viewlet.handles import Identity, MapHandle, Weights
 from nestling.transform.viewlet.naming import rename_apart, renamed
-from nestling.transform.viewlet.references import without_implied
 from nestling.transform.viewlet.refusals import in_a_line, unbound
-from nestling.transform.viewlet.storing import BY_KEYS, Rule, Storing
+from nestling.transform.viewlet.storing import BY_KEYS, Storing
 from nestling.transform.viewlet.tested import tests_ranges, untested
 
 #: More maps than this for one view: re-evaluate it instead, and say so.
 MOST_MAPS = 40
 #: More aggregates than this of one map in one row that is stored: every set of them is a statement.
 MOST_AT_ONCE = 6
-
-NESTED = ("lift", "count")
 
 
 class CannotCompile(Exception):
@@ -113,6 +103,7 @@ class Compiler:
     """The maps so far, and the statements that each table and each map sets off."""
 
     tables: dict[str, TableDecl]
+    drafts: Drafts
     known: Mapping[Identity, tuple[Weights, ...]] = field(default_factory=dict)
     wanted: dict[Identity, tuple[Weights, ...]] = field(default_factory=dict)
     maps: dict[str, MapDecl] = field(default_factory=dict)
@@ -120,15 +111,18 @@ class Compiler:
     rows: dict[str, list[Statement]] = field(default_factory=dict)
     updates: dict[str, list[Statement]] = field(default_factory=dict)
     events: dict[str, list[tuple[MapEvent, Statement]]] = field(default_factory=dict)
+    #: Names of maps.
     names: Names = field(default_factory=Names)
     most: int = MOST_MAPS
     storing: Storing = BY_KEYS
     #: Whether maps follow their tables; they may also be filled when they are read.
     maintains: bool = True
-    #: Whether rows come one by one, parents first, and change under their key; else many of all tables at once.
-    one_by_one: bool = False
-    #: The rules that would store other components than those of declared keys, where somebody asks.
-    differently: set[Rule] | None = None
+    #: Whether it only finds out what is wanted of all maps: it makes no statements, and another round has to.
+    explores: bool = False
+    #: Whether it may turn to that, where a map lacks what is wanted of it.
+    may_explore: bool = False
+    #: The bodies of which more is wanted than was looked at.
+    waiting: dict[Identity, Parts] = field(default_factory=dict)
 
     def kept(self) -> dict[str, Any]:
         """All that compiling a part of a view adds to, to go back to where the part has no program."""
@@ -136,18 +130,19 @@ class Compiler:
             name: {key: list(items) for key, items in getattr(self, name).items()}
             for name in ("by_identity", "rows", "updates", "events")
         }
-        return lists | {"maps": dict(self.maps), "wanted": dict(self.wanted)}
+        dicts = {name: dict(getattr(self, name)) for name in ("maps", "wanted", "waiting")}
+        return lists | dicts
 
     def has_all_wanted(self) -> bool:
         """Whether each body is one map with all that is wanted of it: another round would come to the same."""
-        return all(
+        return not self.explores and all(
             len(made) == 1 and made[0].weights == _counts_first(self.wanted[key])
             for key, made in self.by_identity.items()
         )
 
     def fresh(self, like: str) -> str:
         """A name for a variable of a statement, apart from every name that a query can have."""
-        return self.names.fresh(f"·{like}")
+        return self.drafts.names.fresh(f"·{like}")
 
     def watch(self, name: str, query: Query) -> None:
         """Log what is added to ``query``."""
@@ -157,56 +152,67 @@ class Compiler:
         self.maps[name] = MapDecl(name, query, "watch", "it is watched")
         for monomial in query.monomials:
             self.maintain(name, monomial)
+        self.explore()
 
-    def stored(self, query: Query, role: str, why: str, order_: Order = "") -> MapHandle:
+    def stored(self, query: Query, role: str, why: str, order: Order = "") -> MapHandle:
         """The map that holds ``query``, made if there is none yet, and where in it the query's measures stand."""
-        reduced = tuple(without_implied(monomial, self.tables) for monomial in query.monomials)
-        query, order = in_order(Query(query.keys, reduced, query.width), bool(order_))
-        split_ = parts(query)
-        # A nested map is added to late in a trigger and a component early, so the two are never one.
-        key = (split_.body, order_, role in NESTED, len(query.keys))
-        self.wanted[key] = tuple(dict.fromkeys((*self.wanted.get(key, ()), *split_.measures)))
+        asked = self.drafts.identified(query, role, order)
+        key, measures = asked.key, asked.parts.measures
+        self.wanted[key] = tuple(dict.fromkeys((*self.wanted.get(key, ()), *measures)))
         for candidate in self.by_identity.get(key, []):
-            if set(split_.measures) <= set(candidate.weights):
-                return candidate.at(split_.measures, order)
-        if not is_safe(query):
-            raise CannotCompile(unbound(query), CannotCompile.UNBOUND)
-        if not can_be_ordered(query, order_):
+            if set(measures) <= set(candidate.weights):
+                return candidate.at(measures, asked.order)
+        if not is_safe(asked.query):
+            raise CannotCompile(unbound(asked.query), CannotCompile.UNBOUND)
+        if not can_be_ordered(asked.query, order):
             raise CannotCompile(
-                f"values in order, of a bag that may have negative counts: {in_a_line(query)}",
+                f"values in order, of a bag that may have negative counts: {in_a_line(asked.query)}",
                 CannotCompile.NEGATIVE,
             )
-        # Bodies, not maps: in a first round there may be several maps of one body, which are one in the end.
-        if len(self.by_identity) >= self.most:
+        is_new = key not in self.by_identity
+        if is_new and len(self.by_identity) >= self.most:
             raise CannotCompile(f"it would take more than {MOST_MAPS} maps", CannotCompile.CAP)
-        weights = tuple(dict.fromkeys((*self.known.get(key, ()), *split_.measures)))
-        return self.make(key, split_, weights, query, role, why).at(split_.measures, order)
+        self.explores |= self.may_explore and not is_new
+        if self.explores and role == "aux":
+            self.waiting[key], self.by_identity[key] = asked.parts, [MapHandle(role, self.wanted[key])]
+            return self.by_identity[key][0].at(measures, asked.order)
+        weights = tuple(dict.fromkeys((*self.known.get(key, ()), *measures)))
+        return self.make(asked, _counts_first(weights), role, why).at(measures, asked.order)
 
-    def make(
-        self, key: Identity, of: Parts, weights: tuple[Weights, ...], query: Query, role: str, why: str
-    ) -> MapHandle:
-        """A new map over the body ``of``, with all the measures that are wanted of it."""
-        weights = _counts_first(weights)
+    def make(self, asked: Identified, weights: tuple[Weights, ...], role: str, why: str) -> MapHandle:
+        """A new map over the body of what is ``asked``, with all the measures that are wanted of it."""
         name = self.names.fresh(f"{role.upper()[0]}{len(self.maps)}")
         made = MapHandle(name, weights)
-        self.by_identity.setdefault(key, []).append(made)
-        monomials = tuple(
-            Monomial(m.keys, tuple(substitute_term(w[i], of.names[i]) for w in weights), m.factors)
-            for i, m in enumerate(of.monomials)
-        )
-        whole = Query(query.keys, monomials, len(weights))
-        self.maps[name] = MapDecl(name, whole, role, why, key[1], is_positive(whole))
-        for monomial in monomials:
-            self.maintain(name, monomial)
+        self.by_identity.setdefault(asked.key, []).append(made)
+        monomials = asked.parts.with_measures(weights)
+        whole = Query(asked.query.keys, monomials, len(weights))
+        self.maps[name] = MapDecl(name, whole, role, why, asked.key[1], is_positive(whole))
+        for number, monomial in enumerate(monomials):
+            self.maintain(name, monomial, (asked.key, weights, number))
         return made
 
-    def maintain(self, target: str, monomial: Monomial) -> None:
-        """The statements by which ``monomial`` of ``target`` follows its tables and its nested maps."""
+    def explore(self) -> None:
+        """Find out what is wanted of the maps that maintain others.
+
+        A change of a row leaves fewer atoms to join with. So the bodies of most atoms come first: all that is wanted
+        of a body is known before it is looked at, and each is looked at once.
+        """
+        while self.waiting:
+            key = max(self.waiting, key=lambda key: max(len(monomial.factors) for monomial in key[0]))
+            weights = _counts_first(self.wanted[key])
+            for number, monomial in enumerate(self.waiting.pop(key).with_measures(weights)):
+                self.maintain("", monomial, (key, weights, number))
+
+    def maintain(self, target: str, monomial: Monomial, place: Hashable = None) -> None:
+        """The statements by which ``monomial`` of ``target`` follows its tables and its nested maps.
+
+        ``place`` tells it from the monomials of all other maps, where its drafts may serve again.
+        """
         if not self.maintains:
             return
-        monomial = rename_apart(monomial, (), self.names)
-        for table in dict.fromkeys(f.name for f in monomial.factors if isinstance(f, Atom)):
-            self.follow(target, monomial, table)
+        monomial, drafts = self.drafts.of_rows(place, monomial, self.storing)
+        for draft in drafts:
+            self.follow(target, draft)
         for name, read in self.nested(monomial).items():
             if self.maps[name].ordered and len(read) > 1:
                 raise CannotCompile(
@@ -217,18 +223,18 @@ class Compiler:
                     f"{len(read)} aggregates of one map change at once, each set of them by a statement of its own",
                     CannotCompile.CAP,
                 )
-            for event, delta in key_deltas(monomial, self.maps[name], read, self.names):
-                for statement in self.changes(target, delta, name):
+            for event, delta in key_deltas(monomial, self.maps[name], read, self.drafts.names):
+                parts = self.drafts.in_parts(delta.monomial, frozenset(), delta.first, self.storing)
+                for statement in self.changes(target, Draft(name, delta, *parts)):
                     self.events.setdefault(name, []).append((event, statement))
 
-    def follow(self, target: str, monomial: Monomial, table: str) -> None:
-        """The statements by which ``monomial`` of ``target`` follows one table."""
-        for delta in row_deltas(monomial, self.tables[table], self.tables, self.names, self.one_by_one):
-            for statement in self.changes(target, delta, table):
-                if delta.on_rows:
-                    self.rows.setdefault(table, []).append(statement)
-                if delta.on_updates:
-                    self.updates.setdefault(table, []).append(statement)
+    def follow(self, target: str, draft: Draft) -> None:
+        """The statement by which ``target`` follows one table."""
+        for statement in self.changes(target, draft):
+            if draft.delta.on_rows:
+                self.rows.setdefault(draft.table, []).append(statement)
+            if draft.delta.on_updates:
+                self.updates.setdefault(draft.table, []).append(statement)
 
     def nested(self, monomial: Monomial) -> dict[str, list[Nested]]:
         """The factors of ``monomial`` that read nested maps, by map."""
@@ -239,39 +245,39 @@ class Compiler:
                 found.setdefault(handle.name, []).append((factor, handle))
         return found
 
-    def changes(self, target: str, delta: Delta, source: str) -> Iterator[Statement]:
-        """The statement that adds ``delta`` to ``target`` when ``source`` changes, if it adds anything."""
-        found = self.loop_nest(delta.monomial, (), delta.first, "aux", is_read=False)
-        if all(amount == const(0) for amount in found.amounts):
+    def changes(self, target: str, draft: Draft) -> Iterator[Statement]:
+        """The statement that adds to ``target`` when its source changes, if it adds anything."""
+        delta = draft.delta
+        found = self.loop_nest(draft.monomial, draft.pieces, frozenset(), delta.first, "aux", is_read=False)
+        if self.explores or all(amount == const(0) for amount in found.amounts):
             return
         columns = self.columns()
         read = (step.source for step in delta.first if isinstance(step, Find | Range))
-        columns.update({name: columns[source] for name in read if is_change(name)})
+        columns.update({name: columns[draft.table] for name in read if is_change(name)})
         yield renamed(replace(found, target=target, keys=found.keys[: delta.arity]), (), columns)
 
     def nested_map(self, factor: Lift | Pointwise) -> MapHandle:
-        if isinstance(factor, Lift):
-            order: Order = "sums" if factor.bounds else "values" if is_ordered(factor.aggregate) else ""
-            return self.stored(factor.query, "lift", f"{factor.aggregate} reads it", order)
-        return self.stored(factor.query, "count", f"{factor.operator} reads it")
+        query, role, order = asked_of(factor)
+        reader = factor.aggregate if isinstance(factor, Lift) else factor.operator
+        return self.stored(query, role, f"{reader} reads it", order)
 
     def statement(self, target: str, monomial: Monomial, given: tuple[Var, ...], role: str) -> Statement:
         """``monomial`` as a loop nest that starts from ``given`` and adds to ``target``."""
-        found = self.loop_nest(monomial, given, (), role, is_read=not target)
-        return renamed(replace(found, target=target), given, self.columns())
+        found = self.from_given(monomial, given, role, is_read=not target)
+        return found if self.explores else renamed(replace(found, target=target), given, self.columns())
 
-    def loop_nest(
-        self, monomial: Monomial, given: Sequence[Var], before: Sequence[Step], role: str, *, is_read: bool
-    ) -> Statement:
+    def from_given(self, monomial: Monomial, given: Sequence[Var], role: str, *, is_read: bool) -> Statement:
         """``monomial`` solved from ``given``, under the names it has."""
         known = frozenset(var.name for var in given)
-        bound = known | frozenset(var.name for step in before for var in binds(step))
-        monomial = without_implied(monomial, self.tables, bound)
-        moving = frozenset(s.var.name for s in before if isinstance(s, NewAndOld))
-        asked = self.differently is not None
-        pieces = split(monomial, bound, self.tables, self.storing, moving, compares=asked)
-        if self.differently is not None:
-            self.differently |= pieces.differently
+        parts = self.drafts.in_parts(monomial, known, (), self.storing)
+        return self.loop_nest(*parts, known, (), role, is_read=is_read)
+
+    def loop_nest(
+        self, monomial: Monomial, pieces: Split, known: frozenset[str], before: Sequence[Step], role: str,
+        *, is_read: bool,
+    ) -> Statement:  # fmt: skip
+        """``monomial`` solved from what is ``known`` and from the steps ``before``."""
+        self.drafts.differently |= pieces.differently
         steps, weights = list(before), list(pieces.weights)
         for component in pieces.stored:
             order: Order = "sums" if component.bounds or component.where else ""
@@ -286,6 +292,8 @@ class Compiler:
             steps += new_steps
             if count is not None:
                 weights = [_times(count, weight) for weight in weights]
+        if self.explores:
+            return Statement("", monomial.keys, tuple(weights), ())
         keys = {name: table.key for name, table in self.tables.items()}
         try:
             ordered = plan(steps, known, keys)
@@ -346,11 +354,11 @@ class Compiler:
         given = tuple(node for arg in lift.args for node in walk(arg) if isinstance(node, Var))
         fixed, nests = frozenset(var.name for var in given), []
         for monomial in lift.query.monomials:
-            m = rename_apart(monomial, (), self.names)
+            m = rename_apart(monomial, (), self.drafts.names)
             tests = [Test(call("==", key, arg)) for key, arg in zip(m.keys, lift.args, strict=True)]
             solved = unify(Monomial((), m.weights, (*m.factors, *tests)), fixed)
             if solved is not None:
-                nests.append(self.loop_nest(solved, given, (), "rows", is_read=True))
+                nests.append(self.from_given(solved, given, "rows", is_read=True))
         return Total(lift.var, lift.aggregate, tuple(nests))
 
     def counted(self, factor: Pointwise) -> tuple[list[Step], Var]:

@@ -132,14 +132,15 @@ def _ranged(
         gone: list[Factor] = [factor for factor, _ in pairs]
         kept = [factor for factor in outside if factor not in gone]
         used = around | factor_vars(*kept)
-        if bounds is None or term_vars(column) & used:
+        if bounds is None:
             continue
         null = [Test(call("not", call("is_null", column)))] if _may_be_null(column) else []
         made, left = _store(group, [*tests, *null], own, used, weights, column)
+        # A column that anything else uses is among these, and is not known.
         groups = term_vars(*made.query.keys[:-1])
         # A slice that a moving bound divides is gone through only between where the bound was and is.
         slides = groups and term_vars(*(bound.term for bound in bounds)) & moving
-        if groups <= known and not slides and not term_vars(column) & _weight_vars(left):
+        if groups <= known and not slides:
             return replace(made, bounds=bounds), left, gone
     return None
 

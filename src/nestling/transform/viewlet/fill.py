@@ -25,8 +25,9 @@ from nestling.program.statements import Add, Find, MapDecl, Program, Statement, 
 from nestling.program.steps import reads
 from nestling.program.traverse import parts
 from nestling.transform.lower import FlatView
-from nestling.transform.viewlet.compile import NESTED, Compiler
+from nestling.transform.viewlet.compile import Compiler
 from nestling.transform.viewlet.deltas import replaced
+from nestling.transform.viewlet.drafts import NESTED, Drafts
 from nestling.transform.viewlet.handles import Identity, MapHandle
 from nestling.transform.viewlet.naming import rename_apart
 from nestling.transform.viewlet.reading import compile_batches
@@ -78,7 +79,7 @@ def filling(name: str) -> str:
 def _filling(program: Program) -> Compiler:
     columns = [column.name for table in program.tables.values() for column in table.columns]
     names = Names(frozenset([*columns, *program.tables, *program.maps, "times"]))
-    compiler = Compiler(dict(program.tables), names=names, maintains=False)
+    compiler = Compiler(dict(program.tables), Drafts(program.tables, names), names=names, maintains=False)
     for name, decl in program.maps.items():
         if decl.role != "watch":
             compiler.maps[name] = decl
@@ -95,7 +96,7 @@ def _identity(decl: MapDecl) -> Identity:
 
 def _pass_over(compiler: Compiler, target: str, monomial: Monomial) -> Statement | None:
     """What fills ``target`` with ``monomial``: a pass over its first table, or over what is nested in it."""
-    monomial = rename_apart(monomial, (), compiler.names)
+    monomial = rename_apart(monomial, (), compiler.drafts.names)
     driver = next((factor for factor in monomial.factors if isinstance(factor, Atom)), None)
     if driver is None:
         return compiler.statement(target, monomial, (), "aux")

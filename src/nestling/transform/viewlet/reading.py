@@ -23,14 +23,14 @@ from nestling.program.traverse import exact_columns, is_safe
 from nestling.transform.lower import FlatView
 from nestling.transform.viewlet.compile import MOST_MAPS, CannotCompile, Compiler
 from nestling.transform.viewlet.domains import restricted
-from nestling.transform.viewlet.handles import Identity, Weights
+from nestling.transform.viewlet.drafts import Drafts, drafts_over, is_shared, names_in
 from nestling.transform.viewlet.lookups import around, asked
 from nestling.transform.viewlet.naming import rename_apart, renamed
 from nestling.transform.viewlet.refusals import unbound
 from nestling.transform.viewlet.schedule import triggers, updates
 from nestling.transform.viewlet.slices import share_slices
 from nestling.transform.viewlet.specialise import specialise
-from nestling.transform.viewlet.storing import BY_KEYS, Rule, Store, Storing, storing
+from nestling.transform.viewlet.storing import BY_KEYS, Store, Storing, storing
 
 T = TypeVar("T")
 
@@ -52,10 +52,10 @@ def compile_views(
     views: Mapping[str, FlatView],
     watched: Mapping[str, Query] | None = None,
     store: Mapping[str, Store | Storing] | None = None,
-    differently: set[Rule] | None = None,
+    drafts: Drafts | None = None,
 ) -> Program:
     """The program that maintains ``views`` row by row: that for batches, specialised."""
-    return specialise(compile_batches(tables, views, watched, store, follows="rows", differently=differently))
+    return specialise(compile_batches(tables, views, watched, store, follows="rows", drafts=drafts))
 
 
 def compile_batches(
@@ -65,27 +65,29 @@ def compile_batches(
     store: Mapping[str, Store | Storing] | None = None,
     taken: Iterable[str] = (),
     follows: Follows = "batches",
-    differently: set[Rule] | None = None,
+    drafts: Drafts | None = None,
 ) -> Program:
     """The program that maintains ``views`` over ``tables``, and logs what changes in the ``watched`` queries.
 
     Its triggers start from changes, ``ΔR``. Equal maps are stored once. ``store`` has the materialisation knob of
     views that do not leave it at ``"auto"``. No map is called as one that is ``taken``. If it ``follows`` nothing, its
-    maps are filled when they are read; if rows, it is to be specialised, and may rely on their order. The rules that
-    would store other components than those of declared keys are added to ``differently``.
+    maps are filled when they are read; if rows, it is to be specialised, and may rely on their order. ``drafts``
+    over the same tables may come from programs that were compiled before.
     """
-    wanted: dict[Identity, tuple[Weights, ...]] = {}
+    read = [query for view in views.values() for query in view.queries]
     capped: dict[tuple[str, str, int], Note] = {}
-    of_rows = frozenset(column.name for table in tables.values() for column in table.columns)
-    others = of_rows.union(tables, taken, ["times"])
-    for _ in range(ROUNDS):
+    drafts = drafts or drafts_over(tables, taken, one_by_one=follows == "rows", compares=False)
+    wanted = drafts.foreseen((*read, *(watched or {}).values()))
+    explores = any(is_shared(key, measures) for key, measures in wanted.items())
+    for number in range(1, ROUNDS + 1):
         compiler = Compiler(
             dict(tables),
+            drafts,
             wanted,
-            names=Names(others),
+            names=Names(names_in(tables, taken)),
             maintains=follows != "nothing",
-            one_by_one=follows == "rows",
-            differently=differently,
+            explores=explores and number == 1,
+            may_explore=number < ROUNDS,
         )
         plans = {
             name: _Reading(compiler, storing((store or {}).get(name, "auto"), view), capped).view(name, view)
@@ -95,7 +97,8 @@ def compile_batches(
         for name, query in (watched or {}).items():
             compiler.watch(name, query)
         totals = _Reading(compiler, Storing("none")).totals(watched or {})
-        if compiler.wanted == wanted or (not capped and compiler.has_all_wanted()):
+        is_settled = compiler.wanted == wanted and not compiler.explores
+        if is_settled or (not capped and compiler.has_all_wanted()):
             break
         wanted = compiler.wanted
     on_rows = triggers(tables, compiler.rows, compiler.events)
@@ -140,7 +143,9 @@ class _Reading:
                 continue
             kept, self.compiler.storing = self.compiler.kept(), kind
             try:
-                return way()
+                found = way()
+                self.compiler.explore()
+                return found
             except CannotCompile as reason:
                 # Only a part of too many maps has a chance with fewer.
                 if number == len(ways) or (way is read and reason.code != CannotCompile.CAP):
@@ -178,7 +183,9 @@ class _Reading:
         known = {param.name for param in params}
         if not is_safe(query, known):
             raise CannotCompile(unbound(query, known), CannotCompile.UNBOUND)
-        monomials = [rename_apart(monomial, params, self.compiler.names) for monomial in query.monomials]
+        monomials = [
+            rename_apart(monomial, params, self.compiler.drafts.names) for monomial in query.monomials
+        ]
         statements = [self.compiler.statement("", monomial, params, "rows") for monomial in monomials]
         return Plan(params, share_slices(statements), skipped)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
+from nestling.calculus.valued import VALUED
 from nestling.engine.protocol import Row
 from nestling.engine.spark import limits
 from nestling.engine.spark.driver.lookup import Found
@@ -64,11 +65,16 @@ def of_first(entries: Sequence[Row], limit: int, greatest: bool) -> ZBag:
     return first(ZBag((entry[-2], entry[-1]) for entry in entries), limit, greatest)
 
 
+def _of_values(read: Callable[[ZBag], Any]) -> Callable[[Sequence[Row]], Any]:
+    return lambda entries: read(ZBag((entry[-2], entry[-1]) for entry in entries))
+
+
 #: Aggregates of the entries of one group of a map in order.
 ORDERED: dict[str, Callable[[Sequence[Row]], Any]] = {
     "min": lambda entries: min(there(entries), default=None),
     "max": lambda entries: max(there(entries), default=None),
     "count_distinct": lambda entries: len(there(entries)),
+    **{name: _of_values(read) for name, (read, _) in VALUED.items()},
 }
 
 

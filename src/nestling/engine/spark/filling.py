@@ -1,0 +1,106 @@
+"""Maps filled from the tables: each by one query, from what it is the sum of, smaller maps first.
+
+The program says which statements fill a map (``transform/viewlet/fill``). A map that nobody keeps, and that one
+statement reads, is a part of the query of that statement; one that several read is computed once.
+
+Law (8): what is filled is the meaning of the map's query.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Set
+from dataclasses import replace
+from itertools import count
+
+from nestling.engine.spark import limits
+from nestling.engine.spark.columns import layouts
+from nestling.engine.spark.progress import say
+from nestling.engine.spark.relations import difference
+from nestling.engine.spark.session import python_errors
+from nestling.engine.spark.stage import Sink, arrow
+from nestling.engine.spark.state import UNCOUNTED, LakeState, SourceRows, register_frame
+from nestling.engine.spark.statements import StatementWriter
+from nestling.program.statements import Program, Statement
+from nestling.program.steps import reads, trigger_statements
+
+#: The program that fills some maps of another from its tables alone, if there is one that Spark can run.
+Filling = Callable[[Program, Set[str]], Program | None]
+
+#: Adds the rows of a query to a map.
+Keep = Callable[[str, str], object]
+
+
+def no_filling(program: Program, maps: Set[str]) -> Program | None:
+    """Maps are computed by their triggers."""
+    return None
+
+
+def filled(program: Program, moment: LakeState, maps: Set[str], sink: Sink | None) -> LakeState:
+    """``moment`` with ``maps`` as ``program`` fills them from its tables: in files, or here where there is no sink."""
+    known = {**layouts(program), **moment.layouts}
+    stored = moment.stored | {name: SourceRows() for name in (*program.maps, *maps)}
+    now = replace(moment.next(), layouts=known, stored=stored)
+
+    done = count(1)
+
+    def keep(name: str, text: str) -> None:
+        say(f"map {next(done)} of {len(maps)}")
+        now.add(name, arrow(now, text) if sink is None else sink(name, text))
+
+    try:
+        fill(program, now, keep, maps)
+    finally:
+        now.drop_views(moment)
+    after = moment.next()
+    after.stored |= {name: now.stored[name] for name in maps}
+    return after
+
+
+def fill(program: Program, now: LakeState, keep: Keep, kept: Collection[str] = ()) -> None:
+    """Fill the maps of ``program`` over the tables of ``now``, which has none of them yet.
+
+    Those that are ``kept``, or that several statements read, are computed now; the others when they are read.
+    """
+    fillings = statements_by_map(program)
+    readers = Counter(source for found in fillings.values() for each in found for source in set(reads(each)))
+    for name, statements in fillings.items():
+        is_kept = name in kept or (bool(kept) and readers[name] > 1)
+        here = now.driver.added(statements, now) if _is_little(now, statements) else {}
+        if name in here:
+            now.add(name, here[name])
+        elif text := _query(now, name, statements, is_kept):
+            if is_kept:
+                keep(name, text)
+            else:
+                with python_errors():
+                    rows = register_frame(now.session.sql(text), UNCOUNTED)
+                now.stored[name] = SourceRows((rows,))
+
+
+def _query(now: LakeState, name: str, statements: list[Statement], is_summed: bool) -> str:
+    """What fills a map; nothing where that reads what is empty.
+
+    What is not kept need not be summed: whoever reads it does so where it needs sums, and where it does not, a join of
+    all rows costs less than to sum them by keys of which most are there once.
+    """
+    writer = StatementWriter(now, broadcast=False)
+    layout = now.layouts[name]
+    texts = [writer.statement(s, layout) for s in statements if not writer.finds_nothing(s)]
+    rows = " UNION ALL ".join(texts)
+    return writer.text(difference(rows, layout) if is_summed else rows) if texts else ""
+
+
+def _is_little(now: LakeState, statements: list[Statement]) -> bool:
+    """Whether filling scans no more rows than a small change has."""
+    sources = {source for statement in statements for source in reads(statement)}
+    return sum(now.stored[source].rows for source in sources) <= limits.MAX_DRIVER_ROWS
+
+
+def statements_by_map(program: Program) -> dict[str, list[Statement]]:
+    """The statements that fill each map, in an order in which each comes after those it reads."""
+    found: dict[str, list[Statement]] = {}
+    for trigger in program.triggers.values():
+        for statement in trigger_statements(trigger):
+            found.setdefault(statement.target, []).append(statement)
+    return found

@@ -1,0 +1,72 @@
+"""Rows that are stored as they come: where the short test holds, the long way would come to the same."""
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from enum import IntEnum
+from typing import Any
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from nestling.calculus.types import Bag, Record, Scalar, nullable, record
+from nestling.database.plain import CLASSES, plain
+from nestling.frontend.schema import row_value
+
+
+class Colour(IntEnum):
+    RED = 1
+
+
+class Text(str):
+    pass
+
+
+VALUES: list[Any] = [
+    True, 0, 1, -1, 2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**63 - 1, 2**63, 10**40, Colour.RED,
+    0.0, -0.0, 1.5, float("inf"), float("nan"), Decimal("1.5"), "", "tea", Text("tea"), b"", b"x", None,
+    date(2026, 1, 1), datetime(2026, 1, 1), datetime(2026, 1, 1, tzinfo=UTC), timedelta(1), [], (), {},
+]  # fmt: skip
+
+
+@st.composite
+def scalars(draw: st.DrawFn) -> Scalar:
+    name = draw(st.sampled_from(sorted({*CLASSES, "decimal"})))
+    bits = draw(st.sampled_from([0, 8, 32, 64])) if name == "int" else 0
+    type_ = Scalar(name, size=(bits,) if bits else ())
+    return nullable(type_) if draw(st.booleans()) else type_
+
+
+def a_record(types: list[Any]) -> Record:
+    return record(**{f"c{i}": type_ for i, type_ in enumerate(types)})
+
+
+@given(st.lists(st.tuples(scalars(), st.sampled_from(VALUES)), min_size=1, max_size=4))
+@example([(Scalar("int"), True)])
+@example([(Scalar("float"), float("nan"))])
+@example([(Scalar("int", size=(32,)), 2**31)])
+def test_a_plain_row_is_its_own_value(columns):
+    row = tuple(value for _, value in columns)
+    types = a_record([type_ for type_, _ in columns])
+    if plain(types)(row):
+        found = row_value(types, row)
+        assert found == row
+        assert all(mine is yours for mine, yours in zip(found, row, strict=True))
+
+
+@given(st.lists(scalars(), min_size=1, max_size=4), st.data())
+def test_ordinary_rows_are_plain(types, data):
+    """Otherwise the test would be of no use."""
+    ordinary = {"bool": True, "int": 7, "float": 1.5, "str": "tea", "bytes": b"x", "date": date(2026, 1, 1),
+                "datetime": datetime(2026, 1, 1), "timedelta": timedelta(1)}  # fmt: skip
+    row = tuple(
+        None if type_.nullable and data.draw(st.booleans()) else ordinary.get(type_.name) for type_ in types
+    )
+    if all(type_.name in CLASSES for type_ in types):
+        assert plain(a_record(types))(row)
+    assert not plain(a_record(types))(list(row))
+    assert not plain(a_record(types))((*row, 1))
+
+
+def test_what_has_elements_or_digits_to_look_at_is_never_plain():
+    for type_ in (Bag(Scalar("int")), record(a=Scalar("int")), Scalar("decimal")):
+        assert not plain(a_record([type_]))((1,))
