@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import Any, Literal, Unpack, overload
 
 from nestling.calculus.terms import Expr
 from nestling.calculus.traverse import relations
@@ -29,6 +29,7 @@ from nestling.database.row_state import RowState
 from nestling.database.script import run_script
 from nestling.database.table import Table
 from nestling.database.view import View
+from nestling.database.view_options import ViewOptions
 from nestling.database.xml.database import DocumentDatabase
 from nestling.database.xml.defining import (
     define_xquery,
@@ -39,23 +40,11 @@ from nestling.database.xml.definition import HIDDEN
 from nestling.database.xml.stats import xquery_stats
 from nestling.database.xml.view import XQueryView
 from nestling.depth import room
-from nestling.errors import ChangeError, QueryError, StoreError
+from nestling.errors import QueryError
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.schema import Unresolved
 from nestling.frontend.view_query import ViewQuery
 from nestling.transform.normalize import normalize
-
-
-class ViewOptions(TypedDict, total=False):
-    """What is said of a view besides its name and its query: see ``Database.view``."""
-
-    language: str
-    refresh: str
-    store: str
-    strict: bool | None
-    context: str | None
-    replace: bool
-    dialect: str | None
 
 
 class Database(DocumentDatabase):
@@ -374,34 +363,6 @@ class Database(DocumentDatabase):
         self._verify(plain, arguments.flag_argument(maps, "maps"))
         for name in self._state.xqueries:
             XQueryView(self, name).verify(maps)
-
-    def backup(self, path: str | Path) -> None:
-        """Write a copy of the database, as it is now, to a file that is not there yet; it may be in use meanwhile.
-
-        Of a database in memory it is the way into a file: its versions count from 0 there.
-        """
-        where = arguments.path_argument(path)
-        with self._access.exclusive():
-            if self._access.open is not None:
-                raise ChangeError("a transaction is open", hint="commit it first")
-            with self._access.reading():
-                self._backup(where)
-
-    def _backup(self, path: Path) -> None:
-        if isinstance(self._file, DatabaseFile):
-            self._file.store.copy_to(path)
-            return
-        if path.exists():
-            raise StoreError(f"{path} is there already", hint="choose another name, or remove it first")
-        new = path.with_name(f"{path.name}-new")
-        file = DatabaseFile(new)
-        try:
-            file.numbers = self._numbers
-            file.save(self._state)
-            file.store.copy_to(path)
-        finally:
-            file.close()
-            new.unlink(missing_ok=True)
 
     # -- closing
 
