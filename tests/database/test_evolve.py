@@ -297,6 +297,25 @@ def test_what_is_cut_off_leaves_the_old(name, tmp_path, monkeypatch):
     db.close()
 
 
+def test_a_view_is_in_the_way_of_what_it_reads_alone():
+    db = nl.Database()
+    t = db.table("t", {"a": int, "b": int, "xs": list[int]})
+    t.insert([(1, 2, [3]), (1, 2, [])])
+    db.view("whole", "[r for r in t]", language="python")
+    db.view("each", "[1 for r in t for x in r.xs]", language="python")
+    db.view("count", "[len(t)]", language="python")
+    t.add_column("c", int, default=0)
+    assert sorted(db.views["whole"]) == [(1, 2, []), (1, 2, [3])]
+    with pytest.raises(nl.QueryError, match="a of t is read by whole\n"):
+        t.drop_column("a")
+    db.drop("whole")
+    with pytest.raises(nl.QueryError, match="xs of t is read by each\n"):
+        t.drop_column("xs")
+    t.drop_column("a")
+    assert sorted(t) == [(2, [], 0), (2, [3], 0)]
+    assert (db.views["each"].rows(), db.views["count"].rows()) == ([1], [2])
+
+
 # the law
 
 

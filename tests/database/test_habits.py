@@ -55,6 +55,15 @@ def test_a_key_of_several_columns_is_a_tuple():
     assert 1 not in table
 
 
+def test_an_upsert_names_each_key_once():
+    db = nl.Database()
+    table = db.table("t", {"a": int, "b": int}, key="a")
+    table.insert([(1, 1)])
+    with pytest.raises(nl.ChangeError, match="two of the rows have key 1 of t"):
+        table.upsert([(1, 2), (1, 3)])
+    assert table.rows() == [(1, 1)]
+
+
 def test_an_upsert_into_a_table_that_only_grows_adds_rows():
     db = nl.Database()
     table = db.table("t", {"a": int, "b": int}, key="a", append_only=True)
