@@ -181,5 +181,5 @@ def test_a_deep_view_is_read_explained_and_opened_again(name, tmp_path):
             assert view.name in view.explain()
     with nl.Database(str(tmp_path / "shop.db")) as db:
         db.table("U", {"a": int})
-        for view in db.views:
-            assert Counter(map(tuple, db.views[view].rows())) == expected
+        for view in db.views.values():
+            assert Counter(map(tuple, view.rows())) == expected

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import nestling as nl
+from nestling.database.at import At
 from nestling.database.subscription import Subscription
-from nestling.database.table import At, Table
+from nestling.database.table import Table
+from nestling.database.table_in import TableIn
 from nestling.database.transaction import Transaction
 from nestling.database.view import View
 
@@ -92,17 +94,42 @@ WANTED: dict[str, dict[str, Any]] = {
     "Database.update": {"table": "orders", "key": 1, "set": {"customer": "b"}},
     "Database.apply": {"changes": {"orders": {}}},
     "Database.sync": {"table": "orders", "snapshot": [(1, "a", [(1, 2)])]},
+    "Database.upsert": {"table": "orders", "rows": [(1, "z", [(1, 1)]), (9, "z", [])]},
+    "Database.backup": {"path": "copy.nest"},
+    "Database.rename": {"old": "spare", "new": "other"},
+    "Table.add_column": {"path": "items.note", "type": str | None},
+    "Table.drop_column": {"path": "customer"},
+    "Table.rename_column": {"path": "customer", "name": "client"},
+    "Table.widen_column": {"path": "id", "type": int},
+    "Table.__getitem__": {"key": 1},
+    "Table.__contains__": {"row": 1},
+    "Table.insert": {"rows": [(9, "z", [(1, 1)])]},
+    "Table.delete": {"rows": [(1, "a", [(1, 2)])]},
+    "Table.update": {"key": 1, "set": {"customer": "b"}},
+    "Table.upsert": {"rows": [(1, "z", [(1, 1)]), (9, "z", [])]},
+    "Table.sync": {"snapshot": [(1, "a", [(1, 2)])]},
+    "Table.apply": {"changes": {}},
+    "TableIn.insert": {"rows": [(9, "z", [(1, 1)])]},
+    "TableIn.delete": {"rows": [(1, "a", [(1, 2)])]},
+    "TableIn.update": {"key": 1, "set": {"customer": "b"}},
+    "TableIn.upsert": {"rows": [(1, "z", [(1, 1)]), (9, "z", [])]},
+    "TableIn.sync": {"snapshot": [(1, "a", [(1, 2)])]},
+    "TableIn.apply": {"changes": {}},
     "At.__getitem__": {"name": "items"},
     "At.at": {"columns": {"pid": 1}},
     "At.insert": {"elements": [(7, 7)]},
     "At.delete": {"elements": [(1, 2)]},
     "At.update": {"set": {"qty": 5}},
     "View.__getitem__": {"first": 1},
+    "View.__contains__": {"first": 1},
     "View.to_df": {"spark": None},
     "View.subscribe": {"function": lambda change: None},
     "Transaction.insert": {"table": "orders", "rows": [(9, "z", [(1, 1)])]},
     "Transaction.delete": {"table": "orders", "rows": [(1, "a", [(1, 2)])]},
     "Transaction.update": {"table": "orders", "key": 1, "set": {"customer": "b"}},
+    "Transaction.upsert": {"table": "orders", "rows": [(1, "z", [(1, 1)]), (9, "z", [])]},
+    "Transaction.sync": {"table": "orders", "snapshot": [(1, "a", [(1, 2)])]},
+    "Transaction.table": {"name": "orders"},
     "Transaction.apply": {"changes": {"orders": {}}},
     "Transaction.insert_into": {"table": "orders", "key": 1, "path": ("items",), "elements": [(7, 7)]},
     "Transaction.delete_from": {"table": "orders", "key": 1, "path": ("items",), "elements": [(1, 2)]},
@@ -116,7 +143,7 @@ INTERNAL = {
     "Transaction": {"rollback", "using", "rows"},
 }  # fmt: skip
 #: Methods with names of Python's that are the user's too.
-DUNDERS = ("__getitem__", "__iter__", "__len__", "__repr__")
+DUNDERS = ("__contains__", "__getitem__", "__iter__", "__len__", "__repr__")
 
 
 @dataclass(frozen=True)
@@ -158,7 +185,7 @@ class Call:
 
 def calls() -> list[Call]:
     found = []
-    for class_ in (nl.Database, Table, At, View, Subscription, Transaction):
+    for class_ in (nl.Database, Table, TableIn, At, View, Subscription, Transaction):
         internal = INTERNAL.get(class_.__name__, set())
         names = [name for name in dir(class_) if not name.startswith("_") and name not in internal]
         names += [name for name in DUNDERS if name in vars(class_)]
@@ -187,6 +214,9 @@ def subject(call: Call, db: nl.Database) -> Iterator[Any]:
     if class_ is Transaction:
         with db.transaction() as change:
             yield change
+    elif class_ is TableIn:
+        with db.transaction() as change:
+            yield change.table("orders")
     elif class_ is nl.Database:
         yield db
     elif class_ is Table:

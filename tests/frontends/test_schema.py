@@ -158,7 +158,11 @@ class Late:
 
 
 REFUSED: list[tuple[Any, str, str]] = [
-    (3, "a schema is not 3", "pass a dict of types, a dataclass, DDL text, a StructType or a pyarrow Schema"),
+    (
+        3,
+        "a schema is not 3",
+        "pass a dict of types, a class with annotated fields, DDL text, a StructType or a pyarrow Schema",
+    ),
     ({}, "the schema has no columns", "name at least one column"),
     ({"a": {"b": {}}}, "a.b has no columns", "name at least one column"),
     ({1: int}, "a column name is a string, not 1", 'write {"name": type}'),

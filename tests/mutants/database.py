@@ -9,6 +9,8 @@ from typing import Any
 from tests.database import (
     test_changes,
     test_elements,
+    test_evolve,
+    test_habits,
     test_overlay,
     test_patch,
     test_references,
@@ -144,6 +146,30 @@ MUTANTS = [
         "database/transaction", "Transaction._check_new",
         "keys.add(key)", "pass",
         example(test_changes.test_a_duplicate_key, db=DB), quick=True,
+    ),
+    Mutant(
+        "of two rows with one key the last is taken",
+        "database/changing", "Changing._upsert",
+        "if key in keys:", "if False:",
+        example(test_habits.test_an_upsert_names_each_key_once), quick=True,
+    ),
+    Mutant(
+        "a view of whole rows grows with its table",
+        "database/reads", "reads_around",
+        "is_whole and len(place) < len(path)", "False",
+        example(test_evolve.test_a_view_is_in_the_way_of_what_it_reads_alone), quick=True,
+    ),
+    Mutant(
+        "a bag that a view goes through is not read",
+        "database/reads", "reads",
+        "if is_whole or len(place) >= len(path)", "if is_whole",
+        example(test_evolve.test_a_view_is_in_the_way_of_what_it_reads_alone), quick=True,
+    ),
+    Mutant(
+        "a count reads every column",
+        "database/reads", "_Uses.of",
+        'case Fold(_, "count", source, body)', 'case Fold(_, "no count", source, body)',
+        example(test_evolve.test_a_view_is_in_the_way_of_what_it_reads_alone), quick=True,
     ),
     Mutant(
         "an element that went whole is told again inside",

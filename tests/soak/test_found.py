@@ -45,7 +45,7 @@ def test_found(name, refresh, watched):
     ddl, key, text, knobs, rows, wanted = FOUND[name]
     db = nl.Database()
     db.table("t", ddl, key=key)
-    view = db.view("v", text, refresh=refresh, strict=False, **knobs)
+    view: Any = db.view("v", text, refresh=refresh, strict=False, **knobs)
     told: list[Any] = []
     if watched:
         view.subscribe(told.append)

@@ -14,6 +14,7 @@ from nestling.cli.demo.on_spark import demo_on_spark
 from nestling.cli.derive import derivation_of_related
 from nestling.cli.engines import EngineName
 from nestling.cli.explain import Format, explain
+from nestling.cli.info import info
 from nestling.cli.problem import Friendly
 from nestling.cli.run import run
 from nestling.cli.terminal import forgive_encodings
@@ -125,6 +126,14 @@ def bench_command(
 ) -> None:
     """Run a benchmark of the source tree."""
     bench(suite, against)
+
+
+@app.command("info")
+def info_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="A database.")],
+) -> None:
+    """Show what is in a file: tables, views, sizes."""
+    info(file)
 
 
 @app.command("derive")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from nestling.calculus.show import show
 from nestling.calculus.traverse import relations
-from nestling.calculus.types import Bag, Record, Type, bag_levels, dictionary_name, show_type
+from nestling.calculus.types import Bag, Record, Scalar, Type, bag_levels, dictionary_name, show_type
 from nestling.database.accept_objects import check_objects
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.errors import QueryError, brief, shown
+from nestling.frontend.catalog import FieldPath
 from nestling.transform.pipeline import PASSES, run
 
 REFRESH = ("eager", "lazy", "hybrid")
@@ -109,11 +111,41 @@ def other_view(stored: ViewDef, given: ViewDef) -> QueryError:
 
 def other_table(stored: TableDef, given: TableDef) -> QueryError:
     """The refusal of a table that is there with another schema."""
+    hint = (
+        f"use it as it is: db.table({given.name!r}); or db.drop({given.name!r}) first, which deletes its rows"
+    )
+    if nulls := _null_there(stored, given):
+        hint = (
+            f"{nulls} may be NULL there: CREATE TABLE takes a column to be so unless it says NOT NULL; in a DDL string"
+            " it says NULL, in Python | None"
+        )
     return QueryError(
         f"table {given.name!r} is already defined, and otherwise:\n"
         f"  stored  {_shown(stored)}\n  given   {_shown(given)}",
-        hint=f"use it as it is: db.table({given.name!r}); or db.drop({given.name!r}) first, which deletes its rows",
+        hint=hint,
     )
+
+
+def _null_there(stored: TableDef, given: TableDef) -> str:
+    """The columns that are nullable there and not here, if that is all that differs."""
+    first, second = list(_leaves(stored.record)), list(_leaves(given.record))
+    if replace(stored, record=given.record) != given or len(first) != len(second):
+        return ""
+    found = [(old, new) for old, new in zip(first, second, strict=True) if old != new]
+    if any((path, replace(type_, nullable=False)) != new for (path, type_), new in found):
+        return ""
+    return ", ".join(".".join(path) for (path, _), _ in found)
+
+
+def _leaves(type_: Type, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Scalar]]:
+    match type_:
+        case Scalar():
+            yield path, type_
+        case Bag(element):
+            yield from _leaves(element, path)
+        case Record(fields):
+            for name, field in fields:
+                yield from _leaves(field, (*path, name))
 
 
 def _shown(table: TableDef) -> str:

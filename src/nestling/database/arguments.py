@@ -7,7 +7,7 @@ the user propagates unchanged, and nothing is changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike, fspath
 from pathlib import Path
@@ -20,7 +20,7 @@ from nestling.database.feed import Pairs, z_bag
 from nestling.database.languages import is_frame
 from nestling.depth import room
 from nestling.errors import ChangeError, QueryError, StoreError, shown
-from nestling.frontend.schema import tabular_rows
+from nestling.frontend.schema import constant, tabular_rows
 from nestling.values.bag import ZBag
 
 Definition = TypeVar("Definition")
@@ -136,6 +136,17 @@ def text_argument(text: object) -> str:
     if isinstance(text, str):
         return text
     raise QueryError(f"SQL is a str, not {shown(text)}", hint='db.sql("SELECT …")')
+
+
+def params_argument(params: object) -> Sequence[Any] | Mapping[str, Any]:
+    """The values of the marks in a script: one after the other, or by name."""
+    if isinstance(params, Mapping) and all(isinstance(name, str) for name in params):
+        return {name: constant(value, f"parameter {name!r}") for name, value in params.items()}
+    if isinstance(params, list | tuple):
+        return [constant(value, f"parameter {place}") for place, value in enumerate(params, 1)]
+    raise QueryError(
+        f"parameters are a list or a dict, not {shown(params)}", hint='db.sql("… WHERE id = ?", [7])'
+    )
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from nestling.calculus.types import Path, Type
-from nestling.errors import NestlingError
+from nestling.database.notebook import changed_html
+from nestling.errors import NestlingError, brief
 from nestling.frontend.schema import python_value
 from nestling.frontend.schema.read import order_key
 from nestling.values.bag import ZBag
@@ -215,6 +216,17 @@ class Change:
                 hint="read whole rows and patches when the change is delivered, or keep a history",
             )
         return told
+
+    def _repr_html_(self) -> str:
+        """What came and went, for a notebook."""
+        parts = [("inserted", self.element, self.inserted), ("deleted", self.element, self.deleted)]
+        for inner in self.inner:
+            where = f"{'.'.join(inner.path)} of {', '.join(map(brief, (*inner.key, *inner.within)))}"
+            parts += [
+                (f"into {where}", inner.element, inner.inserted),
+                (f"from {where}", inner.element, inner.deleted),
+            ]
+        return changed_html(f"{self.view}, version {self.version}", parts)
 
     def __repr__(self) -> str:
         return f"Change({self.view}, version {self.version})"

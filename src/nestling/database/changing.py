@@ -21,6 +21,7 @@ from nestling.database.refused import (
     check_removable,
     key_parts,
     key_taken,
+    key_twice,
     keyless,
     no_key,
     no_row,
@@ -29,7 +30,7 @@ from nestling.database.refused import (
 from nestling.database.rows import Row, RowEvent, Shredder, nested
 from nestling.database.state import State
 from nestling.errors import ChangeError
-from nestling.frontend.schema import element_value, row_value
+from nestling.frontend.schema import element_value, python_value, row_value
 from nestling.values.bag import ZBag
 from nestling.values.columns import columns
 from nestling.values.label import Label
@@ -147,16 +148,50 @@ class Changing:
         else:
             self._run(self.shredder(table.name).deletion(flat, times, self.stored))
 
-    def _new_columns(self, table: TableDef, set: Any) -> dict[str, Any]:
-        """New values by column, as they are stored."""
+    def _check_columns(self, table: TableDef, set: Any) -> None:
         for name in arguments.set_argument(set):
             if name not in table.record.names:
                 raise ChangeError(
                     f"{table.name} has no column {name!r}", hint=f"it has {', '.join(table.record.names)}"
                 )
+
+    def _new_columns(self, table: TableDef, set: Any) -> dict[str, Any]:
+        """New values by column, as they are stored."""
+        self._check_columns(table, set)
         record = Record(tuple(field for field in table.record.fields if field[0] in set))
         values = row_value(record, dict(set), self.objects.links.get(table.name))
         return dict(zip(record.names, values, strict=True))
+
+    def _new_values(self, table: TableDef, set: Any) -> Callable[[Row], dict[str, Any]]:
+        """From a row its new values by column: those given, or what the functions among them say of it."""
+        if not any(map(callable, arguments.set_argument(set).values())):
+            new = self._new_columns(table, set)
+            return lambda value: new
+        self._check_columns(table, set)
+
+        def of_row(value: Row) -> dict[str, Any]:
+            row = python_value(table.record, value)
+            return self._new_columns(
+                table, {name: new(row) if callable(new) else new for name, new in set.items()}
+            )
+
+        return of_row
+
+    def _upsert(self, table: TableDef, values: Sequence[Row]) -> None:
+        if not table.key:
+            raise keyless(table)
+        come, keys = list[tuple[Row, int]](), set[Row]()
+        for value in values:
+            key = tuple([value[i] for i in table.key_positions])
+            if key in keys:
+                raise key_twice(table, key)
+            keys.add(key)
+            flat = self._by_key(table, key)
+            if flat is None:
+                come.append((value, 1))
+            elif new := differing(table, nested(iter(flat), table.record, self.stored), value):
+                self._set(table, flat, new)
+        self._insert_all(table, come)
 
     def _set_all(self, table: TableDef, value: Row, times: int, new: Mapping[str, Any]) -> None:
         """Give all equal rows new columns."""

@@ -16,9 +16,11 @@ from nestling.database.access import Access
 from nestling.database.backing import Backing
 from nestling.database.constraints import check_state
 from nestling.database.explain import explain
+from nestling.database.first_column import may_start
 from nestling.database.inspect import verify
 from nestling.database.journal import Journal, Journals, RowJournal
 from nestling.database.languages import Reader
+from nestling.database.log import tell_slow
 from nestling.database.logs import Logging
 from nestling.database.memory import keep_within_memory
 from nestling.database.references import References
@@ -33,7 +35,7 @@ from nestling.database.xml.documents import Documents
 from nestling.database.xml.transaction import DocumentTransaction
 from nestling.database.xml.watch import XmlWatches
 from nestling.errors import ChangeError, QueryError
-from nestling.values.bag import ZBag
+from nestling.values.bag import EMPTY, ZBag
 
 
 class Core:
@@ -81,6 +83,8 @@ class Core:
     def _find(self, view: str, first: Any) -> ZBag:
         """The rows of a view whose first column is ``first``."""
         with self._access.looking(view):
+            if not may_start(self._state.definitions[view].element, first):
+                return EMPTY
             return self._state.find(view, first)
 
     def _table_df(self, table: str) -> Any:
@@ -127,6 +131,7 @@ class Core:
                 change.is_over = True
                 access.close()
         if not is_nested:
+            tell_slow(change.refresh)
             self._subscribers.deliver()
             self._xml_watches.deliver()
             if self._state.patience <= 0 or self._state.memory is not None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal, Unpack, overload
 
 from nestling.calculus.terms import Expr
+from nestling.calculus.traverse import relations
 from nestling.calculus.types import show_type
 from nestling.database import accept, arguments
 from nestling.database.accept import known
 from nestling.database.accept_objects import check_types
-from nestling.database.arguments import NOT_GIVEN
 from nestling.database.closed import Closed
 from nestling.database.declaring import Asked, table_def
 from nestling.database.definitions import HIDDEN, TableDef, ViewDef
@@ -24,11 +24,12 @@ from nestling.database.inspect import stats
 from nestling.database.languages import in_spark, is_frame, reader
 from nestling.database.memory import bytes_of
 from nestling.database.names import check_name, check_table_names, check_view_names
-from nestling.database.refresh import Refresh
+from nestling.database.notebook import listed_html
 from nestling.database.row_state import RowState
 from nestling.database.script import run_script
 from nestling.database.table import Table
 from nestling.database.view import View
+from nestling.database.view_options import ViewOptions
 from nestling.database.xml.database import DocumentDatabase
 from nestling.database.xml.defining import (
     define_xquery,
@@ -40,9 +41,9 @@ from nestling.database.xml.view import XQueryView
 from nestling.depth import room
 from nestling.errors import QueryError
 from nestling.frontend.catalog import Catalog
-from nestling.frontend.schema import Unresolved, row_value
+from nestling.frontend.schema import Unresolved
 from nestling.frontend.view_query import ViewQuery
-from nestling.values.bag import ZBag
+from nestling.transform.normalize import normalize
 
 
 class Database(DocumentDatabase):
@@ -186,8 +187,45 @@ class Database(DocumentDatabase):
 
     # -- definitions
 
+    @overload
+    def view(self, name: Callable[..., Any], query: None = None, **options: Unpack[ViewOptions]) -> View: ...
+    @overload
+    def view(
+        self, name: None = None, query: None = None, **options: Unpack[ViewOptions]
+    ) -> Callable[[Callable[..., Any]], View]: ...
+    @overload
+    def view(
+        self,
+        name: str,
+        query: str,
+        *,
+        language: Literal["xquery"],
+        refresh: str = ...,
+        store: str = ...,
+        strict: bool | None = ...,
+        context: str | None = ...,
+        replace: bool = ...,
+        dialect: None = ...,
+    ) -> XQueryView: ...
+    @overload
+    def view(
+        self,
+        name: str,
+        query: Callable[..., Any] | str | Expr | Any,
+        *,
+        language: Literal["sql", "python", "oql"] = "sql",
+        refresh: str = "eager",
+        store: str = "auto",
+        strict: bool | None = None,
+        context: str | None = None,
+        replace: bool = False,
+        dialect: str | None = None,
+    ) -> View: ...
+    @overload
+    def view(self, name: str, query: Any, **options: Unpack[ViewOptions]) -> Any: ...
+
     @arguments.within_depth()
-    def view(  # noqa: PLR0913 (one keyword per thing that a view may say)
+    def view(  # noqa: PLR0913 (one keyword per thing that a view says)
         self,
         name: str | Callable[..., Any] | None = None,
         query: Callable[..., Any] | str | Expr | None = None,
@@ -197,6 +235,7 @@ class Database(DocumentDatabase):
         store: str = "auto",
         strict: bool | None = None,
         context: str | None = None,
+        replace: bool = False,
         dialect: str | None = None,
     ) -> Any:
         """Define a view: ``@db.view`` on a function, or a name with a callable or a text in a ``language``.
@@ -205,9 +244,9 @@ class Database(DocumentDatabase):
         ``refresh`` says when it follows its tables: ``"eager"``, at every change; ``"hybrid"``, the same but for
         conditions on aggregates, which wait for a reading; ``"lazy"``, when it is read. ``strict=True`` refuses a view
         that is not maintained within its stated cost. One that every read would evaluate warns (``EvaluatedOnRead``),
-        unless ``strict=False`` or ``store="none"`` says that this is meant. ``context``: the document that ``/`` is in
-        an XQuery. ``dialect``: whose SQL the text is, ``"postgres"`` or ``"duckdb"`` and others, where it is not
-        Spark's.
+        unless ``strict=False`` or ``store="none"`` says that this is meant. ``replace=True`` puts it in the place
+        of the view of this name, and views over that over this. ``context``: the document that ``/`` is in an XQuery.
+        ``dialect``: whose SQL the text is, ``"postgres"`` or ``"duckdb"`` and others, where it is not Spark's.
         """
         options = {
             "language": language,
@@ -215,6 +254,7 @@ class Database(DocumentDatabase):
             "store": store,
             "strict": strict,
             "context": context,
+            "replace": replace,
             "dialect": dialect,
         }
         if name is None:
@@ -223,8 +263,8 @@ class Database(DocumentDatabase):
             return self.view(accept.name_of(name), name, **options)  # type: ignore[arg-type]
         check_name(arguments.name_argument(name, "view"), "a view", "·" + HIDDEN)
         accept.check_options(refresh, store)
-        if strict is not None:
-            arguments.flag_argument(strict, "strict")
+        arguments.flag_argument(strict is not None and strict, "strict")
+        arguments.flag_argument(replace, "replace")
         if dialect is not None:
             query = in_spark(query, language, dialect)
         if language == "xquery":
@@ -235,6 +275,9 @@ class Database(DocumentDatabase):
             definition = self._view_def(name, query, language, refresh, store)
             if name in self._state.definitions and name not in self._constraints:
                 if not accept.is_same_view(self._state.definitions[name], definition):
+                    if replace:
+                        self._replace_view(definition, strict)
+                        return View(self, name)
                     raise accept.other_view(self._state.definitions[name], definition)
                 return View(self, name)
             self._check_name(name)
@@ -253,9 +296,13 @@ class Database(DocumentDatabase):
             self._define("constraint", definition, lambda: self._state.add_view(definition, constraint=True))
 
     @arguments.within_depth()
-    def sql(self, script: str) -> Any:
-        """Run SQL statements, each a change of its own; what the last yields. A SELECT is computed once, in order."""
-        return run_script(self, arguments.text_argument(script))
+    def sql(self, script: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> Any:
+        """Run SQL statements, each a change of its own; what the last yields. A SELECT is computed once, in order.
+
+        ``params`` are the values of the marks ``?``, one after the other, or by name those of ``:name``. A value never
+        becomes part of the text.
+        """
+        return run_script(self, arguments.text_argument(script), arguments.params_argument(params))
 
     def drop(self, name: str) -> None:
         """Forget a view, a constraint, or a table or document that no view reads."""
@@ -282,9 +329,11 @@ class Database(DocumentDatabase):
 
     def _view_def(self, name: str, query: Any, language: str, refresh: str, store: str) -> ViewDef:
         found = self._translated(query, language)
-        over_tables = inline_views(found.expr, self._state.definitions)
+        definitions = self._state.definitions
+        over_tables = inline_views(found.expr, definitions)
         check_view_names(name, over_tables)
-        return ViewDef(name, over_tables, refresh, store, found.order)
+        written = normalize(found.expr) if relations(found.expr) & definitions.keys() else None
+        return ViewDef(name, over_tables, refresh, store, found.order, written)
 
     def _translated(self, query: Any, language: str) -> ViewQuery:
         read = self._read_frame if is_frame(query) else None
@@ -298,46 +347,6 @@ class Database(DocumentDatabase):
             if not name.startswith(HIDDEN):
                 catalog.declare(name, self._state.objects.entry(table))
         return catalog
-
-    # -- changes
-
-    def insert(self, table: str, rows: Iterable[object]) -> Refresh:
-        """Add rows: dicts, tuples, dataclasses."""
-        with self.transaction() as change:
-            change.insert(table, rows)
-        return change.refresh
-
-    def delete(
-        self, table: str, rows: Any = NOT_GIVEN, *, where: Any = None, key: Any = NOT_GIVEN
-    ) -> Refresh:
-        """Remove rows: those given, those for which ``where`` holds, or the one with this ``key``."""
-        with self.transaction() as change:
-            change.delete(table, rows, where=where, key=key)
-        return change.refresh
-
-    def update(
-        self, table: str, *, key: Any = NOT_GIVEN, where: Any = None, set: Mapping[str, Any]
-    ) -> Refresh:
-        """Give columns of the row with this ``key``, or of those for which ``where`` holds, new values."""
-        with self.transaction() as change:
-            change.update(table, key=key, where=where, set=set)
-        return change.refresh
-
-    def apply(self, changes: Mapping[str, Any]) -> Refresh:
-        """Apply a Z-bag per table, or rows with ``_change_type``, all at once."""
-        with self.transaction() as change:
-            change.apply(arguments.changes_argument(changes, self._state.tables))
-        return change.refresh
-
-    def sync(self, table: str, snapshot: Iterable[object]) -> Refresh:
-        """Make ``table`` hold exactly ``snapshot``: the difference is found and applied."""
-        definition = self._state.table(table)
-        rows = arguments.rows_argument(snapshot, definition.record)
-        links = self._state.objects.links.get(table)
-        wanted = ZBag((row_value(definition.record, row, links), 1) for row in rows)
-        with self.transaction() as change:
-            change.apply({table: wanted - change.rows(table)})
-        return change.refresh
 
     # -- what is kept
 
@@ -376,3 +385,15 @@ class Database(DocumentDatabase):
             return "Database(closed)"
         tables = [f"{name}: {show_type(self._state.tables[name].record)}" for name in self.tables]
         return f"Database({'; '.join([*tables, *(f'{name}: document' for name in self._documents.names)])})"
+
+    def _repr_html_(self) -> str:
+        """Tables and views with their types, for a notebook."""
+        if isinstance(self._state, Closed):
+            return listed_html(repr(self), (), ())
+        lines = [(name, "table", show_type(table.record)) for name, table in self.tables.items()]
+        lines += [(name, "document", "") for name in self._documents.names]
+        lines += [
+            (name, "view", show_type(view.element) if isinstance(view, View) else "XQuery")
+            for name, view in self.views.items()
+        ]
+        return listed_html(f"Database, version {self.version}", ("name", "what", "type"), lines)

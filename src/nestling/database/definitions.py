@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from nestling.calculus.terms import Expr, Var
-from nestling.calculus.traverse import Names
+from nestling.calculus.traverse import Names, relations
 from nestling.calculus.types import (
     ELEMENT,
     LABEL,
@@ -206,13 +206,22 @@ def located(record: Record, path: FieldPath) -> Located:
 
 @dataclass(frozen=True)
 class ViewDef:
-    """A view: its query over tables, how it is stored and refreshed, and the order that it is read in."""
+    """A view: its query over tables, how it is stored and refreshed, and the order that it is read in.
+
+    ``written``: its query over tables and views, where it reads views.
+    """
 
     name: str
     query: Expr
     refresh: str = "eager"
     store: str = "auto"
     order: Order = ()
+    written: Expr | None = field(default=None, compare=False)
+
+    @cached_property
+    def reads_views(self) -> frozenset[str]:
+        """The tables and views that its text names, where it reads views."""
+        return relations(self.written) if self.written is not None else frozenset()
 
     @cached_property
     def element(self) -> Type:

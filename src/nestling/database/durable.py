@@ -131,6 +131,13 @@ class DatabaseFile:
 
         self.store.atomically(define)
 
+    def save(self, state: State) -> None:
+        """Store all definitions and all there is, in a file with nothing in it."""
+        kinds = {name: "constraint" if view.is_constraint else "view" for name, view in state.views.items()}
+        new: list[tuple[str, Definition]] = [("table", table) for table in state.tables.values()]
+        new += [(kinds[name], view) for name, view in state.definitions.items()]
+        self.redefine([*new, *(("xquery", query) for query in state.xqueries.values())], [], state)
+
     def drop(self, kind: str, name: str, state: State) -> None:
         """Forget a definition."""
         self.redefine([], [(kind, name)], state)

@@ -1,4 +1,4 @@
-"""A view as a pandas, Arrow or Spark table. Each library is imported on first use."""
+"""A table or a view as a table of pandas, Arrow, Polars or Spark. Each library is imported on first use."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def plain(type_: Type, value: Any) -> Any:
 
 def to_arrow(type_: Type, rows: list[Any]) -> Any:
     """An Arrow table; rows that are no records are its one column ``value``."""
-    arrow = _imported("pyarrow", "arrow")
+    arrow = _imported("pyarrow")
     record, values = _columns(type_, rows)
     schema = arrow.schema([arrow.field(name, _arrow_type(t, arrow)) for name, t in record.fields])
     try:
@@ -44,7 +44,7 @@ def to_pandas(type_: Type, rows: list[Any]) -> Any:
     ``timedelta64[us]``, and ``object`` for all others, ints of more than 64 bits among them. What may be None is
     ``Int64``, ``Float64`` or ``boolean``, where None is ``NA`` and a NaN stays one; in moments it is ``NaT``.
     """
-    pandas = _imported("pandas", "arrow")
+    pandas = _imported("pandas")
     record, values = _columns(type_, rows)
     columns = zip(*values, strict=True) if values else ((),) * len(record.fields)
     series = {
@@ -54,11 +54,20 @@ def to_pandas(type_: Type, rows: list[Any]) -> Any:
     return pandas.DataFrame(series, columns=list(record.names), index=range(len(values)))
 
 
+def to_polars(type_: Type, rows: list[Any]) -> Any:
+    """A Polars DataFrame; inner bags are lists of structs."""
+    polars = _imported("polars")
+    return polars.from_arrow(to_arrow(type_, rows))
+
+
 def _columns(type_: Type, rows: list[Any]) -> tuple[Record, list[Any]]:
     """Rows with columns: those that have none are one column."""
-    if isinstance(type_, Record):
-        return type_, rows
-    return Record((("value", type_),)), [(row,) for row in rows]
+    return as_record(type_), rows if isinstance(type_, Record) else [(row,) for row in rows]
+
+
+def as_record(type_: Type) -> Record:
+    """The columns of rows: those that are no records are one, ``value``."""
+    return type_ if isinstance(type_, Record) else Record((("value", type_),))
 
 
 _PANDAS = {
@@ -71,7 +80,7 @@ _PANDAS = {
 def _series(pandas: Any, type_: Type, values: list[Any]) -> Any:
     if type_ == Scalar("float", nullable=True):
         # Made from its parts: pandas would take a NaN for a missing value.
-        numpy = _imported("numpy", "arrow")
+        numpy = _imported("numpy")
         numbers = numpy.array([0.0 if value is None else value for value in values], dtype="float64")
         missing = numpy.array([value is None for value in values], dtype="bool")
         return pandas.Series(pandas.arrays.FloatingArray(numbers, missing))
@@ -89,13 +98,11 @@ def to_df(type_: Type, rows: list[Any], spark: Any) -> Any:
     return spark.createDataFrame(to_arrow(type_, rows))
 
 
-def _imported(module: str, extra: str) -> Any:
+def _imported(module: str) -> Any:
     try:
         return __import__(module)
     except ImportError as error:
-        raise NestlingError(
-            f"{module} is not installed", hint=f"pip install 'nestling[{extra}]' or {module} itself"
-        ) from error
+        raise NestlingError(f"{module} is not installed", hint=f"pip install {module}") from error
 
 
 def _arrow_type(type_: Type, arrow: Any) -> Any:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from nestling.database.notebook import listed_html
+
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -24,3 +26,13 @@ class Refresh(NamedTuple):
     tables: Mapping[str, int] = _NOTHING
     changes: Mapping[str, Any] = _NOTHING
     recomputed: tuple[str, ...] = ()
+
+    def _repr_html_(self) -> str:
+        """What it did, for a notebook."""
+        took = f"{self.seconds * 1000:.1f} ms"
+        title = f"version {self.version}: {self.events:,} rows, {self.statements:,} statements, {took}"
+        lines = [(table, f"{times:,} rows") for table, times in self.tables.items()]
+        lines += [(view, "changed") for view in self.changes] + [
+            (view, "recomputed") for view in self.recomputed
+        ]
+        return listed_html(title, ("table or view", "what"), lines)

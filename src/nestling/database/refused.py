@@ -25,6 +25,13 @@ def key_taken(table: TableDef, key: Row) -> ChangeError:
     )
 
 
+def key_twice(table: TableDef, key: Row) -> ChangeError:
+    """Which of two rows is meant is not said: rows have no order."""
+    return ChangeError(
+        f"two of the rows have key {shown_key(key)} of {table.name}", hint="pass one row for each key"
+    )
+
+
 def check_identity(objects: Objects, table: TableDef, key: Row) -> None:
     """Refuse to change the key of a row that others may refer to."""
     names = (table.name, *objects.families.get(table.name, ()))

@@ -20,6 +20,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from nestling.database.backing import Backing
+from nestling.database.log import LOG
 from nestling.database.memory import tell_of_unkept
 from nestling.database.row_logs import RowLogging
 from nestling.database.row_state import RowState
@@ -50,6 +51,9 @@ def follow_data(logging: RowLogging, file: Backing | None, rows: int) -> None:
         looks -= 1
         if _planned_again(logging, name):
             changed.append(name)
+            LOG.info(
+                "view %s is stored otherwise from version %d on: its tables have moved", name, state.version
+            )
     else:
         state.patience = _until_moved(state)
     if file is not None and changed:

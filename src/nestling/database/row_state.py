@@ -38,7 +38,7 @@ from nestling.database.xml.definition import XQueryDef, view_of
 from nestling.depth import room
 from nestling.engine.described import Described
 from nestling.engine.protocol import Engines, RowEngine
-from nestling.errors import UNDEFINED, ChangeError, NestlingError, QueryError
+from nestling.errors import UNDEFINED, NestlingError, QueryError
 from nestling.frontend.schema import element_value
 from nestling.program.statements import Program, TableDecl
 from nestling.program.steps import trigger_statements
@@ -47,7 +47,7 @@ from nestling.transform.lower import FlatView
 from nestling.transform.pipeline import by_rows, compile_view
 from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.choose import KNOB
-from nestling.values.bag import EMPTY, ZBag
+from nestling.values.bag import ZBag
 from nestling.values.label import Label
 
 
@@ -278,10 +278,7 @@ class RowState:
 
     def find(self, name: str, first: Any) -> ZBag:
         """The rows of a view whose first column is ``first``."""
-        try:
-            leaf = element_value(first_type(self.definitions[name].element), first_leaf(first))
-        except ChangeError:
-            return EMPTY  # a value of another type is in no row
+        leaf = element_value(first_type(self.definitions[name].element), first_leaf(first))
         with self.computing(name):
             rows = self._found(name, leaf)
         return ZBag((row, n) for row, n in rows.items() if starts(row, first))

@@ -35,17 +35,19 @@ class Scripted(Protocol):
     def _catalog(self) -> Catalog: ...
     def table(self, name: str) -> Table: ...
     def _declare(self, definition: TableDef) -> Table: ...
-    def view(self, name: str, query: Expr, *, refresh: str = ..., store: str = ...) -> View: ...
+    def view(
+        self, name: str, query: Expr, *, refresh: str = ..., store: str = ..., replace: bool = ...
+    ) -> View: ...
     def drop(self, name: str) -> None: ...
     def _reading(self) -> AbstractContextManager[None]: ...
     def transaction(self) -> AbstractContextManager[Transaction]: ...
 
 
-def run_script(db: Scripted, text: str) -> Any:
+def run_script(db: Scripted, text: str, params: Sequence[Any] | Mapping[str, Any] = ()) -> Any:
     """What the last statement yields: the rows of a query, the ``Refresh`` of a change, a table or a view."""
     script = sql().script
     result: Any = None
-    for statement in script.read(text):
+    for statement in script.read(text, params):
         match statement:
             case script.MakeTable(name, record, key, if_missing):
                 there = if_missing and name in db._state.tables
@@ -73,12 +75,7 @@ def _made(db: Scripted, statement: Any) -> Any:
         return db.view(name, query)
     if statement.if_missing:
         return db.views[name]
-    db.drop(name)
-    try:
-        return db.view(name, query)
-    except QueryError:
-        db.view(name, old.query, refresh=old.refresh, store=old.store)
-        raise
+    return db.view(name, query, replace=True)
 
 
 def _merged(db: Scripted, merged: Any) -> Any:

@@ -68,7 +68,11 @@ def view_text(view: ViewDef, state: Defined) -> str:
     decision = there.decision if there is not None else None
     stored = as_data(decision) if decision else None
     parts: dict[str, Any] = {"query": text, "refresh": view.refresh, "store": view.store, "stored": stored}
-    return json.dumps({**parts, "order": view.order} if view.order else parts)
+    said = {
+        "order": view.order,
+        "written": show(view.written, width=WIDTH) if view.written is not None else None,
+    }
+    return json.dumps(parts | {name: value for name, value in said.items() if value})
 
 
 def read_table(name: str, text: str, tables: Mapping[str, TableDef] | None = None) -> TableDef:
@@ -112,7 +116,7 @@ def _json_reference(stored: Any) -> Reference:
 
 def read_view(name: str, text: str, state: Defined) -> tuple[ViewDef, dict[str, Any] | None]:
     """The view that ``text`` defines over the tables of ``state``, and how it was stored."""
-    stored = _members(text, ("query", "refresh", "store"), ("stored", "order"))
+    stored = _members(text, ("query", "refresh", "store"), ("stored", "order", "written"))
     refresh, store = _name(stored["refresh"]), _name(stored["store"])
     _accepted(lambda: check_options(refresh, store))
     query = _query(_name(stored["query"]), state)
@@ -120,9 +124,9 @@ def read_view(name: str, text: str, state: Defined) -> tuple[ViewDef, dict[str, 
     # A file from before views were stored by cost does not say how this one was.
     decision = stored.get("stored")
     check_decision(decision)
-    return ViewDef(
-        name, query, refresh, store, _order(stored.get("order", []), element_type(query))
-    ), decision
+    written = _query(_name(stored["written"]), state, views=True) if "written" in stored else None
+    order = _order(stored.get("order", []), element_type(query))
+    return ViewDef(name, query, refresh, store, order, written), decision
 
 
 def _order(stored: Any, element: Type) -> Order:
@@ -162,12 +166,20 @@ def _unstorable(definition: TableDef | ViewDef, why: str) -> QueryError:
     )
 
 
-def _query(text: str, state: Defined) -> Expr:
-    known, objects = Catalog(), Objects(state.tables)
-    for table in state.tables.values():
+def relation_types(
+    tables: Mapping[str, TableDef], views: Mapping[str, ViewDef] | None = None
+) -> dict[str, Bag]:
+    """The types that queries over these tables and views have for them."""
+    known, objects = Catalog(), Objects(tables)
+    for table in tables.values():
         known.declare(table.name, objects.entry(table))
     # What they refer to is no part of a query, but of the types in it.
-    catalog = {name: Bag(row_type(known, name)) for name in known}
+    found = {name: Bag(row_type(known, name)) for name in known}
+    return {name: Bag(view.element) for name, view in (views or {}).items()} | found
+
+
+def _query(text: str, state: Defined, views: bool = False) -> Expr:
+    catalog = relation_types(state.tables, state.definitions if views else None)
     query: list[Expr] = []
     _accepted(lambda: query.append(parse(text, catalog)))
     if found := next((node for node in walk(query[0]) if isinstance(node, INTERNAL)), None):

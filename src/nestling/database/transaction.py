@@ -29,6 +29,7 @@ from nestling.database.refused import (
 from nestling.database.rows import Row, RowEvent, nested
 from nestling.database.state import State
 from nestling.database.statements import check_statement
+from nestling.database.table_in import TableIn
 from nestling.errors import ChangeError
 from nestling.frontend.schema import multiplicity, python_value, row_value
 from nestling.values.bag import EMPTY, ZBag
@@ -157,14 +158,38 @@ class Transaction(Changing):
         """Give columns of the row with this ``key``, or of those for which ``where`` holds, new values."""
         arguments.one_of(where, key)
         definition = self._table(table)
-        new = self._new_columns(definition, set)
+        new = self._new_values(definition, set)
         if where is None:
-            self._set(definition, self._row_of(definition, key), new)
+            flat = self._row_of(definition, key)
+            found = new(nested(iter(flat), definition.record, self.stored))
+            with self.using():  # a new value may be a function of the user's
+                self._set(definition, flat, found)
             return
-        rows = self._rows_where(definition, where)
+        rows = [(value, times, new(value)) for value, times in self._rows_where(definition, where)]
         with self.using():
-            for value, times in rows:
-                self._set_all(definition, value, times, new)
+            for value, times, found in rows:
+                self._set_all(definition, value, times, found)
+
+    @_all_or_nothing
+    def upsert(self, table: str, rows: Iterable[object]) -> None:
+        """Add rows, each in the place of the one that has its key, if there is one: it becomes this row."""
+        definition = self._table(table)
+        rows = rows if type(rows) is list else arguments.rows_argument(rows, definition.record)
+        links = self.objects.links.get(table)
+        values = [row_value(definition.record, row, links) for row in rows]
+        if self.state.engine.is_remote:
+            prefetch_rows(self.stored, definition, values, deep=True)
+        with self.using():  # rows are the user's, and may have read a view
+            self._upsert(definition, values)
+
+    @_all_or_nothing
+    def sync(self, table: str, snapshot: Iterable[object]) -> None:
+        """Let ``table`` hold exactly ``snapshot``: the difference is found and applied."""
+        definition = self._table(table)
+        rows = arguments.rows_argument(snapshot, definition.record)
+        links = self.objects.links.get(table)
+        wanted = ZBag((row_value(definition.record, row, links), 1) for row in rows)
+        self.apply({table: wanted - self.rows(table)})
 
     @_all_or_nothing
     def apply(self, changes: Mapping[str, Any]) -> None:
@@ -268,6 +293,11 @@ class Transaction(Changing):
         definition = self._table(table)
         address = arguments.address_argument(path)
         return reached(self.stored, self.objects, definition, self._row_of(definition, key), address)
+
+    def table(self, name: str) -> TableIn:
+        """A table whose changes are part of this transaction: ``t.table("orders").at(7).items.insert([…])``."""
+        self.check_usable()
+        return TableIn(self, self._table(name).name)
 
     def rollback(self, done: int = 0) -> None:
         """Forget the events after the first ``done``."""

@@ -10,6 +10,7 @@ import sys
 import warnings
 from types import FrameType
 
+from nestling.database.log import LOG
 from nestling.database.view_state import OnRead, ViewState
 from nestling.database.xml.definition import view_of
 from nestling.errors import EvaluatedOnRead, QueryError
@@ -40,6 +41,8 @@ def verdict(view: ViewState) -> Verdict:
 
 def judge(view: ViewState, strict: bool | None) -> None:
     """Refuse what is not maintained within its stated cost, or warn of what is not maintained at all, or accept it."""
+    if (on_read := view.on_read) is not None:
+        LOG.info("view %s is evaluated by every read: %s", view.definition.name, on_read.reason)
     if strict:
         _refuse(view)
     elif strict is None:

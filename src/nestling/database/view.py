@@ -13,10 +13,12 @@ from nestling.database.core import Core
 from nestling.database.definitions import ViewDef
 from nestling.database.document.follow import Document
 from nestling.database.in_order import in_order
+from nestling.database.markup import tag
+from nestling.database.notebook import rows_html
 from nestling.database.subscription import OnError, Subscription, Told
 from nestling.depth import room
 from nestling.errors import NestlingError, QueryError, brief
-from nestling.frontend.schema import copies, length, python_value
+from nestling.frontend.schema import copies, length, python_schema, python_value
 from nestling.values.bag import ZBag
 
 
@@ -30,6 +32,16 @@ class View:
     def element(self) -> Type:
         """The type of a row."""
         return self._definition.element
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns; of rows that are no records, ``value``, as ``to_arrow`` calls it."""
+        return list(export.as_record(self.element).names)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The types by column, as ``db.table`` takes them."""
+        return python_schema(export.as_record(self.element))
 
     @property
     def _definition(self) -> ViewDef:
@@ -62,7 +74,7 @@ class View:
     def __getitem__(self, first: Any) -> Any:
         """The row whose first column is ``first``; of a tuple, its first columns."""
         element = self.element
-        rows = copies(self._database._find(self.name, first).items(), self.name)
+        rows = copies(self._database._find(self._definition.name, first).items(), self.name)
         found = [python_value(element, row) for row in rows]
         if len(found) == 1:
             return found[0]
@@ -73,6 +85,10 @@ class View:
             hint="read rows() and choose",
         )
 
+    def __contains__(self, first: Any) -> bool:
+        """Whether ``view[first]`` is there: rows whose first columns these are."""
+        return bool(self._database._find(self._definition.name, first))
+
     def to_pandas(self) -> Any:
         """The answer as a pandas DataFrame."""
         return export.to_pandas(self.element, self.rows())
@@ -80,6 +96,10 @@ class View:
     def to_arrow(self) -> Any:
         """The answer as an Arrow table."""
         return export.to_arrow(self.element, self.rows())
+
+    def to_polars(self) -> Any:
+        """The answer as a Polars DataFrame."""
+        return export.to_polars(self.element, self.rows())
 
     def to_df(self, spark: Any) -> Any:
         """The answer as a DataFrame of a Spark session."""
@@ -126,3 +146,9 @@ class View:
 
     def __repr__(self) -> str:
         return f"View({self.name}: {show_type(self.element)})"
+
+    def _repr_html_(self) -> str:
+        """The first rows, for a notebook; on Spark, where reading is a job, what it is."""
+        if self._database._state.engine.is_remote:
+            return tag("p", repr(self))
+        return rows_html(self.name, self.element, self.rows())

@@ -108,12 +108,12 @@ def _create(path: Path) -> None:
         for statement in (*NEW, *SCHEMA):
             db.execute(statement)
         db.execute("INSERT INTO state VALUES (?, ?, ?, ?)", EMPTY.state_row())
-    _sync(new)
+    sync(new)
     new.replace(path)
-    _sync(path.parent)
+    sync(path.parent)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     """Have ``path`` reach the disk; a directory as well, where the system has a way."""
     if path.is_file() or sys.platform != "win32":
         handle = os.open(path, os.O_RDWR if path.is_file() else os.O_RDONLY)

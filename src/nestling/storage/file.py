@@ -33,6 +33,7 @@ from typing import Literal, TypeAlias
 from nestling.errors import StoreError
 from nestling.storage.claim import Claim
 from nestling.storage.connect import Translated, clear_beside, connect, file_bytes, locate
+from nestling.storage.copied import copy_store
 from nestling.storage.format import (
     SEPARATOR,
     Contents,
@@ -230,6 +231,11 @@ class FileStore:
     def read_chunks(self) -> tuple[int, Iterator[tuple[str, list[str]]]]:
         """The same by the piece: the name of a map, and keys and payloads of it in turn."""
         return self._now.at, self._chunks(self._snapshots)
+
+    def copy_to(self, path: Path) -> None:
+        """Write all that is acknowledged to another file; see ``copied``."""
+        self._check_usable()
+        copy_store(self._db, path)
 
     def stats(self) -> Stats:
         """Sizes, and whether a snapshot is due."""

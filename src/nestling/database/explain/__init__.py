@@ -8,6 +8,7 @@ from nestling.database.explain.collect import collect
 from nestling.database.explain.html import as_html
 from nestling.database.explain.report import Report
 from nestling.database.explain.text import as_text
+from nestling.database.markup import tag
 from nestling.database.state import State
 from nestling.errors import QueryError, brief
 
@@ -26,4 +27,15 @@ def explain(state: State, view: str, format: str = "text", code: bool = False) -
     """The report on ``view`` in one of ``FORMATS``; with ``code``, the generated functions that serve it."""
     if not isinstance(format, str) or format not in FORMATS:
         raise QueryError(f"format={brief(format)} is unknown", hint=f"one of {', '.join(map(repr, FORMATS))}")
-    return FORMATS[format](collect(state, view, code))
+    text = FORMATS[format](collect(state, view, code))
+    return Page(text) if format == "html" else text
+
+
+class Page(str):
+    """A page that a notebook shows in a frame of its own: neither styles the other."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        style = "width: 100%; height: 40em; border: 0"
+        return tag("iframe", srcdoc=str(self), sandbox="", style=style)

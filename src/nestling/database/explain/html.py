@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nestling.database.explain.markup import PYTHON, Html, code, join, tag
 from nestling.database.explain.report import (
     ConstructReport,
     MapReport,
@@ -21,6 +20,7 @@ from nestling.database.explain.report import (
 from nestling.database.explain.sizes import number_text, size_text
 from nestling.database.explain.style import STYLE
 from nestling.database.explain.text import kept, said_of, shorten
+from nestling.database.markup import PYTHON, Html, code, join, tag
 from nestling.transform.classify import INDEXED, THEOREM, Verdict
 
 TONES = {Verdict.EFFICIENT.value: "good", Verdict.INDEXED.value: "fair", Verdict.NOT.value: "poor"}

@@ -14,9 +14,12 @@ from nestling.database.accept import known
 from nestling.database.arguments import NOT_GIVEN
 from nestling.database.core import Core
 from nestling.database.database import Database
+from nestling.database.definitions import ViewDef
 from nestling.database.elements import inner_bag
+from nestling.database.evolving import over_it
 from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
+from nestling.database.reshape import Reshape
 from nestling.database.spark.element_changes import change_elements, elements_frame
 from nestling.database.spark.frame_changes import as_frame, check_batch, few_changes, few_split, split
 from nestling.database.spark.frames import Frames
@@ -169,6 +172,35 @@ class SparkDatabase(Database):
         keep_references(large)
         journal = LakeJournal(self._state, files=large.parts())
         return self._run(self._access.begin(journal), self._began, lambda: None)
+
+    # -- definitions
+
+    def _reshape(self, name: str, change: Reshape) -> None:
+        raise QueryError(
+            f"on Spark the columns of {name} stay as they are",
+            hint="declare another table, and insert what db.table(name).df() makes of this one",
+        )
+
+    def _backup(self, path: Path) -> None:
+        raise QueryError("a lake is a folder", hint=f"copy {self.folder} while no stream runs")
+
+    def rename(self, old: str, new: str) -> None:
+        """Refused: a lake has its tables and views under their names."""
+        raise QueryError(
+            f"on Spark {old} keeps its name", hint="define it under the new name, and drop the old one"
+        )
+
+    def _replace_view(self, view: ViewDef, strict: bool | None = False) -> None:
+        """Define a view otherwise that no other view reads; the one there stays where this one is refused."""
+        if over := over_it(view.name, self._state.definitions):
+            raise QueryError(f"{view.name} is read by {', '.join(over)}", hint="drop these first")
+        old = self._state.definitions[view.name]
+        self.drop(view.name)
+        try:
+            self._define("view", view, lambda: self._state.add_view(view, strict=strict))
+        except QueryError:
+            self._define("view", old, lambda: self._state.add_view(old))
+            raise
 
     def stream(
         self,

@@ -255,9 +255,11 @@ def _not_python(error: Exception) -> QueryError:
 
 
 def _unreadable(function: FunctionType) -> QueryError:
+    at_prompt = function.__code__.co_filename == "<stdin>"
+    why = "a plain prompt keeps no source before Python 3.13, IPython does; " if at_prompt else ""
     return QueryError(
         f"the source of {_shown(function)} cannot be read",
-        hint="pass its text instead: db.view(name, '[… for x in …]', language='python')",
+        hint=f"{why}pass its text instead: db.view(name, '[… for x in …]', language='python')",
     )
 
 

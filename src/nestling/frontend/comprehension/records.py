@@ -14,7 +14,7 @@ from nestling.frontend.values import Row, Value, fields_of
 
 
 def of_tuple(node: ast.Tuple, env: PythonEnv) -> Row:
-    """``(o.id, n, sum(…))``: a field is called as the attribute or name it is, else ``_2`` by its place."""
+    """``(o.id, o["class"], n, sum(…))``: a field is called as what it reads, else ``_3`` by its place."""
     parts: list[tuple[str, Value]] = []
     for part in node.elts:
         if isinstance(part, ast.Starred):
@@ -27,7 +27,7 @@ def of_tuple(node: ast.Tuple, env: PythonEnv) -> Row:
 
 def _own_name(node: ast.expr) -> str:
     match node:
-        case ast.Name(name) | ast.Attribute(attr=name):
+        case ast.Name(name) | ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(str(name))):
             return name
     return ""
 

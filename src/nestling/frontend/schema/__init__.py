@@ -1,9 +1,11 @@
 """Schemas and rows: how a type and a value are written in Python, and how a value is read back."""
 
+from nestling.frontend.schema.as_python import python_schema
 from nestling.frontend.schema.counts import copies, length, multiplicity
 from nestling.frontend.schema.declare import Declared, Unresolved, declared, key_record, record_type
 from nestling.frontend.schema.objects import Extent, Inverse, Ref
 from nestling.frontend.schema.read import listed, python_value, row_class
+from nestling.frontend.schema.scalars import constant
 from nestling.frontend.schema.tabular import arrow_rows, tabular_rows, without_zones
 from nestling.frontend.schema.write import element_value, row_value
 
@@ -14,6 +16,7 @@ __all__ = [
     "Ref",
     "Unresolved",
     "arrow_rows",
+    "constant",
     "copies",
     "declared",
     "element_value",
@@ -21,6 +24,7 @@ __all__ = [
     "length",
     "listed",
     "multiplicity",
+    "python_schema",
     "python_value",
     "record_type",
     "row_class",

@@ -1,9 +1,12 @@
 """A record type from what a Python or Spark user calls a schema.
 
-A schema is a dict of Python types, a dataclass (or a ``NamedTuple``), a Spark DDL string, a pyspark
-``StructType`` or a pyarrow ``Schema``. ``list[T]`` and ``ARRAY<T>`` are bags; a nested dict, a dataclass and
+A schema is a dict of Python types, a class with annotated fields (see ``classes``), a Spark DDL string, a pyspark
+``StructType`` or a pyarrow ``Schema``. ``list[T]`` and ``ARRAY<T>`` are bags; a nested dict, a class and
 ``STRUCT`` are records; ``T | None`` is nullable. ``set[T]`` is a bag that has each element once. ``nl.Ref[C]`` is the
 key of the table of class C, and ``nl.Inverse[…]`` no column at all: see ``objects``.
+
+A ``Literal`` or an ``Enum`` is the type of its values, a ``UUID`` the text of it. Which of the values of that type may
+come is not checked: a constraint does that.
 
 What is nullable says so. In a DDL string that is a column marked ``NULL``: a plain ``qty INT`` is not
 nullable, unlike in Spark, so that ``sum(qty)`` needs no test for null; ``NOT NULL`` may be written and
@@ -19,13 +22,16 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from enum import Enum
 from typing import Any
+from uuid import UUID
 
 from nestling.calculus.types import SCALARS, Bag, Path, Record, Scalar, Type, nullable
 from nestling.errors import QueryError, brief
+from nestling.frontend.schema.classes import class_columns
 from nestling.frontend.schema.ddl import parse_ddl
 from nestling.frontend.schema.foreign import arrow_record, is_arrow_schema, is_spark_struct, spark_record
 from nestling.frontend.schema.objects import InverseOf, RefTo
@@ -109,7 +115,7 @@ def _declared(schema: object, known: Known) -> Declared:
     if found is None:
         raise QueryError(
             f"a schema is not {_shown(schema)}",
-            hint="pass a dict of types, a dataclass, DDL text, a StructType or a pyarrow Schema",
+            hint="pass a dict of types, a class with annotated fields, DDL text, a StructType or a pyarrow Schema",
         )
     return Declared(found, reader.references, reader.sets, reader.inverses)
 
@@ -146,28 +152,41 @@ class _Reader:
         return Record(tuple(fields))
 
     def type(self, type_: Any, path: Path) -> Type:
-        if isinstance(type_, type) and type_ in SCALAR_OF:
-            return SCALAR_OF[type_]
+        if isinstance(type_, type) and (type_ in SCALAR_OF or issubclass(type_, Enum | UUID)):
+            return self.scalar(type_, path)
         if isinstance(type_, Scalar | Record | Bag):
             return type_
         if isinstance(type_, RefTo):
             return self.reference(type_, path)
         if isinstance(type_, list) and len(type_) == 1:
             return Bag(self.type(type_[0], path))
-        origin, args = typing.get_origin(type_), typing.get_args(type_)
-        if origin in (types.UnionType, typing.Union):
-            return self.optional(args, path)
-        if origin is list:
-            return Bag(self.type(args[0], path))
-        if origin in (set, frozenset):
-            self.sets.append(path)
-            return Bag(self.type(args[0], path))
-        found = self.record(type_, path)
+        found = self.generic(typing.get_origin(type_), typing.get_args(type_), path) or self.record(
+            type_, path
+        )
         if found is None:
             raise QueryError(
                 f"column {'.'.join(path)!r} cannot have the type {_shown(type_)}", hint=f"a type is {_TYPES}"
             )
         return found
+
+    def generic(self, origin: Any, args: tuple[Any, ...], path: Path) -> Type | None:
+        """What is written with arguments; ``None`` of what is not, or means something else."""
+        if origin in (types.UnionType, typing.Union):
+            return self.optional(args, path)
+        if origin is typing.Literal:
+            return self.one_of(args, path)
+        if origin is typing.Annotated:
+            return self.type(args[0], path)
+        if origin in (set, frozenset):
+            self.sets.append(path)
+        return Bag(self.type(args[0], path)) if origin in (list, set, frozenset) else None
+
+    def scalar(self, class_: Any, path: Path) -> Type:
+        if class_ in SCALAR_OF:
+            return SCALAR_OF[class_]
+        if issubclass(class_, UUID):
+            return SCALAR_OF[str]
+        return self.one_of([member.value for member in class_], path)
 
     def reference(self, ref: RefTo, path: Path) -> Type:
         """A key: of one column its type, of several a record of them."""
@@ -182,6 +201,18 @@ class _Reader:
             return key
         type_ = key.types[0]
         return nullable(type_) if ref.is_nullable and isinstance(type_, Scalar) else type_
+
+    def one_of(self, values: Iterable[Any], path: Path) -> Type:
+        """The type that all of some values have."""
+        found = [value.value if isinstance(value, Enum) else value for value in values]
+        classes = {type(value) for value in found if value is not None}
+        if len(classes) != 1 or not classes <= set(SCALAR_OF):
+            raise QueryError(
+                f"the values of column {'.'.join(path)!r} have no one type: {brief(found)}",
+                hint=f"give them values of one of the types {', '.join(class_.__name__ for class_ in _CLASSES)}",
+            )
+        scalar = SCALAR_OF[classes.pop()]
+        return nullable(scalar) if None in found else scalar
 
     def optional(self, args: tuple[Any, ...], path: Path) -> Type:
         """``T | None``, for a scalar T."""
@@ -205,12 +236,8 @@ class _Reader:
 
 
 def _columns(schema: object) -> dict[str, Any] | None:
-    """The columns of a dict, a dataclass or a NamedTuple, as they are annotated."""
-    if isinstance(schema, Mapping):
-        return dict(schema)
-    if isinstance(schema, type) and (is_dataclass(schema) or hasattr(schema, "_fields")):
-        return _hints(schema)
-    return None
+    """The columns of a dict or a class, as they are annotated."""
+    return dict(schema) if isinstance(schema, Mapping) else class_columns(schema)
 
 
 def _no_table(target: str) -> tuple[str, Record]:
@@ -218,22 +245,6 @@ def _no_table(target: str) -> tuple[str, Record]:
         f"{target} is referred to where there are no tables",
         hint="give the schema to db.table(name, schema, key=…)",
     )
-
-
-def _hints(class_: type) -> dict[str, Any]:
-    """The annotated fields of a dataclass or a NamedTuple, in order."""
-    names: Iterable[str] = getattr(class_, "__dataclass_fields__", ()) or getattr(class_, "_fields", ())
-    try:
-        hints = typing.get_type_hints(class_)
-    except NameError as error:
-        raise QueryError(
-            f"the types of {class_.__name__} cannot be read: {error}",
-            hint="define it where its names are global, or pass a dict of types",
-        ) from error
-    missing = [name for name in names if name not in hints]
-    if missing:
-        raise QueryError(f"{class_.__name__}.{missing[0]} has no type", hint="annotate it")
-    return {name: hints[name] for name in names}
 
 
 def _name(name: object, where: str) -> str:

@@ -6,6 +6,7 @@ from collections import namedtuple
 from decimal import Decimal
 from functools import cache
 from math import isnan
+from operator import itemgetter
 from typing import Any
 
 from nestling.calculus.types import Bag, Record, Scalar, Type
@@ -33,15 +34,39 @@ def python_value(type_: Type, value: Any) -> Any:
 
 @cache
 def row_class(names: tuple[str, ...]) -> Any:
-    """The named tuple of a record's fields; one that Python cannot name is ``_0``, ``_1``, … by its place.
+    """The named tuple of a record's fields, which are found by their names too: ``row["class"]``.
 
-    >>> row_class(("name", "class", "unit price"))("Drive", 1, 2.5)
+    One that Python cannot name is ``_0``, ``_1``, … by its place as an attribute; ``getattr`` finds it by its name.
+
+    >>> row = row_class(("name", "class", "unit price"))("Drive", 1, 2.5)
+    >>> row
     Row(name='Drive', _1=1, _2=2.5)
+    >>> row["class"], getattr(row, "class"), row["unit price"], row[0]
+    (1, 1, 2.5, 'Drive')
     """
     make: Any = namedtuple  # the fields are known only here, which a checker does not follow
     # Python takes some letters for others: ``ﬁ`` for ``fi``, and would find two fields of one name.
     plain = make("Row", [name if is_attribute(name) else "" for name in names], rename=True)
-    return type("Row", (plain,), {"__slots__": (), "__reduce__": _reduced(names)})
+    members = {"__slots__": (), "__reduce__": _reduced(names), "__getitem__": _found(names)}
+    members["_asdict"] = lambda row: dict(zip(names, row, strict=True))
+    odd = {name: property(itemgetter(i)) for i, name in enumerate(names) if not is_attribute(name)}
+    # What Python has on every object stays what it is: a column called ``__class__`` is found as an item.
+    return type("Row", (plain,), {n: p for n, p in odd.items() if not hasattr(plain, n)} | members)
+
+
+def _found(names: tuple[str, ...]) -> Any:
+    """How a row is asked: by place, or by name."""
+    places = {name: place for place, name in enumerate(names)}
+    by_place = tuple.__getitem__
+
+    def find(row: Any, place: Any) -> Any:
+        if type(place) is str:
+            if place in places:
+                return by_place(row, places[place])
+            raise KeyError(place)
+        return by_place(row, place)
+
+    return find
 
 
 def _reduced(names: tuple[str, ...]) -> Any:

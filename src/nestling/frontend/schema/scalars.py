@@ -6,6 +6,7 @@
 * A datetime with a time zone is refused: columns hold datetimes without one, and none is moved silently.
 * NumPy's scalars, pandas' ``Timestamp`` and ``Timedelta`` and instances of other subclasses become the Python values
   that they equal. What is finer than a microsecond equals none, and is refused.
+* A member of an enumeration is its value, and a UUID its text, in small letters with hyphens.
 * pandas' ``NaT`` and ``NA`` are None, and so is a NaN where the column is nullable and holds no numbers with a NaN of
   their own: this is how pandas writes what is missing.
 """
@@ -15,10 +16,12 @@ from __future__ import annotations
 import math
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from enum import Enum
 from typing import Any
+from uuid import UUID
 
 from nestling.calculus.types import Scalar, show_type
-from nestling.errors import ChangeError, shown
+from nestling.errors import ChangeError, QueryError, shown
 from nestling.values.exact import WIDE
 from nestling.values.nan import NAN
 
@@ -50,6 +53,24 @@ def scalar_value(type_: Scalar, value: object, where: str) -> Any:
     )
 
 
+def constant(value: object, what: str) -> Any:
+    """``value`` as a scalar of the type that it has by itself, or None; ``what`` is named by an error."""
+    found = native(value)
+    if found is None:
+        return None
+    # A bool is an int to Python, and a datetime a date: the narrower class is asked first.
+    for name in ("bool", "int", "float", "decimal", "str", "bytes", "datetime", "date", "timedelta"):
+        if isinstance(found, _CLASSES[name]):
+            plain = _plain(name, found)
+            if plain is not _NO_VALUE:
+                return plain
+            raise QueryError(f"{what} cannot be {shown(value)}", hint=_hint(Scalar(name), found))
+    raise QueryError(
+        f"{what} is a scalar, not {shown(value)}",
+        hint="one mark stands for one value: write IN (?, ?) for two",
+    )
+
+
 def _missing(type_: Scalar, given: object, where: str) -> None:
     if not type_.nullable:
         raise ChangeError(
@@ -62,8 +83,13 @@ def _missing(type_: Scalar, given: object, where: str) -> None:
 
 
 def native(value: object) -> Any:
-    """A scalar of NumPy or pandas as the Python value that it equals; anything else, and what equals none, as it is."""
+    """A scalar of NumPy or pandas as the Python value that it equals, the value of a member of an enumeration, and the
+    text of a UUID; anything else, and what equals none, as it is."""
     class_ = type(value)
+    if isinstance(value, Enum):
+        return value.value
+    if class_ is UUID:
+        return str(value)
     package = class_.__module__.partition(".")[0]
     if package == "pandas" and class_.__name__ in ("NaTType", "NAType"):
         return None

@@ -1,4 +1,4 @@
-"""Rows of a pandas DataFrame or of an Arrow table, known by what they can do and never imported.
+"""Rows of a DataFrame of pandas or Polars or of an Arrow table, known by what they can do and never imported.
 
 pandas has no None of its own for numbers and moments: what is missing is a NaN, ``NaT`` or ``NA``, and ints beside a
 missing one are floats. So in a column that is nullable
@@ -26,6 +26,8 @@ EXACT = 1 << 53
 
 def tabular_rows(data: Any, types: Mapping[str, Type]) -> list[Any] | None:
     """The rows of ``data`` if it is a DataFrame of pandas or a table of Arrow, with the types of some columns."""
+    if hasattr(data, "to_dicts") and hasattr(data, "columns"):  # Polars'
+        return list(data.to_dicts())
     if hasattr(data, "to_dict") and hasattr(data, "columns"):
         return _pandas_rows(data, types) if hasattr(data, "isna") else list(data.to_dict("records"))
     if hasattr(data, "read_all"):  # a stream of Arrow's batches

@@ -1,7 +1,7 @@
 """Python values to values of the calculus: what a row may look like, and what is refused.
 
-A row is a dict (or any mapping), a tuple or list in the order of the columns, a dataclass, a named tuple or a
-pyspark ``Row``. A column that may be null may be left out of a row with names. Inside it, records are rows
+A row is a dict (or any mapping), a tuple or list in the order of the columns, a dataclass, a model of pydantic, a named
+tuple or a pyspark ``Row``. A column that may be null may be left out of a row with names. Inside it, records are rows
 again, and a bag is a list, tuple, set, array or ``ZBag``. What becomes of scalars is told in ``scalars``.
 
 Where a reference stands, an instance of the class is taken too: its key is. ``Links`` says where that is, by field.
@@ -10,14 +10,14 @@ Where a reference stands, an instance of the class is taken too: its key is. ``L
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from typing import Any, TypeAlias
 
 from nestling.calculus.types import Bag, Record, Scalar, Type, show_type
 from nestling.errors import ChangeError, shown
+from nestling.frontend.schema.classes import instance_columns
 from nestling.frontend.schema.counts import multiplicity
-from nestling.frontend.schema.objects import Extent, derived
+from nestling.frontend.schema.objects import Extent
 from nestling.frontend.schema.scalars import scalar_value
 from nestling.values.bag import ZBag
 
@@ -70,9 +70,8 @@ def _named(record: Record, row: object) -> Mapping[Any, Any] | None:
         return None
     if isinstance(row, Mapping):
         return row
-    if is_dataclass(row) and not isinstance(row, type):
-        no_columns = derived(type(row))
-        return {field.name: getattr(row, field.name) for field in fields(row) if field.name not in no_columns}
+    if (columns := instance_columns(row)) is not None:
+        return columns
     names = getattr(row, "_fields", None) or getattr(row, "__fields__", None)
     if isinstance(row, tuple) and names and set(names) == set(record.names):
         return dict(zip(names, row, strict=True))

@@ -17,6 +17,7 @@ from nestling.calculus.terms import Expr, Field, Sing, Tuple
 from nestling.calculus.types import Record, Type
 from nestling.calculus.typing import check, element_type
 from nestling.frontend.sql.assign import check_columns, row_of_values, table_of, updated_row
+from nestling.frontend.sql.bind import Params, bind
 from nestling.frontend.sql.columns import same
 from nestling.frontend.sql.conditions import guarded
 from nestling.frontend.sql.context import QueryRows, SqlEnv, SqlTranslation, only
@@ -102,10 +103,10 @@ class Ask:
 Statement: TypeAlias = MakeTable | MakeView | InsertRows | DeleteRows | UpdateRows | MergeRows | Drop | Ask
 
 
-def read(text: str) -> list[Statement]:
-    """The statements of a script."""
+def read(text: str, params: Params = ()) -> list[Statement]:
+    """The statements of a script, with ``params`` for its marks."""
     source = Text(text)
-    return [_statement(tree, source) for tree in source.statements()]
+    return [_statement(tree, source) for tree in bind(source.statements(), params, source)]
 
 
 def _statement(tree: Any, source: Text) -> Statement:

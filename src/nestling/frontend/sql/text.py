@@ -35,6 +35,15 @@ def _quantified(parser: Any) -> Any:
 
 #: Calls with a syntax of their own.
 _SPECIAL = ("CAST", "TRY_CAST", "EXTRACT", "SUBSTRING", "SUBSTR", "TRIM")
+
+
+def _mark(parser: Any, name: str) -> Any:
+    """The mark of a parameter, which knows its place."""
+    found = exp.Placeholder(this=name) if name else exp.Placeholder()
+    found.meta.update(start=parser._prev.start, end=parser._prev.end)
+    return found
+
+
 _PARSER: Any = type(
     "FaithfulParser",
     (Spark.Parser,),
@@ -45,6 +54,14 @@ _PARSER: Any = type(
         "NO_PAREN_FUNCTION_PARSERS": {
             **{name: Spark.Parser.NO_PAREN_FUNCTION_PARSERS[name] for name in ("CASE", "IF")},
             "ANY": _quantified,
+        },
+        "PLACEHOLDER_PARSERS": {
+            TokenType.PLACEHOLDER: lambda parser: _mark(parser, ""),
+            TokenType.COLON: lambda parser: (
+                _mark(parser, parser._prev.text)
+                if parser._match_set(parser.COLON_PLACEHOLDER_TOKENS)
+                else None
+            ),
         },
     },
 )

@@ -21,6 +21,7 @@ from nestling.depth import room
 from nestling.errors import QueryError
 from nestling.frontend.sql import conditions, nested, scalars
 from nestling.frontend.sql.aggregates import is_aggregate
+from nestling.frontend.sql.bind import BoundValue, of_bound
 from nestling.frontend.sql.casts import of_cast
 from nestling.frontend.sql.columns import of_column, of_dot, of_identifier
 from nestling.frontend.sql.composed import of_bit_not, of_bits
@@ -41,6 +42,7 @@ EXPRESSIONS: dict[Any, Callable[[Any, SqlEnv], Value]] = {
     exp.BitwiseNot: of_bit_not,
     exp.BitwiseOr: of_bits("bit_or_of", "|"),
     exp.BitwiseXor: of_bits("bit_xor_of", "^"),
+    BoundValue: of_bound,
     exp.Boolean: scalars.of_boolean,
     exp.Bracket: nested.of_bracket,
     exp.Case: scalars.of_case,
@@ -93,7 +95,7 @@ _REFUSED = {
     exp.Alias: ("a name in this place", "name the items of the select list"),
     exp.IgnoreNulls: ("IGNORE NULLS", "filter with FILTER (WHERE … IS NOT NULL)"),
     exp.Distinct: ("DISTINCT in this place", "it stands after SELECT or in an aggregate"),
-    exp.Placeholder: ("a parameter", "write the value"),
+    exp.Placeholder: ("a parameter", 'write the value, or db.sql("… = ?", [value])'),
 }
 
 

@@ -1,0 +1,149 @@
+"""What a notebook shows, and what goes to the log."""
+
+import logging
+import subprocess
+import sys
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+import nestling as nl
+from nestling.database import log
+from tests.database.test_replan import VIEWS, films, load, storings
+
+HOSTILE = "</td><script>alert(1)</script>&lt;\"'"
+
+
+class Reader(HTMLParser):
+    """Reads markup: which elements there are, whether they are closed in order, and their text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+        self.text = ""
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.open.append(tag)
+        self.seen.add(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def shop(name: str = "orders", column: str = "customer") -> nl.Database:
+    db = nl.Database()
+    db.table(name, {"id": int, column: str, "items": [{"pid": int, "tags": list[str]}]}, key="id")
+    return db
+
+
+def shown(thing: Any) -> Reader:
+    found = Reader(thing._repr_html_())
+    assert found.seen <= {"div", "p", "b", "table", "thead", "tbody", "tr", "th", "td"}
+    return found
+
+
+def test_names_and_values_are_text():
+    db = shop(HOSTILE, HOSTILE + "2")
+    table = db.table(HOSTILE)
+    view = db.view(HOSTILE + "3", f"SELECT * FROM `{HOSTILE}`")
+    told: list[Any] = []
+    view.subscribe(told.append)
+    done = table.insert([(1, HOSTILE, [(1, [HOSTILE])])])
+    table.at(1)["items"].insert([(2, [])])
+
+    assert shown(table).text.count(HOSTILE) == 5, "the name, the type, the column, the value and the tag"
+    for thing in (db, view, done, told[0], told[1]):
+        assert HOSTILE in shown(thing).text
+    page = view.explain(format="html")
+    frame = Reader(page._repr_html_())  # type: ignore[attr-defined]
+    assert frame.seen == {"iframe"}
+
+
+def test_a_long_table_is_shown_by_its_beginning():
+    db = shop()
+    table = db.table("orders")
+    table.insert([(i, "x" * 1000, [(j, []) for j in range(i)]) for i in range(50)])
+    found = shown(table)
+    assert "50 rows" in found.text
+    assert "… 30 more" in found.text
+    assert "… 11 more" in found.text
+    assert "x" * 300 not in found.text
+
+
+def test_what_is_there_is_listed():
+    db = shop()
+    db.view("v", "SELECT id FROM orders")
+    db.document("notes", "<a/>")
+    text = shown(db).text
+    assert "orderstable⟨id: int" in text
+    assert "vview⟨id: int⟩" in text
+    assert "notesdocument" in text
+    done = db.insert("orders", [])
+    assert "0 rows" in shown(done).text
+    db.close()
+    assert "closed" in shown(db).text
+
+
+# the log
+
+
+def test_a_slow_change_is_told_of(monkeypatch, caplog):
+    db = shop()
+    monkeypatch.setattr(log, "SLOW", 0.0)
+    with caplog.at_level(logging.INFO, "nestling"):
+        db.insert("orders", [(1, "a", [(1, [])])])
+    [line] = caplog.messages
+    assert line.startswith("change 1 took 0.")
+    assert line.endswith("s: 1 of orders.items, 1 of orders")
+
+
+def test_a_quick_change_is_not(caplog, monkeypatch):
+    db = shop()
+    monkeypatch.setattr(log, "SLOW", 1e9)
+    with caplog.at_level(logging.INFO, "nestling"):
+        db.insert("orders", [(1, "a", [])])
+    assert caplog.messages == []
+
+
+def test_a_fallback_is_told_of(caplog):
+    db = shop()
+    with caplog.at_level(logging.INFO, "nestling"), pytest.warns(nl.EvaluatedOnRead):
+        db.view("v", "SELECT id, max(id) OVER (ORDER BY id) AS most FROM orders")
+    assert any(line.startswith("view v is evaluated by every read: ") for line in caplog.messages)
+
+
+def test_a_new_plan_is_told_of(caplog):
+    db = films()
+    for view in VIEWS.values():
+        db.view(view)
+    before = storings(db)
+    with caplog.at_level(logging.INFO, "nestling"):
+        load(db, 250, dirs=100)
+        load(db, 251, first=250)
+    moved = {name for name, how in storings(db).items() if how[0] != before[name][0]}
+    told = {line.split()[1] for line in caplog.messages if "is stored otherwise from version" in line}
+    assert moved
+    assert moved <= told
+
+
+TYPED = """import nestling as nl
+db = nl.Database()
+_ = db.table("t", {"a": int})
+db.view("v", lambda t: [r.a for r in t])
+"""
+
+
+def test_a_prompt_says_what_to_write():
+    found = subprocess.run(
+        [sys.executable, "-i", "-q"], input=TYPED, capture_output=True, text=True, check=False
+    )
+    if sys.version_info < (3, 13):
+        assert "a plain prompt keeps no source before Python 3.13" in found.stderr
+    assert "db.view(name, '[… for x in …]', language='python')" in found.stderr
