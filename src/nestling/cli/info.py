@@ -10,8 +10,8 @@ from rich.text import Text
 
 from nestling import Database, StoreError
 from nestling.calculus.types import show_type
+from nestling.database.definitions import HIDDEN
 from nestling.database.durable import DatabaseFile
-from nestling.database.xml.definition import HIDDEN
 
 
 def info(path: Path) -> None:

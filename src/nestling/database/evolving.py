@@ -18,7 +18,7 @@ from nestling.calculus.traverse import map_children, relations
 from nestling.database import accept, arguments
 from nestling.database.backing import Backing
 from nestling.database.definer import Definer
-from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.definitions import HIDDEN, TableDef, ViewDef
 from nestling.database.durable import DatabaseFile
 from nestling.database.inline import inline_views
 from nestling.database.names import check_name, check_table_names
@@ -37,7 +37,6 @@ from nestling.database.reshape import (
 from nestling.database.rows import Row, Shredder
 from nestling.database.texts import WIDTH, relation_types
 from nestling.database.verdict import judge
-from nestling.database.xml.definition import HIDDEN
 from nestling.errors import UNDEFINED, QueryError
 from nestling.transform.normalize import normalize
 from nestling.transform.pipeline import PASSES, run
