@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import nestling as nl
-from nestling.database import log
+from nestling.database import log, replan
 from tests.database.test_replan import VIEWS, films, load, storings
 
 HOSTILE = "</td><script>alert(1)</script>&lt;\"'"
@@ -119,7 +119,8 @@ def test_a_fallback_is_told_of(caplog):
     assert any(line.startswith("view v is evaluated by every read: ") for line in caplog.messages)
 
 
-def test_a_new_plan_is_told_of(caplog):
+def test_a_new_plan_is_told_of(caplog, monkeypatch):
+    monkeypatch.setattr(replan, "PER_MAP", 1)  # few rows are worth a new plan
     db = films()
     for view in VIEWS.values():
         db.view(view)

@@ -27,6 +27,9 @@ AFTERWARDS: dict[str, Callable[[Any], Any]] = {
     "apply": lambda t: t.apply({"t": {(9, ()): 1}}),
     "insert_into": lambda t: t.insert_into("t", 1, ("xs",), [7]),
     "delete_from": lambda t: t.delete_from("t", 1, ("xs",), [5]),
+    "upsert": lambda t: t.upsert("t", [(1, [7])]),
+    "sync": lambda t: t.sync("t", []),
+    "table": lambda t: t.table("t").at(1).xs.insert([7]),
 }
 
 

@@ -20,6 +20,7 @@ TABLES = {
     "orders": "id INT, customer STRING, items ARRAY<STRUCT<pid: INT, qty: INT>>",
     "quotes": "at INT, price INT, volume INT",
     "visits": "id INT, user STRING, day DATE, events ARRAY<STRUCT<sku: STRING, kind: STRING, qty: INT>>",
+    "sales": "id INT, city STRING, price INT",
     "spend": "customer STRING, cents BIGINT",
 }
 
@@ -59,7 +60,8 @@ def test_sql_of_the_front_page_and_the_examples_is_sparks(spark: Any) -> None:
     for name, columns in TABLES.items():
         session.createDataFrame([], columns).createOrReplaceTempView(name)
     # A path through a reference is ours: Spark knows no references.
-    texts = [text for text in sql_texts() if "b.author.name" not in text]
+    # A mark for a value is bound by whoever runs the text.
+    texts = [text for text in sql_texts() if "b.author.name" not in text and "?" not in text]
 
     for text in texts:
         assert session.sql(text).columns

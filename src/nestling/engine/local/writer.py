@@ -204,9 +204,6 @@ class FunctionWriter:
         """The columns that the trigger uses, by their names."""
         used = self.used(trigger, trigger.columns)
         self.take(columns, used, "row")
-        is_kept = trigger.table in self.kept
-        if not any(used) and not is_kept and not any(isinstance(a, Add) for a in trigger.actions):
-            self.out.line("pass")
 
     def used(self, trigger: Trigger | RowUpdate, columns: Sequence[Var]) -> list[bool]:
         """Which columns the statements use, and the indexes of a table that is kept."""

@@ -54,7 +54,10 @@ class SourceWriter:
     def block(self, head: str) -> Iterator[None]:
         depth = self._depth
         self.open(head)
+        start = len(self._lines)
         yield
+        if all(line.lstrip().startswith("#") for line in self._lines[start:]):
+            self.line("pass")  # what it was to do cancels
         self._depth = depth
 
     def text(self) -> str:

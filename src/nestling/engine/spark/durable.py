@@ -18,7 +18,7 @@ from nestling.engine.spark.merging import group_rows, in_order, summed_here
 from nestling.engine.spark.session import python_errors
 from nestling.engine.spark.state import LakeState, SourceRows, TempView, register_frame, unregistered
 from nestling.engine.spark.types import arrow_schema
-from nestling.engine.spark.written import by_rows, written, written_and_checked
+from nestling.engine.spark.written import by_rows, has_plain_names, written, written_and_checked
 from nestling.errors import StoreError
 from nestling.storage.lake import DataFile, Lake, RelationFiles
 from nestling.storage.lake.files import rows_of_file
@@ -125,10 +125,10 @@ class EngineLake:
     def arrived(self, frame: Any, wrong: str) -> tuple[Any, int, int, int]:
         """A copy of a DataFrame of any session, in the engine's session, that lasts until the next commit; its rows,
         its bytes, and for how many of its rows a condition, ``wrong``, holds."""
-        folder = Path(self.passing("arrived"))
-        files, rows, refused = written_and_checked(self.lake, frame, folder, wrong)
-        size = sum(file.bytes for file in files)
-        return self.read([file.name for file in files], frame.schema), rows, size, refused
+        folder, is_plain = Path(self.passing("arrived")), has_plain_names(frame.schema)
+        files, rows, refused = written_and_checked(self.lake, frame, folder, wrong if is_plain else "false")
+        size, copy = sum(file.bytes for file in files), self.read([file.name for file in files], frame.schema)
+        return copy, rows, size, refused if is_plain else copy.where(wrong).count()
 
     def read(self, files: Iterable[str], schema: Any) -> Any:
         paths = [str(self.lake.path / file) for file in files]

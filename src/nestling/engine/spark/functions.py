@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from nestling.calculus.functions import ABSENT
 from nestling.calculus.terms import Term
-from nestling.calculus.types import Scalar
+from nestling.calculus.types import BOOL, Scalar
 from nestling.engine.spark import decimals
 from nestling.engine.spark.standard import DAYS, MOMENTS, Use, standard_sql, strip
 from nestling.engine.spark.types import sql_type
@@ -35,6 +36,8 @@ _PLAIN = {
     ),
 }  # fmt: skip
 
+#: The operators by the name of their absence.
+_BY_ABSENCE = {absence: name for name, absence in ABSENT.items()}
 _COMPARED = ("==", "!=", "=", "<", "<=", ">", ">=")
 
 
@@ -76,6 +79,8 @@ def _written(
     """A function whose text repeats its arguments."""
     if name in ("no_to_float", "no_to_str", "no_to_text", "no_product", "no_neg"):
         return "false"  # an int has 64 bits here, and so has a span: it is never too large
+    if name.startswith("some_"):
+        return _total(name.removeprefix("some_"), args, types, result, terms)
     if name in ("no_sum", "no_difference"):
         return _nowhere("+" if name == "no_sum" else "-", args[0], args[1], types)
     if name == "to_str":
@@ -94,6 +99,21 @@ def _written(
             f"{name} is not supported on Spark", hint="compute it in a column, or keep the view embedded"
         )
     return found
+
+
+def _total(
+    absence: str, args: list[str], types: Sequence[Scalar], result: Scalar, terms: Sequence[Term]
+) -> str:
+    """``some_f(d, t, …)``: the first argument where the function has no value of the others."""
+    name = _BY_ABSENCE.get(absence, absence)
+    default, *rest = args
+    if name in ("/", "//", "%"):
+        absent = f"({rest[0]}) IS NOT NULL AND ({rest[1]}) = 0"
+    else:
+        absent = _written(f"no_{absence}", rest, types[1:], BOOL, terms[1:])
+    value = _written(name, rest, types[1:], result, terms[1:])
+    unknown = f"WHEN ({default}) IS NULL THEN NULL " if types[0].nullable else ""
+    return f"CASE {unknown}WHEN {absent} THEN {_as(default, types[0], result)} ELSE {value} END"
 
 
 def _logical(name: str, args: list[str], lazy: bool) -> str:

@@ -8,6 +8,7 @@ Law: ``written`` returns iff the files that this process sees have all rows that
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic, sleep
@@ -18,6 +19,7 @@ from nestling.engine.spark.session import first_line
 from nestling.errors import StoreError
 from nestling.storage.lake import DataFile, Lake
 
+_PLAIN = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 _SHARED = (
     "the folder must be the same one for the driver and all executors, such as a mount of network storage"
 )
@@ -27,6 +29,19 @@ def written(lake: Lake, frame: Any, folder: Path) -> tuple[tuple[DataFile, ...],
     """Write a DataFrame as files, and count; ``folder`` is a fresh one of the lake."""
     files, rows, _ = written_and_checked(lake, frame, folder, "false")
     return files, rows
+
+
+def has_plain_names(type_: Any) -> bool:
+    """Whether a session of anybody reads the names in a text as they are.
+
+    It may take ``${…}`` for the name of a setting, and names that differ in their case for one.
+    """
+    fields = getattr(type_, "fields", ())
+    names = [field.name for field in fields]
+    if len({name.lower() for name in names}) < len(names) or not all(map(_PLAIN.fullmatch, names)):
+        return False
+    inner = [*(field.dataType for field in fields), *(t for t in [getattr(type_, "elementType", None)] if t)]
+    return all(map(has_plain_names, inner))
 
 
 def written_and_checked(
