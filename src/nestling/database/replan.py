@@ -7,11 +7,11 @@ Law: after a load, in one commit, of tables that were empty, a view is stored as
 if the load is ``worth`` it.
 
 What it costs: to compile what may be stored takes time in proportion to its maps. That is spent where ``PER_MAP`` rows
-have come or gone for each map that was compiled the last time, so that a stream of single rows costs at most about
-twice what it would without. To count and to fill take time in proportion to the rows that the view reads. That is
-spent where at least one in ``MOVED`` of them has come or gone since the last time, or where the estimate says that it
-pays. In between a commit pays for a subtraction. A commit decides for one view, and for one more per ``EACH`` of its
-rows; the next commits go on.
+have come or gone for each map that was compiled the last time, so that a stream of single rows costs, by estimate,
+two to three times what it would without until then. To count and to fill take time in proportion to the rows that
+the view reads. That is spent where at least one in ``MOVED`` of them has come or gone since the last time, or where the
+estimate says that it pays. In between a commit pays for a subtraction. A commit decides for one view, and for one more
+per ``EACH`` of its rows; the next commits go on.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from nestling.transform.viewlet.drafts import drafts_over
 
 #: By what factor the rows of a table change before what was planned for them is planned again.
 MOVED = 8
-#: How many rows come or go for each map that has to be compiled to decide again: a map takes 10 to 15 ms of one core,
-#: a row that comes by itself 15 to 25 µs.
+#: How many rows come or go for each map that has to be compiled to decide again. Estimated, not fitted: a map takes
+#: about 10 to 15 ms of one core, a row that comes by itself 12 to 25 µs.
 PER_MAP = 500
 #: For how many rows of a commit one more view is looked at.
 EACH = 1_000
