@@ -1,7 +1,11 @@
 """An auction: a document of persons, items and bids, and XQuery views that follow every edit of it.
 
-Run it with ``python examples/auction.py``.
+Run it with ``python examples/auction.py``, or on Spark with ``python examples/auction.py --engine spark``;
+``nestling run examples/auction.py --out out`` writes its views.
 """
+
+import sys
+from tempfile import TemporaryDirectory
 
 from nestling import Database
 
@@ -15,21 +19,12 @@ AUCTION = """
   <closed_auctions><sale item="map" buyer="p2"><price>60</price></sale></closed_auctions>
 </site>"""
 
-db = Database()
-auction = db.document("auction.xml", AUCTION, whitespace="strip")
-
-prices = db.view(
-    "prices",
-    """
+PRICES = """
     <prices>{
       for $a in doc("auction.xml")/site/open_auctions/auction
       return <item name="{$a/@item}" bids="{count($a/bid)}">{max(($a/start, $a/bid))}</item>
-    }</prices>""",
-    language="xquery",
-)
-buyers = db.view(
-    "buyers",
-    """
+    }</prices>"""
+BUYERS = """
     <buyers>{
       for $p in doc("auction.xml")/site/people/person
       let $bought := doc("auction.xml")/site/closed_auctions/sale[@buyer = $p/@id]
@@ -38,12 +33,18 @@ buyers = db.view(
       return <buyer name="{$p/name}" spent="{sum($bought/price)}">{
         for $s in $bought return <item>{data($s/@item)}</item>
       }</buyer>
-    }</buyers>""",
-    language="xquery",
-)
+    }</buyers>"""
 
 
-def main() -> None:
+def build(db: Database) -> None:
+    db.document("auction.xml", AUCTION, whitespace="strip")
+    db.view("prices", PRICES, language="xquery")
+    db.view("buyers", BUYERS, language="xquery")
+
+
+def main(db: Database) -> None:
+    build(db)
+    auction, prices, buyers = db.document("auction.xml"), db.views["prices"], db.views["buyers"]
     for view in (prices, buyers):
         print(view.xml())
         view.subscribe(lambda change: print(f"  {change.view}: {change.to_xml_patch()}"))
@@ -65,5 +66,17 @@ def main() -> None:
     db.verify()
 
 
+def on_spark(folder: str) -> Database:
+    """The same database in a folder, its work Spark's."""
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.builder.master("local[2]").config("spark.log.level", "ERROR").getOrCreate()
+    return Database(spark=spark, path=folder)
+
+
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:] == ["--engine", "spark"]:
+        with TemporaryDirectory() as folder, on_spark(f"{folder}/lake") as lake:
+            main(lake)
+    else:
+        main(Database())

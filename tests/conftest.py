@@ -5,6 +5,7 @@ change is judged by what it changed; ``laws`` draws new ones, and many, to find 
 ``max_examples`` of its own, so that ``make laws`` can lengthen it.
 """
 
+import gc
 import os
 from typing import Any
 
@@ -25,6 +26,33 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--update writes files: run it without -n")
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Have tests of one group run by one worker, and the modules on Spark each by one.
+
+    xdist adds the group of a test to its id in an attribute that pytest 9.2 no longer reads; without this every test
+    is a group of its own. There is a session in each worker, so what is made for a module is made once, and the
+    modules go to whoever is free.
+    """
+    for item in items if getattr(config.option, "loadgroup", False) else ():
+        groups = [mark.args[0] for mark in item.iter_markers("xdist_group")]
+        if groups:
+            group = item.nodeid.partition("::")[0] if groups[0] == "spark" else groups[0]
+            item._id = type(item.id).parse(f"{item.id}@{group}")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: it is not looked through again and again for what can go."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
+
+
+def pytest_sessionfinish() -> None:
+    """Libraries that count what they are left with at the end have it collected."""
+    gc.unfreeze()
+
+
 def _register(name: str, max_examples: int, always_the_same: bool) -> None:
     settings.register_profile(
         name,
@@ -32,7 +60,10 @@ def _register(name: str, max_examples: int, always_the_same: bool) -> None:
         deadline=None,
         derandomize=always_the_same,
         print_blob=True,
-        suppress_health_check=[HealthCheck.too_slow],  # a busy machine is no fault of the law
+        suppress_health_check=[
+            HealthCheck.too_slow,  # a busy machine is no fault of the law
+            HealthCheck.nested_given,  # tests.draws fills a pool while a law draws from it
+        ],
     )
 
 

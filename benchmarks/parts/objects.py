@@ -1,4 +1,4 @@
-"""Nakamura's three queries over objects that come, go and change; and updates along paths of several fan-outs."""
+"""Nakamura's three queries over objects that come, go and change, beside the same by hand."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from functools import partial
 from typing import Any
 
 from benchmarks.parts.goals import Goal
+from benchmarks.parts.turns import Calls, Prepared, Spent, run, turns
 from benchmarks.workloads import nakamura, nakamura_hand, nakamura_updates
-from benchmarks.workloads.harness import Job, Timing, collector, measure, show, slower
+from benchmarks.workloads.harness import collector, show
 from benchmarks.workloads.workload import as_bag
 from nestling import Database
 from nestling.engine.local.engine import LocalEngine
 from nestling.program.statements import Program
 
 PRIMARY = (1_000, 2_000, 4_000, 8_000)
-RUNS = 7
-LEAST = 40_000
+#: A stream is run until so many calls were made.
+LEAST = 200_000
 #: At most so many times the hand-written time; and at 8K so many times the ratio at 1K.
 BESIDE, GROWTH = 1.2, 1.1
 POLICIES = ("eager", "hybrid")
+#: The hand-written views a second time: how far this is from one says how far the other figures can be trusted.
+AGAIN = "hand-written again"
 Texts = Mapping[str, str]
 
 
@@ -68,9 +71,6 @@ def database(view: str, text: str, stream: Stream, refresh: str = "eager") -> Da
     return db
 
 
-Calls = list[tuple[Callable[..., object], tuple[Any, ...]]]
-
-
 def calls(on: Mapping[str, Any], changed: Mapping[str, Any], events: Sequence[Any]) -> Calls:
     """What is called for each event: with a row and a sign, or with an old and a new row."""
     found: Calls = []
@@ -81,19 +81,16 @@ def calls(on: Mapping[str, Any], changed: Mapping[str, Any], events: Sequence[An
     return found
 
 
-@dataclass
-class Prepared:
-    """What is called, and what is done at the end."""
-
-    calls: Calls
-    end: Callable[[], object] = lambda: None
-
-
-def generated(program: Program, load: Sequence[Any], events: Sequence[Any]) -> Prepared:
-    """Triggers that keep what the view needs and no more, as those by hand do."""
+def generated(program: Program, view: str, load: Sequence[Any], events: Sequence[Any]) -> Prepared:
+    """Triggers that keep what the view needs and no more, as those by hand do; at the end all of it is read."""
     engine = LocalEngine(program, keep_tables=False)
     run(Prepared(calls(engine.triggers, engine.updates, load)))
-    return Prepared(calls(engine.triggers, engine.updates, events), engine.flush)
+    return Prepared(calls(engine.triggers, engine.updates, events), partial(read, engine, view))
+
+
+def read(engine: LocalEngine, view: str) -> list[Any]:
+    """The answer; none of these has inner bags."""
+    return [row for row, times in engine.flat_rows(view) for _ in range(times)]
 
 
 def by_hand(make: Callable[[], Any], load: Sequence[Any], events: Sequence[Any]) -> Prepared:
@@ -124,212 +121,74 @@ def whole(make: Callable[[], Database], load: Sequence[Any], events: Sequence[An
     return Prepared(found[first:])
 
 
-def run(*made: Prepared) -> None:
-    """The loop that is timed."""
-    for each in made:
-        for call, args in each.calls:
-            call(*args)
-        each.end()
+def spent(
+    view: str, text: str, stream: Stream, primary: int, least: int, entire: bool = False
+) -> dict[str, Spent]:
+    """Generated triggers, eager and hybrid, beside hand-written ones and these again; with ``entire`` a user's calls.
 
-
-def all_of(made: Sequence[Prepared]) -> None:
-    run(*made)
-
-
-def several(make: Callable[[], Prepared], times: int) -> list[Prepared]:
-    return [make() for _ in range(times)]
-
-
-def jobs(view: str, text: str, stream: Stream, primary: int, entire: bool = False) -> dict[str, Job]:
-    """Generated triggers, eager and hybrid, beside hand-written ones; with ``entire`` the calls of a user as well."""
-    made = {policy: partial(database, view, text, stream, policy) for policy in POLICIES}
+    A user's calls take longer by far, so there are fewer rounds of them.
+    """
     load = list(nakamura.load(nakamura.Size(primary=primary)))
     events = stream.events(primary)
-    makers: dict[str, Callable[[], Prepared]] = {
-        "hand-written": partial(by_hand, stream.hand[view], load, events)
-    }
-    for policy, make in made.items():
-        makers[policy] = partial(generated, make()._state.engine.program, load, events)
+    hand = partial(by_hand, stream.hand[view], load, events)
+    makers: dict[str, Callable[[], Prepared]] = {"hand-written": hand, AGAIN: hand}
+    for policy in POLICIES:
+        program = database(view, text, stream, policy)._state.engine.program
+        makers[policy] = partial(generated, program, view, load, events)
+    number = len(hand().calls)
+    found = turns(makers, -(-least // number))
     if entire:
-        makers["whole call"] = partial(whole, made["eager"], load, events)
-    number = len(makers["hand-written"]().calls)
-    times = -(-LEAST // number)
-    return {
-        name: Job(
-            number * (1 if name == "whole call" else times),
-            partial(several, make, 1 if name == "whole call" else times),
-            all_of,
-        )
-        for name, make in makers.items()
-    }
+        user = partial(whole, partial(database, view, text, stream), load, events)
+        found["whole call"] = turns({"whole call": user, "hand-written": hand}, 1)["whole call"]
+    return found
 
 
 def three_queries(quick: bool, texts: Texts = nakamura.OQL) -> list[Goal]:
     """The paper's queries at four amounts, three kinds of streams."""
-    amounts, runs = ((200, 400), 3) if quick else (PRIMARY, RUNS)
+    amounts, least = ((200, 400), 1) if quick else (PRIMARY, LEAST)
     rows: list[list[str]] = []
     goals: list[Goal] = []
     for stream in STREAMS:
         for view, text in texts.items():
-            ratios: dict[str, list[float]] = {policy: [] for policy in POLICIES}
-            entire = 0.0
-            for primary in amounts:
-                last = primary == amounts[-1]
-                with collector(enabled=False):
-                    timings = measure(jobs(view, text, stream, primary, entire=last), runs)
-                for policy, found in ratios.items():
-                    found.append(slower(timings[policy], timings["hand-written"]))
-                if last:
-                    entire = slower(timings["whole call"], timings["hand-written"])
-                    speed = f"{timings['hand-written'].per_second:,.0f}"
-            for policy, found in ratios.items():
+            with collector(enabled=False):
+                found = [spent(view, text, stream, n, least, entire=n == amounts[-1]) for n in amounts]
+            for policy in (*POLICIES, AGAIN):
                 label = f"{view}, {stream.name}, {policy}"
-                rows.append([label, *(f"{r:.2f}" for r in found), f"{entire:.1f}", speed])
-                goals.append(Goal(f"{label}: trigger / hand-written", found[-1], BESIDE, unit="×"))
-                goals.append(Goal(f"{label}: growth of that ratio", found[-1] / found[0], GROWTH, unit="×"))
-    header = ["triggers / hand-written", *map(str, amounts), "a user's call / hand", "hand-written, events/s"]
+                ratios = [each[policy].each / each["hand-written"].each for each in found]
+                rows.append([label, *(f"{ratio:.2f}" for ratio in ratios), *_beside(found[-1], policy)])
+                if policy != AGAIN:
+                    goals += _goals(label, amounts, ratios)
+            print(f"{view}, {stream.name}: done", flush=True)
+    header = [
+        "triggers / hand-written", *map(str, amounts), "hand-written, ns", "reading all, µs", "by hand, µs",
+        "a user's call / hand",
+    ]  # fmt: skip
     show(
         "Nakamura's queries by primary transactions: CPU time of a trigger as a multiple of a hand-written one",
         header,
         rows,
+        plain=True,
     )
     return goals
 
 
-# -- updates along paths
+def _beside(last: Mapping[str, Spent], policy: str) -> list[str]:
+    """At the largest amount: what the ratio is of, what it costs to read the answer, and a user's whole call."""
+    hand = last["hand-written"]
+    return [
+        f"{hand.each * 1e9:,.0f}",
+        f"{last[policy].end * 1e6:,.0f}",
+        f"{hand.end * 1e6:,.0f}",
+        f"{last['whole call'].each / hand.each:.0f}",
+    ]
 
 
-def path_database(fan_out: int, customers: int, store: str) -> Database:
-    """Customers with ``fan_out`` orders each, and a view of every order with the name of its customer."""
-    db = Database()
-    db.table("customers", {"id": int, "name": str, "notes": str}, key="id")
-    db.table("orders", {"no": int, "customer": int}, key="no", references={"customer": "customers"})
-    db.insert("customers", [(i, f"name {i}", "") for i in range(customers)])
-    db.insert("orders", [(i * fan_out + j, i) for i in range(customers) for j in range(fan_out)])
-
-    def names(orders, customers):  # type: ignore[no-untyped-def]
-        return [(o.no, c.name) for o in orders for c in customers if c.id == o.customer]
-
-    if store:
-        db.view("names", names, store=store)
-    return db
-
-
-class Names:
-    """The same by hand: a row per order, or the orders alone where names are looked up by who reads.
-
-    Orders may come, go and pass to another customer too, so those of a customer are a set.
-    """
-
-    def __init__(self, db: Database) -> None:
-        self.rows: dict[int, tuple[int, str]] = {}
-        self.names: dict[int, Any] = {row[0]: row for row in db.tables["customers"].rows()}
-        self.orders: dict[int, set[int]] = {}
-        for row in db.tables["orders"].rows():
-            self.order(row, 1)
-
-    def order(self, row: Any, sign: int) -> None:
-        no, customer = row
-        if sign > 0:
-            self.orders.setdefault(customer, set()).add(no)
-            self.rows[no] = no, self.names[customer][1]
-        else:
-            self.orders[customer].remove(no)
-            del self.rows[no]
-
-    def stored(self, old: Any, row: Any) -> None:
-        id_, name, _ = row
-        self.names[id_] = row
-        if name != old[1]:
-            rows = self.rows
-            for no in self.orders[id_]:
-                rows[no] = no, name
-
-    def looked_up(self, old: Any, row: Any) -> None:
-        self.names[row[0]] = row
-
-
-def path_updates(quick: bool) -> list[Goal]:
-    """A used and an unused attribute, at three fan-outs; stored, and as the database chooses."""
-    fan_outs, affected, runs = ((1, 10), 200, 3) if quick else ((1, 10, 1_000), 20_000, RUNS)
-    rows: list[list[str]] = []
-    goals: list[Goal] = []
-    per_row: list[float] = []
-    for fan_out in fan_outs:
-        customers = max(affected // fan_out, 2)
-        timings = path_timings(fan_out, customers, runs)
-        ratio = slower(timings["stored"], timings["stored by hand"])
-        looked = slower(timings["default"], timings["looked up by hand"])
-        unread = slower(timings["unread"], timings["bare"])
-        trigger = slower(timings["unread trigger"], timings["looked up by hand"])
-        per_row.append(1e9 / timings["stored"].per_second / fan_out)
-        rows.append(
-            [
-                f"{fan_out:,}",
-                f"{per_row[-1]:,.0f}",
-                f"{ratio:.2f}",
-                f"{looked:.2f}",
-                f"{trigger:.2f}",
-                f"{unread:.2f}",
-            ]
-        )
-        goals.append(Goal(f"fan-out {fan_out:,}, stored: trigger / hand-written", ratio, BESIDE, unit="×"))
-        goals.append(
-            Goal(f"fan-out {fan_out:,}, by default: trigger / hand-written", looked, BESIDE, unit="×")
-        )
-        goals.append(
-            Goal(
-                f"fan-out {fan_out:,}: unread attribute / bare write, a user's call", unread, BESIDE, unit="×"
-            )
-        )
-    flat = max(per_row[1:]) / min(per_row[1:])
-    goals.append(Goal("time per affected row from fan-out 10 on", flat, 1.5, unit="×"))
-    header = [
-        "fan-out", "stored: ns per affected row", "stored / hand", "default / hand", "unread / a dictionary",
-        "unread call / bare call",
-    ]  # fmt: skip
-    show("An attribute of an object that many refer to", header, rows)
-    return goals
-
-
-def path_timings(fan_out: int, customers: int, runs: int) -> dict[str, Timing]:
-    """Every customer is renamed, or given a note."""
-    stored, default, bare = (path_database(fan_out, customers, store) for store in ("full", "auto", ""))
-    hand = Names(stored)
-    there = [tuple(row) for row in stored.tables["customers"].rows()]
-    pairs = [((i, name, notes), (i, f"{name}!", notes)) for i, name, notes in there]
-    noted = [((i, name, notes), (i, name, f"{notes}!")) for i, name, notes in there]
-
-    def update(db: Database) -> Callable[..., None]:
-        return db._state.engine.updates["customers"]
-
-    def note(db: Database) -> Callable[..., Any]:
-        return lambda _, new: db.update("customers", key=new[0], set={"notes": new[2]})
-
-    def job(change: Callable[..., Any], moves: list[Any]) -> Job:
-        there_and_back = [*moves, *((new, old) for old, new in moves)]
-        times = -(-2_000 // len(there_and_back) // fan_out) or 1
-
-        def body(_: Any) -> None:
-            for _ in range(times):
-                for args in there_and_back:
-                    change(*args)
-
-        return Job(times * len(there_and_back), lambda: None, body)
-
-    with collector(enabled=False):
-        return measure(
-            {
-                "stored by hand": job(hand.stored, pairs),
-                "stored": job(update(stored), pairs),
-                "looked up by hand": job(hand.looked_up, pairs),
-                "default": job(update(default), pairs),
-                "unread trigger": job(update(stored), noted),
-                "bare": job(note(bare), noted),
-                "unread": job(note(stored), noted),
-            },
-            runs,
-        )
+def _goals(label: str, amounts: Sequence[int], ratios: Sequence[float]) -> list[Goal]:
+    each = [
+        Goal(f"{label}, {n:,}: trigger / hand-written", ratio, BESIDE, unit="×")
+        for n, ratio in zip(amounts, ratios, strict=True)
+    ]
+    return [*each, Goal(f"{label}: growth of that ratio", ratios[-1] / ratios[0], GROWTH, unit="×")]
 
 
 def agree(primary: int, texts: Texts = nakamura.OQL) -> None:
@@ -342,6 +201,5 @@ def agree(primary: int, texts: Texts = nakamura.OQL) -> None:
             for policy in POLICIES:
                 engine = LocalEngine(database(view, text, stream, policy)._state.engine.program)
                 run(Prepared(calls(engine.triggers, engine.updates, events)))
-                answer = [row for row, times in engine.read(view).items() for _ in range(times)]
-                if as_bag(answer) != as_bag(part.result()):
+                if as_bag(read(engine, view)) != as_bag(part.result()):
                     raise AssertionError(f"{view} differs after {stream.name}")

@@ -19,7 +19,7 @@ SETTINGS = {
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds by the wall and by CPU; jobs, and bytes read, shuffled and written by Spark."""
+    """Seconds by the wall and by CPU; jobs, bytes read, shuffled and written by Spark, and rows shuffled."""
 
     wall: float
     cpu: float
@@ -27,6 +27,7 @@ class Cost:
     read: int = 0
     shuffled: int = 0
     written: int = 0
+    rows: int = 0
 
     def row(self) -> list[str]:
         size = [f"{n / 1e6:,.1f}" for n in (self.read, self.shuffled, self.written)]
@@ -66,7 +67,9 @@ class Meter:
     def __post_init__(self) -> None:
         context = self.spark.sparkContext._jsc.sc()
         self.bus, self.store = context.listenerBus(), context.statusStore()
-        self._new_jobs()
+        self.bus.waitUntilEmpty()
+        jobs = self.store.jobsList(None)
+        self.last = max([-1, *(jobs.apply(i).jobId() for i in range(jobs.size()))])
 
     def of(self, action: Callable[..., object], *args: object) -> Cost:
         """What ``action`` of ``args`` costs."""
@@ -85,11 +88,18 @@ class Meter:
             sum(stage.inputBytes() for stage in known),
             sum(stage.shuffleWriteBytes() for stage in known),
             sum(stage.outputBytes() for stage in known),
+            sum(stage.shuffleWriteRecords() for stage in known),
         )
 
     def _new_jobs(self) -> list[Any]:
+        """The jobs since the last look: they are numbered, and each is a call of its own."""
+        from py4j.protocol import Py4JJavaError
+
         self.bus.waitUntilEmpty()
-        jobs = self.store.jobsList(None)
-        new = [job for job in (jobs.apply(i) for i in range(jobs.size())) if job.jobId() > self.last]
-        self.last = max([self.last, *(job.jobId() for job in new)])
-        return new
+        new: list[Any] = []
+        while True:
+            try:
+                new.append(self.store.job(self.last + 1))
+            except Py4JJavaError:  # there is none
+                return new
+            self.last += 1

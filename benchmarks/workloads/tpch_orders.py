@@ -143,29 +143,34 @@ class Changes:
 
     def next(self, size: int) -> Any:
         """A DataFrame that changes ``size`` orders."""
+        return self.many(1, size)[0]
+
+    def many(self, number: int, size: int) -> list[Any]:
+        """So many DataFrames, each of which changes ``size`` orders, each in one file."""
         self.made += 1
         updated, deleted = size - size // 2, size // 4
-        taken = [self.keys.pop() for _ in range(updated + size // 2)]
-        kinds = [0] * updated + [1] * deleted + [2] * (len(taken) - updated - deleted)
-        picked = self.spark.createDataFrame(list(zip(taken, kinds, strict=True)), "okey BIGINT, kind INT")
+        kinds = [0] * updated + [1] * deleted + [2] * (size - updated - deleted)
+        taken = [(self.keys.pop(), kind, batch) for batch in range(number) for kind in kinds]
+        picked = self.spark.createDataFrame(taken, "okey BIGINT, kind INT, batch INT")
         picked.createOrReplaceTempView("picked")
         self.spark.read.parquet(str(self.folder / "orders")).createOrReplaceTempView("stored")
         more = "transform(items, (i, n) -> struct(i.part, i.qty + IF(n = 0, 1, 0) AS qty, i.price))"
         columns = "okey, ckey, day, priority, total, items"
         self.spark.sql(
-            "SELECT s.*, p.kind FROM stored s JOIN picked p ON p.okey = s.okey"
+            "SELECT s.*, p.kind, p.batch FROM stored s JOIN picked p ON p.okey = s.okey"
         ).createOrReplaceTempView("changing")
         rows = self.spark.sql(
-            f"SELECT {columns}, 'delete' AS _change_type FROM changing WHERE kind = 1"
-            f" UNION ALL SELECT {columns}, 'update_preimage' FROM changing WHERE kind = 0"
-            f" UNION ALL SELECT okey, ckey, day, '6-CHANGED', total, {more}, 'update_postimage'"
+            f"SELECT {columns}, 'delete' AS _change_type, batch FROM changing WHERE kind = 1"
+            f" UNION ALL SELECT {columns}, 'update_preimage', batch FROM changing WHERE kind = 0"
+            f" UNION ALL SELECT okey, ckey, day, '6-CHANGED', total, {more}, 'update_postimage', batch"
             " FROM changing WHERE kind = 0"
-            f" UNION ALL SELECT okey + {self.greatest * self.made}, ckey, day, priority, total, items, 'insert'"
+            f" UNION ALL SELECT okey + {self.greatest * self.made}, ckey, day, priority, total, items, 'insert', batch"
             " FROM changing WHERE kind = 2"
         )
-        place = str(self.folder / f"change {self.made}")
-        rows.coalesce(1).write.parquet(place)
-        return self.spark.read.parquet(place)
+        place = self.folder / f"change {self.made}"
+        parts = rows.coalesce(1) if number == 1 else rows.repartition("batch")
+        parts.write.partitionBy("batch").parquet(str(place))
+        return [self.spark.read.parquet(str(place / f"batch={batch}")) for batch in range(number)]
 
     def snapshot(self, table: Callable[[], Any], size: int) -> Any:
         """What ``table`` holds, with another priority in ``size`` orders: what ``sync`` is given."""

@@ -21,7 +21,7 @@ GRAPH = re.compile(r"(?<=```mermaid\n).*?(?=```)", re.DOTALL)
 #: Packages that are drawn by themselves; what else is below them is part of the package around it.
 DRAWN = (
     "frontend.comprehension", "frontend.sql", "frontend.oql", "frontend.dataframe", "frontend.schema", "engine.python",
-    "engine.local", "engine.spark",
+    "engine.local", "engine.native", "engine.spark",
 )  # fmt: skip
 SINGLE = {"errors", "quoting", "bulk", "depth", "__init__", "__main__"}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.parts import objects
+from benchmarks.parts import objects, paths
 from benchmarks.workloads import nakamura, nakamura_hand
 
 
@@ -24,10 +24,26 @@ def test_a_disagreement_is_noticed(monkeypatch):
 def test_a_short_run(monkeypatch, capsys):
     monkeypatch.setattr(objects, "LEAST", 1)
     monkeypatch.setattr(objects, "PRIMARY", (20, 40))
-    monkeypatch.setattr(objects, "RUNS", 1)
     texts = {"unpaid_sales": nakamura.OQL["unpaid_sales"]}
     goals = objects.three_queries(False, texts)
-    assert len(goals) == 3 * 2 * 2
+    assert len(goals) == 3 * 2 * (2 + 1)
     assert all(goal.measured > 0 for goal in goals)
     shown = capsys.readouterr().out
     assert all(stream.name in shown for stream in objects.STREAMS)
+
+
+def test_a_short_run_along_paths(monkeypatch, capsys):
+    monkeypatch.setattr(paths, "ROUNDS", 1)
+    monkeypatch.setattr(paths, "CALLS", 1)
+    goals = paths.path_updates(quick=True)
+    assert len(goals) == 2 * 4 + 1
+    assert all(goal.measured > 0 for goal in goals)
+    assert "fan-out" in capsys.readouterr().out
+
+
+def test_names_by_hand_are_those_of_the_view():
+    db = paths.path_database(3, 4, "full")
+    hand = paths.Names(db)
+    hand.stored((1, "name 1", "", 1), (1, "eve", "", 1))
+    db.update("customers", key=1, set={"name": "eve"})
+    assert sorted(hand.rows.values()) == sorted((row[0], row[1]) for row in db.views["names"].rows())

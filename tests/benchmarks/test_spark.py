@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.parts.on_spark import cpu_seconds
-from benchmarks.spark import Found, goals, run
+from benchmarks.spark import Asked, Found, goals, run
 from benchmarks.workloads.tpch_files import is_there
 
 
@@ -11,8 +11,9 @@ from benchmarks.workloads.tpch_files import is_there
 @pytest.mark.xdist_group("spark")
 @pytest.mark.skipif(not is_there(), reason="tpchgen-cli is not installed")
 def test_every_part_is_measured(spark, tmp_path):
-    views = ["group-join", "nested"]  # a run of all five takes minutes
-    found = run(spark, 0.001, tmp_path, [1, 20], repeat=1, sync=10, views=views)
+    views = ["group-join", "nested"]
+    asked = Asked([1, 20], sync=10, batches=1, views=views)
+    found = run(spark, 0.001, tmp_path, asked)
 
     assert found.orders == 1500
     assert [*found.load] == ["customers", "orders"]
@@ -20,7 +21,11 @@ def test_every_part_is_measured(spark, tmp_path):
     assert [*found.read] == ["nested"]
     assert [*found.changes] == ["1 orders", "20 orders", "sync, 10 differ"]
     assert all(cost.cpu >= 0 and cost.wall > 0 for cost in found.changes.values())
-    assert len(goals(found)) == 2 + 2 + 1 + 1 + 3 + 2
+    assert found.row is not None
+    assert len(found.row.costs) == 1
+    assert found.row.came > 0
+    assert found.row.written > 0
+    assert len(goals(found)) == 2 + 2 + 1 + 1 + 3 + 1 + 2
 
 
 def test_goals_of_nothing_are_about_bytes_alone():

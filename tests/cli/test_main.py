@@ -21,7 +21,7 @@ def test_help_lists_the_commands():
     result = nestling("--help")
 
     assert result.exit_code == 0
-    for command in ("demo", "run", "explain", "verify", "bench", "derive"):
+    for command in ("demo", "run", "explain", "verify", "bench", "derive", "play"):
         assert f"│ {command} " in result.stdout
 
 

@@ -9,9 +9,11 @@ import nestling as nl
 
 @pytest.fixture(autouse=True)
 def collector():
-    was = gc.isenabled()
+    was, frozen = gc.isenabled(), gc.get_freeze_count()
     yield
     gc.unfreeze()
+    if frozen:
+        gc.freeze()
     (gc.enable if was else gc.disable)()
 
 

@@ -12,11 +12,12 @@ import pytest
 import nestling as nl
 from nestling.calculus.types import dictionary_name
 from nestling.database.rows import Shredder
+from nestling.database.spark.defined import compiled
 from nestling.database.spark.gate import Gate
 from nestling.database.spark.keyed import is_flat_by_key
 from nestling.database.spark.remembered import check_new, check_note, check_tables, read_feed
 from nestling.database.spark.shredding import by_key, flat
-from nestling.database.view_state import Feed
+from nestling.database.view_state import Feed, Views
 from nestling.engine.spark.labels import write_label
 from nestling.errors import StoreError
 from nestling.values.bag import ZBag
@@ -43,6 +44,21 @@ def test_tables_are_declared_and_stored() -> None:
 def test_rows_of_no_table_are_rejected(declared: list[str], stored: list[str], said: str) -> None:
     with pytest.raises(StoreError, match=said):
         check_tables(declared, stored)
+
+
+@pytest.mark.parametrize(("refresh", "checked"), [("eager", ("v",)), ("hybrid", ("v",)), ("lazy", ())])
+def test_a_view_that_may_lack_a_value_is_looked_at_after_a_change(
+    refresh: str, checked: tuple[str, ...]
+) -> None:
+    """On either engine, and a view that always has a value on neither."""
+    with nl.Database() as db:
+        db.table("R", {"a": int, "b": int})
+        db.view("v", "[r.a // r.b for r in R]", language="python", refresh=refresh)
+        db.view("w", "[r.a + r.b for r in R]", language="python", refresh=refresh)
+        state = db._state
+        of_spark = [compiled(view, state.declarations(), False) for view in state.definitions.values()]
+        assert state.views.checked == checked
+        assert Views().having(*of_spark).checked == checked
 
 
 def test_a_note_says_versions_and_batches() -> None:

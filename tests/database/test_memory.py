@@ -75,7 +75,7 @@ def test_where_nothing_fits_it_is_evaluated_and_says_so():
     assert report["storage"]["memory"] == 1000
     least = min(way["bytes"] for way in report["storage"]["ways"] if not way["refused"])
     assert f"{least:,} bytes, and there are 1,000 bytes" in report["reason"]
-    assert "evaluated by the reference on every read, because the least" in view.explain()
+    assert "computed from its tables on every read, because the least" in view.explain()
     assert db.stats()["v"]["evaluated_on_read"] == report["reason"]
 
 

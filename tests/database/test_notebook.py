@@ -10,7 +10,7 @@ import pytest
 
 import nestling as nl
 from nestling.database import log, replan
-from tests.database.test_replan import VIEWS, films, load, storings
+from tests.database.test_replan import VIEWS, at_once, films, load, storings  # noqa: F401 (at_once is a fixture)
 
 HOSTILE = "</td><script>alert(1)</script>&lt;\"'"
 
@@ -119,6 +119,7 @@ def test_a_fallback_is_told_of(caplog):
     assert any(line.startswith("view v is evaluated by every read: ") for line in caplog.messages)
 
 
+@pytest.mark.usefixtures("at_once")
 def test_a_new_plan_is_told_of(caplog, monkeypatch):
     monkeypatch.setattr(replan, "PER_MAP", 1)  # few rows are worth a new plan
     db = films()
@@ -128,6 +129,8 @@ def test_a_new_plan_is_told_of(caplog, monkeypatch):
     with caplog.at_level(logging.INFO, "nestling"):
         load(db, 250, dirs=100)
         load(db, 251, first=250)
+        for n in range(251, 251 + 4 * replan.WAIT, replan.WAIT):  # what was found beside a commit is taken up
+            load(db, n + replan.WAIT, first=n)
     moved = {name for name, how in storings(db).items() if how[0] != before[name][0]}
     told = {line.split()[1] for line in caplog.messages if "is stored otherwise from version" in line}
     assert moved

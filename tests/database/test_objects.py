@@ -101,9 +101,32 @@ def test_an_instance_stands_for_its_key():
         db.update("orders", key=14, set={"customer": Region(1, "north")})
 
 
+def test_a_row_stands_for_its_key():
+    """of a table that was declared with a class or without, and of one that extends it"""
+    db = nl.Database()
+    db.table("people", {"class": int, "name": str}, key="class")
+    db.table("guests", {"class": int, "name": str, "room": str}, key="class", extends="people")
+    db.table("tasks", "no bigint not null, owner bigint, sub array<bigint>", key="no",
+             references={"owner": "people", "sub": "tasks"})  # fmt: skip
+    db.insert("people", [(1, "Ada")])
+    db.insert("guests", [(2, "Ben", "12a")])
+    (ada,), (ben,) = db.table("people").rows(), db.table("guests").rows()
+    db.insert("tasks", [(1, ada, []), {"no": 2, "owner": ben, "sub": [1]}])
+    tasks = db.table("tasks")
+    tasks.at(1).sub.insert([tasks[2]])
+    assert sorted(tasks.rows()) == [(1, 1, [2]), (2, 2, [1])]
+    db.update("tasks", key=tasks[1], set={"owner": ben})
+    assert tasks[1].owner == 2
+    with pytest.raises(nl.ChangeError, match="column 'owner' takes int"):
+        db.update("tasks", key=1, set={"owner": tasks[2]})
+    db.delete("people", key=ada)
+    assert db.table("people").rows() == []
+
+
 def test_a_class_without_a_table_is_waited_for():
     db = nl.Database()
     depts = db.table("depts", declare_dept(), key="id")
+    assert repr(depts) == "Table(depts: waits for the table of Person)"
     with pytest.raises(nl.ChangeError, match="depts waits for the table of Person"):
         db.insert("depts", [(1, "R&D", None)])
     with pytest.raises(nl.QueryError, match="hint: declare it"):

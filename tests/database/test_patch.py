@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import nestling as nl
 from nestling.database.document.positions import Positions
-from nestling.database.document.shape import GREATEST, LEAST, ordered
+from nestling.database.document.sorting import GREATEST, LEAST, ordered
 from nestling.database.view import View
 
 

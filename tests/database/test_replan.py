@@ -1,6 +1,8 @@
 """How a view is stored follows its data: what it was declared over, what came later, and what a file remembers."""
 
+from concurrent.futures import Future
 from dataclasses import replace
+from threading import Event
 from typing import Any
 
 import pytest
@@ -8,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nestling as nl
-from nestling.database import replan
-from nestling.database.replan import MOVED
+from nestling.database import planning, replan
+from nestling.database.planning import MOVED
+from nestling.database.replan import WAIT
+from nestling.database.row_logs import RowLogging
 from nestling.transform.cost.statistics import ENOUGH
 from nestling.transform.viewlet.choose import COST, KNOB, MEMORY
 
@@ -18,6 +22,54 @@ from nestling.transform.viewlet.choose import COST, KNOB, MEMORY
 def soon(monkeypatch):
     """Few rows are worth deciding again, so that tests get by with few."""
     monkeypatch.setattr(replan, "PER_MAP", 1)
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """What is found in the background is there when the next commit asks."""
+
+    def now(function: Any) -> Future[Any]:
+        answer: Future[Any] = Future()
+        answer.set_result(function())
+        return answer
+
+    monkeypatch.setattr(planning, "in_background", now)
+
+
+class Held:
+    """The background, in which nothing is done until somebody lets it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.gate, self.answers, self.start = Event(), list[Future[Any]](), planning.in_background
+        monkeypatch.setattr(planning, "in_background", self.held)
+
+    def held(self, function: Any) -> Future[Any]:
+        def later() -> Any:
+            assert self.gate.wait(60)
+            return function()
+
+        self.answers.append(self.start(later))
+        return self.answers[-1]
+
+    def release(self) -> None:
+        """Let it be done, and wait for it."""
+        self.gate.set()
+        for answer in self.answers:
+            answer.result(60)
+
+
+@pytest.fixture
+def held(monkeypatch):
+    return Held(monkeypatch)
+
+
+def stream(db: nl.Database, table: str, rows: Any) -> None:
+    for row in rows:
+        db.insert(table, [row])
+
+
+def actors(first: int, n: int) -> list[tuple[str, str]]:
+    return [(f"a{i}", f"d{i % 200}") for i in range(first, first + n)]
 
 
 def related(M):
@@ -112,42 +164,42 @@ def test_between_moves_nothing_is_looked_at(soon, monkeypatch):
     assert not looked
 
 
-def test_single_rows_decide_again_when_they_are_worth_it(monkeypatch):
+def test_single_rows_decide_again_when_they_are_worth_it(at_once, monkeypatch):
     """So that a stream costs at most about twice what it would without."""
     db = films()
     db.view(per_gen)
     worth = replan.worth(db._state.views.decisions["per_gen"])
     assert worth >= replan.PER_MAP > ENOUGH
     looked: list[int] = []
-    planned = replan._planned_again
+    asked = replan._question
 
-    def noted(logging: Any, name: str) -> bool:
+    def noted(state: Any, name: str) -> Any:
         looked.append(len(db.tables["M"]))
-        return planned(logging, name)
+        return asked(state, name)
 
-    monkeypatch.setattr(replan, "_planned_again", noted)
+    monkeypatch.setattr(replan, "_question", noted)
     for i in range(worth + ENOUGH):
         db.insert("M", [(f"m{i}", f"g{i % 7}", "d1")])
     assert len(looked) == 1
     assert worth <= looked[0] <= worth + ENOUGH
 
 
-def test_a_small_commit_looks_at_one_view(soon, monkeypatch):
+def test_a_small_commit_looks_at_one_view(soon, at_once, monkeypatch):
     """So that no commit takes longer than one view does."""
     db = films()
     for name, view in VIEWS.items():
         db.view(name, view)
     looked: list[str] = []
-    planned = replan._planned_again
+    asked = replan._question
 
-    def noted(logging: Any, name: str) -> bool:
+    def noted(state: Any, name: str) -> Any:
         looked.append(name)
-        return planned(logging, name)
+        return asked(state, name)
 
-    monkeypatch.setattr(replan, "_planned_again", noted)
+    monkeypatch.setattr(replan, "_question", noted)
     load(db, 120)
     assert len(looked) == 1
-    for i in range(5):
+    for i in range(4 * WAIT):
         db.insert("A", [(f"n{i}", "d1")])
     assert sorted(looked) == sorted(VIEWS)
     db.verify(maps=True)
@@ -179,13 +231,13 @@ def test_a_watched_view_goes_on_telling_when_it_is_stored_otherwise(soon, refres
     view.verify()
 
 
-def test_what_was_decided_again_survives_reopening(soon, tmp_path):
+def test_what_was_decided_again_survives_reopening(soon, at_once, tmp_path):
     path = tmp_path / "films.nest"
     with films(path) as db:
         for name, view in VIEWS.items():
             db.view(name, view)
         load(db, 400, gens=40, dirs=200)
-        for i in range(len(VIEWS)):
+        for i in range(len(VIEWS) * WAIT):
             db.insert("A", [(f"n{i}", "d1")])
         found, kept = storings(db), maps(db)
         assert COST in {code for _, code in found.values()}
@@ -210,3 +262,54 @@ def test_a_view_that_fits_again_is_stored_again(soon):
     db.delete("M", where=lambda m: m.gen != "g0")
     assert db._state.views["related"].on_read is None
     view.verify(maps=True)
+
+
+def test_a_plan_found_in_the_background_is_that_of_the_rows_it_began_with(soon, held):
+    db = films()
+    db.view("casts", casts)
+    before = db._state.views.decisions["casts"]
+    stream(db, "M", [(f"m{i}", "g", f"d{i % 200}") for i in range(300)])
+    assert len(held.answers) == 1
+    assert isinstance(db._logging, RowLogging)
+    under_way = db._logging.planning
+    assert under_way is not None
+    began = under_way.question.statistics.rows
+    stream(db, "A", actors(0, 200))
+    assert db._state.views.decisions["casts"] is before  # nobody waits for it
+    held.release()
+    stream(db, "A", actors(200, WAIT))
+    assert db._state.views.decisions["casts"].statistics.rows == began
+    late = films()
+    late.insert("M", [(f"m{i}", "g", f"d{i % 200}") for i in range(began["M"])])
+    late.view("casts", casts)
+    assert storings(db) == storings(late)
+    db.verify(maps=True)
+
+
+@pytest.mark.parametrize(
+    "meanwhile", ["another view", "another table", "dropped", "subscribed", "rolled back"]
+)
+def test_what_changes_while_a_plan_is_found_is_not_undone(soon, held, meanwhile):
+    db = films()
+    view = db.view("casts", casts)
+    stream(db, "M", [(f"m{i}", "g", f"d{i % 200}") for i in range(300)])
+    told: list[Any] = []
+    match meanwhile:
+        case "another view":
+            db.view("gens", per_gen)
+        case "another table":
+            db.table("B", {"x": int})
+        case "dropped":
+            db.drop("casts")
+        case "subscribed":
+            view.subscribe(told.append)
+        case "rolled back":
+            with pytest.raises(RuntimeError), db.transaction() as change:
+                change.insert("M", [("late", "g", "d0")])
+                db.views["casts"].rows()
+                raise RuntimeError
+    held.release()
+    stream(db, "A", actors(0, 300))
+    db.verify(maps=True)
+    assert len(told) == (300 if meanwhile == "subscribed" else 0)
+    assert ("casts" in db.views) == (meanwhile != "dropped")

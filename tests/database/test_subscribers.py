@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import nestling as nl
+from tests.storage.interrupts import everywhere
 
 
 @pytest.fixture
@@ -192,6 +193,17 @@ def test_an_interrupt_passes_and_the_others_are_told_later(db, stop):
     assert heard == []
     db.insert("T", [(2,)])
     assert versions(heard) == [1, 2]
+
+
+def test_an_interrupt_silences_nobody(db):
+    """At whatever place of our own code: the next change is told, and whoever is told of it hears each version once."""
+    heard: list[int] = []
+    db.views["v"].subscribe(lambda change: heard.append(change.version))
+
+    for _, place in everywhere(lambda: None, lambda _: db.insert("T", [(1,)]), "nestling"):
+        db.insert("T", [(2,)])
+        assert heard[-1] == db.version, place
+        assert sorted(set(heard)) == heard, place
 
 
 def test_one_that_writes_is_told_after_all_have_heard(db):

@@ -125,7 +125,8 @@ def test_a_warning_names_the_construct_and_what_to_write(db):
         db.view("v", ON_READ, language="python")
 
     text = str(told[0].message)
-    assert text.startswith("v is evaluated on every read: fold least := min(")
+    assert text.startswith(f"v is evaluated on every read\n  line 1\n    {ON_READ}\n")
+    assert f"\n    {' ' * ON_READ.index('min(')}^^^^" in text
     assert "\nhint: relate the inner rows to the outer row by ==" in text
     assert "strict=False" in text
     assert told[0].filename == __file__

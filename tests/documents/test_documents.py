@@ -404,6 +404,56 @@ def test_an_insertion_costs_the_same_among_few_and_many_siblings(monkeypatch):
     assert many[0] <= 1.1 * few[0] and many[1] <= 1.1 * few[1]
 
 
+@pytest.mark.parametrize("again", ["<z><y/></z>", "<c><d/></c>"])
+def test_a_handle_of_a_node_that_went_stays_without_one(again):
+    """Another node that gets its key is not it."""
+    db = nl.Database()
+    document = db.document("d", "<a><b/><c><d/></c></a>")
+    gone, below, other = document.at("/a/c"), document.at("/a/c/d"), document.at("/a/b")
+    gone.delete()
+    document.at("/a").insert(again, "last")
+    for handle in (gone, below):
+        with pytest.raises(nl.ChangeError, match="no longer there"):
+            handle.xml()
+        with pytest.raises(nl.ChangeError, match="no longer there"):
+            handle.delete()
+    assert other.xml() == "<b/>"
+    assert document.at("/a/*[2]").xml() == again
+    document.at("/a/*[2]/*").rename("e")
+    with pytest.raises(nl.ChangeError, match="no longer there"):
+        below.xml()
+
+
+def test_a_handle_outlives_a_transaction_that_failed_and_no_document():
+    db = nl.Database()
+    document = db.document("d", "<a><b/><c/></a>")
+    handle = document.at("/a/c")
+    with pytest.raises(RuntimeError), db.transaction() as change:
+        change.document("d").at("/a/c").delete()
+        raise RuntimeError
+    assert handle.xml() == "<c/>"
+    db.drop("d")
+    db.document("d", "<a><b/><x/></a>")
+    with pytest.raises(nl.ChangeError, match="no longer there"):
+        handle.xml()
+
+
+def test_an_order_by_what_a_node_holds_is_maintained():
+    db = nl.Database()
+    document = db.document("d", "<r><i><v>b</v></i><i><v>a</v></i><i/></r>")
+    view = db.view(
+        "v",
+        "for $i in /r/i order by string($i/v) return <x>{$i/v/text()}</x>",
+        language="xquery",
+        strict=True,
+    )
+    assert view.xml() == "<x/><x>a</x><x>b</x>"
+    document.at("/r/i[2]/v").replace_value("c")
+    document.at("/r").insert("<i><v>bb</v></i>", "first")
+    assert view.xml() == "<x/><x>b</x><x>bb</x><x>c</x>"
+    db.verify()
+
+
 def test_several_documents():
     db = nl.Database()
     db.document("a", "<s><x>1</x></s>")

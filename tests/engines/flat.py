@@ -3,15 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Term, Var
 from nestling.calculus.types import FLOAT, INT, LABEL
+from nestling.calculus.typing import term_type
 from nestling.program.flat import Atom, Factor, Lift, Monomial, Pointwise, Query
 from nestling.program.flat import Test as Condition
 from nestling.program.statements import TableDecl
-from nestling.program.traverse import factor_vars
+from nestling.program.traverse import factor_vars, is_safe
+from nestling.transform.lower.unify import unify
 from tests.strategies import MAYBE, Draw
 
 Tables = Mapping[str, TableDecl]
@@ -53,6 +56,16 @@ def monomials(draw: Draw, tables: Tables, depth: int = 1, safe: bool = True, mos
         factors.append(Condition(draw(equations(ints, pool))))
     keys = draw(st.lists(st.sampled_from(pool), max_size=2)) if pool else []
     return Monomial(tuple(keys), (const(draw(st.sampled_from([1, 1, -1, 2]))),), tuple(factors))
+
+
+@st.composite
+def joins(draw: Draw, tables: Tables) -> Query:
+    """A flat query over all tables, dictionaries included, its equations solved."""
+    solved = unify(draw(monomials(tables, depth=2, most=4)))
+    assume(solved is not None and is_safe(keyed(solved)))
+    assert solved is not None
+    names = tuple(Var(f"c{i}", term_type(key)) for i, key in enumerate(solved.keys))
+    return Query(names, (solved,))
 
 
 @st.composite

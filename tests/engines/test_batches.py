@@ -6,17 +6,15 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 import nestling as nl
 from benchmarks.workloads import orderbook
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Var
-from nestling.calculus.traverse import relations
 from nestling.calculus.types import INT, Record
 from nestling.database.rows import RowEvent
-from nestling.engine.local.engine import LocalEngine
 from nestling.engine.reference import ReferenceEngine
 from nestling.program.batches import GROUPS, change_of, is_change
 from nestling.program.check import check_program
@@ -26,19 +24,17 @@ from nestling.program.meaning import Cells, meaning
 from nestling.program.solve import added
 from nestling.program.statements import Add, Find, Program, Propagate, Range, TableDecl, Trigger
 from nestling.program.steps import trigger_statements
-from nestling.program.traverse import inputs
 from nestling.transform.lower import FlatView
-from nestling.transform.lower.view import CannotLower
 from nestling.transform.viewlet import compile_batches, compile_views
-from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.specialise import specialise
 from nestling.transform.viewlet.storing import Store
 from nestling.values.bag import ZBag
 from tests.engines.batches import Change, Interpreted, add_all
+from tests.engines.shared import For, compiled, empty, engine_of, shared_joins, shared_queries
 from tests.engines.test_inequalities import VIEWS as BOOK
-from tests.engines.test_program_laws import joins, with_parents
 from tests.engines.worlds import WORLDS, Stored, World, flat_view, steps
-from tests.strategies import queries
+
+pytestmark = pytest.mark.xdist_group("views")  # they share what is compiled
 
 BATCHES = 4
 every_world = pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
@@ -55,21 +51,13 @@ def batch(data: Any, stored: Stored, most: int = 4) -> dict[str, list[tuple[Any,
     return changes
 
 
-def compiled(world: World, view: FlatView, store: Store = "auto") -> Program:
-    try:
-        return compile_batches(world.tables, {"v": view}, store={"v": store})
-    except CannotCompile:
-        assume(False)
-    raise AssertionError("not reached")
-
-
-def drawn(data: Any, world: World, fuel: int = 4) -> tuple[FlatView, Stored]:
-    query = data.draw(queries("full", schema=world.schema, fuel=fuel))
-    try:
-        view = flat_view(query)
-    except CannotLower:
-        assume(False)
-    return view, Stored(world, with_parents(relations(query), world))
+def drawn(
+    data: Any, world: World, queries: Any, stores: Sequence[Store] = ("auto",)
+) -> tuple[Program, Stored]:
+    """A program for batches that maintains one of ``queries``, and its tables."""
+    query = data.draw(queries(world))
+    store = data.draw(st.sampled_from(stores))
+    return compiled(world, query, store, For(batches=True)), empty(world, query)
 
 
 def equals_its_query(engine: Any, program: Program, stored: Stored) -> None:
@@ -82,8 +70,7 @@ def equals_its_query(engine: Any, program: Program, stored: Stored) -> None:
 @given(data=st.data())
 def test_every_map_equals_its_query_after_a_batch(world, data):
     """M = [[def(M)]] after every batch, whatever came and went together"""
-    view, stored = drawn(data, world)
-    program = compiled(world, view)
+    program, stored = drawn(data, world, shared_queries)
     engine = Interpreted(program)
     for _ in range(BATCHES):
         engine.apply_batch(batch(data, stored))
@@ -94,11 +81,8 @@ def test_every_map_equals_its_query_after_a_batch(world, data):
 @given(data=st.data())
 def test_every_map_of_a_join_equals_its_query_after_a_batch(world, data):
     """joins of a table with itself: pairs of different rows of one batch, and of a row with itself"""
-    query = data.draw(joins(world))
-    view = FlatView(query, {}, Record(tuple((key.name, key.type) for key in query.keys)))
-    program = compiled(world, view)
+    program, stored = drawn(data, world, shared_joins)
     engine = Interpreted(program)
-    stored = Stored(world, with_parents(frozenset(n.split(".")[0] for n in inputs(query)), world))
     for _ in range(BATCHES):
         engine.apply_batch(batch(data, stored))
         equals_its_query(engine, program, stored)
@@ -111,18 +95,14 @@ def test_every_map_of_a_join_equals_its_query_after_a_batch(world, data):
 @given(data=st.data())
 def test_a_row_is_a_batch_of_one(world, data):
     """specialise(p)(row) = p({row}), statement by statement, on any state; a changed key is a change of one, too"""
-    view, stored = drawn(data, world)
-    row_is_a_batch_of_one(data, compiled(world, view, data.draw(st.sampled_from(["auto", "full"]))), stored)
+    row_is_a_batch_of_one(data, *drawn(data, world, shared_queries, ("auto", "full")))
 
 
 @every_world
 @given(data=st.data())
 def test_a_row_of_a_join_is_a_batch_of_one(world, data):
     """joins of a table with itself: two rows of one batch are one row, then"""
-    query = data.draw(joins(world))
-    view = FlatView(query, {}, Record(tuple((key.name, key.type) for key in query.keys)))
-    stored = Stored(world, with_parents(frozenset(n.split(".")[0] for n in inputs(query)), world))
-    row_is_a_batch_of_one(data, compiled(world, view, data.draw(st.sampled_from(["auto", "full"]))), stored)
+    row_is_a_batch_of_one(data, *drawn(data, world, shared_joins, ("auto", "full")))
 
 
 def row_is_a_batch_of_one(data: Any, program: Program, stored: Stored) -> None:
@@ -203,12 +183,9 @@ def test_what_a_row_cannot_be_is_left_out():
 @given(data=st.data())
 def test_the_reference_engine_answers_what_the_embedded_one_does(world, data):
     """law 17 for the two engines that need nothing else"""
-    view, stored = drawn(data, world, 3)
-    try:
-        program = compile_views(world.tables, {"v": view})
-    except CannotCompile:
-        assume(False)
-    local, reference = LocalEngine(program), ReferenceEngine(program)
+    query = data.draw(shared_queries(world))
+    program, stored = compiled(world, query), empty(world, query)
+    local, reference = engine_of(program), ReferenceEngine(program)
     for _ in range(2):
         changes = batch(data, stored, 2)
         reference.apply_batch(changes)

@@ -13,25 +13,20 @@ from nestling.program.flat import Atom, Monomial
 from nestling.program.meaning import meaning
 from nestling.program.statements import Find, Program
 from nestling.program.steps import trigger_statements
-from nestling.transform.lower.view import CannotLower
 from nestling.transform.viewlet import compile_views, fill
 from nestling.transform.viewlet.compile import CannotCompile
 from tests.engines.flat import keyed, monomials
-from tests.engines.worlds import WORLDS, Stored, agrees_with_its_indexes, contents, flat_view, run_all, steps
-from tests.strategies import queries
+from tests.engines.shared import compiled, engine_of, shared_queries
+from tests.engines.worlds import WORLDS, Stored, agrees_with_its_indexes, contents, run_all, steps
+
+pytestmark = pytest.mark.xdist_group("views")  # they share what is compiled
 
 every_world = pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
 
 
-def compiled(world: Any, draw: Any) -> Program:
+def drawn(world: Any, draw: Any) -> Program:
     """A program with a view of any kind under any knob."""
-    query = draw(queries("full", schema=world.schema))
-    store = draw(st.sampled_from(["auto", "full", "counts"]))
-    try:
-        return compile_views(world.tables, {"v": flat_view(query)}, store={"v": store})
-    except (CannotLower, CannotCompile):
-        assume(False)
-        raise
+    return compiled(world, draw(shared_queries(world)), draw(st.sampled_from(["auto", "full", "counts"])))
 
 
 def some_rows(world: Any, draw: Any, count: int = 4) -> Stored:
@@ -43,7 +38,7 @@ def some_rows(world: Any, draw: Any, count: int = 4) -> Stored:
 
 def loaded(program: Program, stored: Stored) -> LocalEngine:
     """An engine with the rows, and nothing in its maps."""
-    engine = LocalEngine(program)
+    engine = engine_of(program)
     for name in program.tables:
         engine.load_table(name, stored.tables[name])
     return engine
@@ -52,7 +47,7 @@ def loaded(program: Program, stored: Stored) -> LocalEngine:
 @every_world
 @given(data=st.data())
 def test_filled_maps_equal_their_definitions(world, data):
-    program = compiled(world, data.draw)
+    program = drawn(world, data.draw)
     stored = some_rows(world, data.draw)
     engine = loaded(program, stored)
     fill_maps(engine, program.maps)
@@ -65,8 +60,8 @@ def test_filled_maps_equal_their_definitions(world, data):
 @every_world
 @given(data=st.data())
 def test_a_filled_engine_goes_on_as_one_that_saw_every_row(world, data):
-    program, stored = compiled(world, data.draw), Stored(world)
-    replayed = LocalEngine(program)
+    program, stored = drawn(world, data.draw), Stored(world)
+    replayed = engine_of(program)
     for _ in range(3):
         events = data.draw(steps(stored))
         stored.apply(events)
@@ -88,7 +83,7 @@ def test_a_filled_engine_goes_on_as_one_that_saw_every_row(world, data):
 @given(data=st.data())
 def test_a_new_program_keeps_what_stays(world, data):
     """A view is added, or dropped, or both."""
-    old, new = compiled(world, data.draw), compiled(world, data.draw)
+    old, new = drawn(world, data.draw), drawn(world, data.draw)
     stored = some_rows(world, data.draw, 3)
     before = loaded(old, stored)
     fill_maps(before, old.maps)
@@ -102,9 +97,9 @@ def test_a_new_program_keeps_what_stays(world, data):
 @given(data=st.data())
 def test_no_table_is_gone_through_inside_another(world, data):
     """Only the first step of a statement may be a pass over a whole table, where tables are joined by equality."""
-    drawn = data.draw(monomials(world.tables, depth=0))
-    joined = tuple(factor for factor in drawn.factors if isinstance(factor, Atom))
-    query = keyed(Monomial(drawn.keys, drawn.weights, joined))
+    found = data.draw(monomials(world.tables, depth=0))
+    joined = tuple(factor for factor in found.factors if isinstance(factor, Atom))
+    query = keyed(Monomial(found.keys, found.weights, joined))
     try:
         program = compile_views(world.tables, {}, {"watch": query})
     except CannotCompile:

@@ -110,6 +110,56 @@ def test_generated_source_is_the_same_every_time():
     assert len(sources) == 1
 
 
+def shop() -> Database:
+    db = Database()
+    db.table("products", {"id": int, "name": str, "cost": int}, key="id")
+    db.table(
+        "sold", {"id": int, "product": int, "quantity": int}, key="id", references={"product": "products"}
+    )
+    return db
+
+
+def test_what_a_kept_reference_leads_to_is_taken_without_a_test():
+    """By subscript, the shortest way; a partner that is declared by nothing is asked for first."""
+    kept, free = shop(), shop()
+    kept.view("v", "select s.id, p.cost from sold s join products p on p.id = s.product", store="full")
+    free.view("v", "select s.id, p.cost from sold s join products p on p.id = s.quantity", store="full")
+    texts = [function(embedded(db._state.engine).source, "on_sold") for db in (kept, free)]
+
+    assert ["T_products[sold_product][2]" in text for text in texts] == [True, False]
+    assert ["T_products.get(" in text for text in texts] == [False, True]
+
+
+def test_a_referred_row_that_is_missing_joins_with_nothing():
+    """A trigger that meets a child without its parent adds nothing for it, and fails at nothing."""
+    db = shop()
+    db.view("v", "select s.id, p.cost from sold s join products p on p.id = s.product", store="full")
+    engine = embedded(db._state.engine)
+    engine.triggers["sold"]((1, 7, 2), 1)
+
+    assert not engine.read("v")
+    assert engine.stored["sold"]
+
+
+def test_a_group_that_is_read_by_part_of_its_key_is_kept_once():
+    """Its count and its sum stand in one cell of one slice: a row of the view needs no second look."""
+    db = shop()
+    view = db.view(
+        "v",
+        "select p.name, g.quantity, g.n from products p "
+        "join (select product, quantity, count(*) as n from sold group by product, quantity) g on g.product = p.id",
+    )
+    engine = embedded(db._state.engine)
+    (group,) = engine.program.maps
+
+    assert engine.stores[group].slices
+    assert engine.stores[group].dictionaries == [engine.stores[group].slices]
+    db.insert("products", [(1, "tea", 4)])
+    db.insert("sold", [(1, 1, 2), (2, 1, 2), (3, 1, 5)])
+    db.delete("sold", key=3)
+    assert view.rows() == [("tea", 2, 2)]
+
+
 # terms
 
 

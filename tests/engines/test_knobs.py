@@ -12,15 +12,16 @@ from nestling.calculus.evaluate import evaluate
 from nestling.database.bulk import EMBEDDED
 from nestling.database.lazy import LazyView
 from nestling.database.rows import RowEvent
-from nestling.engine.local.engine import LocalEngine
 from nestling.program.check import check_program
 from nestling.program.meaning import meaning
 from nestling.transform.lower.view import CannotLower, FlatView
-from nestling.transform.viewlet import compile_views
 from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.storing import Rule, Storing
-from tests.engines.worlds import WORLDS, Stored, contents, flat_view, program_of, run_all, steps
-from tests.strategies import Draw, queries
+from tests.engines.shared import compiled, engine_of, shared_queries
+from tests.engines.worlds import WORLDS, Stored, contents, flat_view, run_all, steps
+from tests.strategies import Draw
+
+pytestmark = pytest.mark.xdist_group("views")  # they share what is compiled
 
 STEPS = 5
 RULES: list[Rule] = ["keys", "slices", "every", "none"]
@@ -31,14 +32,10 @@ every_world = pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
 @given(data=st.data())
 def test_the_answer_does_not_depend_on_the_knob(world, data):
     """read under full = read under counts = read under auto = read under any mixture = [[query]]"""
-    query = data.draw(queries("full", schema=world.schema))
-    engines = []
-    try:
-        view = flat_view(query)
-        for store in ("auto", "full", "counts", data.draw(mixtures(view))):
-            engines.append(LocalEngine(compile_views(world.tables, {"v": view}, store={"v": store})))
-    except (CannotLower, CannotCompile):
-        assume(False)
+    query = data.draw(shared_queries(world))
+    compiled(world, query)
+    mixture = data.draw(mixtures(flat_view(query)))
+    engines = [engine_of(compiled(world, query, store)) for store in ("auto", "full", "counts", mixture)]
     stored = Stored(world)
     for _ in range(STEPS):
         events = data.draw(steps(stored))
@@ -61,7 +58,7 @@ def mixtures(draw: Draw, view: FlatView) -> Storing:
 @given(data=st.data())
 def test_a_lazy_view_answers_as_an_eager_one(world, data):
     """A view refreshed at random reads = [[query]] at each of them; what cancels in between is not run."""
-    query = data.draw(queries("full", schema=world.schema))
+    query = data.draw(shared_queries(world))
     try:
         later = LazyView(EMBEDDED, "v", flat_view(query), world.tables, "auto")
     except (CannotLower, CannotCompile):
@@ -117,7 +114,7 @@ def test_what_waits_is_passed_on_before_it_is_read(name, data):
     """A view whose nested maps wait, read at random = [[query]]; every map is its query then"""
     db = waiting(name)
     view = db.views["v"]
-    engine = db._state.engine = LocalEngine(db._state.engine.program)
+    engine = db._state.engine = engine_of(db._state.engine.program)
     for _ in range(2 * STEPS):
         table = data.draw(st.sampled_from("TU"))
         rows = list(engine.table(table))
@@ -138,11 +135,9 @@ def test_what_waits_is_passed_on_before_it_is_read(name, data):
 @given(data=st.data())
 def test_a_batch_is_the_sum_of_its_events(world, data):
     """Events in transactions, however they are split = the same events one by one (law 12)"""
-    query = data.draw(queries("full", schema=world.schema))
-    program = program_of(world, query)
-    assume(program is not None)
-    assert program is not None
-    engine, stored = LocalEngine(program), Stored(world)
+    query = data.draw(shared_queries(world))
+    program = compiled(world, query)
+    engine, stored = engine_of(program), Stored(world)
     events: list[RowEvent] = []
     for _ in range(2 * STEPS):
         step = data.draw(steps(stored))

@@ -144,12 +144,14 @@ def test_summands_add_up_to_the_condition(test, env):
         expected = evaluate_term(test, env) is True
     except NoValue:
         assume(False)
-    total = 0
-    for sign, tests in summands(test):
+    for apart in (False, True):
         # In order, as a trigger asks them: a test may rely on those before it.
-        total += sign * all(evaluate_term(t, env) is True for t in tests)
+        found = summands(test, apart=apart)
+        held = [sign for sign, tests in found if all(evaluate_term(t, env) is True for t in tests)]
 
-    assert total == expected
+        assert sum(held) == expected
+        if apart and is_total(test):
+            assert all(sign == 1 for sign, _ in found)
 
 
 @given(conditions((X, Y, M)), environments((X, Y, M)))
@@ -166,6 +168,7 @@ def test_disjunctions_are_taken_apart():
     assert summands(call("or", a, b)) == [(1, (a,)), (1, (b,)), (-1, (a, b))]
     assert summands(call("or", a, d)) == [(1, (a,)), (1, (d,)), (-1, (a, d))]
     assert summands(call("or", a, c)) == [(1, (call("or", a, c),))]
+    assert summands(call("or", a, b), apart=True) == [(1, (a,)), (1, (b, call("not", a)))]
     assert summands(call("not", call("or", a, c))) == [(1, (call("!=", X, Y), call(">=", X, ZERO)))]
 
 

@@ -10,9 +10,7 @@ from hypothesis import strategies as st
 from nestling.calculus.build import call, const
 from nestling.calculus.evaluate import evaluate
 from nestling.calculus.terms import Expr, Var
-from nestling.calculus.traverse import relations
 from nestling.calculus.types import INT, LABEL, Record
-from nestling.calculus.typing import term_type
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.row_state import RowState
 from nestling.database.rows import Row, RowEvent
@@ -25,15 +23,12 @@ from nestling.program.flat import Atom, Lift, Monomial, Pointwise, Query, Shape
 from nestling.program.flat import Test as Condition
 from nestling.program.meaning import meaning
 from nestling.program.statements import Find, Plan, TableDecl
-from nestling.program.traverse import inputs, is_safe
 from nestling.transform.lower import FlatView
-from nestling.transform.lower.unify import unify
 from nestling.transform.viewlet import compile_views
-from nestling.transform.viewlet.compile import CannotCompile
 from nestling.transform.viewlet.storing import Store
 from nestling.values.label import Label
 from tests.draws import draws
-from tests.engines.flat import keyed, monomials
+from tests.engines.shared import compiled, empty, engine_of, program_of, shared_joins, shared_queries
 from tests.engines.worlds import (
     KEYED,
     REFERRING,
@@ -42,31 +37,23 @@ from tests.engines.worlds import (
     World,
     agrees_with_its_indexes,
     contents,
-    program_of,
     run_all,
     shuffled,
     steps,
 )
-from tests.strategies import Draw, queries
+from tests.strategies import queries
+
+pytestmark = pytest.mark.xdist_group("views")  # they share what is compiled
 
 STEPS = 5
 every_world = pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
 
 
-def running(
-    data: Any, world: World, fuel: int = 4, store: Store | None = None
-) -> tuple[Expr, LocalEngine, Stored]:
+def running(data: Any, world: World, store: Store | None = None) -> tuple[Expr, LocalEngine, Stored]:
     """A query that compiles, its program over empty tables, and the tables as they should be."""
-    query = data.draw(queries("full", schema=world.schema, fuel=fuel))
-    program = program_of(world, query, store or data.draw(st.sampled_from(["auto", "full"])))
-    assume(program is not None)
-    assert program is not None
-    return query, LocalEngine(program), Stored(world, with_parents(relations(query), world))
-
-
-def with_parents(names: frozenset[str], world: World) -> frozenset[str]:
-    """The relations that ``names`` refer to as well: without their rows there would be none."""
-    return names | {parent for name in names for _, parent in world.references.get(name, ())}
+    query = data.draw(shared_queries(world))
+    program = compiled(world, query, store or data.draw(st.sampled_from(["auto", "full"])))
+    return query, engine_of(program), empty(world, query)
 
 
 def advance(data: Any, engine: LocalEngine, stored: Stored) -> list[RowEvent]:
@@ -104,13 +91,8 @@ def test_every_map_equals_its_query(world, data):
 @given(data=st.data())
 def test_every_map_of_a_join_equals_its_query(world, data):
     """M = [[def(M)]] for joins of up to four tables, of a table with itself, and with aggregates of joins"""
-    query = data.draw(joins(world))
-    view = FlatView(query, {}, Record(tuple((key.name, key.type) for key in query.keys)))
-    try:
-        engine = LocalEngine(compile_views(world.tables, {"v": view}))
-    except CannotCompile:
-        assume(False)
-    stored = Stored(world, with_parents(frozenset(n.split(".")[0] for n in inputs(query)), world))
+    query = data.draw(shared_joins(world))
+    engine, stored = engine_of(compiled(world, query)), empty(world, query)
     for _ in range(8):
         advance(data, engine, stored)
         equals_its_query(engine, stored)
@@ -134,14 +116,19 @@ def test_a_parent_that_is_looked_for_by_a_value_is_not_implied():
         answers(engine, query, stored)
 
 
-@st.composite
-def joins(draw: Draw, world: World) -> Query:
-    """A flat query over all tables, dictionaries included, its equations solved."""
-    solved = unify(draw(monomials(world.tables, depth=2, most=4)))
-    assume(solved is not None and is_safe(keyed(solved)))
-    assert solved is not None
-    names = tuple(Var(f"c{i}", term_type(key)) for i, key in enumerate(solved.keys))
-    return Query(names, (solved,))
+def test_a_row_that_comes_meets_the_row_of_its_table_that_it_refers_to():
+    """B(a, b) ⋈ B(b, c), which only grows: a child has its parent when it comes, and a parent no child yet"""
+    a, b, c = (Var(name, INT) for name in "abc")
+    query = Query((a, c), (Monomial((a, c), (const(1),), (Atom("B", (a, b)), Atom("B", (b, c)))),))
+    program, stored = program_of(REFERRING, query, "full"), empty(REFERRING, query)
+    assert program is not None
+    engine = engine_of(program)
+    for row in [(0, 0), (1, 0), (2, 1)]:
+        event = RowEvent("B", row, 1)
+        stored.apply([event])
+        engine.apply(*event)
+        equals_its_query(engine, stored)
+        answers(engine, query, stored)
 
 
 def answers(engine: LocalEngine, query: Query, stored: Stored) -> None:
@@ -240,7 +227,7 @@ def defined_by(engine: LocalEngine, plan: Plan) -> tuple[set[Row], set[Row] | No
 @given(data=st.data())
 def test_rows_by_their_first_column(world, data):
     """find(v, c) = the rows of v with c in their first column, for every c there is and some there is not"""
-    query, engine, stored = running(data, world, 3)
+    query, engine, stored = running(data, world)
     assume(engine.program.views["v"].lookup is not None)
     fill(data, engine, stored)
     answer = evaluate(query, stored.nested())
@@ -267,7 +254,7 @@ def test_opposite_events_restore_everything(world, data):
     undo(engine, second)
     assert contents(engine) == before
     undo(engine, first)
-    assert contents(engine) == contents(LocalEngine(engine.program))
+    assert contents(engine) == contents(engine_of(engine.program))
 
 
 def undo(engine: LocalEngine, events: list[RowEvent]) -> None:
@@ -285,7 +272,7 @@ def test_a_batch_in_any_order(world, data):
     _, engine, stored = running(data, world)
     start = fill(data, engine, stored, 3)
     batch = consolidated(fill(data, engine, stored, 3))
-    other = LocalEngine(engine.program)
+    other = engine_of(engine.program)
     run_all(other, start)
     ones = [RowEvent(table, row, abs(n) // n) for table, row, n in batch for _ in range(abs(n))]
     other.apply_batch(batch_of(shuffled(data.draw, ones)))

@@ -11,14 +11,13 @@ from random import Random
 from typing import Any, TypeAlias
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from nestling.calculus.aggregates import EVERY
 from nestling.calculus.build import call, const
 from nestling.calculus.countwise import OPERATORS
 from nestling.calculus.terms import Term, Tuple, Var
-from nestling.calculus.traverse import relations
 from nestling.calculus.types import INT, STR, Bag, Record, Scalar, Type, nullable
 from nestling.engine.local.engine import LocalEngine
 from nestling.engine.python.reading import combined, read_cell
@@ -54,13 +53,11 @@ from nestling.program.statements import (
     Write,
 )
 from nestling.program.steps import every_step, plans, reads, trigger_statements
-from nestling.transform.lower.view import CannotLower
-from nestling.transform.viewlet import compile_batches
-from nestling.transform.viewlet.compile import CannotCompile
 from nestling.values.bag import ZBag
-from tests.engines.test_program_laws import with_parents
-from tests.engines.worlds import WORLDS, Stored, flat_view, steps
-from tests.strategies import queries
+from tests.engines.shared import For, compiled, empty, shared_queries
+from tests.engines.worlds import WORLDS, steps
+
+pytestmark = pytest.mark.xdist_group("views")  # they share what is compiled
 
 Sources: TypeAlias = Mapping[str, Cells]
 Pairs: TypeAlias = list[tuple[Any, Any]]
@@ -276,16 +273,11 @@ def test_the_driver_takes_it(name):
 @given(data=st.data())
 def test_statements_of_a_program_add_what_they_mean(world, writer, data):
     """on rows of a batch, and as views are read, over whatever the tables hold"""
-    query = data.draw(queries("full", schema=world.schema, fuel=4))
-    try:
-        view = flat_view(query, exact=False)
-        program = compile_batches(
-            world.tables, {"v": view}, store={"v": data.draw(st.sampled_from(["auto", "full"]))}
-        )
-    except (CannotLower, CannotCompile):
-        assume(False)
+    query = data.draw(shared_queries(world))
+    use = For(batches=True, exact=False)
+    program = compiled(world, query, data.draw(st.sampled_from(["auto", "full"])), use)
     columns = layouts(program) | change_layouts(program, layouts(program))
-    stored = Stored(world, with_parents(relations(query), world))
+    stored = empty(world, query)
     for _ in range(4):
         stored.apply(data.draw(steps(stored)))
     sources: dict[str, Cells] = {

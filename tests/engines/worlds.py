@@ -5,7 +5,7 @@ What should be stored is kept here in plain counters, so that an engine is never
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
 from typing import Any
@@ -20,31 +20,32 @@ from nestling.engine.local import storage
 from nestling.engine.local.engine import LocalEngine
 from nestling.engine.protocol import Engine
 from nestling.engine.runs import runs
-from nestling.program.statements import Program, TableDecl
+from nestling.program.statements import TableDecl
 from nestling.storage.ordered import OrderedMap
-from nestling.transform.lower.view import CannotLower, FlatView
+from nestling.transform.lower.view import FlatView
 from nestling.transform.pipeline import EMBEDDED, SPARK, flat_form
-from nestling.transform.viewlet import compile_views
-from nestling.transform.viewlet.compile import CannotCompile
-from nestling.transform.viewlet.storing import Store
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
 from tests.laws.shredding import nested_database
 from tests.strategies import FLAG, MAYBE, SCHEMA, Draw, Schema, scalars, values
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class World:
     """Relations, and by name what is declared of them: their key, whose keys they hold, and whether rows stay.
 
     ``fixed``: columns that no update changes, by their places.
     """
 
+    name: str
     schema: Schema
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     references: Mapping[str, tuple[tuple[tuple[str, ...], str], ...]] = field(default_factory=dict)
     append_only: frozenset[str] = frozenset()
     fixed: Mapping[str, frozenset[int]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return self.name  # Hypothesis writes down what each draw was made of that came to nothing
 
     @cached_property
     def definitions(self) -> dict[str, TableDef]:
@@ -95,6 +96,16 @@ class World:
         }
         return rows | inner
 
+    @cached_property
+    def unreferred(self) -> dict[str, TableDecl]:
+        """The same tables, of which nothing is said."""
+        return {name: replace(table, references=(), fixed=()) for name, table in self.tables.items()}
+
+    def with_parents(self, names: frozenset[str]) -> frozenset[str]:
+        """The relations that ``names`` refer to as well, and they: without their rows there would be none."""
+        parents = {parent for name in names for _, parent in self.references.get(name, ())}
+        return names if parents <= names else self.with_parents(names | parents)
+
 
 def _places(table: TableDef, names: tuple[str, ...]) -> tuple[int, ...]:
     """Where ``names`` stand in a flat row; columns are scalars and bags only, so each takes one place."""
@@ -110,7 +121,7 @@ def keyed() -> World:
         "E": Bag(row),
     }  # fmt: skip
     types = (INT, pair, UNIT, MAYBE, FLAG, row, deep, Bag(INT), Bag(row))
-    return World(Schema(catalog, types), {"K": ("a",), "P": ("a", "b"), "R": ("a",), "D": ("a",)})
+    return World("keyed", Schema(catalog, types), {"K": ("a",), "P": ("a", "b"), "R": ("a",), "D": ("a",)})
 
 
 def referring() -> World:
@@ -119,6 +130,7 @@ def referring() -> World:
     catalog = {"K": Bag(pair), "T": Bag(pair), "C": Bag(child), "B": Bag(pair)}
     types = (INT, pair, UNIT, MAYBE, FLAG, child, Bag(INT))
     return World(
+        "referring",
         Schema(catalog, types),
         {"K": ("a",), "C": ("a",), "B": ("a",)},
         {"T": ((("a",), "K"),), "C": ((("b",), "K"),), "B": ((("b",), "B"),)},
@@ -135,6 +147,7 @@ def changing() -> World:
     catalog = {"K": Bag(parent), "C": Bag(child), "W": Bag(weighed)}
     types = (INT, child, UNIT, MAYBE, FLAG)
     return World(
+        "changing",
         Schema(catalog, types),
         {"K": ("a",), "C": ("a",)},
         {"C": ((("b",), "K"),), "W": ((("a",), "K"), (("b",), "C"))},
@@ -142,11 +155,11 @@ def changing() -> World:
     )
 
 
-KEYLESS, KEYED, REFERRING, CHANGING = World(SCHEMA), keyed(), referring(), changing()
-WORLDS = {"keyless": KEYLESS, "keyed": KEYED, "referring": REFERRING, "changing": CHANGING}
+KEYLESS, KEYED, REFERRING, CHANGING = World("keyless", SCHEMA), keyed(), referring(), changing()
+WORLDS = {world.name: world for world in (KEYLESS, KEYED, REFERRING, CHANGING)}
 
 
-@dataclass
+@dataclass(repr=False)
 class Stored:
     """The flat tables as they should be; what happens, happens to the relations ``among``."""
 
@@ -331,14 +344,6 @@ def flat_view(query: Expr, exact: bool = True) -> FlatView:
     return flat_form(query, EMBEDDED if exact else SPARK)
 
 
-def program_of(world: World, query: Expr, store: Store = "auto") -> Program | None:
-    """The program that maintains ``query`` as view ``v``; ``None`` where there is none."""
-    try:
-        return compile_views(world.tables, {"v": flat_view(query)}, store={"v": store})
-    except (CannotLower, CannotCompile):
-        return None
-
-
 def run_all(engine: LocalEngine, events: list[RowEvent]) -> None:
     """Have ``engine`` run ``events`` as a database does."""
     for run in runs(events, engine.program.tables):
@@ -352,8 +357,11 @@ def embedded(engine: Engine) -> LocalEngine:
 
 
 def contents(engine: Engine) -> dict[str, Any]:
-    """Every dictionary of an engine, indexes included, as plain values."""
-    found, engine = {}, embedded(engine)
+    """Every dictionary of an engine, indexes included, as plain values; of another one its tables and maps."""
+    if not isinstance(engine, LocalEngine):
+        tables = {name: engine.table(name) for name in engine.program.tables}
+        return {**tables, **{name: engine.cells(name) for name in engine.program.maps}}
+    found = {}
     for store in engine.stores.values():
         for name in store.dictionaries:
             found[name] = plain(engine.names[name])
@@ -399,7 +407,7 @@ def indexed(
     index: dict[Any, dict[Any, Any]] = {}
     for key, value in source.items():
         row = value if store.key else key if store.arity > 1 or store.is_table else (key,)
-        inner = key if store.is_table else unwrapped([row[i] for i in store.free(known)])
+        inner = key if store.is_table or store.key else unwrapped([row[i] for i in store.free(known)])
         index.setdefault(unwrapped([row[i] for i in known]), {})[inner] = value
     return index
 

@@ -60,11 +60,17 @@ CASES = {
                                   ^^^^^^
         hint: sort by scalars: key=lambda x: x.name""",
     "[n.a for n in sorted(numbers)]": """
-        a bag has no order: sorted(…) says nothing
+        an order is kept at the end of a view, or in a list inside its rows: here it would be lost
           line 1
             [n.a for n in sorted(numbers)]
                           ^^^^^^^^^^^^^^^
-        hint: drop it, or take the first k: sorted(…)[:k]""",
+        hint: sort last: sorted([… for x in …], key=…), or take the first k: sorted(…)[:k]""",
+    "sorted(numbers, key=lambda n: n.a * 2)": """
+        a list is read in the order of what its elements hold, and this key is computed
+          line 1
+            sorted(numbers, key=lambda n: n.a * 2)
+                                ^^^^^^^^^^^^^^^^^
+        hint: put it into the elements, and sort by that: sorted([(…, key) …], key=lambda x: x[-1])""",
     "sum(n.a for n in numbers)": """
         a view is a bag, not int
           line 1

@@ -48,6 +48,11 @@ PYTHON: list[tuple[Any, str]] = [
         "Bag(⟨pid: int, qty: int?⟩)⟩), home: ⟨city: str, zip: str?⟩⟩",
     ),
     (Place, "⟨city: str, zip: str?⟩"),
+    (
+        {"a": list[int] | None, "m": dict[str, int | None]},
+        "⟨a: ⟨·there: bool, ·items: Bag(int)⟩, m: Bag(⟨·key: str, ·value: int?⟩)⟩",
+    ),
+    ({"at": Place | None}, "⟨at: ⟨·there: bool, city: str?, zip: str?⟩⟩"),
     (record_type({"a": int}), "⟨a: int⟩"),
 ]
 
@@ -64,6 +69,10 @@ DDL = {
     "a INT NOT NULL, b INT NULL, c INT": "⟨a: int, b: int?, c: int⟩",
     "a INT COMMENT 'the key', b STRUCT<x: INT NULL COMMENT 'y', z STRING>": "⟨a: int, b: ⟨x: int?, z: str⟩⟩",
     "a: INT, `unit price`: DOUBLE": "⟨a: int, unit price: float⟩",
+    "a ARRAY<INT> NULL, b STRUCT<x: INT> NULL": (
+        "⟨a: ⟨·there: bool, ·items: Bag(int)⟩, b: ⟨·there: bool, x: int?⟩⟩"
+    ),
+    "m MAP<STRING, INT NULL>": "⟨m: Bag(⟨·key: str, ·value: int?⟩)⟩",
     "a ARRAY<ARRAY<INT NULL>>": "⟨a: Bag(Bag(int?))⟩",
     "a\n  INT,\n  b STRING\n": "⟨a: int, b: str⟩",
     "date DATE, timestamp TIMESTAMP, array ARRAY<INT>": "⟨date: date, timestamp: datetime, array: Bag(int)⟩",
@@ -170,20 +179,23 @@ REFUSED: list[tuple[Any, str, str]] = [
         {"a": {"b": object}},
         "column 'a.b' cannot have the type object",
         "a type is bool, int, float, Decimal, str, bytes, date, datetime, timedelta, "
-        "list[T], set[T], a dict or a dataclass",
+        "list[T], set[T], dict[K, V], a dict or a dataclass",
     ),
-    ({"a": dict[str, int]}, "column 'a' cannot have the type dict[str, int]", ""),
+    ({"a": dict[Place, int]}, "the keys of 'a' are scalars", "write dict[str, V]"),
     ({"a": int | str}, "column 'a' has one type, not int | str", "write T or T | None"),
-    ({"a": list[int] | None}, "column 'a': a bag is never None", "drop | None; it may be empty"),
-    ({"a": Place | None}, "column 'a': a record is never None", ""),
+    ({"a": set[int] | None}, "column 'a' holds sets or references, and is never None", ""),
     (Late, "the types of Late cannot be read: name 'Nowhere' is not defined", ""),
-    (spark_struct(("m", spark("MapType"), True)), "column 'm' cannot have the type MapType", ""),
+    (
+        spark_struct(("m", spark("MapType", keyType=spark("ArrayType")), True)),
+        "column 'm' cannot have the type MapType",
+        "",
+    ),
     (spark_struct(("m", spark("NullType"), True)), "column 'm' cannot have the type NullType", ""),
     (arrow_schema(arrow_field("t", arrow("time32[s]"))), "column 't' cannot have the type time32[s]", ""),
     (
-        arrow_schema(arrow_field("m", arrow("map<string, int8>", "MapType"))),
-        "column 'm' cannot have the type map<string, int8>",
-        "use an array of structs with the fields key and value",
+        arrow_schema(arrow_field("m", arrow("map<time32[s], int8>", "MapType", key_type=arrow("time32[s]")))),
+        "column 'm' cannot have the type time32[s]",
+        "cast it to a number, a string, a date or a timestamp first; the keys of a map are scalars",
     ),
 ]
 
@@ -202,11 +214,11 @@ REFUSED_DDL = {
     "id INT, name": ("a type is expected here", "", ""),
     "id INT name STRING": ("a comma or the end is expected here", "name", ""),
     "id INT, id STRING": ("column 'id' stands twice", "id", "rename one of them"),
-    "m MAP<STRING, INT>": ("there is no MAP type", "MAP", "write ARRAY<STRUCT<key: …, value: …>>"),
+    "m MAP<STRUCT<a: INT>, INT>": ("the keys of a MAP are scalars", "MAP", "write MAP<STRING, …>"),
+    "m MAP<STRING>": (", is expected here", ">", ""),
     "a ARRAY<INT": ("> is expected here", "", ""),
     "a ARRAY INT": ("ARRAY<…>: < is expected here", "INT", ""),
     "a DECIMAL(10": (") is expected here", "", ""),
-    "a ARRAY<INT> NULL": ("ARRAY is never NULL", "ARRAY", "drop NULL; an array may be empty"),
     "a INT NOT": ("NOT is followed by NULL", "", ""),
     "": ("the name of a column is expected here", "", ""),
     "3 INT": ("the name of a column is expected here", "3", ""),

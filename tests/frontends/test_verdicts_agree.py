@@ -71,11 +71,13 @@ def database() -> nl.Database:
 
 
 def verdict(text: str, language: str) -> str:
-    """What ``strict`` says, without the terms of the query, which are each language's own."""
+    """What ``strict`` says; of two collections each language may come to another first."""
     try:
         database().view("v", text, language=language, strict=True)
     except nl.QueryError as error:
-        return re.sub(r"no row binds .*?: ", "no row binds …: ", error.hint or "")
+        return re.sub(
+            r"nothing finds the rows of .*? that", "nothing finds the rows of … that", error.hint or ""
+        )
     return "maintained"
 
 

@@ -29,8 +29,17 @@ MUTANTS = [
     Mutant(
         "rows that wait for a view are those of a table",
         "database/spark/remembered", "check_tables",
-        ' and " waiting for " not in name', "",
+        ' if name in tables or " waiting for " not in name', "",
         example(pieces.test_tables_are_declared_and_stored), quick=True,
+    ),
+    Mutant(
+        "a view on Spark is not looked at after a change",
+        "database/view_state", "Views.checked",
+        " and view.guard is None", "",
+        example(
+            pieces.test_a_view_that_may_lack_a_value_is_looked_at_after_a_change, refresh="eager", checked=("v",)
+        ),
+        quick=True,
     ),
     Mutant(
         "whatever is noted of numbers is taken",

@@ -51,8 +51,8 @@ MUTANTS = [
     ),
     Mutant(
         "statements share steps though one adds to what another reads",
-        "engine/local/merge", "_fits",
-        "return written.isdisjoint(source for a in adds for source in sources(a.statement))", "return True",
+        "engine/local/merge", "together",
+        "if joins and (written | target).isdisjoint(read | source):", "if joins:",
         JOINS,
     ),
     Mutant(

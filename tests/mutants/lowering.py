@@ -32,6 +32,12 @@ MUTANTS = [
         SUMMANDS, quick=True,
     ),
     Mutant(
+        "a ∨ b without a minus has [b] whole",
+        "transform/lower/conditions", "_expand",
+        "(sign, (*tests, fails)) for sign, tests in b", "(sign, tests) for sign, tests in b",
+        SUMMANDS, quick=True,
+    ),
+    Mutant(
         "¬(a ∧ b) is ¬a ∧ ¬b",
         "calculus/logic", "inward",
         'other = "or" if name == "and" else "and"', "other = name",

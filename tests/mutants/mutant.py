@@ -21,6 +21,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.errors import HypothesisException
 
+from tests.engines.shared import forget
 from tests.passes import PASSES
 from tests.specfile import cases, tidy
 from tests.test_specs import SPECS, read
@@ -171,10 +172,9 @@ def _tried(test: Any, arguments: dict[str, Any]) -> None:
 
 
 def _run(test: Callable[..., Any], arguments: dict[str, Any]) -> None:
-    """Nothing that the test's module remembers comes from a mutant, or goes to one."""
-    remembered = [
-        f.cache_clear for f in vars(sys.modules[test.__module__]).values() if hasattr(f, "cache_clear")
-    ]
+    """Nothing that the test's module remembers, or shares, comes from a mutant, or goes to one."""
+    own = vars(sys.modules[test.__module__]).values()
+    remembered = [forget, *(f.cache_clear for f in own if hasattr(f, "cache_clear"))]
     for clear in remembered:
         clear()
     try:

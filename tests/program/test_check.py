@@ -25,7 +25,8 @@ from nestling.program.statements import (
     Statement,
     Write,
 )
-from tests.engines.worlds import WORLDS, program_of
+from tests.engines.shared import program_of
+from tests.engines.worlds import WORLDS
 from tests.program.programs import (
     BY_GENRE,
     COLLECT,

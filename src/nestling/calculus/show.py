@@ -8,6 +8,7 @@ something follows. A chain of them is set flush; only what the last one yields i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeAlias, assert_never
 
 import nestling.calculus.terms as t
@@ -15,7 +16,7 @@ from nestling.calculus.functions import FUNCTIONS, INFIX
 from nestling.calculus.layout import LINE, Doc, bracket, group, nest, render
 from nestling.calculus.lex import LITERALS, label, literal, quoted, word
 from nestling.calculus.traverse import binders, walk
-from nestling.calculus.types import ELEMENT, Bag, Dict, LabelType, Record, Scalar, Type, show_type
+from nestling.calculus.types import ELEMENT, UNIT, Bag, Dict, LabelType, Record, Scalar, Type, show_type
 from nestling.values.update import change_name
 
 Binder: TypeAlias = t.Let | t.For | t.Fold | t.Group
@@ -45,8 +46,20 @@ def show(node: t.Node, width: int = 88) -> str:
 
 def brief(node: t.Node, width: int = 40) -> str:
     """``node`` in one line, cut after ``width`` characters."""
-    text = show(node, 10**9)
+    text = show(_top(node, width // _LEAST), 10**9)
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+#: A binder takes as many characters before its body, at the least: ``for x in R union``.
+_LEAST = 8
+
+
+def _top(node: t.Node, binders: int) -> t.Node:
+    """``node`` without what stands behind so many binders inside one another."""
+    if not isinstance(node, Binder):
+        return node
+    body = _top(node.body, binders - 1) if binders else t.Empty(Bag(UNIT))
+    return node if body is node.body else replace(node, body=body)  # type: ignore[arg-type]
 
 
 def _term(term: t.Term, level: int = 0) -> Doc:

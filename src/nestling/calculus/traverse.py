@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
+from operator import is_
 from typing import Any, TypeAlias, assert_never
 
 from nestling.calculus.once import once
@@ -49,72 +50,74 @@ Rule: TypeAlias = Callable[[Any], Any]
 
 
 def map_children(node: Node, f: Callable[[Any], Any]) -> Any:  # noqa: C901 - one arm per node
-    """``node`` with ``f`` applied to its direct children; binders are not children."""
+    """``node`` with ``f`` applied to its direct children; binders are not children.
+
+    Where ``f`` gives back every child, it is the node itself. What occurs most often stands first.
+    """
     match node:
         case Var() | Const():
             return node
         case Call(function, args):
-            return _same(node, Call(function, tuple(map(f, args))))
+            return node if (new := _each(args, f)) is args else Call(function, new)
         case Field(record, name):
-            return _same(node, Field(f(record), name))
+            return node if (new := f(record)) is record else Field(new, name)
         case Tuple(items):
-            return _same(node, Tuple(tuple((name, f(term)) for name, term in items)))
+            return node if (new := _each_named(items, f)) is items else Tuple(new)
+        case For(var, source, body):
+            first, second = f(source), f(body)
+            return node if first is source and second is body else For(var, first, second)
+        case Fold(var, aggregate, source, body):
+            first, second = f(source), f(body)
+            return node if first is source and second is body else Fold(var, aggregate, first, second)
+        case Sing(element):
+            return node if (new := f(element)) is element else Sing(new)
+        case Guard(test):
+            return node if (new := f(test)) is test else Guard(new)
+        case Product(factors):
+            return node if (new := _each_named(factors, f)) is factors else Product(new)
+        case Union(terms):
+            return node if (new := _each(terms, f)) is terms else Union(new)
         case Relation() | InputChange() | BagVar() | Empty() | DictInput() | DictEmpty():
             return node
         case InL(site, args):
-            return _same(node, InL(site, tuple(map(f, args))))
+            return node if (new := _each(args, f)) is args else InL(site, new)
         case Let(var, bound, body):
-            return _same(node, Let(var, f(bound), f(body)))
-        case Sing(element):
-            return _same(node, Sing(f(element)))
+            first, second = f(bound), f(body)
+            return node if first is bound and second is body else Let(var, first, second)
         case SingBag(site, body, opaque):
-            return _same(node, SingBag(site, f(body), opaque))
-        case Guard(test):
-            return _same(node, Guard(f(test)))
-        case For(var, source, body):
-            return _same(node, For(var, f(source), f(body)))
-        case Product(factors):
-            return _same(node, Product(tuple((name, f(factor)) for name, factor in factors)))
-        case Union(terms):
-            return _same(node, Union(tuple(map(f, terms))))
+            return node if (new := f(body)) is body else SingBag(site, new, opaque)
         case Negate(body):
-            return _same(node, Negate(f(body)))
+            return node if (new := f(body)) is body else Negate(new)
         case Flatten(body):
-            return _same(node, Flatten(f(body)))
+            return node if (new := f(body)) is body else Flatten(new)
         case CountWise(operator, args):
-            return _same(node, CountWise(operator, tuple(map(f, args))))
+            return node if (new := _each(args, f)) is args else CountWise(operator, new)
         case First(limit, source, greatest):
-            return _same(node, First(limit, f(source), greatest))
-        case Fold(var, aggregate, source, body):
-            return _same(node, Fold(var, aggregate, f(source), f(body)))
+            return node if (new := f(source)) is source else First(limit, new, greatest)
         case Group(var, source, key, key_var, rows, body):
-            return _same(node, Group(var, f(source), f(key), key_var, rows, f(body)))
+            first, second, third = f(source), f(key), f(body)
+            is_same = first is source and second is key and third is body
+            return node if is_same else Group(var, first, second, key_var, rows, third)
         case Lookup(dictionary, label):
-            return _same(node, Lookup(f(dictionary), f(label)))
+            first, second = f(dictionary), f(label)
+            return node if first is dictionary and second is label else Lookup(first, second)
         case DictLit(site, params, body):
-            return _same(node, DictLit(site, params, f(body)))
+            return node if (new := f(body)) is body else DictLit(site, params, new)
         case DictUnion(parts):
-            return _same(node, DictUnion(tuple(map(f, parts))))
+            return node if (new := _each(parts, f)) is parts else DictUnion(new)
         case _:
             assert_never(node)
 
 
-def _same(old: Any, new: Any) -> Any:
-    """``old`` when nothing changed; identity of the children decides, so this costs O(children)."""
-    for name in old.__match_args__:
-        a, b = getattr(old, name), getattr(new, name)
-        if a is not b and not (isinstance(a, tuple) and _all_same(a, b)):
-            return new
-    return old
+def _each(nodes: tuple[Any, ...], f: Callable[[Any], Any]) -> tuple[Any, ...]:
+    """``f`` of each; the same tuple where that gives back all of them."""
+    new = tuple(map(f, nodes))
+    return nodes if all(map(is_, new, nodes)) else new
 
 
-def _all_same(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:
-    if len(left) != len(right):
-        return False
-    for a, b in zip(left, right, strict=True):
-        if a is not b and not (isinstance(a, tuple) and _all_same(a, b)):
-            return False
-    return True
+def _each_named(items: tuple[tuple[str, Any], ...], f: Callable[[Any], Any]) -> tuple[tuple[str, Any], ...]:
+    new = tuple([pair if (made := f(pair[1])) is pair[1] else (pair[0], made) for pair in items])
+    return items if all(map(is_, new, items)) else new
 
 
 def children(node: Node) -> list[Any]:

@@ -6,7 +6,7 @@ that checks while it builds can attach the place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -53,7 +53,7 @@ from nestling.calculus.terms import (
     Union,
     Var,
 )
-from nestling.calculus.traverse import binders, height, scopes, walk
+from nestling.calculus.traverse import binders, children, height, scopes, walk
 from nestling.calculus.types import (
     LABEL,
     UNIT,
@@ -150,16 +150,22 @@ def check(node: Any, scope: Mapping[str, Var | BagVar] | None = None) -> None:
         return
     if isinstance(node, Var | BagVar):
         _bound(node, scope)
-    _distinct_names([var.name for var in binders(node) if var.name != "_"], node)
-    own = {var.name: var for var in binders(node)}
-    for name in own:
-        if name in scope and name != "_":
-            raise QueryError(
-                f"{name!r} is bound twice in {brief(node)}", hint="rename one of the two variables"
-            )
-    for child, names in scopes(node):
-        check(child, {**scope, **{name: own[name] for name in names}})
+    if bound := binders(node):
+        _check_binding(node, bound, scope)
+    else:
+        for child in children(node):
+            check(child, scope)
     check_node(node)
+
+
+def _check_binding(node: Any, bound: Sequence[Var | BagVar], scope: Mapping[str, Var | BagVar]) -> None:
+    """The children of a node that binds, each in the scope it has."""
+    _distinct_names([var.name for var in bound if var.name != "_"], node)
+    own = {var.name: var for var in bound}
+    for name in [name for name in own if name in scope and name != "_"]:
+        raise QueryError(f"{name!r} is bound twice in {brief(node)}", hint="rename one of the two variables")
+    for child, names in scopes(node):
+        check(child, {**scope, **{name: own[name] for name in names}} if names else scope)
 
 
 @once
@@ -406,6 +412,8 @@ def _group(var: Var, source: Expr, key: Term, key_var: Var, rows: BagVar) -> Non
 
 
 def _distinct_names(names: list[str], node: Any) -> None:
+    if len(set(names)) == len(names):
+        return
     for name in names:
         if names.count(name) > 1:
             raise QueryError(f"field {name!r} stands twice in {brief(node)}", hint="rename one of them")

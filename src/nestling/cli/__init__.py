@@ -1,4 +1,4 @@
-"""The command line: ``nestling demo``, ``run``, ``explain``, ``verify``, ``bench``, ``derive``.
+"""The command line: ``nestling demo``, ``run``, ``explain``, ``verify``, ``bench``, ``derive``, ``play``.
 
 One file per command; ``main`` parses arguments. This is the only package that sees typer and rich, which come
 with the extra ``cli``. It is a program and not a library, so without them its import ends the process with a

@@ -15,6 +15,7 @@ from nestling.cli.derive import derivation_of_related
 from nestling.cli.engines import EngineName
 from nestling.cli.explain import Format, explain
 from nestling.cli.info import info
+from nestling.cli.play import play
 from nestling.cli.problem import Friendly
 from nestling.cli.run import run
 from nestling.cli.terminal import forgive_encodings
@@ -134,6 +135,21 @@ def info_command(
 ) -> None:
     """Show what is in a file: tables, views, sizes."""
     info(file)
+
+
+@app.command("play")
+def play_command(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE", exists=True, dir_okay=False, help="A database; a copy of it is played with."
+        ),
+    ] = None,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any that is free.")] = 0,
+    browser: Annotated[bool, typer.Option(help="Open the page in a browser.")] = True,
+) -> None:
+    """A local page: write a view, see its delta and program, feed changes, watch."""
+    play(file, port, browser)
 
 
 @app.command("derive")

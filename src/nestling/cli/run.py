@@ -51,7 +51,7 @@ def _summary(database: Database, stats: Stats, runs: Counter[str], out: Path | N
         table.add_column(name, justify="right")
     for name, view in database.views.items():
         started = perf_counter()
-        is_ordered = not isinstance(view, XQueryView) and bool(database._state.definitions[name].order)
+        is_ordered = not isinstance(view, XQueryView) and bool(database._state.definitions[name].orders)
         rows = _read(view, is_ordered, None if out is None else out / name)
         took = duration(perf_counter() - started)
         table.add_row(Text(name), f"{rows:,}", took, _statements(stats[name], runs))

@@ -10,9 +10,10 @@ from nestling.calculus.show import show
 from nestling.calculus.traverse import relations
 from nestling.calculus.types import Bag, Record, Scalar, Type, bag_levels, dictionary_name, show_type
 from nestling.database.accept_objects import check_objects
-from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.definitions import HIDDEN, TableDef, ViewDef
 from nestling.errors import QueryError, brief, shown
 from nestling.frontend.catalog import FieldPath
+from nestling.frontend.view_query import show_orders
 from nestling.transform.pipeline import PASSES, run
 
 REFRESH = ("eager", "lazy", "hybrid")
@@ -88,7 +89,7 @@ def is_same_view(stored: ViewDef, given: ViewDef) -> bool:
 
     What was stored by an earlier version may have gone through passes that a front end no longer applies.
     """
-    if (stored.refresh, stored.store, stored.order) != (given.refresh, given.store, given.order):
+    if (stored.refresh, stored.store, stored.orders) != (given.refresh, given.store, given.orders):
         return False
     return stored.query == given.query or run(stored.query, PASSES) == run(given.query, PASSES)
 
@@ -97,9 +98,11 @@ def other_view(stored: ViewDef, given: ViewDef) -> QueryError:
     """The refusal of a view that is there with another definition: what is stored was made for that one."""
     parts = [
         (f"{name}={getattr(stored, name)!r}", f"{name}={getattr(given, name)!r}")
-        for name in ("refresh", "store", "order")
+        for name in ("refresh", "store")
         if getattr(stored, name) != getattr(given, name)
     ]
+    if stored.orders != given.orders:
+        parts.append((_order_text(stored), _order_text(given)))
     if stored.query != given.query:
         parts.insert(0, (show(stored.query), show(given.query)))
     was, now = (", ".join(side) for side in zip(*parts, strict=True))
@@ -176,5 +179,9 @@ def check_droppable(name: str, tables: Mapping[str, TableDef], views: Mapping[st
 
 def known(names: Iterable[str]) -> str:
     """A hint that lists what there is."""
-    listed = ", ".join(names)
+    listed = ", ".join(name for name in names if not name.startswith(HIDDEN))
     return f"there are {listed}" if listed else "there is none yet"
+
+
+def _order_text(view: ViewDef) -> str:
+    return f"read in order {show_orders(view.orders)}" if view.orders else "read in no order"

@@ -53,23 +53,26 @@ class Access:
             yield
 
     @contextmanager
-    def looking(self, view: str = "") -> Iterator[None]:
-        """The same for one reading, of ``view`` or of tables; where there are snapshots, nobody is waited for.
+    def looking(self, *views: str, is_overlaid: bool = False) -> Iterator[None]:
+        """The same for one reading, of ``views`` or of tables; where there are snapshots, nobody is waited for.
 
         But a view that is refreshed when it is read, and has changes to see, is: to refresh it is to write.
+        ``is_overlaid``: who reads lays the changes of its own transaction over what it finds.
         """
         if not self.state.engine.has_snapshots:
             with self.reading():
                 yield
             return
-        self.check_committed()
+        if not is_overlaid:
+            self.check_committed()
         self.mend()
         with ExitStack() as held:
             held.enter_context(self.state.held())
-            if view and self.state.is_behind(view):
+            if any(map(self.state.is_behind, views)):
                 held.close()
                 with self.reading():
-                    self.state.refresh(view)
+                    for view in views:
+                        self.state.refresh(view)
                     held.enter_context(self.state.held())
             yield
 
@@ -203,7 +206,8 @@ class Access:
 
     def committing(self, change: Transaction, is_nested: bool) -> Journal:
         """The journal of a transaction that is to be committed; the caller holds ``lock``."""
-        self.recover(is_nested)
+        if self.journal is not None or self.state.engine.is_torn:
+            self.recover(is_nested)
         return self.begin(self.journal or self._journals(self.state, change.events))
 
     def begin(self, journal: Journal) -> Journal:

@@ -10,6 +10,9 @@ from typing import Protocol
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.journal import Journal
 from nestling.database.state import State
+from nestling.database.xml.definition import XQueryDef
+
+Definition = TableDef | ViewDef | XQueryDef
 
 
 class Backing(Protocol):
@@ -50,6 +53,11 @@ class Backing(Protocol):
 
     def drop(self, kind: str, name: str, state: State) -> None:
         """Forget a definition."""
+
+    def redefine(
+        self, new: Iterable[tuple[str, Definition]], gone: Iterable[tuple[str, str]], state: State
+    ) -> None:
+        """Store definitions, each with its kind, and forget others, all at once."""
 
     def close(self) -> None:
         """End its use."""

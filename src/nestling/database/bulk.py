@@ -44,7 +44,9 @@ def filled(program: Program, old: RowEngine) -> LocalEngine:
         old.flush()
     if old.is_torn:
         return computed(program, {name: old.table(name) for name in common})
-    engine = LocalEngine(program, before=old)
+    engine, old.successor = old.successor, None  # once: what fails below leaves it with some of the rows
+    if engine is None or engine.program is not program:
+        engine = LocalEngine(program, before=old)
     for name in common:
         engine.take(name, old)
     kept = {identity(decl): name for name, decl in old.program.maps.items() if decl.role != "watch"}
@@ -58,6 +60,12 @@ def filled(program: Program, old: RowEngine) -> LocalEngine:
             missing.append(name)
     fill_maps(engine, missing)
     return engine
+
+
+def prepare(program: Program, old: RowEngine) -> None:
+    """Write the functions of ``program``, which is to take the place of ``old``."""
+    assert isinstance(old, LocalEngine)
+    old.successor = LocalEngine(program, before=old)
 
 
 def fill_maps(engine: RowEngine, names: Iterable[str]) -> None:
@@ -93,4 +101,4 @@ def identity(decl: MapDecl) -> tuple[Query, Order, bool]:
 
 
 #: How the embedded engines are made.
-EMBEDDED = Engines(LocalEngine, computed, filled, fill_maps)
+EMBEDDED = Engines(LocalEngine, computed, filled, fill_maps, prepare)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from typing import Any
 
-from nestling.calculus.types import Path, Record, bag_levels, dictionary_name
+from nestling.calculus.types import Path, bag_levels, dictionary_name
 from nestling.database import arguments
 from nestling.database.deep import Address, bag_at
-from nestling.database.definitions import TableDef, leaf_positions
+from nestling.database.definitions import TableDef
 from nestling.database.images import differing
 from nestling.database.objects import Objects
 from nestling.database.overlay import Overlay
@@ -27,10 +27,10 @@ from nestling.database.refused import (
     no_row,
     not_in,
 )
-from nestling.database.rows import Row, RowEvent, Shredder, nested
+from nestling.database.rows import Row, RowEvent, Shredder, nested, nested_row
 from nestling.database.state import State
 from nestling.errors import ChangeError
-from nestling.frontend.schema import element_value, python_value, row_value
+from nestling.frontend.schema import element_value, field_value, python_value
 from nestling.values.bag import ZBag
 from nestling.values.columns import columns
 from nestling.values.label import Label
@@ -102,7 +102,7 @@ class Changing:
     def _row_of(self, table: TableDef, key: Any) -> Row:
         if not table.key:
             raise keyless(table)
-        if is_dataclass(key):
+        if isinstance(key, tuple) or is_dataclass(key):
             own = self.objects.extent(table.name).key_of(key)
             key = key if own is None else own
         parts = key_parts(table, key)
@@ -137,7 +137,7 @@ class Changing:
         return [
             (flat, times)
             for flat, times in candidates.items()
-            if nested(iter(flat), table.record, self.stored) == value
+            if nested_row(table, flat, self.stored) == value
         ]
 
     def _remove(self, table: TableDef, flat: Row, times: int) -> None:
@@ -150,7 +150,7 @@ class Changing:
 
     def _check_columns(self, table: TableDef, set: Any) -> None:
         for name in arguments.set_argument(set):
-            if name not in table.record.names:
+            if name not in table.places:
                 raise ChangeError(
                     f"{table.name} has no column {name!r}", hint=f"it has {', '.join(table.record.names)}"
                 )
@@ -158,9 +158,12 @@ class Changing:
     def _new_columns(self, table: TableDef, set: Any) -> dict[str, Any]:
         """New values by column, as they are stored."""
         self._check_columns(table, set)
-        record = Record(tuple(field for field in table.record.fields if field[0] in set))
-        values = row_value(record, dict(set), self.objects.links.get(table.name))
-        return dict(zip(record.names, values, strict=True))
+        links = self.objects.links.get(table.name, {})
+        return {
+            name: field_value(name, type_, set[name], links.get(name))
+            for name, type_ in table.record.fields
+            if name in set
+        }
 
     def _new_values(self, table: TableDef, set: Any) -> Callable[[Row], dict[str, Any]]:
         """From a row its new values by column: those given, or what the functions among them say of it."""
@@ -189,7 +192,7 @@ class Changing:
             flat = self._by_key(table, key)
             if flat is None:
                 come.append((value, 1))
-            elif new := differing(table, nested(iter(flat), table.record, self.stored), value):
+            elif new := differing(table, nested_row(table, flat, self.stored), value):
                 self._set(table, flat, new)
         self._insert_all(table, come)
 
@@ -210,12 +213,14 @@ class Changing:
     def _set(self, table: TableDef, flat: Row, new: Mapping[str, Any]) -> None:
         """Give one row with a key new columns; while its key stays, so does all that they leave as it is."""
         check_removable(table)
-        places = leaf_positions(table.record)
+        places = table.places
         own = {name: columns((new[name],)) for name in table.key if name in new}
-        if all(tuple(flat[i] for i in places[name]) == tuple(parts) for name, parts in own.items()):
+        if not own or all(
+            tuple(flat[i] for i in places[name]) == tuple(parts) for name, parts in own.items()
+        ):
             self._run(self.shredder(table.name).update(flat, new, self.stored))
             return
-        old = nested(iter(flat), table.record, self.stored)
+        old = nested_row(table, flat, self.stored)
         changed = _with(table, old, new)
         if changed != old:
             if _own_key(table, old) != _own_key(table, changed):

@@ -6,8 +6,9 @@ Law (13): all of it, or nothing, whatever is raised. Until ``_committed`` has ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from itertools import count
 from time import perf_counter
 from typing import Any
@@ -28,13 +29,16 @@ from nestling.database.refresh import Refresh
 from nestling.database.replan import follow_data
 from nestling.database.row_logs import RowLogging
 from nestling.database.rows import RowEvent, Shredder
+from nestling.database.single import COMING, Ways
 from nestling.database.state import Holder, State
 from nestling.database.subscribers import Subscribers
 from nestling.database.transaction import Transaction
 from nestling.database.xml.documents import Documents
+from nestling.database.xml.row_documents import RowDocuments
+from nestling.database.xml.tables import DocumentTables
 from nestling.database.xml.transaction import DocumentTransaction
 from nestling.database.xml.watch import XmlWatches
-from nestling.errors import ChangeError, QueryError
+from nestling.errors import UNDEFINED, ChangeError, QueryError
 from nestling.values.bag import EMPTY, ZBag
 
 
@@ -49,6 +53,7 @@ class Core:
         file: Backing | None = None,
         journals: Journals = RowJournal,
         logging: Callable[[Holder], Logging] = RowLogging,
+        documents: Callable[[Holder], DocumentTables] = RowDocuments,
     ) -> None:
         self._state = state
         self._last_refresh = Refresh(0, 0.0, 0, 0)
@@ -57,19 +62,24 @@ class Core:
         self._numbers = file.numbers if file is not None else count()
         self._access = Access(self, self._recover, journals)
         self._references = References(self)
-        self._documents = Documents(self)
+        self._documents = Documents(self, documents(self))
         self._logging: Logging = logging(self)
         self._subscribers = Subscribers(self._access, self._logging)
         self._xml_watches = XmlWatches(self)
+        self._ways = Ways()
 
     #: What reads a DataFrame as a query, where one can be a view.
     _read_frame: Reader | None = None
 
     # -- reading
 
-    def _reading(self) -> AbstractContextManager[None]:
+    def _reading(self, *views: str) -> AbstractContextManager[None]:
         """A block in which the state stays as it is: what is committed, and the changes of this thread."""
-        return self._access.looking()
+        return self._access.looking(*views)
+
+    def _reading_documents(self) -> AbstractContextManager[None]:
+        """The same for who reads documents alone, and lays the changes of its own transaction over them."""
+        return self._access.looking(is_overlaid=True)
 
     def _defining(self, what: str) -> AbstractContextManager[None]:
         """A block in which nobody else reads or writes; refused inside a transaction."""
@@ -112,17 +122,9 @@ class Core:
 
         Other threads see the state before it until it is committed; those that write wait for its end.
         """
-        began, access = perf_counter(), self._access
-        is_nested = access.writing._is_owned()  # type: ignore[attr-defined]
-        with access.writing:  # as in ``Access.exclusive``, which would cost one row a tenth more
-            if not is_nested:
-                access.open = None
-            elif access.open is not None:
-                raise ChangeError("a transaction is already open", hint="use it, or commit it first")
-            if self._state.engine.is_torn:
-                with access.reading():
-                    pass  # what the change is checked against is what is there
-            change = DocumentTransaction(self._state, self._shredder, access, self, self._documents)
+        began, access, is_nested = perf_counter(), self._access, self._access.is_writing
+        with access.writing:
+            change = self._begun(is_nested)
             try:
                 access.open = change
                 yield change
@@ -131,11 +133,76 @@ class Core:
                 change.is_over = True
                 access.close()
         if not is_nested:
-            tell_slow(change.refresh)
-            self._subscribers.deliver()
-            self._xml_watches.deliver()
-            if self._state.patience <= 0 or self._state.memory is not None:
-                self._look_again(change.refresh.events)
+            self._tell(change.refresh)
+
+    def _changed(self, act: Callable[[Transaction], None]) -> Refresh:
+        """What ``act`` does to a transaction, committed: the block above, without the generator of a block."""
+        began, access, is_nested = perf_counter(), self._access, self._access.is_writing
+        with access.writing:
+            change = self._begun(is_nested)
+            try:
+                access.open = change
+                act(change)
+                change.refresh = self._commit(change, began)
+            finally:
+                change.is_over = True
+                access.close()
+        if not is_nested:
+            self._tell(change.refresh)
+        return change.refresh
+
+    def _begun(self, is_nested: bool) -> DocumentTransaction:
+        """A transaction; the caller holds ``writing``, and may have held it before."""
+        access = self._access
+        if not is_nested:
+            access.open = None  # whose block was cut off before it could say that it is over
+        elif access.open is not None:
+            raise ChangeError("a transaction is already open", hint="use it, or commit it first")
+        if self._state.engine.is_torn:
+            with access.reading():
+                pass  # what the change is checked against is what is there
+        return DocumentTransaction(self._state, self._shredder, access, self, self._documents)
+
+    def _tell(self, refresh: Refresh) -> None:
+        """A change was committed: tell who waits for it, and look at plans and memory where that is due."""
+        tell_slow(refresh)
+        self._deliver()
+        if self._state.patience <= 0 or self._state.memory is not None:
+            self._look_again(refresh.events)
+
+    def _one(self, table: str, what: int, given: Any) -> Refresh | None:
+        """Change one row by the short way; ``None``, and nothing was done, where it is not for that: see ``single``."""
+        began, access = perf_counter(), self._access
+        if self._file is not None or access.is_writing:
+            return None
+        with access.writing:
+            access.open = None
+            state = self._state
+            way = self._ways.find(state, table)
+            if way is None or (row := way.finders[what](given)) is None or state.engine.is_torn:
+                return None
+            times = 1 if what == COMING else -1
+            with access.lock:
+                if access.journal is not None or state.uncommitted:
+                    return None
+                journal = access.journal = way.begin(row, times)
+                try:
+                    way.trigger(row, times)
+                    journal.is_running = False
+                    refresh = self._noted(journal, began, {table: 1}, way.statements)
+                except UNDEFINED:
+                    self._recover(journal)
+                    return None  # the long way says why
+                except BaseException:
+                    self._cut_off(journal)
+                    raise
+        self._tell(refresh)
+        return refresh
+
+    def _deliver(self) -> None:
+        """Tell subscribers what was committed; no lock is held."""
+        self._subscribers.deliver()
+        self._xml_watches.deliver()
 
     def _shredder(self, table: str) -> Shredder:
         return Shredder(self._state.tables[table], self._numbers)
@@ -160,12 +227,15 @@ class Core:
         is_nested = self._access.is_locked
         with self._access.lock:
             journal = self._access.committing(change, is_nested)
-            return self._run(journal, began, lambda: self._references.check(change))
+            check = partial(self._references.check, change) if change.objects.is_followed else None
+            return self._run(journal, began, check)
 
-    def _run(self, journal: Journal, began: float, check: Callable[[], Sequence[RowEvent] | None]) -> Refresh:
+    def _run(
+        self, journal: Journal, began: float, check: Callable[[], Sequence[RowEvent] | None] | None = None
+    ) -> Refresh:
         """Apply what is in ``journal``, or the events that ``check`` makes of it; the caller holds the lock."""
         try:
-            if (arranged := check()) is not None:
+            if check is not None and (arranged := check()) is not None:
                 journal.replace(arranged)
             journal.run()
             check_state(self._state)
@@ -173,11 +243,16 @@ class Core:
                 self._file.append(journal)
             refresh = self._committed(journal, began)
         except BaseException:
-            self._recover(journal)
+            self._cut_off(journal)
             raise
         if self._file is not None:
             self._file.tidy(self._state)
         return refresh
+
+    def _cut_off(self, journal: Journal) -> None:
+        """Something was raised while ``journal`` was committed, or just after: then nothing is left to do."""
+        if self._access.journal is journal:
+            self._recover(journal)
 
     def _recover(self, journal: Journal | None) -> None:
         """Put an end to a commit that was cut off: the file has it, or it is undone. Without one, build maps anew."""
@@ -197,16 +272,18 @@ class Core:
     def _committed(self, journal: Journal, began: float) -> Refresh:
         """The change is stored: tell of it."""
         journal.torn = True  # lazy views are told one after the other
-        events, tables = journal.events, journal.tables
-        rows = sum(tables.values())
-        version = self.version + (
-            rows > 0
-        )  # what changes nothing is not stored, and has no version of its own
+        tables = journal.tables
+        return self._noted(journal, began, tables, self._state.statements(tables))
+
+    def _noted(self, journal: Journal, began: float, tables: Mapping[str, int], statements: int) -> Refresh:
+        """Tell of rows of ``tables`` that are stored, and count them."""
+        events, rows = journal.events, sum(tables.values())
+        # What changes nothing is not stored, and has no version of its own.
+        version = self.version + (rows > 0)
         self._state.committed(events)
         self._references.follow(events)
         self._documents.follow(events)
         changes = self._subscribers.note(version)
-        statements = self._state.statements(tables)
         took, recomputed = perf_counter() - began, journal.recomputed
         refresh = Refresh(version, took, rows, statements, tables, changes, recomputed)
         self._state.patience -= rows
@@ -222,3 +299,4 @@ class Core:
             self._references.forget()
             self._documents.forget()
             self._subscribers.miss(self.version)
+            self._xml_watches.miss()

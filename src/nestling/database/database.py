@@ -37,7 +37,7 @@ from nestling.database.xml.defining import (
     drop_xquery,
 )
 from nestling.database.xml.stats import xquery_stats
-from nestling.database.xml.view import XQueryView
+from nestling.database.xml.view import XQueryView, verify_xqueries
 from nestling.depth import room
 from nestling.errors import QueryError
 from nestling.frontend.catalog import Catalog
@@ -240,7 +240,7 @@ class Database(DocumentDatabase):
     ) -> Any:
         """Define a view: ``@db.view`` on a function, or a name with a callable or a text in a ``language``.
 
-        The languages are ``"sql"``, ``"python"`` and ``"oql"``; a text in OQL that ends with an order is read in it.
+        The languages are ``"sql"``, ``"python"`` and ``"oql"``; a view that ends with an order is read in it.
         ``refresh`` says when it follows its tables: ``"eager"``, at every change; ``"hybrid"``, the same but for
         conditions on aggregates, which wait for a reading; ``"lazy"``, when it is read. ``strict=True`` refuses a view
         that is not maintained within its stated cost. One that every read would evaluate warns (``EvaluatedOnRead``),
@@ -333,7 +333,7 @@ class Database(DocumentDatabase):
         over_tables = inline_views(found.expr, definitions)
         check_view_names(name, over_tables)
         written = normalize(found.expr) if relations(found.expr) & definitions.keys() else None
-        return ViewDef(name, over_tables, refresh, store, found.order, written)
+        return ViewDef(name, over_tables, refresh, store, found.orders, written)
 
     def _translated(self, query: Any, language: str) -> ViewQuery:
         read = self._read_frame if is_frame(query) else None
@@ -360,8 +360,7 @@ class Database(DocumentDatabase):
         """Verify every view, and with ``maps`` all that is stored for it."""
         plain = [name for name in self.views if name not in self._state.xqueries]
         self._verify(plain, arguments.flag_argument(maps, "maps"))
-        for name in self._state.xqueries:
-            XQueryView(self, name).verify(maps)
+        verify_xqueries(self, tuple(self._state.xqueries), maps)
 
     # -- closing
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from nestling.calculus.maps import is_map
+from nestling.calculus.optional import ITEMS
 from nestling.calculus.types import Path, Record, Type, bag_levels, dictionary_name
 from nestling.database.definitions import TableDef, leaf_positions
 from nestling.database.rows import InnerBags, Row
@@ -40,11 +42,22 @@ def _bag(
     table: TableDef, outer: Path, row: Row, columns: Mapping[Path, int], names: Iterable[str]
 ) -> tuple[Path, Label]:
     level = (*outer, *names)
+    check_elements(table, level)
     position = columns.get(level)
     if position is None:
         raise _no_bag(table, outer, level)
     label: Label = row[position]
     return level, label
+
+
+def check_elements(table: TableDef, level: Path) -> None:
+    """Refuse to change the elements of a map, or of a bag that may be null, apart from their row."""
+    name = ".".join((table.name, *level))
+    hint = "give the row its new value: db.update(table, key=…, set={…})"
+    if level in table.levels and is_map(table.levels[level]):
+        raise ChangeError(f"{name} is a map, and is changed with its row", hint=hint)
+    if ITEMS in level or (*level, ITEMS) in table.levels:
+        raise ChangeError(f"{name} may be NULL, and is changed with its row", hint=hint)
 
 
 def inner_labels(table: TableDef, level: Path) -> dict[Path, int]:

@@ -25,7 +25,7 @@ from nestling.calculus.types import (
 from nestling.calculus.typing import element_type
 from nestling.database.plain import plain
 from nestling.frontend.catalog import FieldPath
-from nestling.frontend.view_query import Order
+from nestling.frontend.view_query import Orders
 from nestling.program.statements import TableDecl
 
 #: What names begin with that users may not give: those of tables and views that keep others.
@@ -103,6 +103,11 @@ class TableDef:
     def is_plain(self) -> Callable[[Any], bool]:
         """Whether a row that comes is a value of this table as it is."""
         return plain(self.record)
+
+    @cached_property
+    def places(self) -> dict[str, tuple[int, ...]]:
+        """Where in a flat row the columns of each field stand."""
+        return leaf_positions(self.record)
 
     @cached_property
     def key_types(self) -> tuple[Type, ...]:
@@ -215,7 +220,7 @@ class ViewDef:
     query: Expr
     refresh: str = "eager"
     store: str = "auto"
-    order: Order = ()
+    orders: Orders = ()
     written: Expr | None = field(default=None, compare=False)
 
     @cached_property

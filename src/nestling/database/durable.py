@@ -15,8 +15,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import chain, count
 from pathlib import Path
 
+from nestling.database.backing import Definition
 from nestling.database.dangling import without_dangling
-from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.definitions import TableDef
 from nestling.database.journal import Journal
 from nestling.database.lazy import LazyView
 from nestling.database.maps import LATER, MADE, NEXT, TABLE, WAITING, map_name
@@ -35,7 +36,6 @@ KINDS = ("table", "view", "constraint", "xquery")
 #: How often the size of the log is looked at.
 EVERY = 256
 
-Definition = TableDef | ViewDef | XQueryDef
 #: The parts of a snapshot: the texts of keys and payloads.
 Parts = Iterator[tuple[str, Iterator[tuple[str, str]]]]
 

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from nestling.calculus.types import Path, Record, dictionary_name
-from nestling.database.deep import Address, address_columns
+from nestling.database.deep import Address, address_columns, check_elements
 from nestling.database.definitions import TableDef
 from nestling.errors import ChangeError, shown
 from nestling.frontend.schema import element_value, multiplicity
@@ -36,6 +36,8 @@ def inner_bag(tables: Mapping[str, TableDef], name: str) -> tuple[TableDef, Path
         return None
     for table in tables.values():
         path = tuple(name.removeprefix(f"{table.name}.").split("."))
+        if name.startswith(f"{table.name}."):
+            check_elements(table, path)
         if name.startswith(f"{table.name}.") and path in table.levels:
             return table, path
     return None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from nestling.calculus.maps import entry_types, is_map
+from nestling.calculus.optional import held, is_optional
 from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.errors import NestlingError, shown
 
@@ -15,9 +17,13 @@ _ARROW = {
 
 def plain(type_: Type, value: Any) -> Any:
     """A row as dicts and lists, the way JSON and Arrow have it."""
+    if is_optional(type_):
+        return None if value is None else plain(held(type_), value)
     match type_:
         case Record(fields):
             return {name: plain(t, v) for (name, t), v in zip(fields, value, strict=True)}
+        case Bag(Record(((_, key), (_, inner)))) if is_map(type_):
+            return [{"key": plain(key, k), "value": plain(inner, v)} for k, v in value.items()]
         case Bag(element):
             return [plain(element, v) for v in value]
     return value
@@ -106,6 +112,8 @@ def _imported(module: str) -> Any:
 
 
 def _arrow_type(type_: Type, arrow: Any) -> Any:
+    if is_optional(type_):
+        return _arrow_type(held(type_), arrow)
     match type_:
         case Scalar("decimal", _, (digits, places)) if digits - places > 20:
             return arrow.decimal128(digits, places)
@@ -119,6 +127,8 @@ def _arrow_type(type_: Type, arrow: Any) -> Any:
             return getattr(arrow, _ARROW[name])()
         case Record(fields):
             return arrow.struct([arrow.field(name, _arrow_type(t, arrow)) for name, t in fields])
+        case Bag() if is_map(type_):
+            return arrow.map_(*(_arrow_type(t, arrow) for t in entry_types(type_)))
         case Bag(element):
             return arrow.list_(_arrow_type(element, arrow))
     raise NestlingError(f"Arrow has no type for {type_}")

@@ -23,6 +23,8 @@ class Images(NamedTuple):
 def images(table: TableDef, change: ZBag) -> Images:
     """The rows of ``change``, a pair where one has the key of another."""
     gone, come = dict(change.negative().items()), dict(change.positive().items())
+    if not gone or not come:
+        return Images(list(gone.items()), [], list(come.items()))
     by_key = {_key(table, row): row for row, times in come.items() if times == 1} if table.key else {}
     pairs = [
         (row, new)

@@ -83,7 +83,7 @@ class RowJournal:
         """
         if len(self.events) == 1 and not self.applied:
             self.is_running = True
-            table, row, times = self.events[0]
+            ((table, row, times),) = self.events
             self._step(Run(table, [(row, times)]))
             self.applied, self.is_running = 1, False
             return

@@ -26,6 +26,8 @@ def reader(query: object, language: object) -> Reader:
         raise QueryError(
             "a DataFrame is a view of a database on Spark", hint='Database(spark=spark, path="…")'
         )
+    if isinstance(query, ViewQuery):
+        return lambda query, catalog: query
     if isinstance(query, _EXPRESSIONS):
         return lambda query, catalog: ViewQuery(query)
     if not isinstance(query, str) and not callable(query):
@@ -40,11 +42,11 @@ def reader(query: object, language: object) -> Reader:
         hint = f"language={' or language='.join(map(repr, (*LANGUAGES, 'xquery')))}"
         raise QueryError(f"there is no language {brief(language)}", hint=hint)
     if callable(query) or language == "python":
-        return lambda query, catalog: ViewQuery(comprehension.translate(query, catalog))
+        return comprehension.view_query
     if language == "oql":
         return oql.translate
-    translate = sql().translate
-    return lambda query, catalog: ViewQuery(translate(query, catalog))
+    found: Reader = sql().view_query
+    return found
 
 
 def in_spark(query: object, language: object, dialect: object) -> str:

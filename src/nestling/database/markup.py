@@ -19,7 +19,9 @@ def tag(name: str, *children: str, **attributes: str) -> Html:
     >>> tag("p", "1 < 2 ", tag("b", "yes"), class_="note")
     '<p class="note">1 &lt; 2 <b>yes</b></p>'
     """
-    opened = "".join(f' {key.rstrip("_")}="{escape(value)}"' for key, value in attributes.items())
+    opened = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items()
+    )
     return Html(f"<{name}{opened}>{join(children)}</{name}>")
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 
+from nestling.calculus.maps import entry_types, is_map
+from nestling.calculus.optional import held, is_optional
 from nestling.calculus.terms import Expr
 from nestling.calculus.types import Bag, Record, Type
 from nestling.calculus.typing import element_type
@@ -79,6 +81,13 @@ def check_path_name(name: object, of: str) -> None:
 
 
 def _fields(type_: Type) -> Iterator[str]:
+    if is_optional(type_):
+        yield from _fields(held(type_))  # its flag is ours
+        return
+    if is_map(type_):
+        for inner in entry_types(type_):
+            yield from _fields(inner)
+        return
     match type_:
         case Record(fields):
             for name, field in fields:

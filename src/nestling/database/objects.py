@@ -16,6 +16,7 @@ from nestling.calculus.types import ELEMENT
 from nestling.database.definitions import Site, TableDef
 from nestling.frontend.catalog import Entry, FieldPath, Link
 from nestling.frontend.schema import Extent
+from nestling.frontend.schema.read import row_class
 from nestling.frontend.schema.write import Links
 from nestling.program.statements import TableDecl
 
@@ -29,6 +30,7 @@ class Objects:
 
     def __init__(self, tables: Tables) -> None:
         self.tables = dict(tables)
+        self._classes: dict[str, Extent] = {}
         self._below: dict[str, list[str]] = {name: [] for name in tables}
         for name, table in tables.items():
             if table.extends in self._below:
@@ -51,6 +53,8 @@ class Objects:
         self.fixed = {name: table.declarations[name].fixed for name, table in tables.items() if table.fixed}
         #: Whether it matters which table changes first.
         self.has_order = bool(self.kept or self.families)
+        #: Whether a commit has to look at rows that go, or that stay.
+        self.is_followed = bool(self.fixed or self.referring)
         #: Whether a statement has anything to check at its end.
         self.is_checked = bool(self.sites or self.sets)
 
@@ -101,20 +105,23 @@ class Objects:
     # -- what users pass, and what queries see
 
     def extent(self, name: str) -> Extent:
-        """The table as a class whose instances stand for their keys."""
-        table = self.tables[name]
-        return Extent(name, table.class_name, table.key)
+        """The table as a class whose instances stand for their keys, as its rows do."""
+        if name not in self._classes:
+            table, extent = self.tables[name], self.extents[name] if self.tables[name].key else ()
+            rows = frozenset(row_class(self.tables[each].record.names) for each in extent)
+            self._classes[name] = Extent(name, table.class_name, table.key, rows)
+        return self._classes[name]
 
     @cached_property
     def links(self) -> dict[str, dict[str, Any]]:
-        """By table, where in a row an instance of a class may stand for its key."""
+        """By table, where in a row an object may stand for its key."""
         return {name: found for name, table in self.tables.items() if (found := self._links(table))}
 
     def _links(self, table: TableDef) -> dict[str, Any]:
         tree: dict[str, Any] = {}
         for reference in table.references:
             target = self.tables.get(reference.table)
-            if len(reference.paths) == 1 and target is not None and target.class_name:
+            if len(reference.paths) == 1 and target is not None:
                 *outer, last = reference.paths[0]
                 node = tree
                 for name in outer:

@@ -83,6 +83,12 @@ class Overlay:
         """Find rows that will be looked up, by what stands at ``places``: see ``Engine``."""
         self.state.engine.prefetch(table, places, parts)
 
+    def prefetch_keys(self, table: str, keys: Iterable[Row]) -> None:
+        """Find rows of a keyed table that will be looked up, by their keys."""
+        engine = self.state.engine
+        if engine.is_remote:
+            engine.prefetch(table, engine.program.tables[table].key, keys)
+
     def _catch_up(self) -> None:
         if self._seen == TORN:
             self._clear()

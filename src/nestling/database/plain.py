@@ -30,15 +30,22 @@ def plain(record: Record) -> Callable[[Any], bool]:
     >>> test((7, "tea")), test((7, None)), test((True, "tea")), test({"id": 7, "name": "tea"})
     (True, False, False, False)
     """
-    tests = [_test(type_, place) for place, type_ in enumerate(record.types)]
-    if None in tests:
+    text = plain_text(record)
+    if text is None:
         return lambda row: False
-    size = f"type(row) is tuple and len(row) == {len(tests)}"
-    text = " and ".join([size, *(test for test in tests if test is not None)])
     names: dict[str, Any] = {"type": type, "len": len, "tuple": tuple, **CLASSES}
     run_source(f"test = lambda row: {text}\n", "plain rows", names)
     test: Callable[[Any], bool] = names["test"]
     return test
+
+
+def plain_text(record: Record) -> str | None:
+    """The test in Python; none where no row passes."""
+    tests = [_test(type_, place) for place, type_ in enumerate(record.types)]
+    if None in tests:
+        return None
+    size = f"type(row) is tuple and len(row) == {len(tests)}"
+    return " and ".join([size, *(test for test in tests if test is not None)])
 
 
 def _test(type_: Type, place: int) -> str | None:

@@ -7,53 +7,57 @@ Law: after a load, in one commit, of tables that were empty, a view is stored as
 if the load is ``worth`` it.
 
 What it costs: to compile what may be stored takes time in proportion to its maps. That is spent where ``PER_MAP`` rows
-have come or gone for each map that was compiled the last time, so that a stream of single rows costs, by estimate,
-two to three times what it would without until then. To count and to fill take time in proportion to the rows that
-the view reads. That is spent where at least one in ``MOVED`` of them has come or gone since the last time, or where the
-estimate says that it pays. In between a commit pays for a subtraction. A commit decides for one view, and for one more
-per ``EACH`` of its rows; the next commits go on.
+have come or gone for each map that was compiled the last time: at once after a commit that brought as many by itself,
+and beside the commits that follow where they come a few at a time (``planning``). To count and to fill take time in
+proportion to the rows that the view reads. That is spent where at least one in ``MOVED`` of them has come or gone since
+the last time, or where the estimate says that it pays. In between a commit pays for a subtraction. A commit decides for
+one view, and for one more per ``EACH`` of its rows; the next commits go on.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 
 from nestling.database.backing import Backing
 from nestling.database.log import LOG
 from nestling.database.memory import tell_of_unkept
+from nestling.database.planning import MOVED, Answer, Planning, Question
 from nestling.database.row_logs import RowLogging
 from nestling.database.row_state import RowState
-from nestling.database.storing import Decision, chosen_from, counted, memory_for
+from nestling.database.storing import Decision, counted
 from nestling.errors import UNDEFINED
 from nestling.transform.cost.statistics import ENOUGH, Statistics
-from nestling.transform.viewlet import compile_views
-from nestling.transform.viewlet.choose import MEMORY, cost_of, tables_of
-from nestling.transform.viewlet.drafts import drafts_over
+from nestling.transform.viewlet.choose import MEMORY, tables_of
 
-#: By what factor the rows of a table change before what was planned for them is planned again.
-MOVED = 8
 #: How many rows come or go for each map that has to be compiled to decide again. Estimated, not fitted: a map takes
-#: about 10 to 15 ms of one core, a row that comes by itself 12 to 25 µs.
+#: about 10 to 15 ms of one core, a row that comes by itself 5 to 15 µs.
 PER_MAP = 500
+#: After how many rows a plan that is being found is asked for again.
+WAIT = 10
 #: For how many rows of a commit one more view is looked at.
 EACH = 1_000
-UNPAID = "another way is cheaper now, but it would not make up yet for what it takes to change over"
 
 
 def follow_data(logging: RowLogging, file: Backing | None, rows: int) -> None:
     """Decide again for views whose tables have moved, after a commit of so many ``rows``."""
-    state, changed, looks = logging.state, [], 1 + rows // EACH
+    state, changed, looks = logging.state, list[str](), 1 + rows // EACH
+    planning, logging.planning = logging.planning, None
+    if planning is not None and planning.is_under_way:
+        logging.planning, state.patience = planning, WAIT
+        return
+    if planning is not None:
+        changed += _taken_up(logging, planning)
+        looks -= 1
     for name in [name for name in state.views.decisions if _has_moved(state, name)]:
         if not looks:
             state.patience = 0
             break
         looks -= 1
-        if _planned_again(logging, name):
-            changed.append(name)
-            LOG.info(
-                "view %s is stored otherwise from version %d on: its tables have moved", name, state.version
-            )
+        question = _question(state, name)
+        if rows < worth(question.old):
+            logging.planning, state.patience = Planning(state, question), WAIT
+            break
+        changed += _changed(logging, name, Answer(*question.answer()))
     else:
         state.patience = _until_moved(state)
     if file is not None and changed:
@@ -114,29 +118,43 @@ def _until_moved(state: RowState) -> float:
     return max(left, float(ENOUGH))
 
 
-def _planned_again(logging: RowLogging, name: str) -> bool:
-    """Decide again how to store a view; whether it is stored otherwise now."""
-    state = logging.state
-    old, tables = state.views.decisions[name], state.declarations()
+def _question(state: RowState, name: str) -> Question:
+    """What is to be decided of a view."""
+    old = state.views.decisions[name]
     now = counted(state.engine, tables_of(old.view), state.version)
-    statistics = _what_moved(old.statistics, now)
-    memory = memory_for(statistics, state.left_for(name))
-    found = chosen_from(old.view, drafts_over(tables), statistics, old.knob, memory)
-    new = replace(found, program=None)
-    if old.storing is not None:
-        before = compile_views(tables, {"v": old.view}, store={"v": old.storing})
-        why = "" if new.storing is None or _pays(state, old, new, now) else UNPAID
-        if found.program == before or why:
-            kept = replace(new, storing=old.storing, why=why or new.why)
-            state.views = state.views.changed(name, decision=kept)
-            return False
-    elif new.storing is None:
-        state.views = state.views.changed(name, decision=new)
-        return False
+    return Question(
+        state.definitions[name],
+        old,
+        state.declarations(),
+        _what_moved(old.statistics, now),
+        sum(now.rows.values()),
+        _came(old.statistics, now),
+        state.left_for(name),
+    )
+
+
+def _taken_up(logging: RowLogging, planning: Planning) -> list[str]:
+    """Do as a plan says that was found in the background; where all has changed meanwhile, as one that is found now."""
+    state, name = logging.state, planning.question.view.name
+    if name not in state.views.decisions or not _has_moved(state, name):
+        return []
+    answer = planning.answer_for(state) or Answer(*_question(state, name).answer())
+    if answer.compiled is not None:
+        state.compiled = answer.compiled
+    return _changed(logging, name, answer)
+
+
+def _changed(logging: RowLogging, name: str, answer: Answer) -> list[str]:
+    """Store a view as was decided: its name, if that is otherwise than before."""
+    state = logging.state
+    if not answer.is_otherwise:
+        state.views = state.views.changed(name, decision=answer.decision)
+        return []
     with suppress(*UNDEFINED):  # a view without a value stays as it is until it has one
-        logging.store_otherwise(name, new)
-        return True
-    return False
+        logging.store_otherwise(name, answer.decision)
+        LOG.info("view %s is stored otherwise from version %d on: its tables have moved", name, state.version)
+        return [name]
+    return []
 
 
 def _what_moved(then: Statistics, now: Statistics) -> Statistics:
@@ -146,17 +164,3 @@ def _what_moved(then: Statistics, now: Statistics) -> Statistics:
     values = {place: n for place, n in then.values.items() if place[0] in stay}
     versions = {name: (then if name in stay else now).versions.get(name, 0) for name in now.rows}
     return Statistics(rows, values, now.count, versions)
-
-
-def _pays(state: RowState, old: Decision, new: Decision, now: Statistics) -> bool:
-    """Whether storing a view otherwise is paid for: by the rows that came and went, or if as many do again."""
-    came = _came(old.statistics, now)
-    total = sum(now.rows.values())
-    if MOVED * came >= total:
-        return True
-    assert old.storing is not None
-    assert new.storing is not None
-    before, after = (
-        cost_of(old.view, state.declarations(), new.statistics, way) for way in (old.storing, new.storing)
-    )
-    return (before.change + before.read - after.change - after.read) * came >= after.change * total

@@ -12,6 +12,7 @@ from typing import cast
 
 from nestling.database.lazy import LazyView
 from nestling.database.logs import FlatRows
+from nestling.database.planning import Planning
 from nestling.database.policies import policy
 from nestling.database.row_state import RowState
 from nestling.database.state import Holder
@@ -35,6 +36,8 @@ class RowLogging:
         self._holder = holder
         #: Who hears that nothing can be logged of a watched view any more.
         self.before_unlogged: Callable[[str], None] = lambda name: None
+        #: A plan that is being found for a view whose tables have moved.
+        self.planning: Planning | None = None
 
     @property
     def state(self) -> RowState:

@@ -1,7 +1,8 @@
 """The state over engines in this process: one program for all eager and hybrid views, changed in place.
 
-Views without a program are evaluated by the reference on every read; ``explain`` says so. For a view that may be
-undefined, a total query and a guard query are maintained; the guard is empty exactly while the view is defined.
+Views that are not maintained are computed on every read, by the reference where they have no program at all;
+``explain`` says so. For a view that may be undefined, a total query and a guard query are maintained; the guard is
+empty exactly while the view is defined.
 """
 
 from __future__ import annotations
@@ -12,24 +13,17 @@ from dataclasses import replace
 from typing import Any
 
 from nestling.database.answer import answer
-from nestling.database.bulk import EMBEDDED
 from nestling.database.compilations import Compilations, stored
 from nestling.database.declaring import Asked
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first_column import first_leaf, first_type, starts
 from nestling.database.lazy import LazyView, Pending
+from nestling.database.native import chosen, notes
 from nestling.database.objects import Dangling, Objects, declarations
+from nestling.database.on_read import Computations
 from nestling.database.policies import guarded_by, policy
-from nestling.database.rows import Row, RowEvent, nested
-from nestling.database.state import (
-    EXCLUDE,
-    NOTHING_KEPT,
-    computing,
-    evaluated,
-    guard_of,
-    parts_of,
-    table_of,
-)
+from nestling.database.rows import Row, RowEvent, nested_row
+from nestling.database.state import EXCLUDE, NOTHING_KEPT, computing, evaluated, guard_of, parts_of, table_of
 from nestling.database.storing import Decision, decide
 from nestling.database.verdict import judge
 from nestling.database.view_state import OnRead, Policy, Views, ViewState
@@ -56,8 +50,8 @@ class RowState:
 
     engine: RowEngine
 
-    def __init__(self, engines: Engines = EMBEDDED) -> None:
-        self.engines = engines
+    def __init__(self, engines: Engines | None = None) -> None:
+        self.engines = engines or chosen()
         self.tables: dict[str, TableDef] = {}
         self.views = Views()
         self.xqueries: dict[str, XQueryDef] = {}
@@ -72,8 +66,9 @@ class RowState:
         #: Tables that wait for the class that they refer to, by name.
         self.waiting: dict[str, Asked] = {}
         self._objects: tuple[Program, Objects] | None = None
-        self._compiled = Compilations()
-        self.engine = engines.empty(compile_views({}, {}))
+        self.compiled = Compilations()
+        self._computed = Computations()
+        self.engine = self.engines.empty(compile_views({}, {}))
 
     def declarations(self) -> dict[str, TableDecl]:
         """The flat tables of all tables."""
@@ -147,7 +142,7 @@ class RowState:
         """
         decided: list[Decision] = []
         tables = self.declarations()
-        drafts = self._compiled.begin(tables)
+        drafts = self.compiled.begin(tables)
 
         def plan(flat: FlatView) -> Program | None:
             left = self.left_for(view.name)
@@ -161,7 +156,7 @@ class RowState:
                 return by_rows(tables, guarded_by(decision))(guard)
             # With what it guards, whose maps it reads, and as it will be installed.
             kept = policy(view, decision) if decision else OnRead("", "")
-            return self._compiled.of(
+            return self.compiled.of(
                 tables, self.views.having(ViewState(view, kept, decision=decision, guard=guard))
             )
 
@@ -212,7 +207,7 @@ class RowState:
         return name in self.views.lazy
 
     def _program(self) -> Program:
-        return self._compiled.of(self.declarations(), self.views)
+        return self.compiled.of(self.declarations(), self.views)
 
     def engine_of(self, name: str) -> RowEngine:
         """The engine that answers for a view, up to date."""
@@ -259,7 +254,7 @@ class RowState:
     def install(self) -> None:
         """An engine for what is defined, with nothing in it."""
         self.engine = self.engines.empty(self._program())
-        self._compiled.end()
+        self.compiled.end()
         self._statements = {}
 
     def drop_view(self, name: str) -> None:
@@ -268,7 +263,10 @@ class RowState:
 
     def statements(self, tables: Mapping[str, int]) -> int:
         """How many maintenance statements so many rows of ``tables`` set off."""
-        return sum([self.statements_of(table) * times for table, times in tables.items()])
+        total = 0
+        for table, times in tables.items():
+            total += self.statements_of(table) * times
+        return total
 
     def statements_of(self, table: str) -> int:
         """How many maintenance statements one row of ``table`` sets off."""
@@ -303,7 +301,7 @@ class RowState:
         """A new engine for what is defined now; maps that stay keep their contents."""
         # A row that cannot be computed leaves the old engine as it is.
         self.engine = self.engines.filled(self._program(), self.engine)
-        self._compiled.end()
+        self.compiled.end()
         self._statements = {}
 
     def _inner_first(self) -> list[str]:
@@ -362,10 +360,12 @@ class RowState:
 
     def read(self, name: str) -> ZBag:
         """The answer of a view, nested."""
-        if self._reads_tables(name):
-            return self.evaluate(name)
+        if not self._reads_tables(name):
+            with self.computing(name):
+                return self.engine_of(name).read(name)
         with self.computing(name):
-            return self.engine_of(name).read(name)
+            once = self._computed.over(self.engine, self.definitions[name], self.declarations())
+            return self.evaluate(name) if once is None else once.read(name)
 
     @contextmanager
     def computing(self, name: str) -> Iterator[None]:
@@ -385,9 +385,10 @@ class RowState:
 
     def rows(self, name: str) -> ZBag:
         """The rows of a table, nested."""
-        record = self.tables[name].record
-        rows = self.engine.table(name).items()
-        return ZBag((nested(iter(row), record, self), times) for row, times in rows)
+        table, rows = self.tables[name], self.engine.table(name)
+        if table.is_flat:
+            return ZBag(rows)
+        return ZBag((nested_row(table, row, self), times) for row, times in rows.items())
 
     def selected(self, name: str, where: Any, is_changed: bool) -> list[tuple[Row, int]] | None:
         """The rows of a table for which ``where`` holds; None where they are found by going through all.
@@ -412,4 +413,6 @@ class RowState:
         return None if self.absent(name) else self.read(name).total
 
     def notes(self, name: str) -> list[str]:
-        return []
+        if name not in self.views.on_read:
+            return notes(self.engine)
+        return [self._computed.cost(self.definitions[name], self.declarations())]

@@ -11,7 +11,7 @@ from itertools import count
 from typing import Any, NamedTuple, Protocol
 
 from nestling.calculus.types import ELEMENT, Bag, Path, Record, Scalar, Type, dictionary_name
-from nestling.database.definitions import TableDef, leaf_positions
+from nestling.database.definitions import TableDef
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
 
@@ -98,7 +98,14 @@ class Shredder:
 
         Elements come before others go, so that no bag is empty in between. The row is there as it was, then as it is.
         """
-        places, types = leaf_positions(self.table.record), dict(self.table.record.fields)
+        if self.table.is_flat:
+            row = tuple([values.get(name, old) for name, old in zip(self.table.places, flat, strict=True)])
+            return (
+                []
+                if row == flat
+                else [RowEvent(self.table.name, flat, -1), RowEvent(self.table.name, row, 1)]
+            )
+        places, types = self.table.places, dict(self.table.record.fields)
         parts = {name: iter([flat[i] for i in places[name]]) for name in self.table.key}
         key = tuple(nested(parts[name], types[name], stored) for name in self.table.key)
         new = list(flat)
@@ -140,6 +147,14 @@ def _difference(come: list[RowEvent], gone: list[RowEvent]) -> list[RowEvent]:
         total[table, row] = total.get((table, row), 0) - times
     found = [RowEvent(table, row, times) for (table, row), times in total.items() if times]
     return sorted(found, key=lambda event: event.times < 0)
+
+
+def nested_row(table: TableDef, flat: Row, stored: InnerBags) -> Row:
+    """A flat row of ``table`` as the row that it stands for."""
+    if table.is_flat:
+        return flat
+    row: Row = nested(iter(flat), table.record, stored)
+    return row
 
 
 def nested(columns: Iterator[Any], type_: Type, stored: InnerBags) -> Any:

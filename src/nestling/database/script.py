@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from nestling.calculus.terms import Expr
-from nestling.calculus.types import Bag, Record
 from nestling.calculus.typing import element_type
 from nestling.database.answer import answer
 from nestling.database.definitions import TableDef
+from nestling.database.in_order import in_order
 from nestling.database.inline import inline_views
 from nestling.database.languages import sql
 from nestling.database.state import State, computing
@@ -20,8 +20,8 @@ from nestling.database.transaction import Transaction
 from nestling.database.view import View
 from nestling.errors import QueryError
 from nestling.frontend.catalog import Catalog
-from nestling.frontend.schema import copies, python_value
-from nestling.frontend.schema.read import order_key
+from nestling.frontend.schema import copies
+from nestling.frontend.view_query import ViewQuery
 from nestling.values.bag import ZBag
 
 
@@ -36,7 +36,7 @@ class Scripted(Protocol):
     def table(self, name: str) -> Table: ...
     def _declare(self, definition: TableDef) -> Table: ...
     def view(
-        self, name: str, query: Expr, *, refresh: str = ..., store: str = ..., replace: bool = ...
+        self, name: str, query: ViewQuery, *, refresh: str = ..., store: str = ..., replace: bool = ...
     ) -> View: ...
     def drop(self, name: str) -> None: ...
     def _reading(self) -> AbstractContextManager[None]: ...
@@ -60,8 +60,8 @@ def run_script(db: Scripted, text: str, params: Sequence[Any] | Mapping[str, Any
                 if not if_there or name in db._state.tables or name in db._state.views:
                     db.drop(name)
                 result = None
-            case script.Ask(query, order, limit):
-                result = _asked(db, query(db._catalog()), order, limit)
+            case script.Ask(query, limit):
+                result = _asked(db, query(db._catalog()), limit)
             case _:
                 result = _changed(db, statement)
     return result
@@ -119,37 +119,14 @@ def _changed(db: Scripted, statement: Any) -> Any:
 
 def _rows(db: Scripted, expr: Expr) -> list[Any]:
     """The rows of a query on the tables as they are."""
+    return copies(_bag(db, expr).items(), "the query")
+
+
+def _bag(db: Scripted, expr: Expr) -> ZBag:
     with db._reading(), computing("the query"):
-        bag: ZBag = answer(inline_views(expr, db._state.definitions), db._state.nested_tables())
-    return copies(bag.items(), "the query")
+        return answer(inline_views(expr, db._state.definitions), db._state.nested_tables())
 
 
-def _asked(
-    db: Scripted, expr: Expr, order: Sequence[tuple[str | int, bool, bool]], limit: int | None
-) -> list[Any]:
-    type_ = element_type(expr)
-    assert isinstance(type_, Record)
-    rows = sorted(_rows(db, expr), key=lambda row: order_key(type_, row))
-    for column, descending, nulls_first in reversed(order):
-        place = _place(type_, column)
-        if isinstance(type_.types[place], Bag):
-            raise QueryError(
-                f"rows are not ordered by the array {type_.names[place]}", hint="order by a scalar"
-            )
-
-        def key(row: Any, place: int = place, last: bool = descending == nulls_first) -> tuple[Any, ...]:
-            # Reversed order puts what is null on the other side.
-            null = row[place] is None
-            return (null if last else not null, () if null else order_key(type_.types[place], row[place]))
-
-        rows.sort(key=key, reverse=descending)
-    return [python_value(type_, row) for row in rows[:limit]]
-
-
-def _place(type_: Record, column: str | int) -> int:
-    names = [name.lower() for name in type_.names]
-    if isinstance(column, str) and column.lower() in names:
-        return names.index(column.lower())
-    if isinstance(column, int) and 0 <= column < len(names):
-        return column
-    raise QueryError(f"the rows have no column {column}", hint=f"they have {', '.join(type_.names)}")
+def _asked(db: Scripted, query: ViewQuery, limit: int | None) -> list[Any]:
+    pairs = _bag(db, query.expr).items()
+    return in_order(pairs, element_type(query.expr), query.orders, "the query")[:limit]

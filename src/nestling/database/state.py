@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
+from nestling.calculus.traverse import relations
 from nestling.database.answer import answer
 from nestling.database.declaring import Asked
 from nestling.database.definitions import TableDef, ViewDef
@@ -198,8 +199,9 @@ def parts_of(state: object) -> dict[str, Any]:
 @room()
 def evaluated(state: State, name: str) -> ZBag:
     """The reference meaning of a view on the tables as they are."""
+    query = state.definitions[name].query
     with computing(name):
-        return answer(state.definitions[name].query, state.nested_tables())
+        return answer(query, {table: state.rows(table) for table in relations(query)})
 
 
 @contextmanager

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any
 
 from nestling.database.definitions import ViewDef
-from nestling.engine.protocol import RowEngine
+from nestling.engine.protocol import Row, RowEngine
 from nestling.program.flat import Shape
 from nestling.program.statements import Program, TableDecl
 from nestling.transform.cost.statistics import Positions, Statistics
@@ -96,13 +96,19 @@ def chosen_from(
 
 def counted(engine: RowEngine, tables: Iterable[str], version: int) -> Statistics:
     """The rows of ``tables`` at a ``version`` of the database, and on demand the values in their columns."""
-
-    def count(table: str, columns: Positions) -> int:
-        return len(set(map(itemgetter(*columns), engine.rows(table))))
-
     present = [name for name in tables if name in engine.program.tables]
     rows = {name: engine.entries(name) for name in present}
-    return Statistics(rows, {}, count, dict.fromkeys(present, version))
+    return Statistics(rows, {}, _counting(engine.rows), dict.fromkeys(present, version))
+
+
+def as_they_are(engine: RowEngine, statistics: Statistics) -> Statistics:
+    """``statistics`` that are counted in the rows there are now, whenever that is."""
+    rows = {name: list(engine.rows(name)) for name in statistics.rows}
+    return replace(statistics, count=_counting(rows.__getitem__))
+
+
+def _counting(rows: Callable[[str], Iterable[Row]]) -> Callable[[str, Positions], int]:
+    return lambda table, columns: len(set(map(itemgetter(*columns), rows(table))))
 
 
 # -- as it is kept in a file

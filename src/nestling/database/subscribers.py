@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import deque
 from contextlib import AbstractContextManager
 from sys import maxsize
-from threading import Lock
 from typing import Any
 
 from nestling.database.accept import known
@@ -26,6 +25,7 @@ from nestling.database.history import History
 from nestling.database.logs import Logging
 from nestling.database.subscription import OnError, Subscription, Told
 from nestling.database.trail import Trail
+from nestling.database.turn import Turn
 from nestling.errors import NestlingError, QueryError, shown
 
 #: How many changes ``changes`` keeps, if it is not told.
@@ -63,7 +63,7 @@ class Subscribers:
         logging.before_unlogged = self.evaluate_held
         self._watched: dict[str, Watched] = {}
         self._queue: deque[tuple[Subscription, Change]] = deque()
-        self._telling = Lock()
+        self._telling = Turn()
         #: Views whose last reader left inside a transaction, where the program stays as it is.
         self._left: set[str] = set()
 
@@ -97,12 +97,9 @@ class Subscribers:
 
     def deliver(self) -> None:
         """Tell what is queued; no lock is held. If it is being told already, whoever does so goes on with it."""
-        # Who finds the lock taken leaves what it queued to the holder, who looks again after giving it back.
-        while self._is_due() and self._telling.acquire(blocking=False):
-            try:
-                self._tell()
-            finally:
-                self._telling.release()
+        # Who finds the turn taken leaves what it queued to the one who has it, who looks again after giving it back.
+        while self._is_due() and self._telling.take():
+            self._telling.run(self._tell)
         if self._left:
             self._drop_left()
 

@@ -18,7 +18,7 @@ from nestling.database.reshape import DropColumn, RenameColumn
 from nestling.database.reshape_arguments import added, column_path, widened
 from nestling.database.writing import Writing
 from nestling.errors import ChangeError, QueryError
-from nestling.frontend.schema import copies, length, python_schema, python_value, row_value
+from nestling.frontend.schema import copies, length, python_schema, python_value, python_values, row_value
 
 
 class Table:
@@ -61,7 +61,7 @@ class Table:
         with self._database._reading():
             record = self.record
             bag = self._database._state.rows(self.name)
-        return [python_value(record, row) for row in copies(bag.items(), self.name)]
+        return python_values(record, copies(bag.items(), self.name))
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.rows())
@@ -172,6 +172,9 @@ class Table:
         self._database._reshape(self._definition.name, widened(where, type))
 
     def __repr__(self) -> str:
+        waiting = self._database._state.waiting.get(self.name)
+        if waiting is not None:
+            return f"Table({self.name}: waits for the table of {waiting.target})"
         key = f", key={', '.join(self.key)}" if self.key else ""
         return f"Table({self.name}: {show_type(self.record)}{key})"
 

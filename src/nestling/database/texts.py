@@ -22,7 +22,6 @@ from nestling.calculus.typing import element_type
 from nestling.database.accept import check_options, check_table
 from nestling.database.decisions import check_decision
 from nestling.database.definitions import ON_DELETE, Reference, TableDef, ViewDef
-from nestling.database.in_order import leads_to
 from nestling.database.names import check_table_names, check_view_names
 from nestling.database.objects import Objects
 from nestling.database.state import Defined
@@ -30,7 +29,7 @@ from nestling.database.storing import as_data
 from nestling.errors import QueryError, StoreError
 from nestling.frontend.catalog import Catalog, FieldPath
 from nestling.frontend.paths import row_type
-from nestling.frontend.view_query import Order
+from nestling.frontend.view_query import OrderKey, Orders, are_orders
 
 WIDTH = 1_000_000
 #: How deep records and bags may nest in a table: far more than anybody writes, far below the end of the stack.
@@ -69,7 +68,7 @@ def view_text(view: ViewDef, state: Defined) -> str:
     stored = as_data(decision) if decision else None
     parts: dict[str, Any] = {"query": text, "refresh": view.refresh, "store": view.store, "stored": stored}
     said = {
-        "order": view.order,
+        "orders": view.orders,
         "written": show(view.written, width=WIDTH) if view.written is not None else None,
     }
     return json.dumps(parts | {name: value for name, value in said.items() if value})
@@ -116,7 +115,7 @@ def _json_reference(stored: Any) -> Reference:
 
 def read_view(name: str, text: str, state: Defined) -> tuple[ViewDef, dict[str, Any] | None]:
     """The view that ``text`` defines over the tables of ``state``, and how it was stored."""
-    stored = _members(text, ("query", "refresh", "store"), ("stored", "order", "written"))
+    stored = _members(text, ("query", "refresh", "store"), ("stored", "orders", "written"))
     refresh, store = _name(stored["refresh"]), _name(stored["store"])
     _accepted(lambda: check_options(refresh, store))
     query = _query(_name(stored["query"]), state)
@@ -125,23 +124,29 @@ def read_view(name: str, text: str, state: Defined) -> tuple[ViewDef, dict[str, 
     decision = stored.get("stored")
     check_decision(decision)
     written = _query(_name(stored["written"]), state, views=True) if "written" in stored else None
-    order = _order(stored.get("order", []), element_type(query))
-    return ViewDef(name, query, refresh, store, order, written), decision
+    orders = _orders(stored.get("orders", []), element_type(query))
+    return ViewDef(name, query, refresh, store, orders, written), decision
 
 
-def _order(stored: Any, element: Type) -> Order:
-    """The order of a view; a file from before views had one does not say it."""
-    order = []
-    for path, descends in _pairs(stored, "an order"):
-        is_path = isinstance(path, list) and all(isinstance(name, str) for name in path)
-        if (
-            not is_path
-            or not isinstance(leads_to(element, tuple(path)), Scalar)
-            or type(descends) is not bool
-        ):
-            raise StoreError(f"a view is not ordered by {path!r:.40}, {descends!r:.40}")
-        order.append((tuple(path), descends))
-    return tuple(order)
+def _orders(stored: Any, element: Type) -> Orders:
+    """The orders of a view; a file from before views had any does not say them."""
+    pairs = _pairs(stored, "orders")
+    orders = tuple((_steps(level), tuple(map(_sort_key, _list(order, "keys")))) for level, order in pairs)
+    if not are_orders(orders, element):
+        raise StoreError(f"a view is not ordered so: {stored!r:.60}")
+    return orders
+
+
+def _sort_key(stored: Any) -> OrderKey:
+    match stored:
+        case [path, bool(descends), bool(nulls_first)]:
+            return OrderKey(_steps(path), descends, nulls_first)
+    raise StoreError(f"a view is not ordered by {stored!r:.60}")
+
+
+def _steps(stored: Any) -> FieldPath:
+    """A path that may be empty."""
+    return _path(stored) if stored != [] else ()
 
 
 def check_storable(definition: TableDef | ViewDef, text: str, state: Defined) -> None:

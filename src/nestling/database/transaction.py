@@ -26,7 +26,7 @@ from nestling.database.refresh import Refresh
 from nestling.database.refused import (
     key_parts,
 )
-from nestling.database.rows import Row, RowEvent, nested
+from nestling.database.rows import Row, RowEvent, nested_row
 from nestling.database.state import State
 from nestling.database.statements import check_statement
 from nestling.database.table_in import TableIn
@@ -161,7 +161,7 @@ class Transaction(Changing):
         new = self._new_values(definition, set)
         if where is None:
             flat = self._row_of(definition, key)
-            found = new(nested(iter(flat), definition.record, self.stored))
+            found = new(nested_row(definition, flat, self.stored))
             with self.using():  # a new value may be a function of the user's
                 self._set(definition, flat, found)
             return
@@ -175,8 +175,7 @@ class Transaction(Changing):
         """Add rows, each in the place of the one that has its key, if there is one: it becomes this row."""
         definition = self._table(table)
         rows = rows if type(rows) is list else arguments.rows_argument(rows, definition.record)
-        links = self.objects.links.get(table)
-        values = [row_value(definition.record, row, links) for row in rows]
+        values = [value for value, _ in self._values(definition, rows)]
         if self.state.engine.is_remote:
             prefetch_rows(self.stored, definition, values, deep=True)
         with self.using():  # rows are the user's, and may have read a view
@@ -187,8 +186,7 @@ class Transaction(Changing):
         """Let ``table`` hold exactly ``snapshot``: the difference is found and applied."""
         definition = self._table(table)
         rows = arguments.rows_argument(snapshot, definition.record)
-        links = self.objects.links.get(table)
-        wanted = ZBag((row_value(definition.record, row, links), 1) for row in rows)
+        wanted = ZBag(self._values(definition, rows))
         self.apply({table: wanted - self.rows(table)})
 
     @_all_or_nothing
@@ -310,7 +308,7 @@ class Transaction(Changing):
         """The rows of a table, nested, with the changes of this transaction."""
         if not self.events:
             return self.state.rows(self._table(table).name)
-        record, rows = self._table(table).record, self.stored.table(table).items()
+        definition, rows = self._table(table), self.stored.table(table).items()
         if self.state.engine.is_remote:
             prefetch_bags(self.stored, (row for row, _ in rows))
-        return ZBag((nested(iter(row), record, self.stored), times) for row, times in rows)
+        return ZBag((nested_row(definition, row, self.stored), times) for row, times in rows)

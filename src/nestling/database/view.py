@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from nestling.calculus.types import Type, show_type
@@ -18,7 +18,7 @@ from nestling.database.notebook import rows_html
 from nestling.database.subscription import OnError, Subscription, Told
 from nestling.depth import room
 from nestling.errors import NestlingError, QueryError, brief
-from nestling.frontend.schema import copies, length, python_schema, python_value
+from nestling.frontend.schema import copies, length, python_schema, python_values
 from nestling.values.bag import ZBag
 
 
@@ -52,12 +52,18 @@ class View:
         return self._database._read(self._definition.name)
 
     def rows(self) -> list[Any]:
-        """All rows, as often as they occur; in the order of the query, if it ends with one."""
-        element = self.element
-        rows = copies(self._counted(), self.name)
-        if order := self._definition.order:
-            rows = in_order(rows, element, order)
-        return [python_value(element, row) for row in rows]
+        """All rows, as often as they occur; in the order of the query, if it ends with one.
+
+        Rows with equal keys are ordered by their other scalars, from left to right, null first and NaN last; backwards
+        where all keys descend.
+        """
+        return self._listed(self._counted())
+
+    def _listed(self, pairs: Iterable[tuple[Any, int]]) -> list[Any]:
+        definition = self._definition
+        if definition.orders:
+            return in_order(pairs, definition.element, definition.orders, self.name)
+        return python_values(definition.element, copies(pairs, self.name))
 
     def _counted(self) -> list[tuple[Any, int]]:
         pairs = list(self.bag().items())
@@ -73,9 +79,7 @@ class View:
 
     def __getitem__(self, first: Any) -> Any:
         """The row whose first column is ``first``; of a tuple, its first columns."""
-        element = self.element
-        rows = copies(self._database._find(self._definition.name, first).items(), self.name)
-        found = [python_value(element, row) for row in rows]
+        found = self._listed(self._database._find(self._definition.name, first).items())
         if len(found) == 1:
             return found[0]
         if not found:
@@ -123,9 +127,9 @@ class View:
     def document(self) -> Document:
         """The answer as lists and dicts, in the order that ``change.to_json_patch()`` addresses.
 
-        Rows and elements are ordered by their scalars, from left to right, null first and NaN last; those with equal
-        scalars keep their order while they stay. It is a list with a ``version``: the patches of the changes after
-        that version apply to it one after the other.
+        Rows and elements are ordered as the query says, if it ends with an order, and by their scalars, from left to
+        right, null first and NaN last; those with equal scalars keep their order while they stay. It is a list with a
+        ``version``: the patches of the changes after that version apply to it one after the other.
         """
         return self._database._subscribers.document(self._definition.name)
 

@@ -191,8 +191,15 @@ class Views(dict[str, ViewState]):
 
     @cached_property
     def checked(self) -> tuple[str, ...]:
-        """The views that have a value after every change, or it is refused, and for which this is not known before."""
-        return tuple(n for n, view in self.items() if view.undefined is not None and not view.may_lack_value)
+        """The views that have a value after every change, or it is refused, and for which this is not known before.
+
+        On Spark the flat form alone says so.
+        """
+        return tuple(
+            name
+            for name, view in self.items()
+            if not (view.undefined is None and view.guard is None) and not view.may_lack_value
+        )
 
     @cached_property
     def watched(self) -> dict[str, WatchedLevels]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from nestling.calculus.types import Bag, Record, Type
+from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.program.flat import Shape
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
@@ -22,6 +22,11 @@ def nested(columns: Iterator[Any], type_: Type, bag: Bags) -> Any:
         case Bag(element, False):
             return bag(next(columns), element)
     return next(columns)
+
+
+def is_flat(type_: Type) -> bool:
+    """Whether flat columns are the value: a record of scalars."""
+    return isinstance(type_, Record) and all(isinstance(field, Scalar) for _, field in type_.fields)
 
 
 def leaves(value: Any) -> Iterator[Any]:

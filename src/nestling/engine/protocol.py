@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
-from nestling.calculus.types import Type
+from nestling.calculus.types import LABEL, Type
 from nestling.engine.described import Described, Places
-from nestling.program.statements import Program
+from nestling.program.statements import Program, TableDecl
 from nestling.values.bag import ZBag
 from nestling.values.label import Label
 
@@ -188,6 +188,13 @@ class Engines:
     filled: Callable[[Program, RowEngine], RowEngine]
     #: Compute some maps of an engine from its tables.
     fill_maps: Callable[[RowEngine, Iterable[str]], None]
+    #: Do what can be done beforehand of what ``filled`` does, in whatever thread.
+    prepare: Callable[[Program, RowEngine], None] = lambda program, old: None
+
+
+def is_inner(table: TableDecl) -> bool:
+    """Whether a table is the dictionary of an inner bag: a point in its name alone does not say so."""
+    return "." in table.name and bool(table.columns) and table.columns[0].type == LABEL
 
 
 def inner_first(program: Program) -> list[str]:

@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import Any, Literal, TypeAlias, assert_never
 
 from nestling.calculus.build import countwise, elements, nonempty, product
+from nestling.calculus.optional import ITEMS, THERE
 from nestling.calculus.terms import Const, Expr, Field, Sing, SingBag, Term, Tuple
 from nestling.calculus.traverse import Names
 from nestling.calculus.types import UNIT, Bag, Record, Scalar, Type
@@ -106,7 +107,15 @@ def present(expr: Expr, names: Names) -> Expr:
 
 
 def fields_of(value: Value) -> tuple[tuple[str, Value], ...] | None:
-    """The fields of a record, however it is held; ``None`` of anything else."""
+    """The fields of a record, however it is held; ``None`` of anything else. One that is null has nulls in them."""
+    found = all_fields(value)
+    if found and found[0][0] == THERE:
+        return None if found[1:] and found[1][0] == ITEMS else found[1:]
+    return found
+
+
+def all_fields(value: Value) -> tuple[tuple[str, Value], ...] | None:
+    """The fields of a record, the flag of one that may be null among them."""
     if isinstance(value, Row):
         return value.fields
     if isinstance(value, One):
@@ -114,6 +123,20 @@ def fields_of(value: Value) -> tuple[tuple[str, Value], ...] | None:
         if isinstance(type_, Record):
             return tuple((name, of_term(Field(value.term, name))) for name in type_.names)
     return None
+
+
+def there(value: Value) -> Term | None:
+    """Whether a record or a bag that may be null is not; ``None`` of what is never null, or a scalar."""
+    found = all_fields(value)
+    return found[0][1].term if found and found[0][0] == THERE and isinstance(found[0][1], One) else None
+
+
+def bag_of(value: Value) -> Many | None:
+    """``value`` as a bag, if it is one; one that is null has no elements."""
+    found = all_fields(value)
+    if found and len(found) == 2 and (found[0][0], found[1][0]) == (THERE, ITEMS):
+        value = found[1][1]
+    return value if isinstance(value, Many) else None
 
 
 def data(value: Value) -> Data:

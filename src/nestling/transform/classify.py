@@ -126,24 +126,26 @@ class Classification:
 
 def classify(expr: Expr) -> Classification:
     """The classes of the constructs of ``expr``, a normal form whose types carry their flags."""
-    return Classification(tuple(_constructs(expr, {})))
+    return Classification(tuple(_constructs(expr, {}, None)))
 
 
 #: Loop variables in scope that range over the input.
 Outer = Mapping[str, Var]
 
 
-def _constructs(expr: Expr, outer: Outer) -> Iterator[Construct]:
+def _constructs(expr: Expr, outer: Outer, around: Span | None) -> Iterator[Construct]:
+    """The constructs of ``expr``; one without a place of its own stands where the one ``around`` it does."""
+    at = _place(expr) or around
     if _reads(expr, outer):
         for class_ in _classes(expr, outer):
-            yield Construct(class_, brief(expr, 60), _place(expr))
+            yield Construct(class_, brief(expr, 60), at)
     for child, names in scopes(expr):
         if not is_term(child):
-            yield from _constructs(child, {**outer, **_looped(expr, names, outer)})
+            yield from _constructs(child, {**outer, **_looped(expr, names, outer)}, at)
 
 
 def _place(expr: Expr) -> Span | None:
-    """Where the construct stands in the text that the query was read from, if that is known."""
+    """Where the construct stands in the text that the query was read from, if a front end said so."""
     return expr.var.at if isinstance(expr, For | Fold) else None
 
 

@@ -83,17 +83,21 @@ class _Normalize:
     def of(self, node: Any, env: Mapping[str, Callable[[], Any]]) -> Any:
         match node:
             case Var(name) | BagVar(name):
-                return env[name]() if name in env else node
+                if name not in env:
+                    return node
+                found = env[name]()
+                return node if found == node else found
             case Let(var, bound, body):
                 # Normalised anew at every use, so that no two uses share a binder.
                 return self.of(body, {**env, var.name: lambda: self.of(bound, env)})
             case For(var, source, body):
                 new = self.renamed(var)
-                return for_(new, self.of(source, env), self.of(body, {**env, var.name: lambda: new}))
+                loop = for_(new, self.of(source, env), self.of(body, {**env, var.name: lambda: new}))
+                return kept(node, loop)
             case Fold(var, aggregate, source, body):
                 new = self.renamed(var)
                 inner = self.of(body, {**env, var.name: lambda: new})
-                return fold(new.name, aggregate, self.of(source, env), inner, new.at)
+                return kept(node, fold(new.name, aggregate, self.of(source, env), inner, new.at))
             case Group():
                 return self.of(ungroup(node, Names.of(node)), env)
             case DictLit(site, params, body):
@@ -101,10 +105,30 @@ class _Normalize:
                 inner = self.of(body, {name: partial(_identity, var) for name, var in own.items()})
                 return DictLit(site, tuple(own.values()), inner)
             case _:
-                return rebuilt(map_children(node, lambda child: self.of(child, env)))
+                return kept(node, rebuilt(map_children(node, lambda child: self.of(child, env))))
 
     def renamed(self, var: Var) -> Var:
-        return var if var.name == "_" else replace(var, name=self.names.fresh(var.name))
+        name = var.name if var.name == "_" else self.names.fresh(var.name)
+        return var if name == var.name else replace(var, name=name)
+
+
+def kept(old: Node, new: Any) -> Any:
+    """``old`` where ``new`` is made of the same: what was found out about it need not be found out again."""
+    if old is new or type(old) is not type(new):
+        return new
+    for name in old.__match_args__:
+        before, after = getattr(old, name), getattr(new, name)
+        if before is not after and not _is_same(before, after):
+            return new
+    return old
+
+
+def _is_same(part: Any, other: Any) -> bool:
+    """Whether a part of a node is the same as another: a name, a binder, or nodes that are."""
+    if isinstance(part, tuple):
+        pairs = zip(part, other, strict=True) if len(part) == len(other) else [(True, False)]
+        return all(a is b or _is_same(a, b) for a, b in pairs)
+    return isinstance(part, Var | BagVar | str | int) and bool(part == other)
 
 
 def _identity(value: Any) -> Any:

@@ -2,12 +2,12 @@
 
 Law (9): every order that binds what it uses means the same. ``plan`` takes, at each point, the step that promises
 the fewest entries: a test, the rows of a change, a look-up by whole key, by a table's declared key, by part of a key,
-a scan.
+a scan. A sum or a count of a group whose entry was found before is read off that entry.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import assert_never
 
@@ -51,7 +51,7 @@ def plan(steps: Iterable[Step], given: Set[str], keys: Keys) -> tuple[Step, ...]
             raise Unplannable(_waiting(pending, bound))
         best = min(ready, key=lambda step: _rank(step, bound, keys))
         pending = [step for step in pending if step is not best]
-        ordered += _resolved(best, bound)
+        ordered += _resolved(best, bound, ordered)
         bound |= term_vars(*uses(best), *binds(best))
     return tuple(ordered)
 
@@ -128,7 +128,10 @@ def _rank(step: Step, bound: Set[str], keys: Keys) -> float:
             assert_never(step)
 
 
-def _resolved(step: Step, bound: Set[str]) -> tuple[Step, ...]:
+def _resolved(step: Step, bound: Set[str], before: Sequence[Step]) -> tuple[Step, ...]:
+    if isinstance(step, Measure) and (there := _at_hand(step, before)) is not None:
+        is_given = step.var.name in bound
+        return (Check(call("==", there, step.var)) if is_given else Assign(step.var, there),)
     match step:
         case Find():
             return (replace(step, known=known_positions(step.args, bound)),)
@@ -141,6 +144,17 @@ def _resolved(step: Step, bound: Set[str]) -> tuple[Step, ...]:
             matched = _matched(pattern, bound, f"{count.name}'", checks)
             return replace(step, pattern=matched), *checks
     return (step,)
+
+
+def _at_hand(step: Measure, before: Sequence[Step]) -> Var | None:
+    """What ``step`` measures, where a step before has found the entry: a group that is there is its entry."""
+    if step.bounds or step.aggregate not in ("count", "sum"):
+        return None
+    measure = step.measures[0 if step.aggregate == "count" else -1]
+    for find in before:
+        if isinstance(find, Find) and (find.source, find.args) == (step.source, step.args):
+            return find.counts[measure] if find.counts[measure].type == step.var.type else None
+    return None
 
 
 def _matched(pattern: Term, bound: Set[str], name: str, checks: list[Step]) -> Term:

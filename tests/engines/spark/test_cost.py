@@ -113,9 +113,13 @@ def test_where_a_step_finds_many_spark_sums(spark, shop):
     shop.verify()
 
 
-@pytest.mark.parametrize("referrers", [200, 2000])
-def test_a_rename_shuffles_the_referrers_once(spark, tmp_path, referrers):
-    """each referrer's row goes and comes, both by one shuffle; who refers to somebody else is not in it"""
+@pytest.mark.parametrize(("referrers", "most"), [(200, 500_000), (2000, 500_000), (2000, 100)])
+def test_a_rename_shuffles_the_referrers_once(spark, tmp_path, monkeypatch, referrers, most):
+    """each referrer's row goes and comes, both by one shuffle; who refers to somebody else is not in it
+
+    Where they are too many for the driver too: a query that finds so stops before it shuffles.
+    """
+    monkeypatch.setattr(limits, "MAX_ROWS_PER_TASK", most)
     with nl.Database(spark=spark, path=tmp_path / "lake") as db:
         db.table("customers", {"id": int, "name": str}, key="id")
         db.table("orders", {"no": int, "customer": int}, key="no", references={"customer": "customers"})
@@ -131,6 +135,33 @@ def test_a_rename_shuffles_the_referrers_once(spark, tmp_path, referrers):
         assert shuffled <= 2 * referrers + 20
         assert sum(row.name == "Eve" for row in view) == referrers
         view.verify()
+
+
+def test_ten_updates_that_wait_cost_one(spark, tmp_path):
+    """A lazy view sums what is pending, so a reading adds to what the map holds as much as after one update.
+
+    The map is read with what was added to it before, and that is merged now and then: a reading shuffles at most one
+    update's rows more than the one before it, where ten that do not wait would add ten times as many.
+    """
+    with nl.Database(spark=spark, path=tmp_path / "lake") as db:
+        db.table("customers", {"id": int, "name": str}, key="id")
+        db.table("orders", {"no": int, "customer": int}, key="no", references={"customer": "customers"})
+        db.insert("customers", [(1, "Ada")])
+        db.insert("orders", [(no, 1) for no in range(300)])
+        text = "select struct(no: o.no, name: o.customer.name) from o in orders"
+        view = db.view("names", text, language="oql", store="full", refresh="lazy")
+        assert len(view) == 300
+        costs = []
+        for names in (["Eve"], [f"name {i}" for i in range(10)]):
+            for name in names:
+                db.update("customers", key=1, set={"name": name})
+            counters = Counters(spark)
+            assert {row.name for row in view} == {names[-1]}
+            costs.append(counters.since())
+
+        (jobs, one), (others, ten) = costs
+        assert jobs == others
+        assert 0 < ten <= one + 2 * 300
 
 
 def test_tables_that_do_not_read_each_other_change_in_one_query(shop, monkeypatch):

@@ -29,6 +29,8 @@ ALWAYS = (
     "division", "spread", "count_several", "any_less", "top_nulls_descending", "top_mixed", "top_inside", "running_sum",
     "window_row_number", "window_top_per_group", "window_top_by_two", "window_top_dense",
     "scalar_inequality", "truncated", "decimals", "full_join", "percentiles", "listagg", "mode", "bit_aggregates",
+    "computed_left_join", "exists_either", "max_either",
+    "null_struct_explode_outer", "null_left_join", "null_case", "map_parts", "map_lookup_array", "map_filter",
     "max_by", "rank_by_nullable", "row_number_ties", "group_by_nullable_sum", "regexp_replace", "date_format",
 )  # fmt: skip
 TOGETHER = 20

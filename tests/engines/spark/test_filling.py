@@ -9,11 +9,20 @@ import pytest
 
 from nestling.calculus.terms import Var
 from nestling.calculus.types import INT, LABEL, STR
+from nestling.database.objects import declarations
+from nestling.database.spark.defined import compiled
 from nestling.database.spark.programs import filling
+from nestling.database.state import guard_of
+from nestling.database.xml.definition import XQueryDef, navigation_table
 from nestling.engine.spark import limits
 from nestling.engine.spark.chain import Chain, ChainWriter
 from nestling.engine.spark.columns import Layout
+from nestling.engine.spark.filling import gathers
 from nestling.engine.spark.frames import freed
+from nestling.program.statements import Check, Find, Program, Statement, TableDecl
+from nestling.program.steps import maps_of
+from nestling.transform.viewlet import compile_batches
+from tests.documents.xmark import QUERIES
 from tests.frontends.sql.worlds import plain
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -120,6 +129,25 @@ def test_filled_maps_are_those_of_triggers(shop):
     shop.verify()
 
 
+def test_what_is_there_until_maps_are_filled_has_names_of_its_own():
+    """a map of another view may have the name that it would be given, and other columns"""
+    tables: dict[str, Any] = {}
+    views: dict[str, Any] = {}
+    for name in ("Q3", "Q5", "Q11"):
+        query = XQueryDef(name, QUERIES[name], ("d",), "d")
+        tables |= {table.name: navigation_table(table) for table in query.translated.tables}
+        views |= {view.name: compiled(view, declarations(tables), False) for view in query.views}
+    flat = {name: view.flat for name, view in views.items()}
+    guards = {guard_of(name): view.guard for name, view in views.items()}
+    knobs: dict[str, Any] = dict.fromkeys(flat, "counts") | dict.fromkeys(guards, "full")
+    program = compile_batches(declarations(tables), flat | guards, store=knobs)
+    others = {map_ for view in (*flat, *guards) if "Q11" not in view for map_ in maps_of(program, view)}
+    new = {map_ for view in (*flat, *guards) for map_ in maps_of(program, view)} - others
+    found = filling(program, new)
+    assert found is not None
+    assert not (found.maps.keys() - new) & program.maps.keys()
+
+
 FEED = f"{ORDERS}, _change_type STRING"
 
 
@@ -164,3 +192,20 @@ def test_statements_prune_by_the_order_of_files():
     assert chain.pruned("M", {2: x, 1: y}) == "SELECT * FROM (rows) WHERE k1 IN (1)"
     assert chain.pruned("M", {2: z}) == "rows"
     assert asked == [("ΔR", 1), ("ΔR", 1), ("ΔR", 0), ("ΔR", 1)]
+
+
+def test_what_is_joined_is_summed_before_where_several_rows_have_one_key():
+    """a row of a keyed table, and of a bag, is mostly there once; by another column rows come together"""
+    row = tuple(Var(name, INT) for name in "abc")
+    tables = {"keyed": TableDecl("keyed", row, (0,)), "keyed.bag": TableDecl("keyed.bag", row)}
+    program = Program(tables, {}, {}, {})
+
+    def by(source: str, *keys: Var) -> Statement:
+        return Statement("sum", keys, (row[2],), (Find(source, row, (), ()), Check(row[2])))
+
+    assert gathers(program, [by("keyed", row[1])])
+    assert gathers(program, [by("keyed", row[1]), by("keyed", row[2])])
+    assert not gathers(program, [by("keyed", row[0], row[1])])
+    assert not gathers(program, [by("keyed", row[1]), by("keyed", row[0])])
+    assert not gathers(program, [by("keyed.bag", row[1])])
+    assert not gathers(program, [])

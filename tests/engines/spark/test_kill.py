@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from pathlib import Path
 from random import Random
+from re import findall
 from typing import Any
 
 import pytest
@@ -36,10 +37,14 @@ db = nl.Database(spark=session(), path=sys.argv[1])
 db.table("M", {"name": str, "gen": str}, key="name")
 db.view("same", "[(m.name, n.name) for m in M for n in M if m.gen == n.gen]", language="python")
 db.view("often", "[(g, sum(1 for m in M if m.gen == g)) for g in {m.gen for m in M}]", language="python")
+if "d" not in db.documents:
+    db.document("d", "<s><log/></s>")
+db.view("late", "<r>{for $e in /s/log/e where $e/@n > 2 return $e}</r>", language="xquery")
 print("ready", flush=True)
 while True:
     n = db.version
     with db.transaction() as change:
+        change.document("d").at("/s/log").insert(f'<e n="{n}">{"x" * 40}<f/></e>', "first" if n % 5 else "last")
         change.insert("M", [(f"a{n}", f"g{n % 3}"), (f"b{n}", f"g{n % 2}")])
         if n % 4 == 3:
             change.delete("M", key=f"a{n - 1}")
@@ -101,6 +106,8 @@ def survives(spark: Any, path: Path, wait: float, epochs: int, merged: int) -> N
 
     assert acknowledged <= db.version <= acknowledged + 1
     assert {tuple(row) for row in db.table("M")} == rows_after(db.version)
+    edits = db.document("d").at("/s/log").xml()
+    assert sorted(map(int, findall('n="([0-9]+)"', edits))) == [*range(db.version)]
     db.verify()
     db.close()
 

@@ -94,15 +94,38 @@ def test_a_row_that_is_not_stored_as_it_is_said_to_be_does_not_go(spark, shop, r
 
 def test_a_change_of_most_rows_recomputes_views_and_says_so(spark, shop, monkeypatch):
     monkeypatch.setattr(limits, "MAX_FETCHED_ROWS", 0)
+    monkeypatch.setattr(limits, "QUERY_COST", 0)  # which is more than all else where there are so few rows
     rows = [order(i, (i % 5, 1)) for i in range(1000, 2000)]
     refresh = shop.insert("orders", spark.createDataFrame(rows, ORDERS))
 
     assert refresh.recomputed == ("parts",)
-    assert "recomputed where a large change" in shop.views["parts"].explain()
+    assert "recomputed from orders" in shop.views["parts"].explain()
     shop.verify()
     few = [(*order(3, (3, 1), (0, 2), (0, 2)), "delete")]
     assert shop.apply({"orders": spark.createDataFrame(few, FEED)}).recomputed == ()
     shop.verify()
+
+
+def test_a_snapshot_is_compared_by_its_flat_rows(spark, shop):
+    """what differs in a row, or in one element of a bag, is found; and two rows with one key are refused"""
+    wanted = {i: order(i, (i % 5, 1), (i % 3, 2), (i % 3, 2)) for i in range(600)}
+    wanted |= {3: order(3, (3, 1), (0, 2)), 4: order(4), 5: (5, 99, wanted[5][2]), 1000: order(1000, (1, 1))}
+    del wanted[6]
+    refresh = shop.sync("orders", spark.createDataFrame([*wanted.values()], ORDERS))
+
+    # Two rows for each of 3, 4 and 5, one each for 6 and 1000.
+    assert refresh.tables["orders"] == 8 - 4  # of 3 and 4 the flat row stays
+    found = {row["id"]: row for row in shop.table("orders").df().toArrow().to_pylist()}
+    assert found.keys() == wanted.keys()
+    assert {i: (row["cust"], len(row["items"])) for i, row in found.items()} == {
+        i: (cust, len(items)) for i, cust, items in wanted.values()
+    }
+    shop.verify()
+    version = shop.version
+    with pytest.raises(ChangeError, match="1000"):
+        shop.sync("orders", spark.createDataFrame([*wanted.values(), order(1000, (1, 2))], ORDERS))
+    assert shop.sync("orders", spark.createDataFrame([*wanted.values()], ORDERS)).events == 0
+    assert shop.version == version
 
 
 def test_a_view_that_is_for_spark_alone_leaves_the_others_to_the_driver(shop, monkeypatch):
@@ -150,14 +173,16 @@ class _Session:
 
 
 def test_parallelism_is_asked_for_every_time():
-    """executors come and go; plans of much are those of the user"""
+    """executors come and go; tasks follow the rows, and plans of very many rows are those of the user"""
     user = _Session(2, shuffle_partitions="200", adaptive_enabled="true")
     own = _Session(2, shuffle_partitions="2", adaptive_enabled=SETTINGS["spark.sql.adaptive.enabled"])
     assert small_tasks(user) == 2
     user.sparkContext.defaultParallelism = 24
-    with settings(own, user, large=False):
+    with settings(own, user, 1000):
         assert own.values == {"spark.sql.shuffle.partitions": "8", "spark.sql.adaptive.enabled": "false"}
-    with settings(own, user, large=True):
+    with settings(own, user, 12 * limits.ROWS_PER_TASK):
+        assert own.values == {"spark.sql.shuffle.partitions": "12", "spark.sql.adaptive.enabled": "false"}
+    with settings(own, user, limits.MAX_PLANNED_ROWS + 1):
         assert own.values == user.values
     assert own.values == {"spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": "false"}
 

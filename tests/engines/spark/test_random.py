@@ -1,6 +1,7 @@
 """Random programs on Spark: many views at once, rows that come and go together, all maps and answers."""
 
 from dataclasses import replace
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -22,7 +23,6 @@ from nestling.transform.viewlet.defer import deferred
 from tests.draws import draws
 from tests.engines.test_batches import book_batch
 from tests.engines.test_inequalities import VIEWS as BOOK
-from tests.engines.test_program_laws import with_parents
 from tests.engines.worlds import WORLDS, Stored, World, flat_view, steps
 from tests.strategies import Draw, queries
 
@@ -45,7 +45,15 @@ def compiled(world: World, queries_drawn: list[Any]) -> tuple[dict[str, FlatView
         if program.maps and len(views) < VIEWS:
             views[f"v{len(views)}"] = view
             read |= relations(query)
-    return views, with_parents(read, world)
+    return views, world.with_parents(read)
+
+
+@cache
+def some_views(world: World) -> tuple[dict[str, FlatView], frozenset[str]]:
+    """The views of a world that are run in every way."""
+    views, among = compiled(world, draws(queries("full", schema=world.schema), 40))
+    assert len(views) == VIEWS
+    return views, among
 
 
 @st.composite
@@ -91,8 +99,7 @@ def test_random_programs_by_the_driver(spark, world):
 
 
 def runs_as_the_reference_does(spark: Any, world: World, times: int) -> None:
-    views, among = compiled(world, draws(queries("full", schema=world.schema), 40))
-    assert len(views) == VIEWS
+    views, among = some_views(world)
     program = compile_batches(world.tables, views)
     engine, reference = SparkEngine(program, spark), ReferenceEngine(program)
     for changes in draws(batches(world, among, 2 * times), 1)[0]:

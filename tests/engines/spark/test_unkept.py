@@ -19,12 +19,11 @@ from nestling.transform.viewlet import compile_batches, fill_on_read
 from nestling.values.bag import ZBag
 from tests.draws import draws
 from tests.engines.spark.test_cost import Counters
-from tests.engines.spark.test_random import VIEWS, batches, compiled
+from tests.engines.spark.test_random import batches, some_views
 from tests.engines.spark.test_watching import told
 from tests.engines.suite.cases import NESTED, Case
 from tests.engines.suite.test_engines import alike
 from tests.engines.worlds import WORLDS
-from tests.strategies import queries
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -136,8 +135,7 @@ def test_a_batch_costs_it_nothing(spark, tmp_path):
 def test_random_views(spark, world, monkeypatch):
     """what is computed from the tables is what the reference keeps"""
     found = WORLDS[world]
-    views, among = compiled(found, draws(queries("full", schema=found.schema), 40))
-    assert len(views) == VIEWS
+    views, among = some_views(found)
     program = fill_on_read(found.tables, views)
     check_program(program, layouts(program))
     engine = SparkEngine(compile_batches(found.tables, {}), spark)

@@ -8,6 +8,7 @@ import pytest
 import nestling as nl
 from nestling.database.change import Change
 from nestling.database.database import Database
+from nestling.database.spark.store import trim
 from nestling.engine.spark import limits
 from nestling.errors import ConstraintError, NestlingError, QueryError
 from tests.engines.suite.cases import NESTED
@@ -82,7 +83,7 @@ def test_changes_are_told_and_kept(db, spark, tmp_path):
     with pytest.raises(NestlingError, match="no inner bag 'x'"):
         again.view_df("by_customer", changes_since=1, path="x")
     again.keep_changes("by_customer", versions=1)
-    again._state.trim(again.version)
+    trim(again._state, again.version)
     with pytest.raises(NestlingError, match="starts at version 2, not at 1"):
         again.view_df("by_customer", changes_since=1)
     assert {

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from nestling.database.native import empty
 from nestling.engine.local.engine import LocalEngine
 from nestling.engine.protocol import Engine
 from nestling.engine.reference import ReferenceEngine
@@ -20,6 +21,10 @@ def reference(tables: dict[str, TableDecl], views: Views) -> Engine:
 
 def embedded(tables: dict[str, TableDecl], views: Views) -> Engine:
     return LocalEngine(compile_views(tables, views))
+
+
+def native(tables: dict[str, TableDecl], views: Views) -> Engine:
+    return empty(compile_views(tables, views))
 
 
 def toy(tables: dict[str, TableDecl], views: Views) -> Engine:

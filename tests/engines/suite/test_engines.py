@@ -15,7 +15,7 @@ from nestling.transform.lower.view import FlatView
 from nestling.values.bag import ZBag
 from tests.engines.spark.session import missing, session
 from tests.engines.suite.cases import CASES, Case
-from tests.engines.suite.engines import embedded, on_spark, reference, toy
+from tests.engines.suite.engines import embedded, native, on_spark, reference, toy
 from tests.engines.worlds import flat_view
 
 #: On Spark once by its queries alone, and once as it is: what is little is done by the driver.
@@ -23,6 +23,7 @@ ENGINES = (
     "reference",
     "embedded",
     "toy",
+    "native",
     *(pytest.param(kind, marks=pytest.mark.xdist_group("spark")) for kind in ("queries", "spark")),
 )
 
@@ -33,7 +34,7 @@ def engine_of(kind: str, tables: dict[str, TableDef], views: dict[str, FlatView]
         if missing():
             pytest.skip(missing())
         return on_spark(session())(declared, views)
-    return {"reference": reference, "embedded": embedded, "toy": toy}[kind](declared, views)
+    return {"reference": reference, "embedded": embedded, "toy": toy, "native": native}[kind](declared, views)
 
 
 def opened(case: Case) -> Database:

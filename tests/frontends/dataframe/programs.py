@@ -76,6 +76,7 @@ programs(
     inner_join=lambda d: d.r.join(d.s, d.r["a"] == d.s["a"]).select(d.r["a"], "b", "d"),
     join_using=lambda d: d.r.join(d.s, "a"),
     left_join=lambda d: d.r.join(d.s, d.r["a"] == d.s["a"], "left").select("b", "d", "e"),
+    left_array=lambda d: d.r.join(d.o, d.r["a"] == d.o["id"], "left").select("b", "tags", "ship"),
     left_using=lambda d: d.r.join(d.s, "a", "left").filter("d is null or d > 0"),
     right_join=lambda d: d.r.join(d.s, "a", "right").select("a", "b", "d"),
     full_using=lambda d: d.r.join(d.s, "a", "full"),

@@ -26,8 +26,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str, str]] = {
     "other_rows": (lambda d: d.session.range(3), "reads rows of no table of this database (Range)", 'db.table("…").df()'),
     "other_frame": (lambda d: d.r.join(d.session.createDataFrame([(1,)], "a BIGINT"), "a"), "reads rows of no table", "make a table"),
     "other_database": (lambda d: marked(d.session.createDataFrame([(1,)], "a BIGINT"), "there", "q"), "q is a table of another database", "read it as rows"),
-    "order": (lambda d: d.r.orderBy("a"), "orderBy alone says nothing", "orderBy(…).limit(k)"),
-    "order_inside": (lambda d: d.r.orderBy("a").groupBy("b").count(), "orderBy alone says nothing", "orderBy(…).limit(k)"),
+    "order_inside": (lambda d: d.r.orderBy("a").groupBy("b").count(), "rows inside a view have no order", "orderBy(…).limit(k)"),
     "limit": (lambda d: d.r.limit(3), "limit alone takes any rows", "orderBy(…).limit(k)"),
     "sample": (lambda d: d.r.sample(0.5), "Sample is not supported", "change with every reading"),
     "any_row": (lambda d: d.r.dropDuplicates(["a"]), "Deduplicate is not supported", "aggregate the others"),
@@ -44,7 +43,6 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str, str]] = {
     "try": (lambda d: d.r.select(F.try_add("a", "b").alias("x")), "TryAdd is not supported", ""),
     "no_aggregate": (lambda d: d.r.groupBy().agg(F.lit(1).alias("x")), "without a key and without an aggregate", "F.count('*')"),
     "frame": (lambda d: d.t.select(F.sum("x").over(window().orderBy("k").rangeBetween(-1, 1)).alias("s")), "frame", ""),
-    "padded_array": (lambda d: d.r.join(d.o, d.r["a"] == d.o["id"], "left").select("b", "tags"), "never NULL here", "read its scalar columns"),
 }  # fmt: skip
 
 

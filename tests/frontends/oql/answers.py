@@ -84,7 +84,7 @@ def _change(db: Any, line: str) -> None:
 
 def _lines(db: Any, view: Any) -> str:
     lines = [_shown(row) for row in view.rows()]
-    return "\n".join(lines if db._state.definitions[view.name].order else sorted(lines))
+    return "\n".join(lines if db._state.definitions[view.name].orders else sorted(lines))
 
 
 def _shown(value: Any) -> str:

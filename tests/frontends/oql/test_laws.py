@@ -27,6 +27,7 @@ TOKENS = [
     "false", "define", "undefine", "element", "flatten", "first", "count", "sum", "like", "union", "except",
     "mod", "is", "null", "between", "abs", "any", "date", "a", "b", "c", "orders",
     "(", ")", "[", "]", ",", ".", ":", ";", "=", "<=", "<", "+", "-", "*", "..", "->", "1", "2.5", "'s'", '"t"', "$",
+    "`select`", "`a b`", "`a``b`", "`count`", "`order`", "`",
 ]  # fmt: skip
 
 

@@ -71,13 +71,23 @@ def test_it_is_kept_in_a_file(tmp_path):
     with people(tmp_path / "db") as db:
         assert db.views["v"].rows() == before
         db.view("v", text, language="oql")  # the same again
-        with pytest.raises(QueryError, match="order="):
+        with pytest.raises(QueryError, match="read in order by age descending, name"):
             db.view("v", "select p from p in people order by p.age", language="oql")
 
 
 @pytest.mark.parametrize(
     "order",
-    [[[["age"], 1]], [[["nothing"], True]], [[["age"]]], {"age": True}, [["age", True]], [[[7], True]]],
+    [
+        [[[], [[["age"], 1, True]]]],
+        [[[], [[["nothing"], True, True]]]],
+        [[[], [[["age"]]]]],
+        [[[], []]],
+        [[["age"], [[[], True, True]]]],
+        [[[], [[["age"], True, True]]], [[], [[["name"], True, True]]]],
+        {"age": True},
+        [["age", True]],
+        [[[], [[[7], True, True]]]],
+    ],
 )
 def test_a_file_with_another_order_is_refused(tmp_path, order):
     with people(tmp_path / "db") as db:
@@ -87,11 +97,11 @@ def test_a_file_with_another_order_is_refused(tmp_path, order):
     with people(tmp_path / "db") as db, sqlite3.connect(tmp_path / "db") as file:
         (body,) = file.execute("SELECT body FROM definition WHERE name = 'v'").fetchone()
         stored = json.loads(body)
-        assert stored["order"] == [[["age"], False]]
+        assert stored["orders"] == [[[], [[["age"], False, True]]]]
         with pytest.raises(NestlingError):
-            read_view("w", json.dumps({**stored, "order": order}), db._state)
-        del stored["order"]  # one from before views had an order
-        assert read_view("w", json.dumps(stored), db._state)[0].order == ()
+            read_view("w", json.dumps({**stored, "orders": order}), db._state)
+        del stored["orders"]  # one from before views had an order
+        assert read_view("w", json.dumps(stored), db._state)[0].orders == ()
 
 
 def test_views_over_views_go_on_along_references(tmp_path):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from tests.frontends.sql import more_features as more
+from tests.frontends.sql import nested_features as nested
 
 
 @dataclass(frozen=True)
@@ -426,7 +427,9 @@ feature(
 )  # fmt: skip
 
 feature("t", **more.WINDOWS)
-feature("r", **more.TEXTS)
+feature("r s", **more.TEXTS)
 feature("m", **more.NUMBERS)
 feature("t", **more.STATISTICS)
 feature("t", **more.CLAUSES)
+feature("d", **nested.NULLS)
+feature("d", **nested.MAPS)

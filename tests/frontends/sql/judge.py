@@ -50,6 +50,8 @@ def arrow(type_: Any, value: Any) -> Any:
     match type_.typeName(), value:
         case "array", list():
             return [arrow(type_.elementType, element) for element in value]
+        case "map", dict():
+            return [(key, arrow(type_.valueType, inner)) for key, inner in value.items()]
         case "struct", tuple():
             return {field.name: arrow(field.dataType, v) for field, v in zip(type_, value, strict=True)}
     return value
@@ -68,6 +70,11 @@ def exact(value: Any) -> Any:
             return ("span", value)
         case tuple():
             return tuple(exact(part) for part in value)
+        case dict():
+            return (
+                "map",
+                tuple(sorted(((exact(key), exact(inner)) for key, inner in value.items()), key=repr)),
+            )
         case list():
             return ("array", tuple(sorted((exact(part) for part in value), key=repr)))
     return value

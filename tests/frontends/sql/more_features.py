@@ -39,6 +39,13 @@ WINDOWS: dict[str, Texts] = {
 
 #: Functions of texts, over ``r``.
 TEXTS: dict[str, Texts] = {
+    "computed_join": "SELECT r.b, s.d FROM r JOIN s ON r.a + 1 = s.d",
+    "computed_left_join": "SELECT r.b, s.d, s.e FROM r LEFT JOIN s ON lower(r.c) = lower(s.e)",
+    "exists_either": "SELECT a, b FROM r WHERE EXISTS (SELECT 1 FROM s WHERE s.a = r.a OR s.d = r.b)",
+    "exists_bound": "SELECT a, b FROM r WHERE EXISTS (SELECT 1 FROM s WHERE s.d < r.b)",
+    "max_either": "SELECT r.a, max(s.d) AS m, count(*) AS n FROM r JOIN s ON s.a = r.a OR s.d = r.b GROUP BY r.a",
+    "struct_equality": ("SELECT struct(a, b) = struct(a, b) AS e, struct(a, b) = struct(b, a) AS f, (a, b) = (a, 1) AS g, (a, b) <> (b, a) AS h, struct(a, b) <=> struct(b, a) AS i FROM r", ""),
+    "struct_in": ("SELECT a, b FROM r WHERE (a, b) = (1, 2) OR NOT (a, b) IN (SELECT a, d FROM s)", ""),
     "split_part": "SELECT c, split_part(c, 'b', 1) AS x, split_part(c, 'b', -1) AS y, split_part(c, 'b', 9) AS z FROM r",
     "locate": ("SELECT c, locate('b', c) AS x, locate('b', c, 2) AS y, position('c', c) AS z, locate('', c) AS w, locate('b', c, 0) AS v FROM r", ""),
     "ascii_chr": ("SELECT c, ascii(c) AS x, chr(65 + a) AS y, char(353) AS z FROM r", ""),
@@ -133,6 +140,9 @@ CLAUSES: dict[str, Texts] = {
     "qualify_star": ("SELECT * FROM t QUALIFY count(*) OVER (PARTITION BY g) > 1",
                      "SELECT * FROM t QUALIFY count(*) OVER (PARTITION BY g) > 1",
                      "SELECT k, g, x FROM (SELECT *, count(*) OVER (PARTITION BY g) AS n FROM t) WHERE n > 1"),
+    "pivot": ("SELECT * FROM t PIVOT (sum(x) AS s FOR g IN (0, 1 AS one, 3))", ""),
+    "pivot_of_query": ("SELECT p.k2, p.a_n + 1 AS n, p.b_m FROM (SELECT k % 3 AS k2, g, x FROM t) PIVOT (count(*) AS n, max(x) AS m FOR g IN (1 AS a, 2 AS b)) p", ""),
+    "pivot_all": ("SELECT * FROM (SELECT g, x FROM t) PIVOT (count(x) FOR g IN (0 AS a, 9 AS b))", ""),
     "named_window": "SELECT k, sum(k) OVER w AS s, count(*) OVER w AS n FROM t WINDOW w AS (PARTITION BY g)",
     "star_except": ("SELECT * EXCEPT (x) FROM t", "SELECT * EXCLUDE (x) FROM t"),
     "scalar_checked": "SELECT k, (SELECT u.x FROM t u WHERE u.k = t.g) AS y, (SELECT q.n FROM (SELECT g, count(*) AS n FROM t GROUP BY g) q WHERE q.g = t.g) AS m FROM t",

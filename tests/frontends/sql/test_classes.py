@@ -12,6 +12,7 @@ import pytest
 
 import nestling as nl
 from tests.frontends.sql.classes import CLASSES, add, follows
+from tests.frontends.sql.duck import connection, refill
 from tests.frontends.sql.worlds import answer, plain
 from tests.frontends.sql.writing import QueryWriter, ours
 
@@ -63,12 +64,10 @@ class Tiny:
 
     def expected(self) -> Counter[Any] | None:
         """What DuckDB makes of the query; nothing where it cannot."""
-        duck = duckdb.connect()
+        duck = connection()
         for name, columns in self.tables.items():
             duck.execute(f"CREATE TABLE {name} ({', '.join(f'{column} BIGINT' for column in columns)})")
-            if self.rows[name]:
-                places = ", ".join("?" for _ in columns)
-                duck.executemany(f"INSERT INTO {name} VALUES ({places})", self.rows[name])
+            refill(duck, name, self.rows[name])
         try:
             return Counter(plain(row) for row in duck.execute(self.query).fetchall())
         except duckdb.NotImplementedException:

@@ -7,12 +7,12 @@ from math import isclose
 from random import Random
 from typing import Any
 
-import duckdb
 import pytest
 
 import nestling as nl
 from benchmarks.workloads import orderbook, tpch, tpch22
 from nestling.frontend.sql import translate
+from tests.frontends.sql.duck import connection
 from tests.frontends.sql.worlds import answer, plain
 
 #: Compiled in seconds.
@@ -38,7 +38,7 @@ class Stream:
         self, schema: dict[str, tuple[str, tuple[str, ...]]], query: str, bare: bool = False
     ) -> None:
         self.query = query
-        self.db, self.duck = nl.Database(), duckdb.connect()
+        self.db, self.duck = nl.Database(), connection()
         for name, (columns, key) in schema.items():
             if bare:
                 self.db.table(name, may_be_null(columns))

@@ -6,6 +6,8 @@ and to DuckDB, whose NULLs are told to come first where an order ascends.
 
 from itertools import product
 
+from tests.frontends.sql import star
+
 #: Tables with their columns; VARCHAR is STRING.
 TABLES = {
     "t1": "id INT, k INT, v INT, s VARCHAR",
@@ -14,6 +16,7 @@ TABLES = {
     "person": "id INT, name VARCHAR, city VARCHAR, state VARCHAR",
     "auction": "id INT, item VARCHAR, seller INT, category INT, reserve INT, expires INT",
     "bid": "auction INT, bidder INT, price INT, made INT",
+    **star.TABLES,
 }
 
 VIEWS: dict[str, str] = {}
@@ -35,6 +38,9 @@ _ON = {
     "either": "t1.k = t2.k OR t1.id = t2.id",
     "null_safe": "t1.k IS NOT DISTINCT FROM t2.k",
     "text": "t1.s = t2.s",
+    "function": "lower(t1.s) = lower(t2.s)",
+    "sums": "t1.k + t1.id = t2.k + t2.id",
+    "either_sum": "t1.k + 1 = t2.k OR t1.id = t2.id - 1",
 }
 for (_name, _on), _kind in product(_ON.items(), ("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN")):
     _word = _kind.split()[0].lower()
@@ -204,3 +210,31 @@ add(
     "SELECT p.state, count(DISTINCT a.id) AS n FROM person p JOIN auction a ON a.seller = p.id GROUP BY p.state",
     "SELECT auction, price, price - lag_price AS d FROM (SELECT auction, price, min(price) OVER (PARTITION BY auction) AS lag_price FROM bid) q",
 )
+
+# -- conditions that join or look for rows in more than one way
+
+add(
+    "either",
+    "SELECT id FROM t1 WHERE k IN (SELECT k FROM t2) OR id IN (SELECT u FROM t3)",
+    "SELECT id FROM t1 WHERE v = 1 OR k NOT IN (SELECT k FROM t2 WHERE k IS NOT NULL)",
+    "SELECT id FROM t1 WHERE EXISTS (SELECT 1 FROM t2 WHERE t2.k = t1.k AND (t2.w = t1.v OR t2.id = t1.id))",
+    "SELECT id FROM t1 WHERE EXISTS (SELECT 1 FROM t2 WHERE t2.k = t1.k) OR EXISTS (SELECT 1 FROM t3 WHERE t3.u = t1.v)",
+    "SELECT id FROM t1 WHERE NOT (EXISTS (SELECT 1 FROM t2 WHERE t2.k = t1.k) OR t1.v > 2)",
+    "SELECT id, (SELECT count(*) FROM t2 WHERE t2.k = t1.k OR t2.id = t1.id) AS n FROM t1",
+    "SELECT id, (SELECT sum(w) FROM t2 WHERE t2.k = t1.k OR t2.id = t1.id) AS n FROM t1",
+    "SELECT id, (SELECT max(w) FROM t2 WHERE t2.k = t1.k + 1) AS n FROM t1",
+    "SELECT t1.id, count(*) AS n FROM t1 JOIN t2 ON t1.k = t2.k OR t1.v = t2.w OR t1.id = t2.id GROUP BY t1.id",
+    "SELECT a.id, b.id AS o FROM t1 a JOIN t1 b ON a.k = b.k + 1 AND a.s = b.s",
+    "SELECT a.id, b.w, c.u FROM t1 a JOIN t2 b ON a.k + 1 = b.k JOIN t3 c ON b.k * 2 = c.k",
+    "SELECT a.k + b.k AS s, count(*) AS n FROM t1 a JOIN t2 b ON a.v + b.w = 4 GROUP BY a.k + b.k",
+    "SELECT a.id, max(b.w) AS m, min(b.w) AS n FROM t1 a LEFT JOIN t2 b ON coalesce(a.k, 0) = coalesce(b.k, 0) GROUP BY a.id",
+    "SELECT a.id, b.id AS o FROM t1 a JOIN t2 b ON abs(a.v - 2) = b.w",
+    "SELECT a.id FROM t1 a WHERE EXISTS (SELECT 1 FROM t2 b WHERE b.k > a.k AND b.w = a.v)",
+    "SELECT a.id FROM t1 a WHERE NOT EXISTS (SELECT 1 FROM t2 b WHERE b.k > a.k)",
+    "SELECT a.id FROM t1 a WHERE EXISTS (SELECT 1 FROM t2 b WHERE b.w BETWEEN a.v AND a.k)",
+    "SELECT k, count(DISTINCT id) AS n FROM t1 WHERE k IN (SELECT k + 1 FROM t2) GROUP BY k",
+    "SELECT q.n, count(*) AS c FROM (SELECT t1.id, count(t2.id) AS n FROM t1 LEFT JOIN t2 ON t2.k = t1.k + 1 GROUP BY t1.id) q GROUP BY q.n",
+    "SELECT t3.u, q.s FROM t3 LEFT JOIN (SELECT k % 3 AS g, sum(v) AS s FROM t1 GROUP BY k % 3) q ON q.g = t3.k % 3",
+)
+for _number, _query in enumerate(star.QUERIES, 1):
+    VIEWS[f"star_{_number}"] = _query

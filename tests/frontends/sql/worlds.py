@@ -10,14 +10,13 @@ from math import isnan
 from random import Random
 from typing import Any
 
-import duckdb
-
 import nestling as nl
 from nestling.calculus.evaluate import evaluate
 from nestling.calculus.types import Bag
 from nestling.calculus.typing import element_type
 from nestling.frontend.schema.read import python_value
 from nestling.frontend.sql import translate
+from tests.frontends.sql.duck import connection, refill
 
 
 @dataclass(frozen=True)
@@ -57,6 +56,14 @@ TABLES = {
         " ship STRUCT(city VARCHAR, fee BIGINT)",
         "id",
     ),
+    "d": Columns(
+        "id INT NOT NULL, tags ARRAY<STRING NULL> NULL, items ARRAY<STRUCT<p: INT NULL, q: INT NULL> NULL> NULL,"
+        " loc STRUCT<x: INT NULL, names: ARRAY<STRING> NULL> NULL, m MAP<STRING, INT NULL> NULL,"
+        " n MAP<INT, ARRAY<STRING>>",
+        "id BIGINT, tags VARCHAR[], items STRUCT(p BIGINT, q BIGINT)[], loc STRUCT(x BIGINT, names VARCHAR[]),"
+        " m MAP(VARCHAR, BIGINT), n MAP(BIGINT, VARCHAR[])",
+        "id",
+    ),
 }
 
 
@@ -67,7 +74,7 @@ def row(table: str, rng: Random, taken: set[int]) -> tuple[Any, ...]:
         return None if rng.random() < 0.2 else value
 
     small, word = (lambda: rng.randint(0, 3)), (lambda: rng.choice(["ab", "b", "abc", "Ba", ""]))
-    key = rng.choice([k for k in range(40) if k not in taken]) if table in ("t", "o", "n") else 0
+    key = rng.choice([k for k in range(40) if k not in taken]) if table in ("t", "o", "n", "d") else 0
     match table:
         case "r":
             return maybe(small()), maybe(rng.randint(-2, 3)), maybe(word())
@@ -104,6 +111,15 @@ def row(table: str, rng: Random, taken: set[int]) -> tuple[Any, ...]:
             tags = [word() for _ in range(rng.randint(0, 3))]
             nums = [maybe(small()) for _ in range(rng.randint(0, 3))]
             return key, rng.choice(["ann", "bob"]), items, tags, nums, (word(), maybe(small()))
+        case "d":
+            pairs = [maybe((maybe(small()), small())) for _ in range(rng.randint(0, 3))]
+            words = [maybe(word()) for _ in range(rng.randint(0, 3))]
+            place = (maybe(small()), maybe([word() for _ in range(rng.randint(0, 2))]))
+            by_word = {word(): maybe(small()) for _ in range(rng.randint(0, 3))}
+            by_number = {
+                small(): [word() for _ in range(rng.randint(0, 2))] for _ in range(rng.randint(0, 2))
+            }
+            return key, maybe(words), maybe(pairs), maybe(place), maybe(by_word), by_number
     raise KeyError(table)
 
 
@@ -112,7 +128,7 @@ class World:
 
     def __init__(self, tables: Iterable[str], seed: str) -> None:
         self.rng, self.names = Random(seed), list(tables)
-        self.db, self.duck = nl.Database(), duckdb.connect()
+        self.db, self.duck = nl.Database(), connection()
         self.rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in self.names}
         for name in self.names:
             columns = TABLES[name]
@@ -144,16 +160,22 @@ class World:
     def expected(self, query: str) -> Counter[Any]:
         """What DuckDB makes of ``query`` on the rows as they are."""
         for name, rows in self.rows.items():
-            self.duck.execute(f"DELETE FROM {name}")
-            if rows:
-                places = ", ".join("?" for _ in rows[0])
-                self.duck.executemany(
-                    f"INSERT INTO {name} VALUES ({places})", [duck_row(name, r) for r in rows]
-                )
+            refill(self.duck, name, [duck_row(name, r) for r in rows])
         return Counter(plain(found) for found in self.duck.execute(query).fetchall())
 
 
 def duck_row(table: str, values: tuple[Any, ...]) -> list[Any]:
+    if table == "d":
+        id_, tags, pairs, place, by_word, by_number = values
+        items = pairs and [pair and {"p": pair[0], "q": pair[1]} for pair in pairs]
+        at = place and {"x": place[0], "names": place[1]}
+        return [
+            id_,
+            tags,
+            items,
+            at,
+            *(m if m is None else {"key": [*m], "value": [*m.values()]} for m in (by_word, by_number)),
+        ]
     if table != "o":
         return list(values)
     items = [{"pid": pid, "qty": qty} for pid, qty in values[2]]

@@ -13,7 +13,8 @@ from typing import Any
 from nestling.calculus.types import Type
 from nestling.database.change import copied
 from nestling.database.document.model import Model, Operation
-from nestling.database.document.shape import ROWS, columns_of, shape_of
+from nestling.database.document.shape import ROWS, shape_of
+from nestling.database.document.sorting import columns_of
 from nestling.database.logs import Logging
 from nestling.database.step import Step
 from nestling.database.watching import Logs, Taken
@@ -29,8 +30,9 @@ class Document(list[Any]):
 
 def model_of(logging: Logging, view: str) -> Model:
     """The document of a view as it is."""
-    element, levels = logging.state.definitions[view].element, logging.levels(view)
-    shape = shape_of(element, levels)
+    definition, levels = logging.state.definitions[view], logging.levels(view)
+    element = definition.element
+    shape = shape_of(element, levels, definition.orders)
     if levels:
         return Model(shape, *logging.flat_rows(view))
     rows = ((columns_of(element, value), times) for value, times in logging.state.read(view).items())

@@ -113,7 +113,7 @@ class _Following:
             if n:
                 self.logs.setdefault(shape.name, {}).setdefault(key[:before], {})[key[before:]] = times * n
         for inner in shape.inside:
-            self._group(inner.shape, (*widths, len(shape.order)), logs, times)
+            self._group(inner.shape, (*widths, len(shape.places)), logs, times)
             for around in (*self.logs.get(inner.shape.name, ()), *self.touched.get(inner.shape.name, ())):
                 self.touched.setdefault(shape.name, {}).setdefault(around[:before], {})[around[before:]] = (
                     None

@@ -40,12 +40,21 @@ from nestling.calculus.terms import (
 )
 from nestling.calculus.traverse import relations, walk
 from nestling.calculus.types import Bag, show_type
+from nestling.database.definitions import ViewDef
 from nestling.database.explain.facts import Facts
 from nestling.database.explain.readings import paths, readings
-from nestling.database.explain.report import ConstructReport, FunctionReport, PartReport, Report
+from nestling.database.explain.report import (
+    ConstructReport,
+    FunctionReport,
+    PartReport,
+    PlaceReport,
+    Report,
+)
 from nestling.database.explain.storage import otherwise, storage
 from nestling.database.state import State
-from nestling.transform.classify import Classification, Construct
+from nestling.errors import Span
+from nestling.frontend.view_query import show_orders
+from nestling.transform.classify import Classification
 from nestling.transform.pipeline import classified, verdict_of
 from nestling.transform.theory.cost import show_cost, tcost
 from nestling.transform.theory.degree import TOP, degree
@@ -75,7 +84,7 @@ def collect(state: State, name: str, code: bool = False) -> Report:
         reason=on_read.reason if on_read else "",
         code_of_reason=on_read.code if on_read else "",
         waits=sorted(facts.engine.program.deferred.intersection(facts.maps)) if facts else [],
-        notes=state.notes(name),
+        notes=[*state.notes(name), *_order(view)],
         warnings=_warnings(found, facts if is_kept else None),
         degree=_degree(max(part.degree for part in derivation.parts)),
         degree_because=_responsible(derivation, found),
@@ -92,6 +101,13 @@ def collect(state: State, name: str, code: bool = False) -> Report:
     )
 
 
+def _order(view: ViewDef) -> list[str]:
+    if not view.orders:
+        return []
+    cost = "a reading sorts, n·log n for n rows or elements; a change finds its place for a patch in log n"
+    return [f"read in order {show_orders(view.orders)}: {cost}"]
+
+
 def functions(facts: Facts) -> list[FunctionReport]:
     """The generated functions that serve the view."""
     return [FunctionReport(*function) for function in facts.engine.functions(facts.name, facts.tables)]
@@ -99,17 +115,15 @@ def functions(facts: Facts) -> list[FunctionReport]:
 
 def _constructs(found: Classification) -> list[ConstructReport]:
     return [
-        ConstructReport(c.class_.code, _text(c), c.class_.cost, c.class_.reason, c in found.obstacles)
+        ConstructReport(
+            c.class_.code, c.text, c.class_.cost, c.class_.reason, c in found.obstacles, _place(c.at)
+        )
         for c in found.constructs
     ]
 
 
-def _text(construct: Construct) -> str:
-    """The construct, and what of the text it was read from."""
-    at = construct.at
-    if at is None:
-        return construct.text
-    return f"{construct.text}  (line {at.line}: {at.text[at.column : at.column + at.length]})"
+def _place(at: Span | None) -> PlaceReport | None:
+    return None if at is None else PlaceReport(at.line, at.column, at.length, at.text)
 
 
 def _part(part: Part) -> PartReport:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from nestling.database.explain.picture import picture
 from nestling.database.explain.report import (
     ConstructReport,
     MapReport,
@@ -29,16 +30,20 @@ CODES = {c.code: "good" for c in THEOREM} | {c.code: "fair" for c in INDEXED - T
 
 def as_html(report: Report) -> str:
     """The page, the verdict first."""
-    sections = [
-        _banner(report), _glance(report), _query(report), _storage(report.storage), _stored(report),
-        _triggers(report), _readings(report), _shredded(report), _code(report),
-    ]  # fmt: skip
     head = join([
         Html('<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'),
         tag("title", f"{report.view} · explained"), tag("style", Html(STYLE)),
     ])  # fmt: skip
-    page = tag("html", tag("head", head), tag("body", tag("main", *sections)), lang="en")
+    page = tag("html", tag("head", head), tag("body", tag("main", sections(report))), lang="en")
     return f"<!doctype html>\n{page}\n"
+
+
+def sections(report: Report) -> Html:
+    """What the page has, for one that has more: the verdict first, the derivation folded away."""
+    return join([
+        _banner(report), _glance(report), _picture(report), _query(report), _storage(report.storage),
+        _stored(report), _triggers(report), _readings(report), _shredded(report), _code(report),
+    ])  # fmt: skip
 
 
 def _banner(report: Report) -> Html:
@@ -70,16 +75,26 @@ def _glance(report: Report) -> Html:
     return tag("div", *(tag("div", tag("b", v), tag("span", k)) for k, v in facts), class_="glance")
 
 
+def _picture(report: Report) -> Html:
+    drawn = picture(report)
+    if not drawn:
+        return drawn
+    legend = "A full line: what is added when the left side changes. A dashed one: what is looked up then."
+    shown = tag("div", drawn, class_="scroll picture")
+    return _section("Tables, maps, view", shown, tag("p", legend, class_="soft"))
+
+
 def _section(title: str, *children: str, kind: str = "section") -> Html:
     return tag("section", tag("h2", title), *children, class_=kind)
 
 
 def _query(report: Report) -> Html:
     rows = [_construct(construct) for construct in report.constructs]
+    calculus = tag("details", tag("summary", "the query in the calculus", class_="soft"), code(report.query))
     because = f", because of {report.degree_because}" if report.degree_because else ""
     costs = f"Degree {report.degree}{because}. Computed anew it costs {report.cost}, in time {report.time}."
     return _section(
-        "The query, construct by construct", code(report.query),
+        "The query, construct by construct", calculus,
         _table_of(("class", "construct", "a change costs"), rows), tag("p", costs, class_="soft"),
     )  # fmt: skip
 
@@ -87,7 +102,16 @@ def _query(report: Report) -> Html:
 def _construct(construct: ConstructReport) -> Html:
     badge = tag("span", construct.code, class_=f"badge {CODES.get(construct.code, 'poor')}")
     cost = [construct.cost, tag("p", construct.reason, class_="soft")]
-    return tag("tr", tag("td", badge), tag("td", tag("code", construct.text)), tag("td", *cost))
+    place = construct.place
+    if place is None:
+        return tag("tr", tag("td", badge), tag("td", tag("code", construct.text)), tag("td", *cost))
+    written = join([tag("code", place.marked), tag("span", f" line {place.line}", class_="soft")])
+    below = tag("p", tag("code", construct.text), class_="soft")
+    return tag(
+        "tr", tag("td", badge), tag("td", written, below), tag("td", *cost), class_="placed",
+        data_line=f"{place.line}", data_column=f"{place.column}", data_length=f"{place.length}",
+        data_text=place.text,
+    )  # fmt: skip
 
 
 def _table_of(columns: Iterable[str], rows: Iterable[str], numbers: tuple[str, ...] = ()) -> Html:
@@ -226,7 +250,8 @@ def _sentence(text: str) -> str:
 
 
 def _shredded(report: Report) -> Html:
-    return _section("Shredded form: one flat query per level, each with its delta", *map(_part, report.parts))
+    title = tag("summary", tag("h2", "The derivation: one flat query per level, each with its delta"))
+    return tag("section", tag("details", title, *map(_part, report.parts)), class_="section")
 
 
 def _part(part: PartReport) -> Html:

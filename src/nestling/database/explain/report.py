@@ -7,6 +7,22 @@ from typing import Any
 
 
 @dataclass(frozen=True)
+class PlaceReport:
+    """A place in the text that the user wrote: a line, counted from 1, and what of it is meant."""
+
+    line: int
+    column: int
+    length: int
+    #: The line, without its indentation, from which ``column`` counts.
+    text: str
+
+    @property
+    def marked(self) -> str:
+        """What is meant."""
+        return self.text[self.column : self.column + self.length]
+
+
+@dataclass(frozen=True)
 class ConstructReport:
     """One construct of the query: the code of its class, what a change of it costs, and why."""
 
@@ -16,6 +32,8 @@ class ConstructReport:
     reason: str
     #: Whether it keeps the query from being efficiently incrementalizable.
     obstacle: bool
+    #: What of the text it was read from, if a front end said so.
+    place: PlaceReport | None
 
 
 @dataclass(frozen=True)
@@ -83,6 +101,8 @@ class WorkReport:
     """A statement: what it does, step by step, and what that costs."""
 
     text: str
+    #: The map that it adds to; of a reading, ``answer``.
+    target: str
     cost: str
     finds: float
     steps: list[StepReport]

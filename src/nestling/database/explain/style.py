@@ -65,4 +65,11 @@ td p { font-size: .87rem; }
 .badge.poor { background: var(--poor-bg); color: var(--poor); }
 details { margin: .5rem 0; } summary { cursor: pointer; }
 .card > details:first-child { margin: 0; }
+summary > h2 { display: inline-block; }
+.picture { padding: .6rem; } .program { display: block; width: 100%; min-width: 34rem; }
+.program rect { fill: var(--code); stroke: var(--line); } .program .map rect { fill: var(--good-bg); }
+.program .view rect { fill: var(--fair-bg); } .program text { font-size: 13px; fill: var(--ink); }
+.program text.soft { font-size: 11px; fill: var(--soft); }
+.program path { fill: none; stroke: var(--mark); stroke-width: 1.5; }
+.program path.looked-up { stroke: var(--soft); stroke-dasharray: 4 4; }
 """

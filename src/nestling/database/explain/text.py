@@ -52,7 +52,7 @@ def _head(report: Report) -> list[str]:
 def kept(report: Report) -> str:
     """When the view follows its tables."""
     if not report.maintained:
-        by = f"computed on {report.engine}" if report.readings else "evaluated by the reference"
+        by = f"computed on {report.engine}" if report.readings else "computed from its tables"
         return f"{by} on every read, because {report.reason} ({report.code_of_reason})"
     if report.refresh == "lazy":
         return "maintained when it is read, by the changes since it was last read"
@@ -74,11 +74,18 @@ def _constructs(report: Report) -> list[str]:
 
 
 def _construct(construct: ConstructReport) -> list[str]:
-    mark = "!" if construct.obstacle else " "
+    mark, place = "!" if construct.obstacle else " ", construct.place
+    where = [f"           line {place.line}: {cut(place.marked)}"] if place else []
     return [
         f"{mark} {construct.code:8} {construct.text}",
+        *where,
         f"           {construct.cost}: {construct.reason}",
     ]
+
+
+def cut(text: str, longest: int = 72) -> str:
+    """The beginning of a text that is too long."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _shredded(report: Report) -> list[str]:

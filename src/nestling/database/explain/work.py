@@ -79,7 +79,7 @@ class Workbook:
         factors += [f"log |{name}|" for name in dict.fromkeys(ordered)][:1]
         finds = round(prod(step.finds for step in steps), 1)
         cost = f"O({' · '.join(factors) or '1'})"
-        return WorkReport(text, cost, finds, steps, self.engine.runs(statement))
+        return WorkReport(text, statement.target, cost, finds, steps, self.engine.runs(statement))
 
     def step(self, step: program.Step, text: str, between: bool = False) -> StepReport:
         match step:

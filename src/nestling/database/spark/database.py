@@ -14,12 +14,13 @@ from nestling.database.accept import known
 from nestling.database.arguments import NOT_GIVEN
 from nestling.database.core import Core
 from nestling.database.database import Database
-from nestling.database.definitions import ViewDef
+from nestling.database.definitions import HIDDEN, ViewDef
 from nestling.database.elements import inner_bag
 from nestling.database.evolving import over_it
 from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
 from nestling.database.reshape import Reshape
+from nestling.database.spark.documents import LakeDocuments
 from nestling.database.spark.element_changes import change_elements, elements_frame
 from nestling.database.spark.frame_changes import as_frame, check_batch, few_changes, few_split, split
 from nestling.database.spark.frames import Frames
@@ -37,7 +38,6 @@ from nestling.engine.spark import limits
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.engine.spark.progress import shown
 from nestling.errors import ChangeError, QueryError
-from nestling.frontend.view_query import ViewQuery
 from nestling.storage.lake import Lake
 
 
@@ -67,8 +67,8 @@ class SparkDatabase(Database):
             raise
         self.folder = lake.path
         self._streams: dict[str, Stream] = {}
-        self._read_frame = lambda frame, catalog: ViewQuery(self._frames.translated(frame, catalog))
-        Core.__init__(self, state, self._store, LakeJournal, SparkLogging)
+        self._read_frame = lambda frame, catalog: self._frames.translated(frame, catalog)  # noqa: PLW0108 (made later)
+        Core.__init__(self, state, self._store, LakeJournal, SparkLogging, LakeDocuments)
 
     # -- changes
 
@@ -104,8 +104,7 @@ class SparkDatabase(Database):
             snapshot = as_frame(self._state.running.session, definition.record, pairs).drop("_change_type")
         check_batch(snapshot)
         with self._large() as large:
-            wanted = large.counted(definition.record, large.rows_of(definition, snapshot), 1)
-            difference = large.differing(definition, wanted)
+            difference = large.differing(definition, large.rows_of(definition, snapshot))
             few = large.few(definition, difference, limits.MAX_TRANSACTION_ROWS)
             if few is None:
                 large.change(definition, difference)
@@ -171,7 +170,7 @@ class SparkDatabase(Database):
     def _loaded(self, large: Large) -> Refresh:
         keep_references(large)
         journal = LakeJournal(self._state, files=large.parts())
-        return self._run(self._access.begin(journal), self._began, lambda: None)
+        return self._run(self._access.begin(journal), self._began)
 
     # -- definitions
 
@@ -256,7 +255,7 @@ class SparkDatabase(Database):
         with self._access.exclusive():
             yield
         if not is_nested:
-            self._subscribers.deliver()
+            self._deliver()
 
     # -- reading
 
@@ -269,7 +268,12 @@ class SparkDatabase(Database):
             self._logging.keep_feed(view, Feed(since, versions))
 
     def _known_view(self, view: str) -> None:
-        if view not in self._state.views:
+        if view in self._state.xqueries:
+            raise QueryError(
+                f"{view} is an XQuery view, which has a text and no rows",
+                hint=f"db.views[{view!r}].xml(), and .subscribe or .changes for what changes in it",
+            )
+        if view not in self._state.views or view.startswith(HIDDEN):
             raise QueryError(f"there is no view {view!r}", hint=known(self._state.views))
 
     def view_df(
@@ -308,7 +312,11 @@ class SparkDatabase(Database):
         They are temporary views there, which answer as of the last change; they hide other tables of these names.
         """
         with self._access.reading():
-            self._frames.published.publish(names or (*self._state.tables, *self._state.views))
+            for name in names:
+                if name in self._state.xqueries or name.startswith(HIDDEN):
+                    self._known_view(name)
+            every = (*self._state.tables, *self._state.views)
+            self._frames.published.publish(names or [n for n in every if not n.startswith(HIDDEN)])
 
     def close(self) -> None:
         """End the streams and the use of the folder."""

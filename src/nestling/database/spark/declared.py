@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from nestling.calculus.maps import entry_types, is_map
+from nestling.calculus.optional import held, is_optional
 from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.engine.spark.types import SQL
 from nestling.quoting import sql_name
@@ -36,6 +38,10 @@ def type_sql(type_: Type) -> str:
     >>> type_sql(record_type("id INT, items ARRAY<STRUCT<qty: SMALLINT, price: DECIMAL(10, 2)>>"))
     'STRUCT<`id`: INT, `items`: ARRAY<STRUCT<`qty`: SMALLINT, `price`: DECIMAL(10,2)>>>'
     """
+    if is_optional(type_):
+        return type_sql(held(type_))
+    if is_map(type_):
+        return f"MAP<{', '.join(map(type_sql, entry_types(type_)))}>"
     match type_:
         case Scalar("int", _, size) if size:
             return _WORDS[size[0]]

@@ -12,6 +12,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from nestling.calculus.maps import entry_types, is_map
+from nestling.calculus.optional import THERE, held, is_optional
 from nestling.calculus.types import Bag, LabelType, Record, Scalar, Type
 from nestling.engine.spark.types import plain_decimal, sql_type
 from nestling.errors import QueryError
@@ -46,7 +48,7 @@ def wrong(record: Record, struct: Any, at: str = "") -> str:
         where = f"{at}.{sql_name(name)}" if at else sql_name(name)
         if name in given:
             tests += _wrong(type_, given[name], where)
-        elif not isinstance(type_, Scalar) or not type_.nullable:
+        elif not is_optional(type_) and not (isinstance(type_, Scalar) and type_.nullable):
             tests.append("true")
     return " OR ".join(tests) or "false"
 
@@ -54,6 +56,8 @@ def wrong(record: Record, struct: Any, at: str = "") -> str:
 def _wrong(type_: Type, given: Any, at: str) -> list[str]:
     kind = type(given).__name__
     match type_:
+        case Record() if is_optional(type_):
+            return [f"({at} IS NOT NULL AND ({' OR '.join(_wrong(held(type_), given, at)) or 'false'}))"]
         case Scalar(name, null, size):
             missing = [] if null else [f"{at} IS NULL"]
             if kind in _TAKEN[name]:
@@ -61,6 +65,15 @@ def _wrong(type_: Type, given: Any, at: str) -> list[str]:
             return [*missing, f"{at} IS NOT NULL"]
         case Record():
             return [f"{at} IS NULL OR ({wrong(type_, given, at)})"] if kind == "StructType" else ["true"]
+        case Bag() if is_map(type_):
+            if kind != "MapType":
+                return ["true"]
+            inner, (key, value) = _element(at), entry_types(type_)
+            tests = [
+                *_wrong(key, given.keyType, f"{inner}.key"),
+                *_wrong(value, given.valueType, f"{inner}.value"),
+            ]
+            return [f"{at} IS NULL OR exists(map_entries({at}), {inner} -> {' OR '.join(tests) or 'false'})"]
         case Bag(element):
             if kind != "ArrayType":
                 return ["true"]
@@ -100,6 +113,18 @@ def canonical(type_: Type, at: str, given: Any = None, in_order: bool = True) ->
             return f"(CAST({at} AS DOUBLE) + 0.0D)"  # there is one zero
         case Scalar():
             return f"CAST({at} AS {sql_type(type_)})"
+        case Record(fields) if is_optional(type_):
+            inside = held(type_)
+            if isinstance(inside, Bag):
+                some = canonical(inside, at, given, in_order)
+                return f"named_struct('c0', {at} IS NOT NULL, 'c1', coalesce({some}, {_nothing(inside)}))"
+            known = None if given is None else {field.name: field.dataType for field in given.fields}
+            there = f"'c0', {at} IS NOT NULL"
+            rest = [
+                f"{sql_text(f'c{i}')}, {_field(field, name, at, known, in_order)}"
+                for i, (name, field) in enumerate(fields[1:], 1)
+            ]
+            return f"named_struct({', '.join([there, *rest])})"
         case Record(fields):
             known = None if given is None else {field.name: field.dataType for field in given.fields}
             parts = [
@@ -107,6 +132,15 @@ def canonical(type_: Type, at: str, given: Any = None, in_order: bool = True) ->
                 for i, (name, field) in enumerate(fields)
             ]
             return f"named_struct({', '.join(parts)})"
+        case Bag() if is_map(type_):
+            inner, types = _element(at), entry_types(type_)
+            kinds = (None, None) if given is None else (given.keyType, given.valueType)
+            pairs = zip(types, (f"{inner}.key", f"{inner}.value"), kinds, strict=True)
+            parts = [
+                f"{sql_text(f'c{i}')}, {canonical(t, n, g, in_order)}" for i, (t, n, g) in enumerate(pairs)
+            ]
+            entries = f"transform(map_entries({at}), {inner} -> named_struct({', '.join(parts)}))"
+            return f"sort_array({entries})" if in_order else entries
         case Bag(element):
             inner = _element(at)
             value = canonical(element, inner, None if given is None else given.elementType, in_order)
@@ -117,9 +151,23 @@ def canonical(type_: Type, at: str, given: Any = None, in_order: bool = True) ->
 
 def _field(type_: Type, name: str, at: str, known: dict[str, Any] | None, in_order: bool) -> str:
     if known is not None and name not in known:
-        return f"CAST(NULL AS {sql_type(type_)})"
+        return _nothing(type_)
     place = f"{at}.{sql_name(name)}" if at else sql_name(name)
     return canonical(type_, place, None if known is None else known[name], in_order)
+
+
+def _nothing(type_: Type) -> str:
+    """The null of ``type_``, in the form of ``canonical``; a bag is empty."""
+    match type_:
+        case Record(fields):
+            parts = (
+                f"{sql_text(f'c{i}')}, {'false' if name == THERE else _nothing(t)}"
+                for i, (name, t) in enumerate(fields)
+            )
+            return f"named_struct({', '.join(parts)})"
+        case Bag(element):
+            return f"slice(array({_nothing(element)}), 1, 0)"
+    return f"CAST(NULL AS {sql_type(type_)})"
 
 
 def value_of(type_: Type, found: Any) -> Any:

@@ -7,16 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nestling.calculus.terms import Expr
 from nestling.calculus.types import Type
 from nestling.database.accept import known
-from nestling.database.in_order import sorted_frame
 from nestling.database.languages import sql
 from nestling.database.spark.declared import declared
 from nestling.database.spark.published import Published
+from nestling.database.spark.sorted_frames import sorted_frame
 from nestling.database.state import computing
 from nestling.errors import QueryError
 from nestling.frontend.dataframe import in_session, marked, recognised, to_sql
+from nestling.frontend.view_query import Orders, ViewQuery
 
 if TYPE_CHECKING:
     from nestling.database.spark.state import SparkState
@@ -33,8 +33,8 @@ class Frames:
         self.state, self.spark, self.place = state, spark, str(Path(path).resolve())
         self.published = Published(state, spark, self.place, self.frame)
 
-    def frame(self, name: str) -> Any:
-        """A table or a view, its inner bags as arrays."""
+    def frame(self, name: str, orders: Orders = ()) -> Any:
+        """A table or a view, its inner bags as arrays, in these orders."""
         if name in self.state.tables:
             rows = self.state.running.table_frame(name, self.state.tables[name].record)
         elif name in self.state.views:
@@ -44,18 +44,19 @@ class Frames:
             raise QueryError(
                 f"there is no table or view {name!r}", hint=known([*self.state.tables, *self.state.views])
             )
-        return marked(in_session(declared(rows, self.state.element(name)), self.spark), self.place, name)
+        element = self.state.element(name)
+        rows = sorted_frame(declared(rows, element), element, orders)  # in our session, which reads any name
+        return marked(in_session(rows, self.spark), self.place, name)
 
     def in_order(self, view: str) -> Any:
         """A view, in the order that it has."""
-        definition = self.state.definitions[view]
-        return sorted_frame(self.frame(view), definition.element, definition.order)
+        return self.frame(view, self.state.definitions[view].orders)
 
-    def translated(self, frame: Any, catalog: Mapping[str, Type]) -> Expr:
+    def translated(self, frame: Any, catalog: Mapping[str, Type]) -> ViewQuery:
         """The query of a DataFrame, by way of SQL."""
         text = to_sql(frame, recognised(self.place, catalog))
         try:
-            query: Expr = sql().translate(text, catalog)
+            query: ViewQuery = sql().view_query(text, catalog)
         except QueryError as error:
             if error.at is not None:
                 error.at = replace(error.at, file="the DataFrame in SQL")

@@ -69,6 +69,27 @@ class FlatRows:
         gone = f"SELECT {', '.join(layout.names)} FROM {self.rows[name]} WHERE m0 < 0"
         return f"SELECT 1 AS one FROM ({difference(f'{before} UNION ALL {gone}', layout)})"
 
+    def unlike(self) -> str:
+        """The keys, ``g0, g1, …``, of rows that differ from what is stored under them, in themselves or in their bags.
+
+        A bag that differs is that of one of these rows, or its row is not among them, and differs itself.
+        """
+        main = self.large.engine.layouts[self.table.name]
+        columns = ", ".join(f"k{p} AS g{i}" for i, p in enumerate(self.places))
+        found = [f"SELECT {columns} FROM ({self._unlike(self.table.name)})"]
+        for name, place in self.labels.items():
+            labels = f"SELECT DISTINCT k0 AS g0 FROM ({self._unlike(name)})"
+            owners = touched_by(f"SELECT * FROM {self.rows[self.table.name]}", main, (place,), labels)
+            found.append(f"SELECT {columns} FROM ({owners})")
+        return f"SELECT DISTINCT * FROM ({' UNION ALL '.join(found)})"
+
+    def _unlike(self, name: str) -> str:
+        layout = self.large.engine.layouts[name]
+        stored = f"SELECT {', '.join(layout.key_names)}, -m0 AS m0 FROM ({self.large.then.raw(name)})"
+        return difference(
+            f"SELECT {', '.join(layout.names)} FROM {self.rows[name]} UNION ALL {stored}", layout
+        )
+
     def taken(self) -> str:
         """The keys that two rows would have."""
         name, columns = self.table.name, ", ".join(f"k{p}" for p in self.places)

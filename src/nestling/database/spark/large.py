@@ -24,9 +24,9 @@ from nestling.database.spark.shredding import Column, by_key, flat, leaves, name
 from nestling.engine.spark import limits
 from nestling.engine.spark.frames import table_rows
 from nestling.engine.spark.progress import say
-from nestling.engine.spark.relations import joins_text, summed, touched_by
+from nestling.engine.spark.relations import UNCOUNTED, joins_text, summed, touched_by
 from nestling.engine.spark.session import settings
-from nestling.engine.spark.state import UNCOUNTED, SourceRows, TempView, register_frame
+from nestling.engine.spark.state import SourceRows, TempView, register_frame
 from nestling.engine.spark.types import values
 from nestling.errors import ChangeError
 from nestling.frontend.schema import row_value
@@ -67,8 +67,8 @@ class Large:
         rows, number, size, refused = self.durable.arrived(frame, wrong)
         say(f"checking {number:,} rows")
         self.came, self.bytes = self.came + number, self.bytes + size
-        if number > limits.MAX_FETCHED_ROWS:
-            self._plans.enter_context(settings(self.session, self.engine.spark, large=True))
+        most = max(self.came, self.now.most_rows(self.engine.program.tables))
+        self._plans.enter_context(settings(self.session, self.engine.spark, most))
         return rows, refused
 
     @property
@@ -107,23 +107,27 @@ class Large:
         value = canonical(record, "", own.schema, in_order)
         return self.view(rows.selectExpr(f"{value} AS v", f"{n} AS n"))
 
-    def stored(self, name: str, type_: Type, rows: str | None = None) -> str:
-        """Rows of a flat table as they are stored: ``k0, k1, …``, as values ``v``, and how often, ``n``."""
+    def stored(self, name: str, type_: Type, rows: str | None = None, near: str | None = None) -> str:
+        """Rows of a flat table as they are stored: ``k0, k1, …``, as values ``v``, and how often, ``n``.
+
+        ``near``: the hint by which inner bags of some ``rows`` are found.
+        """
         layout = self.engine.layouts[name]
         found = rows or self.then.summed(name)
-        text = table_rows(
-            self.engine.program, self.then, name, type_, found, near=None if rows is None else self.hint
-        )
+        text = table_rows(self.engine.program, self.then, name, type_, found, near)
         keys = [f"o{i} AS k{i}" for i in range(len(layout.keys))]
         return self.query(f"SELECT {', '.join(keys)}, {canonical(type_, 'v')} AS v, n FROM ({text})")
 
     def total(self, *parts: str) -> str:
         """Counted rows, each once, with a number of its own."""
+        return self._totalled(*parts).view
+
+    def _totalled(self, *parts: str) -> TempView:
         rows = " UNION ALL ".join(f"SELECT v, n FROM {part}" for part in parts)
         once = f"SELECT v, SUM(n) AS n FROM ({rows}) GROUP BY v HAVING SUM(n) <> 0"
         self._totals += 1
         prefix = sql_text(f"#{self.number}.{self._totals}.")
-        return self.written(f"SELECT *, concat({prefix}, monotonically_increasing_id()) AS id FROM ({once})")
+        return self._kept(f"SELECT *, concat({prefix}, monotonically_increasing_id()) AS id FROM ({once})")
 
     def view(self, frame: Any) -> str:
         self._views.append(register_frame(frame, 0).view)
@@ -134,9 +138,12 @@ class Large:
 
     def written(self, text: str) -> str:
         """Rows that are computed once."""
+        return self._kept(text).view
+
+    def _kept(self, text: str) -> TempView:
         part = self.durable.write("passing", text)
         self._views.append(part.view)
-        return part.view
+        return part
 
     def forget(self) -> None:
         self._plans.close()
@@ -243,7 +250,7 @@ class Large:
         taken = self.written(
             f"SELECT {keys}, v, n, least(n, greatest(0, wanted - earlier)) AS t FROM (SELECT s.*, -w.n AS wanted,"
             f" coalesce(SUM(s.n) OVER (PARTITION BY s.v ORDER BY {keys} {before}), 0) AS earlier"
-            f" FROM {self.stored(name, type_, like)} s JOIN {went} w ON s.v = w.v)"
+            f" FROM {self.stored(name, type_, like, self.hint)} s JOIN {went} w ON s.v = w.v)"
         )
         for row in self.rows(
             f"SELECT w.v, -w.n - coalesce(t.t, 0) AS missing FROM {went} w"
@@ -309,10 +316,28 @@ class Large:
         types = [self.engine.layouts[table.name].keys[i] for i in places]
         return values(types, self.engine.arrow(text))
 
-    def differing(self, table: TableDef, wanted: str) -> str:
-        """What must come and go so that ``table`` holds what is ``wanted``."""
-        negated = self.query(f"SELECT v, -n AS n FROM {self.stored(table.name, table.record)}")
-        return self.total(wanted, negated)
+    def differing(self, table: TableDef, rows: Any) -> str:
+        """What must come and go so that ``table`` holds the ``rows`` of a DataFrame.
+
+        Where labels are written from keys, flat rows are compared first, and only what they differ in is nested.
+        """
+        wanted, stored, near = self.counted(table.record, rows, 1), None, None
+        if is_flat_by_key(table):
+            flat = FlatRows(self, table, self.counted(table.record, rows, 1, in_order=False))
+            keys = self._kept(flat.unlike())
+            near = "/*+ BROADCAST(d) */ " if keys.rows <= limits.MAX_BROADCAST_ROWS else ""
+            layout, places = self.engine.layouts[table.name], list(leaves(table.record, "a.v"))
+            on = [joins_text(places[p][0], f"d.g{i}", places[p][1]) for i, p in enumerate(flat.places)]
+            wanted = self.query(
+                f"SELECT {near}a.* FROM {wanted} a LEFT SEMI JOIN {keys.view} d ON {' AND '.join(on)}"
+            )
+            named = f"SELECT * FROM {keys.view}"
+            stored = summed(touched_by(self.then.raw(table.name), layout, flat.places, named, near), layout)
+        there = self.stored(table.name, table.record, stored, near)
+        negated = self.query(f"SELECT v, -n AS n FROM {there}")
+        found = self._totalled(wanted, negated)
+        self.came = found.rows  # what is the same is not looked at again
+        return found.view
 
     def few(self, table: TableDef, counted: str, most: int) -> ZBag | None:
         """Counted rows, here, if they are no more than ``most``."""

@@ -46,9 +46,10 @@ class OnReadView:
     def __init__(self, view: ViewDef, program: Program) -> None:
         self.view, self.program = view, program
         self.layouts = layouts(program)
-        read = relations(view.query)
+        read = tuple(relations(view.query))
+        inner = tuple(f"{name}." for name in read)
         #: The flat tables that it is computed from.
-        self.tables = [name for name in program.tables if name.partition(".")[0] in read]
+        self.tables = [name for name in program.tables if name in read or name.startswith(inner)]
 
     def over(self, moment: LakeState) -> AbstractContextManager[OnReadProgram]:
         """What reads the view as the tables are at a moment."""

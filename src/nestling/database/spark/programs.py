@@ -13,6 +13,7 @@ from nestling.database.definitions import ViewDef
 from nestling.database.maps import map_name
 from nestling.database.spark.watching import feed_layout, feed_name
 from nestling.database.state import Defined, guard_of
+from nestling.engine.spark.arriving import Arriving, nothing_arrives
 from nestling.engine.spark.columns import DEFERRED, deferred_name, layouts
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.lazy import LazyProgram, lazy_layouts, pending_names
@@ -26,7 +27,9 @@ from nestling.transform.viewlet.defer import deferred
 from nestling.transform.viewlet.storing import Store
 
 
-def open_programs(state: Defined, spark: Any, lake: Lake) -> tuple[SparkEngine, dict[str, LazyProgram]]:
+def open_programs(
+    state: Defined, spark: Any, lake: Lake, arriving: Arriving = nothing_arrives
+) -> tuple[SparkEngine, dict[str, LazyProgram]]:
     """Open the engine that maintains all eager and hybrid views, and one deferred program per lazy view."""
     program = program_of(state, state.views.shared)
     later: dict[str, Program] = {}
@@ -44,7 +47,7 @@ def open_programs(state: Defined, spark: Any, lake: Lake) -> tuple[SparkEngine, 
     for name, own in later.items():
         kept |= lazy_layouts(name, own)
         keys |= {n: key for n, key in lazy_keys(name, own).items() if key in there}
-    engine = SparkEngine(program, spark, lake, keys, kept, filling)
+    engine = SparkEngine(program, spark, lake, keys, kept, filling, arriving)
     return engine, {name: LazyProgram(name, own, engine, lazy_keys(name, own)) for name, own in later.items()}
 
 
@@ -64,7 +67,7 @@ def filling(program: Program, maps: Set[str]) -> Program | None:
     """The program that fills ``maps`` from the tables, if there is one that Spark can run."""
     own = replace(program, maps={name: decl for name, decl in program.maps.items() if name in maps})
     try:
-        found = fill(own, sorted(maps))
+        found = fill(own, sorted(maps), program.maps)
         check_program(found, layouts(found))
     except (CannotCompile, QueryError):
         return None

@@ -15,10 +15,11 @@ from nestling.database.state import Defined
 from nestling.database.texts import read_table, read_view, table_text, view_text
 from nestling.database.view_state import Feed
 from nestling.database.watching import WatchedLevels
+from nestling.database.xml.definition import check_kept, read_xquery, xquery_text
 from nestling.errors import NestlingError, StoreError
 from nestling.transform.viewlet.watch import watches
 
-KINDS = ("table", "view", "constraint")
+KINDS = ("table", "view", "constraint", "xquery")
 
 
 class Remembering(Defined, Protocol):
@@ -36,8 +37,12 @@ def remember(state: Remembering, kind: str, name: str, text: str) -> None:
             feed = read_feed(name, text, state.views.maintained)
             state.views = state.views.changed(name, feed=feed, levels=levels_of(state, name))
             return
-        check_new(kind, [*state.tables, *state.views], name)
-        if kind == "table":
+        check_new(kind, [*state.tables, *state.views, *state.xqueries], name)
+        if kind == "xquery":
+            xquery = read_xquery(name, text)
+            check_kept(xquery, state.tables, state.views)
+            state.xqueries[name] = xquery
+        elif kind == "table":
             state.tables[name] = read_table(name, text, state.tables)
         else:
             state.define(*read_view(name, text, state), constraint=kind == "constraint")
@@ -53,7 +58,8 @@ def stored_definitions(state: Defined) -> tuple[tuple[str, str, str], ...]:
     feeds = [
         ("feed", name, json.dumps([feed.since, feed.versions])) for name, feed in state.views.feeds.items()
     ]
-    return (*tables, *views, *feeds)
+    xqueries = [("xquery", name, xquery_text(xquery)) for name, xquery in state.xqueries.items()]
+    return (*tables, *views, *feeds, *xqueries)
 
 
 def levels_of(state: Defined, name: str) -> WatchedLevels:
@@ -102,7 +108,8 @@ def read_feed(name: str, text: str, views: Container[str]) -> Feed:
 def check_tables(declared: Iterable[str], relations: Iterable[str]) -> None:
     """Refuse rows of tables that are not declared, and tables whose rows are not there: also of inner bags."""
     tables = {f"table {name}" for name in declared}
-    stored = {name for name in relations if name.startswith("table ") and " waiting for " not in name}
+    rows = [name for name in relations if name.startswith("table ")]
+    stored = {name for name in rows if name in tables or " waiting for " not in name}
     for name in sorted(tables ^ stored):
         raise StoreError(
             f"{name!r:.80} is {'declared' if name in tables else 'stored'}, but not"

@@ -6,10 +6,9 @@ A view without a program is rejected: the reference would bring all tables to th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from copy import copy
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -21,7 +20,7 @@ from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.first_column import starts
 from nestling.database.objects import Objects, declarations
 from nestling.database.rows import Row, RowEvent
-from nestling.database.spark.defined import absent, compiled, some_rows, sources_of
+from nestling.database.spark.defined import absent, check_empty, compiled, some_rows, sources_of
 from nestling.database.spark.frame_changes import few_rows, kept
 from nestling.database.spark.gate import Gate
 from nestling.database.spark.notes import notes
@@ -35,7 +34,7 @@ from nestling.database.spark.remembered import (
     remember,
     stored_definitions,
 )
-from nestling.database.spark.watching import feed_name, record
+from nestling.database.spark.watching import record
 from nestling.database.state import (
     EXCLUDE,
     Defined,
@@ -47,10 +46,10 @@ from nestling.database.state import (
 from nestling.database.texts import check_storable, table_text, view_text
 from nestling.database.verdict import judge
 from nestling.database.view_state import Views
-from nestling.database.violation import violation
 from nestling.database.xml.definition import XQueryDef
 from nestling.engine.described import Described
 from nestling.engine.spark import limits
+from nestling.engine.spark.arriving import Arriving, nothing_arrives
 from nestling.engine.spark.columns import deferred_name
 from nestling.engine.spark.engine import SparkEngine
 from nestling.engine.spark.lazy import LazyProgram
@@ -73,7 +72,7 @@ class SparkState:
     def __init__(self, spark: Any, lake: Lake) -> None:
         self.tables: dict[str, TableDef] = {}
         self.views = Views()
-        self.xqueries: dict[str, XQueryDef] = {}  # documents live in an embedded database
+        self.xqueries: dict[str, XQueryDef] = {}
         self.memory: int | None = None  # every view is stored as it was asked for
         self.looked_at, self.patience, self.version = 0, float("inf"), 0
         self.uncommitted: list[RowEvent] = []
@@ -87,7 +86,7 @@ class SparkState:
 
     def _read_lake(self) -> None:
         """Be what the folder says; who was told of changes still is."""
-        found, manifest = self._with({}, Views()), self.lake.manifest
+        found, manifest = self.having({}, Views(), {}), self.lake.manifest
         for kind, name, text in manifest.definitions:
             remember(found, kind, name, text)
         for name in self.views.told & found.views.keys():
@@ -98,8 +97,7 @@ class SparkState:
         engine, views = self._started(found)
         check_note(engine.note)  # of the last epoch in the log
         with self.gate.closed():
-            self.tables, self._objects = found.tables, None
-            self._go_on_with(engine, views)
+            self._go_on_with(found, engine, views)
         if engine.built:
             engine.tidied()
 
@@ -111,7 +109,8 @@ class SparkState:
         self.lake.is_ahead = False
         return True
 
-    def _go_on_with(self, engine: SparkEngine, views: Views) -> None:
+    def _go_on_with(self, found: Defined, engine: SparkEngine, views: Views) -> None:
+        self.tables, self.xqueries, self._objects = found.tables, found.xqueries, None
         self.engine, self.views = engine, views
         self.logged, self.differing = {}, {}
         self.lake.in_use = lambda: engine.snapshots.files
@@ -121,9 +120,9 @@ class SparkState:
         """The engine of all views that are not lazy."""
         return self.engine
 
-    def _started(self, found: Defined) -> tuple[SparkEngine, Views]:
+    def _started(self, found: Defined, arriving: Arriving = nothing_arrives) -> tuple[SparkEngine, Views]:
         """The engine of what is defined in ``found``, and the views with theirs."""
-        engine, programs = open_programs(found, self.spark, self.lake)
+        engine, programs = open_programs(found, self.spark, self.lake, arriving)
         views = found.views
         for name, later in programs.items():
             later.accept = partial(self._take, name)
@@ -254,51 +253,62 @@ class SparkState:
 
     def add_table(self, table: TableDef) -> None:
         check_storable(table, table_text(table), self)
-        self.reinstall(self._with(tables={**self.tables, table.name: table}))
+        self.reinstall(self.having(tables={**self.tables, table.name: table}))
 
     def add_view(self, view: ViewDef, constraint: bool = False, strict: bool | None = False) -> None:
-        found = self._with(views=self.views.having(compiled(view, self.declarations(), constraint)))
+        found = self.having(views=self.views.having(compiled(view, self.declarations(), constraint)))
         judge(found.views[view.name], strict)
         check_storable(view, view_text(view, found), found)
         try:
-            self.reinstall(found, view.name if constraint else "")
+            self.reinstall(found, partial(check_empty, view) if constraint else None)
         except UNDEFINED as error:
             raise QueryError(
                 f"{view.name} cannot be computed from the rows in its tables: {error}", hint=EXCLUDE
             ) from error
 
     def drop_view(self, name: str) -> None:
-        self.reinstall(self._with(views=self.views.without(name)))
+        self.reinstall(self.having(views=self.views.without(name)))
 
     def drop_table(self, name: str) -> None:
-        self.reinstall(self._with(tables={other: t for other, t in self.tables.items() if other != name}))
+        self.reinstall(self.having(tables={other: t for other, t in self.tables.items() if other != name}))
 
-    def _with(self, tables: dict[str, TableDef] | None = None, views: Views | None = None) -> SparkState:
+    def having(
+        self,
+        tables: dict[str, TableDef] | None = None,
+        views: Views | None = None,
+        xqueries: dict[str, XQueryDef] | None = None,
+    ) -> SparkState:
         """The same with other definitions, which nobody sees yet."""
         found = copy(self)
         found.tables = self.tables if tables is None else tables
         found.views = self.views if views is None else views
+        found.xqueries = self.xqueries if xqueries is None else xqueries
         return found
 
-    def reinstall(self, found: SparkState | None = None, constraint: str = "") -> None:
-        """A new engine over what is stored, for what is defined in ``found``, or here.
+    def reinstall(
+        self,
+        found: SparkState | None = None,
+        check: Callable[[SparkEngine], None] | None = None,
+        arriving: Arriving = nothing_arrives,
+    ) -> None:
+        """A new engine over what is stored, for what is defined in ``found``, or here, if ``check`` accepts it.
 
-        Maps that stay keep their files, new ones are computed in bulk. A new ``constraint`` must be empty.
+        Maps that stay keep their files, new ones are computed in bulk. What is ``arriving`` comes with new tables.
         """
         found = found or self
         with self.lake.doubting():
             self.running.flush()
             self.running.tidied()
-            engine, views = self._started(found)
+            engine, views = self._started(found, arriving)
+            engine.now.held |= {n: rows for n, rows in self.running.now.held.items() if n in found.tables}
             for name in views.guards:
                 if without := absent(engine, name):
                     raise NoValue(without)
-            if constraint and (rows := some_rows(engine, views.definitions[constraint])):
-                raise violation(views.definitions[constraint], rows)
+            if check is not None:
+                check(engine)
             with self.gate.closed(), self.lake.moving():
                 engine.tidied(stored_definitions(found))
-                self.tables, self._objects = found.tables, None
-                self._go_on_with(engine, views)
+                self._go_on_with(found, engine, views)
 
     # -- reading
 
@@ -391,21 +401,6 @@ class SparkState:
 
     def notes(self, name: str) -> list[str]:
         return notes(self, name)
-
-    # -- watching
-
-    def trim(self, version: int) -> None:
-        """Forget the oldest changes of feeds that are kept for some versions, where files are written anyway."""
-        running, due = self.running, False
-        for name, feed in self.views.feeds.items():
-            if feed.versions is not None and version - feed.versions > feed.since:
-                since = replace(feed, since=version - feed.versions)
-                self.views = self.views.changed(name, feed=since)
-                for level in self.views.watched[name]:
-                    running.keep(feed_name(level), f"k0 > {version - feed.versions}")
-                due = True
-        if due:
-            running.tidied(stored_definitions(self))
 
     def computing(self, name: str) -> AbstractContextManager[None]:
         return computing(name)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from itertools import count
 
+from nestling.database.backing import Definition
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.journal import Journal
 from nestling.database.spark.journal import LakeJournal
+from nestling.database.spark.remembered import stored_definitions
 from nestling.database.spark.state import SparkState, now
+from nestling.database.spark.watching import feed_name
 from nestling.database.state import State
 
 #: Per stream, the query that feeds it and the last micro-batch of it that is stored.
@@ -64,7 +68,7 @@ class LakeStore:
         """Flush and compact files where that is due, and publish anew what is published."""
         with self.state.lake.doubting():
             if self.state.running.tidy():
-                self.state.trim(self.version)
+                trim(self.state, self.version)
         self._after()
 
     def define(self, kind: str, definition: TableDef | ViewDef, state: State) -> None:
@@ -76,6 +80,25 @@ class LakeStore:
     def drop(self, kind: str, name: str, state: State) -> None:
         """It is stored already."""
 
+    def redefine(
+        self, new: Iterable[tuple[str, Definition]], gone: Iterable[tuple[str, str]], state: State
+    ) -> None:
+        """It is stored already."""
+
     def close(self) -> None:
         """End the use of the folder."""
         self.state.lake.close()
+
+
+def trim(state: SparkState, version: int) -> None:
+    """Forget the oldest changes of feeds that are kept for some versions, where files are written anyway."""
+    running, due = state.running, False
+    for name, feed in state.views.feeds.items():
+        if feed.versions is not None and version - feed.versions > feed.since:
+            since = replace(feed, since=version - feed.versions)
+            state.views = state.views.changed(name, feed=since)
+            for level in state.views.watched[name]:
+                running.keep(feed_name(level), f"k0 > {version - feed.versions}")
+            due = True
+    if due:
+        running.tidied(stored_definitions(state))

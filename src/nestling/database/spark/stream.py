@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from nestling.database.accept import known
+from nestling.database.definitions import HIDDEN
 from nestling.database.elements import inner_bag
 from nestling.database.names import check_path_name
 from nestling.database.spark.frame_changes import is_feed
@@ -143,7 +144,8 @@ def checked(database: Fed, sources: Mapping[str, Any]) -> Mapping[str, Any]:
     if not sources:
         raise QueryError("a stream needs a source", hint="db.stream({table: spark.readStream...})")
     for table, frame in sources.items():
-        if table not in database._state.tables and inner_bag(database._state.tables, table) is None:
+        is_bag = inner_bag(database._state.tables, table) is not None
+        if table.startswith(HIDDEN) or (table not in database._state.tables and not is_bag):
             raise QueryError(f"there is no table {table!r}", hint=known(database._state.tables))
         if not getattr(frame, "isStreaming", False):
             raise QueryError(

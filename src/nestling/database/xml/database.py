@@ -8,7 +8,7 @@ from typing import Any
 from nestling.database import arguments
 from nestling.database.backups import Backups
 from nestling.database.refresh import Refresh
-from nestling.database.xml.defining import embedded, open_document
+from nestling.database.xml.defining import open_document
 from nestling.database.xml.handles import Progress, XmlDocument
 
 
@@ -31,7 +31,6 @@ class DocumentDatabase(Backups):
 
     def xquery(self, text: str) -> Refresh:
         """Run the updates of an XQuery text, all of them evaluated on the state before, in one transaction."""
-        embedded(self)
         with self.transaction() as change:
             change.xquery(text)
         return change.refresh

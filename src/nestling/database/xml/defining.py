@@ -9,27 +9,22 @@ from typing import Any, Protocol
 from nestling.calculus.types import Record
 from nestling.database.backing import Backing
 from nestling.database.definitions import HIDDEN
-from nestling.database.durable import DatabaseFile
 from nestling.database.names import check_name
-from nestling.database.row_state import RowState
 from nestling.database.xml.definition import PAGES, XQueryDef, navigation_table, page_table
 from nestling.database.xml.handles import Progress, XmlDocument, source_entries, strip_argument
-from nestling.database.xml.navigation import NavigationTables
+from nestling.database.xml.navigation import NavigationTables, Row
 from nestling.database.xml.view import ViewHost, XQueryView
 from nestling.errors import QueryError
 from nestling.frontend.xquery.branches import TableDocument
-from nestling.xml.store import NodeStore, packed
+from nestling.xml.patterns import Navigation
+from nestling.xml.store import packed
 
 #: Longer names would make those of their tables too long.
 LONGEST = 120
-_BATCH = 256
 
 
 class DefiningHost(ViewHost, Protocol):
     """A database whose definitions change."""
-
-    @property
-    def _state(self) -> RowState: ...
 
     def _check_name(self, name: str) -> None:
         """Refuse a name that is taken."""
@@ -45,7 +40,6 @@ def open_document(
     db: DefiningHost, name: str, source: Any, whitespace: str, progress: Progress | None
 ) -> XmlDocument:
     """Load a document; without a source, find it."""
-    embedded(db)
     if source is None:
         return XmlDocument(db, db._documents.check(name))
     _check_new_name(name, "a document")
@@ -61,14 +55,8 @@ def open_document(
         table = page_table(name)
 
         def load() -> None:
-            db._state.add_table(table)
-            pages: list[tuple[tuple[Any, ...], int]] = []
-            for page in packed(source_entries(source, strip, progress)):
-                pages.append((page, 1))
-                if len(pages) == _BATCH:
-                    db._state.engine.batches[table.name](pages)
-                    pages = []
-            db._state.engine.batches[table.name](pages)
+            pages = packed(source_entries(source, strip, progress))
+            db._documents.tables.add_document(table, pages)
 
         db._redefine(load, lambda file: file.define("table", table, db._state))
         db._documents.forget()
@@ -79,7 +67,6 @@ def define_xquery(
     db: DefiningHost, name: str, text: Any, context: str | None, refresh: str, store: str, strict: bool | None
 ) -> XQueryView:
     """Define an XQuery view, with the tables and hidden views that keep it."""
-    embedded(db)
     _check_new_name(name, "a view")
     with db._access.defining():
         documents = db._documents.names
@@ -96,30 +83,16 @@ def define_xquery(
             )
         db._check_name(name)
         definition = _xquery_def(db, XQueryDef(name, text, documents, context, refresh, store))
-        tables = [table for table in definition.translated.tables if table.name not in db._state.tables]
+        missing = [table for table in definition.translated.tables if table.name not in db._state.tables]
+        tables = [navigation_table(table) for table in missing]
 
         def define() -> None:
-            state = db._state
-            for table in tables:
-                state.tables[table.name] = navigation_table(table)
-            state.reinstall()
-            _fill(db, tables)
-            for view in definition.views:
-                state.add_view(view, strict=strict)
-            for check in definition.checks:
-                state.define(check, constraint=True)
-                state.reinstall()
-                if state.read(check.name):
-                    raise QueryError(
-                        f"{definition.message(check.name)}, and has not",
-                        hint="change the document, or the query",
-                    )
-            state.xqueries[name] = definition
+            db._documents.tables.add_xquery(definition, tables, _rows(db, missing), strict)
 
-        new: list[tuple[str, Any]] = [("table", navigation_table(table)) for table in tables]
+        new: list[tuple[str, Any]] = [("table", table) for table in tables]
         new += [("view", view) for view in definition.views]
         new += [("constraint", check) for check in definition.checks]
-        db._redefine(define, lambda file: _file(file).redefine([*new, ("xquery", definition)], [], db._state))
+        db._redefine(define, lambda file: file.redefine([*new, ("xquery", definition)], [], db._state))
         db._documents.forget()
     return XQueryView(db, name)
 
@@ -147,18 +120,13 @@ def _check_collections(db: DefiningHost, name: str, what: str) -> None:
                 )
 
 
-def _file(backing: Backing) -> DatabaseFile:
-    assert isinstance(backing, DatabaseFile)  # documents live in an embedded database
-    return backing
-
-
-def _fill(db: DefiningHost, tables: list[Any]) -> None:
+def _rows(db: DefiningHost, tables: list[Navigation]) -> dict[str, list[Row]]:
+    """The rows of new navigation tables, by one scan of each document."""
+    found: dict[str, list[Row]] = {}
     for document in {table.document for table in tables}:
-        new = NavigationTables(table for table in tables if table.document == document)
-        store: NodeStore = db._documents.store(document, None)
-        for name, rows in new.rows(store).items():
-            if rows:
-                db._state.engine.batches[name]([(row, 1) for row in rows])
+        own = NavigationTables(table for table in tables if table.document == document)
+        found |= own.rows(db._documents.store(document, None))
+    return found
 
 
 def drop_xquery(db: DefiningHost, name: str) -> None:
@@ -169,20 +137,14 @@ def drop_xquery(db: DefiningHost, name: str) -> None:
     tables = [table.name for table in definition.translated.tables if table.name not in used]
     views, checks = [v.name for v in definition.views], [c.name for c in definition.checks]
 
-    def drop() -> None:
-        state = db._state
-        del state.xqueries[name]
-        for view in (*views, *checks):
-            state.views = state.views.without(view)
-        for table in tables:
-            del state.tables[table]
-        state.reinstall()
-
     gone = [("xquery", name), *(("view", v) for v in views), *(("constraint", c) for c in checks)]
     gone += [("table", table) for table in tables]
     for view in (*views, *checks):
         db._subscribers.evaluate_held(view)
-    db._redefine(drop, lambda file: _file(file).redefine([], gone, db._state))
+    db._redefine(
+        lambda: db._documents.tables.drop_xquery(definition, tables),
+        lambda file: file.redefine([], gone, db._state),
+    )
     for view in (*views, *checks):
         db._subscribers.forget(view)
     db._xml_watches.forget(name)
@@ -201,12 +163,7 @@ def drop_document(db: DefiningHost, name: str) -> None:
     _check_collections(db, name, "drop")
     db._forget("table", PAGES + name, db._state.drop_table)
     db._documents.forget()
-
-
-def embedded(db: DefiningHost) -> None:
-    """Refuse documents where they do not live."""
-    if db._state.engine.is_remote:
-        raise QueryError("documents live in an embedded database", hint='nl.Database("file.nest")')
+    db._documents.end_all(name)
 
 
 def _check_new_name(name: object, what: str) -> None:

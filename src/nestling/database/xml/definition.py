@@ -152,6 +152,6 @@ def check_kept(definition: XQueryDef, tables: Container[str], views: Container[s
     names += [table.name for table in definition.translated.tables]
     names += [table.name for table in definition.tables]
     if not all(name in tables for name in names):
-        raise StoreError("a table that keeps it is missing")
+        raise StoreError("a table that keeps it is missing, as where another version made it")
     if not all(view.name in views for view in (*definition.views, *definition.checks)):
         raise StoreError("a view that keeps it is missing")

@@ -1,13 +1,11 @@
-"""The documents of a database: where their pages are, as a reader sees them and as an open transaction does.
-
-The starts of pages are read once and followed through commits, as references are.
-"""
+"""The documents of a database: their pages as a reader sees them, and as an open transaction does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Protocol
+from weakref import WeakValueDictionary
 
 from nestling.database.accept import known
 from nestling.database.refresh import Refresh
@@ -17,10 +15,11 @@ from nestling.database.transaction import Transaction, all_or_nothing
 from nestling.database.xml.definition import PAGES
 from nestling.database.xml.edits import Edit
 from nestling.database.xml.navigation import NavigationTables
+from nestling.database.xml.tables import DocumentTables
 from nestling.database.xml.updates import run_updates
-from nestling.errors import QueryError, StoreError, brief
+from nestling.errors import QueryError, brief
 from nestling.xml.patterns import Navigation
-from nestling.xml.store import Layer, NodeStore, Pages, Stored
+from nestling.xml.store import Layer, NodeStore, Pages
 
 
 class Transacting(Protocol):
@@ -33,12 +32,18 @@ class Transacting(Protocol):
         """All or nothing."""
 
 
+class Life:
+    """Whether a node may still be there: a key is given to another one when it has gone."""
+
+    def __init__(self) -> None:
+        self.is_over = False
+
+
 class Documents:
     """What is kept in memory beside the tables of documents."""
 
-    def __init__(self, holder: Transacting) -> None:
-        self._holder = holder
-        self._stored: dict[str, Stored] = {}
+    def __init__(self, holder: Transacting, tables: DocumentTables) -> None:
+        self._holder, self.tables = holder, tables
         self._navigation: dict[str, NavigationTables] = {}
         #: The transaction whose layers these are, and how many of its events they contain.
         self._owner: Transaction | None = None
@@ -46,6 +51,8 @@ class Documents:
         self._layers: dict[str, Layer] = {}
         #: The nodes whose children got other keys, in the order of these events.
         self.renewed: list[tuple[str, str]] = []
+        #: The nodes, by document and key, of which somebody has a handle.
+        self._lives: WeakValueDictionary[tuple[str, str], Life] = WeakValueDictionary()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -108,7 +115,28 @@ class Documents:
     def _events(self, edits: list[Edit]) -> list[RowEvent]:
         found = [event for edit in edits for event in edit.events()]
         self.renewed += [(edit.document, parent) for edit in edits for parent in edit.renewed]
+        if self._lives:
+            for edit in edits:
+                for key in edit.inserted:
+                    self._end(edit.document, key)
         return found
+
+    # -- handles
+
+    def life(self, name: str, key: str) -> Life:
+        """That of the node that has a key now."""
+        return self._lives.setdefault((name, key), Life())
+
+    def _end(self, name: str, key: str) -> None:
+        """A node came at a key: another that had it is gone, whoever still has its handle."""
+        life = self._lives.pop((name, key), None)
+        if life is not None:
+            life.is_over = True
+
+    def end_all(self, name: str) -> None:
+        """The document is gone, and with it its nodes."""
+        for _, key in [each for each in self._lives if each[0] == name]:
+            self._end(name, key)
 
     # -- pages
 
@@ -117,26 +145,10 @@ class Documents:
         return NodeStore(self.pages(name, change))
 
     def pages(self, name: str, change: Transaction | None) -> Pages:
-        found = self._stored.get(name)
-        if found is None:
-            found = self._stored[name] = self._read(name)
+        found = self.tables.pages(name)
         return found if change is None or not change.events else self._layer(name, found, change)
 
-    def _read(self, name: str) -> Stored:
-        table = PAGES + name
-
-        def body(start: str) -> bytes:
-            row = self._holder._state.engine.by_key(table, (start,))
-            assert row is not None, f"the page {start!r} of {name} is missing"
-            page: bytes = row[1]
-            return page
-
-        starts = {row[0] for row in self._holder._state.engine.table(table)}
-        if "" not in starts:
-            raise StoreError(f"the first page of {name} is missing", hint="restore the file from a copy")
-        return Stored(starts, body)
-
-    def _layer(self, name: str, below: Stored, change: Transaction) -> Layer:
+    def _layer(self, name: str, below: Pages, change: Transaction) -> Layer:
         if self._owner is not change or self._seen > len(change.events):
             self._owner, self._seen, self._layers = change, 0, {}
         for table, row, times in change.events[self._seen :]:
@@ -151,21 +163,11 @@ class Documents:
 
     def follow(self, events: Iterable[RowEvent]) -> None:
         """Pages came and went by a commit."""
-        if not self._stored:
-            return
-        counts: dict[tuple[str, str], int] = {}
-        for table, row, times in events:
-            if table.startswith(PAGES) and table[len(PAGES) :] in self._stored:
-                at = table[len(PAGES) :], row[0]
-                counts[at] = counts.get(at, 0) + times
-        for (name, start), times in counts.items():
-            if times > 0:
-                self._stored[name].add(start)
-            elif times < 0:
-                self._stored[name].remove(start)
+        self.tables.follow(events)
         self._owner, self._layers = None, {}
 
     def forget(self) -> None:
         """What there is has changed in another way: it is read again."""
-        self._stored, self._navigation = {}, {}
+        self.tables.forget()
+        self._navigation = {}
         self._owner, self._layers = None, {}

@@ -10,7 +10,7 @@ siblings of their names those rows are made anew that depend on what is below or
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from nestling.database.rows import RowEvent
 from nestling.database.xml.definition import PAGES
@@ -40,6 +40,22 @@ class KeyedRows(Protocol):
     def by_key(self, table: str, key: Row) -> Row | None:
         """The row with this key."""
 
+    def prefetch_keys(self, table: str, keys: Iterable[Row]) -> None:
+        """Find the rows with these keys, which will be looked up."""
+
+
+class Remade(NamedTuple):
+    """A node whose row in ``table`` is made anew; whether it changed, or what is below it."""
+
+    table: Navigation
+    depth: int
+    entry: Entry
+    is_changed: bool
+
+
+#: Rows by table and key: made of a node, or gone.
+Pending = dict[tuple[str, Row], Remade | None]
+
 
 class Edit:
     """Changes of one document by one statement."""
@@ -59,8 +75,9 @@ class Edit:
         self._crowded: dict[str, None] = {}
         #: The nodes below which something changed.
         self._above: set[str] = set()
-        #: The parents whose children got other keys.
+        #: The parents whose children got other keys; and the keys at which nodes came.
         self.renewed: list[str] = []
+        self.inserted: list[str] = []
 
     # -- primitives
 
@@ -79,6 +96,7 @@ class Edit:
         for key, kind, name, value in entries:
             number += "." not in key
             new.append((keys[number] + key[len(tops[number]) :], kind, name, value))
+        self.inserted += [entry[0] for entry in new]
         if keys:
             self.store.replace(keys[0], keys[0], new)
             self._note(parent, keys)
@@ -230,7 +248,7 @@ class Edit:
     # -- rows
 
     def _row_events(self) -> list[RowEvent]:
-        pending: dict[tuple[str, Row], Row | None] = {}
+        pending: Pending = {}
         if not self.tables.tables:
             return []
         for labels, key in self._gone:
@@ -247,39 +265,39 @@ class Edit:
         self._make_siblings(pending)
         return self._differences(pending)
 
-    def _differences(self, pending: dict[tuple[str, Row], Row | None]) -> list[RowEvent]:
-        """What there is to change: equal rows stay."""
+    def _differences(self, pending: Pending) -> list[RowEvent]:
+        """What there is to change: equal rows stay. What is looked up is looked up together."""
         found: list[RowEvent] = []
-        for (name, key), row in sorted(pending.items(), key=lambda item: item[0]):
+        keys: dict[str, list[Row]] = {}
+        for name, key in pending:
+            keys.setdefault(name, []).append(key)
+        for name, some in keys.items():
+            self._rows.prefetch_keys(name, some)
+        for (name, key), made in sorted(pending.items(), key=lambda item: item[0]):
             old = self._rows.by_key(name, key)
+            row = None if made is None else self._row(made, old)
             if old != row:
                 found += [
                     RowEvent(name, each, times) for each, times in ((old, -1), (row, 1)) if each is not None
                 ]
         return found
 
-    def _make(
-        self, hits: Iterable[Hit], entry: Entry, pending: dict[tuple[str, Row], Row | None], changed: bool
-    ) -> None:
-        """Note the rows of a node as they are now; where it or what is below it changed, with another stamp."""
+    def _make(self, hits: Iterable[Hit], entry: Entry, pending: Pending, changed: bool) -> None:
+        """Note the rows of a node, which are made as it is now."""
         for table, depth in hits:
-            key = row_key(table, depth, entry[0])
-            if not holds(table, depth, entry, self.store):
-                pending[table.name, key] = None
-                continue
-            stamp = self._stamp(table, key, changed)
-            pending[table.name, key] = row_of(table, depth, entry, self.store, stamp)
+            pending[table.name, row_key(table, depth, entry[0])] = Remade(table, depth, entry, changed)
 
-    def _stamp(self, table: Navigation, key: Row, changed: bool) -> int:
-        if STAMP not in table.columns:
-            return 0
-        old = self._rows.by_key(table.name, key)
-        if old is None:
-            return 0
-        before: int = old[len(old) - len(table.columns) + table.columns.index(STAMP)]
-        return before + changed
+    def _row(self, made: Remade, old: Row | None) -> Row | None:
+        """The row of a node; where it or what is below it changed, with another stamp than it had."""
+        table, depth, entry, is_changed = made
+        if not holds(table, depth, entry, self.store):
+            return None
+        stamp = 0
+        if old is not None and STAMP in table.columns:
+            stamp = old[len(old) - len(table.columns) + table.columns.index(STAMP)] + is_changed
+        return row_of(table, depth, entry, self.store, stamp)
 
-    def _make_ancestors(self, pending: dict[tuple[str, Row], Row | None]) -> None:
+    def _make_ancestors(self, pending: Pending) -> None:
         if not self.tables.depend_on_below:
             return
         for parent in self._parents:
@@ -296,7 +314,7 @@ class Edit:
                     self._make(hits, entry, pending, True)
                 key = parent_of(key)
 
-    def _make_siblings(self, pending: dict[tuple[str, Row], Row | None]) -> None:
+    def _make_siblings(self, pending: Pending) -> None:
         for key, label in self._spots:
             parent = parent_of(key)
             if parent and self.store.get(parent) is None:

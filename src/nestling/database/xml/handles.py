@@ -42,11 +42,11 @@ class XmlDocument:
 
     def at(self, path: str) -> DocumentNode:
         """The one node that ``path`` leads to."""
-        return DocumentNode(self, "", None, 0).at(path)
+        return DocumentNode(self, "", None).at(path)
 
     def xml(self) -> str:
         """The document as canonical text."""
-        with self._database._reading():
+        with self._database._reading_documents():
             return serialised(self._store().scan())
 
     def tree(self) -> Any:
@@ -89,25 +89,27 @@ class XmlDocument:
 class DocumentNode:
     """A node of a document, or an attribute of one. It stays the same node as long as it is there."""
 
-    def __init__(self, document: XmlDocument, key: str, attribute: str | None, renewed: int) -> None:
-        self._document, self._key, self._attribute, self._renewed = document, key, attribute, renewed
+    def __init__(self, document: XmlDocument, key: str, attribute: str | None) -> None:
+        self._document, self._key, self._attribute = document, key, attribute
+        documents = document._database._documents
+        self._renewed, self._life = len(documents.renewed), documents.life(document.name, key)
 
     def at(self, path: str) -> DocumentNode:
         """The one node that ``path`` leads to from here."""
         document, database = self._document, self._document._database
         module = parsed(path)
-        with database._reading():
+        with database._reading_documents():
             store = document._store()
             if self._key:
                 self._entry(store)
             found = Interpreter(module, lambda name: store, FoundNode(document.name, self._key)).run()
-        if len(found) != 1 or not isinstance(found[0], FoundNode | FoundAttribute):
-            raise ChangeError(
-                f"{path!r:.80} leads to {len(found)} nodes of {document.name}, not to one",
-                hint="add a condition: [@id = '…'], [1]",
-            )
-        name = found[0].name if isinstance(found[0], FoundAttribute) else None
-        return DocumentNode(document, found[0].key, name, len(database._documents.renewed))
+            if len(found) != 1 or not isinstance(found[0], FoundNode | FoundAttribute):
+                raise ChangeError(
+                    f"{path!r:.80} leads to {len(found)} nodes of {document.name}, not to one",
+                    hint="add a condition: [@id = '…'], [1]",
+                )
+            name = found[0].name if isinstance(found[0], FoundAttribute) else None
+            return DocumentNode(document, found[0].key, name)
 
     def _entry(self, store: NodeStore) -> Entry:
         """The node, if it is still there under its key."""
@@ -115,7 +117,7 @@ class DocumentNode:
         lost = any(
             name == self._document.name and self._key.startswith(f"{parent}.") for name, parent in renewed
         )
-        entry = None if lost else store.get(self._key)
+        entry = None if lost or self._life.is_over else store.get(self._key)
         if entry is None:
             why = "has moved: its siblings were given other keys" if lost else "is no longer there"
             raise ChangeError(
@@ -127,7 +129,7 @@ class DocumentNode:
 
     def xml(self) -> str:
         """The node as text; of an attribute, its value."""
-        with self._document._database._reading():
+        with self._document._database._reading_documents():
             store = self._document._store()
             entry = self._entry(store)
             if self._attribute is not None:
@@ -138,7 +140,7 @@ class DocumentNode:
     @property
     def value(self) -> str:
         """The string value."""
-        with self._document._database._reading():
+        with self._document._database._reading_documents():
             store = self._document._store()
             entry = self._entry(store)
             if self._attribute is not None:

@@ -11,6 +11,7 @@ from nestling.database.state import State
 from nestling.database.subscribers import Subscribers
 from nestling.database.transaction import Transaction
 from nestling.database.xml.navigation import NavigationTables
+from nestling.database.xml.tables import DocumentTables
 from nestling.xml.store import NodeStore
 
 
@@ -18,6 +19,7 @@ class DocumentStores(Protocol):
     """The documents of a database."""
 
     renewed: list[tuple[str, str]]
+    tables: DocumentTables
 
     @property
     def names(self) -> tuple[str, ...]: ...
@@ -33,6 +35,12 @@ class DocumentStores(Protocol):
 
     def edit(self, name: str, action: Callable[[Any], object], change: Transaction | None) -> Any:
         """Change a document: in a transaction, or in one of its own, whose ``Refresh`` is returned."""
+
+    def life(self, name: str, key: str) -> Any:
+        """That of the node that has a key now; ``is_over`` when it has gone and another has the key."""
+
+    def end_all(self, name: str) -> None:
+        """The document is gone, and with it its nodes."""
 
     def forget(self) -> None:
         """Read everything again."""
@@ -51,8 +59,11 @@ class DocumentHost(Protocol):
     @property
     def _documents(self) -> DocumentStores: ...
 
-    def _reading(self) -> AbstractContextManager[None]:
-        """A block in which the state stays as it is."""
+    def _reading(self, *views: str) -> AbstractContextManager[None]:
+        """A block in which the state stays as it is, with the changes of this thread; these views are read."""
+
+    def _reading_documents(self) -> AbstractContextManager[None]:
+        """The same for documents alone, over which their reader lays the changes of its transaction."""
 
     def _verify(self, names: Sequence[str], maps: bool) -> None:
         """Compute views anew from their tables and compare."""

@@ -8,7 +8,6 @@ from nestling.database.transaction import Applying, Transaction
 from nestling.database.xml.documents import Documents
 from nestling.database.xml.handles import XmlDocument
 from nestling.database.xml.host import DocumentHost
-from nestling.errors import ChangeError
 
 
 class DocumentTransaction(Transaction):
@@ -22,14 +21,8 @@ class DocumentTransaction(Transaction):
 
     def document(self, name: str) -> XmlDocument:
         """A document whose changes are part of this transaction."""
-        self._check_embedded()
         return XmlDocument(self._host, self._documents.check(name), self)
 
     def xquery(self, text: str) -> None:
         """Run the updates of an XQuery text: all are evaluated on the state before it."""
-        self._check_embedded()
         self._documents.update(text, self)
-
-    def _check_embedded(self) -> None:
-        if self.state.engine.is_remote:
-            raise ChangeError("documents live in an embedded database", hint='nl.Database("file.nest")')

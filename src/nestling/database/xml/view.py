@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from nestling.database.arguments import flag_argument
@@ -52,9 +53,13 @@ class XQueryView:
         state = self._database._state
         return XmlReader([state.read(view.name) for view in self._definition.views], self._store)
 
+    def _reading(self) -> AbstractContextManager[None]:
+        """A block in which the answer, and the documents that it copies from, are those of one state."""
+        return self._database._reading(*(view.name for view in self._definition.views))
+
     def xml(self) -> str:
         """The answer as canonical text."""
-        with self._database._reading():
+        with self._reading():
             return self._reader().whole(self._definition.translated.template)
 
     def tree(self) -> Any:
@@ -71,7 +76,7 @@ class XQueryView:
     def _items(self) -> list[tuple[str, Any]]:
         """The items in order: their kind, and their value or text."""
         found: list[tuple[str, Any]] = []
-        with self._database._reading():
+        with self._reading():
             reader = self._reader()
             for part in self._definition.translated.template:
                 assert isinstance(part, SequencePart)
@@ -112,12 +117,11 @@ class XQueryView:
 
     def verify(self, maps: bool = False) -> None:
         """Compute the view anew from its documents, by the plain meaning of XQuery, and compare; so for its tables."""
-        flag_argument(maps, "maps")
-        definition, database = self._definition, self._database
-        with database._reading():
-            database._verify([view.name for view in (*definition.views, *definition.checks)], maps)
-            for name in {table.document for table in definition.translated.tables}:
-                check_tables(database, name)
+        verify_xqueries(self._database, [self.name], flag_argument(maps, "maps"))
+
+    def _check_text(self) -> None:
+        definition = self._definition
+        with self._reading():
             wanted, found = self._evaluated(), self._reader().whole(definition.translated.template)
         if wanted != found:
             at = next((i for i, (a, b) in enumerate(zip(wanted, found, strict=False)) if a != b), len(wanted))
@@ -157,6 +161,19 @@ class XQueryView:
 
     def __repr__(self) -> str:
         return f"XQueryView({self.name})"
+
+
+def verify_xqueries(database: ViewHost, names: Sequence[str], maps: bool) -> None:
+    """Verify XQuery views: the views that keep them, all at once, their tables, and what they are written as."""
+    queries = [XQueryView(database, name) for name in names]
+    definitions = [query._definition for query in queries]
+    with database._access.reading():
+        hidden = [view.name for each in definitions for view in (*each.views, *each.checks)]
+        database._verify(hidden, maps)
+        for document in {table.document for each in definitions for table in each.translated.tables}:
+            check_tables(database, document)
+        for query in queries:
+            query._check_text()
 
 
 def check_tables(database: ViewHost, document: str) -> None:

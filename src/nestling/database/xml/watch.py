@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 
 from nestling.database.subscription import OnError, Subscription, Told
+from nestling.database.turn import Turn
 from nestling.database.xml.definition import XQueryDef
 from nestling.database.xml.host import DocumentHost
 from nestling.database.xml.reading import XmlReader
@@ -52,33 +53,44 @@ class XmlWatch:
         self.subscriptions: tuple[Subscription, ...] = ()
         self.kept: deque[XmlChange] = deque(maxlen=0)
         self.since = database.version
-        self._waiting: list[tuple[int, ZBag]] = []
-        self._model = WatchedModel(definition.translated.template)
+        #: What was heard and is not told yet: of which view, and of which version.
+        self._waiting: list[tuple[int, int, ZBag]] = []
         self._hidden = []
         for number, view in enumerate(definition.views):
             told = self._hear(number)
             self._hidden.append(database._subscribers.subscribe(view.name, told))
-        with database._reading():
-            bags = [database._state.read(view.name) for view in definition.views]
-            self._model.fill(dict(enumerate(bags)), self._reader())
+        self._is_behind = False
+        self._model = self._filled()
 
     def _hear(self, number: int) -> Told:
-        return lambda change: self._waiting.append((number, change.whole()))
+        return lambda change: self._waiting.append((number, change.version, change.whole()))
+
+    def _filled(self) -> WatchedModel:
+        """The view as it is; what is heard later, and was committed before, is in it already."""
+        database, definition = self.database, self.definition
+        model = WatchedModel(definition.translated.template)
+        with database._access.reading():
+            bags = [database._state.read(view.name) for view in definition.views]
+            model.fill(dict(enumerate(bags)), self._reader())
+            self._filled_at = database.version
+        return model
 
     def _reader(self) -> XmlReader:
         documents, access = self.database._documents, self.database._access
         return XmlReader([], lambda name: documents.store(name, access.own))
 
+    @property
+    def is_due(self) -> bool:
+        return bool(self._waiting) or self._is_behind
+
+    def miss(self) -> None:
+        """A change may be stored that nobody was told of: the next patch is found by comparing all there is."""
+        self._is_behind = True
+
     def deliver(self) -> None:
-        if not self._waiting:
-            return
-        waiting, self._waiting = self._waiting, []
-        rows: dict[int, ZBag] = {}
-        for number, bag in waiting:
-            rows[number] = rows[number] + bag if number in rows else bag
-        with self.database._reading():
-            operations = self._model.change(rows, self._reader())
-            version = self.database.version
+        """Tell what has changed; one thread at a time comes here."""
+        operations = self._caught_up() if self._is_behind else self._followed()
+        version = self.database.version
         if not operations:
             return
         change = XmlChange(self.definition.name, version, tuple(operations), self._model.is_rooted)
@@ -86,6 +98,23 @@ class XmlWatch:
         for subscription in self.subscriptions:
             if subscription.active:
                 subscription.tell(change)  # type: ignore[arg-type]
+
+    def _followed(self) -> list[PatchOperation]:
+        """What the rows that were heard of change."""
+        waiting, self._waiting = self._waiting, []
+        rows: dict[int, ZBag] = {}
+        for number, version, bag in waiting:
+            if version > self._filled_at:
+                rows[number] = rows[number] + bag if number in rows else bag
+        with self.database._reading():
+            return self._model.change(rows, self._reader()) if rows else []
+
+    def _caught_up(self) -> list[PatchOperation]:
+        """What has changed since it was last told."""
+        before, self._is_behind = self._model, False
+        self._model = self._filled()
+        with self.database._reading():
+            return self._model.difference(before, self._reader())
 
     def resize(self, kept: int) -> None:
         """Keep as many changes as any reader asks for."""
@@ -104,11 +133,24 @@ class XmlWatches:
     def __init__(self, database: DocumentHost) -> None:
         self._database = database
         self._watched: dict[str, XmlWatch] = {}
+        self._telling = Turn()
 
     def deliver(self) -> None:
-        """Tell what has changed since it was last told; no lock is held."""
-        for watch in tuple(self._watched.values()):
+        """Tell what has changed since it was last told; if that is being told already, whoever does so goes on."""
+        while self._due() and self._telling.take():
+            self._telling.run(self._tell)
+
+    def _tell(self) -> None:
+        for watch in self._due():
             watch.deliver()
+
+    def _due(self) -> list[XmlWatch]:
+        return [watch for watch in tuple(self._watched.values()) if watch.is_due]
+
+    def miss(self) -> None:
+        """A change may be stored that was not noted."""
+        for watch in self._watched.values():
+            watch.miss()
 
     def subscribe(
         self, definition: XQueryDef, function: Told, history: int = 0, on_error: OnError | None = None

@@ -206,6 +206,11 @@ class WatchedModel:
         self._tree = self._now(reader)
         return patch(before, self._tree)
 
+    def difference(self, before: WatchedModel, reader: XmlReader) -> list[PatchOperation]:
+        """The operations that lead from the text of ``before`` to this one."""
+        self._tree = self._now(reader)
+        return patch(before._tree or before._now(reader), self._tree)
+
     def _placed(self, plans: list[tuple[WatchedSequence, list[Planned]]]) -> list[PatchOperation] | None:
         """Make a change and find its operations by places; none, and no change, where there is text beside elements."""
         within: list[tuple[WatchedSequence, list[Planned], _Element]] = []

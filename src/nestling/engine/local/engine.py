@@ -18,7 +18,7 @@ from nestling.engine.local.loading import load_cells, load_rows, take_over, take
 from nestling.engine.local.ranges import ranged
 from nestling.engine.local.storage import Store, stores
 from nestling.engine.local.unique import counted_once, unique_keys
-from nestling.engine.nesting import leaves, nested, shape
+from nestling.engine.nesting import is_flat, leaves, nested, shape
 from nestling.engine.protocol import Batch
 from nestling.engine.python.terms import namespace
 from nestling.engine.runs import summed_runs
@@ -43,6 +43,7 @@ class LocalEngine:
     #: Rows are here, and each is looked up by itself.
     is_remote = has_snapshots = False
     name = "the embedded engine"
+    why_not_native = ""  #: why the program has no byte code, where one was asked for
 
     def __init__(self, program: Program, keep_tables: bool = True, before: LocalEngine | None = None) -> None:
         """``before``: an engine whose generated functions serve here too, where they come to the same."""
@@ -69,6 +70,7 @@ class LocalEngine:
         self.names |= {self.stores[n].waits: d for n, d in zip(program.patient, self._updates, strict=True)}
         #: Whether passing on what waits was cut off: the maps hold some of it; or some of them have no value.
         self.is_torn = False
+        self.successor: LocalEngine | None = None  # without rows, made to take its place
         # The source is our own: what others wrote is in it as words and literals made by ``quoting``.
         self.functions.define(self.names)
         self.triggers: dict[str, Callable[[Row, int], None]] = {
@@ -222,9 +224,7 @@ class LocalEngine:
     def read(self, view: str) -> ZBag:
         """The answer of ``view``, nested."""
         self.flush()
-        plan = self.program.views[view]
-        rows = self._rows_of[view]()
-        return ZBag((self.nested(view, row, plan.element), times) for row, times in rows)
+        return self._nested_all(view, self._rows_of[view](), self.program.views[view].element)
 
     def flat_rows(self, view: str) -> Iterable[tuple[Row, int]]:
         """The flat rows of ``view``; a row may come more than once."""
@@ -240,8 +240,7 @@ class LocalEngine:
         """The rows of ``view`` whose first column is ``first``."""
         self.flush()
         element = self.program.views[view].element
-        rows = self._rows_with[view](first)
-        return ZBag((self.nested(view, row, element), times) for row, times in rows)
+        return self._nested_all(view, self._rows_with[view](first), element)
 
     def total(self, watch: str, flat: Row) -> int:
         """How often the query of ``watch`` has the row ``flat`` now, whatever was logged of it."""
@@ -287,7 +286,12 @@ class LocalEngine:
 
     def bag(self, view: str, label: Label, element: Type) -> ZBag:
         """The inner bag that ``label`` names."""
-        return ZBag((self.nested(view, row, element), times) for row, times in self.rows_under(view, label))
+        return self._nested_all(view, self.rows_under(view, label), element)
+
+    def _nested_all(self, view: str, rows: Iterable[tuple[Row, int]], element: Type) -> ZBag:
+        if is_flat(element):
+            return ZBag(rows)
+        return ZBag((self.nested(view, row, element), times) for row, times in rows)
 
     def rows_under(self, view: str, label: Label) -> Iterable[tuple[Row, int]]:
         """The flat rows of the inner bag that ``label`` names; a row may come more than once."""

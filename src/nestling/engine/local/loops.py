@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from nestling.calculus.show import show
 from nestling.calculus.terms import Term, Var
+from nestling.calculus.types import Scalar
 from nestling.engine.local.ranges import BetweenStep, FlipStep, PassedStep, ShiftStep, SpanStep
 from nestling.engine.local.storage import Store
 from nestling.engine.python.reading import read_cell
@@ -15,10 +16,12 @@ from nestling.engine.python.source import SourceWriter
 from nestling.engine.python.steps import Steps
 from nestling.engine.python.terms import Scope, is_float, truth, tuple_of
 from nestling.program.flat import first_of
-from nestling.program.statements import Add, Find, Measure, Statement, Step, Total
+from nestling.program.statements import Add, Find, Measure, Statement, Step, TableDecl, Total
 from nestling.program.steps import uses
 from nestling.program.traverse import term_vars
 
+#: Tables, each with the terms of one of its rows.
+Rows: TypeAlias = Iterable[tuple[str, tuple[Term, ...]]]
 OwnStep: TypeAlias = ShiftStep | FlipStep | BetweenStep | PassedStep | SpanStep
 
 
@@ -30,9 +33,11 @@ def key_of(parts: Sequence[str]) -> str:
 class Loops(Steps):
     """One loop nest being written."""
 
-    def __init__(self, out: SourceWriter, scope: Scope, stores: dict[str, Store]) -> None:
+    def __init__(self, out: SourceWriter, scope: Scope, stores: dict[str, Store], rows: Rows = ()) -> None:
+        """``rows`` are at hand: what they refer to is there, as far as their tables keep their references."""
         super().__init__(out, scope)
         self.stores = stores
+        self.rows = [*rows]
 
     def needs(self, step: Step | OwnStep) -> tuple[Term, ...]:
         return needs(step)
@@ -69,6 +74,7 @@ class Loops(Steps):
         store = self.stores[step.source]
         read = self.in_keyed if store.key else self.in_table if store.is_table else self.in_map
         read(step, store, later)
+        self.rows.append((step.source, step.args))
 
     def bound_names(self, step: Find, later: frozenset[str]) -> tuple[list[str], list[str]]:
         """A target per position (``_`` where it is known or unused), and tests for variables that come twice."""
@@ -102,6 +108,9 @@ class Loops(Steps):
         names, tests = self.bound_names(step, later)
         if set(store.key) <= set(step.known):
             self.by_key(step, store, names, tests)
+        elif all(name == "_" or i in store.key for i, name in enumerate(names)) and _is_itself(store):
+            # Rows lie all over the memory, and their keys beside each other.
+            self.loop(key_of([names[i] for i in store.key]), self.place(step, store), tests)
         else:
             self.loop(_row(names), f"{self.place(step, store)}.values()", tests)
         for count in step.counts:
@@ -109,14 +118,38 @@ class Loops(Steps):
                 self.out.line(f"{self.scope.name(count)} = 1")
 
     def by_key(self, step: Find, store: Store, names: list[str], tests: list[str]) -> None:
-        row = self.scope.beside("row", store.python)
-        self.out.line(f"{row} = {store.python}.get({self.key([step.args[i] for i in store.key])})")
-        rest = [i for i in step.known if i not in store.key]
-        self.out.open(f"if {' and '.join([f'{row} is not None', *(self.same(row, i, step) for i in rest)])}:")
-        for i, name in enumerate(names):
-            if name != "_":
-                self.out.line(f"{name} = {row}[{i}]")
+        row, key = self.scope.beside("row", store.python), self.key([step.args[i] for i in store.key])
+        rest = [self.same(row, i, step) for i in step.known if i not in store.key]
+        taken = [i for i, name in enumerate(names) if name != "_"]
+        if not self.is_kept(step, store):
+            self.out.line(f"{row} = {store.python}.get({key})")
+            self.out.open(f"if {' and '.join([f'{row} is not None', *rest])}:")
+        elif rest or len(taken) != 1:
+            self.referred(row, f"{store.python}[{key}]")
+            self.tested(rest)
+        else:
+            self.referred(names[taken[0]], f"{store.python}[{key}][{taken.pop()}]")
+        for i in taken:
+            self.out.line(f"{names[i]} = {row}[{i}]")
         self.tested(tests)
+
+    def is_kept(self, step: Find, store: Store) -> bool:
+        """Whether a row at hand refers to the one that ``step`` finds, by a reference that is kept."""
+        key = tuple(step.args[i] for i in store.key)
+        return any(
+            parent == step.source and tuple(args[i] for i in positions) == key
+            for table, args in self.rows
+            if isinstance(decl := self.stores[table].decl, TableDecl)
+            for positions, parent in decl.references
+        )
+
+    def referred(self, name: str, value: str) -> None:
+        """Bind what is surely there, by the shortest way; should it be missing, there is nothing to join with."""
+        with self.out.block("try:"):
+            self.out.line(f"{name} = {value}")
+        with self.out.block("except KeyError:"):
+            self.out.line("pass")
+        self.out.open("else:")
 
     def same(self, row: str, position: int, step: Find) -> str:
         return f"{row}[{position}] == {self.text(step.args[position])}"
@@ -219,6 +252,12 @@ class Loops(Steps):
         self.out.open(f"for {column} in keys[at : {bisect}(keys, high)]:")
         names = [self.scope.name(count) for count in find.counts]
         self.out.line(f"{', '.join(names)} = part[{column}]")
+
+
+def _is_itself(store: Store) -> bool:
+    """Whether a key that equals that of a row is written as it: two decimals, or two zeros, may be equal and differ."""
+    types = (store.decl.columns[i].type for i in store.key)
+    return all(isinstance(type_, Scalar) and type_.name in ("int", "str", "bool", "date") for type_ in types)
 
 
 def _row(names: list[str]) -> str:

@@ -29,11 +29,23 @@ from nestling.program.steps import reads
 def together(actions: Sequence[Action]) -> list[list[Action]]:
     """Actions in order, in groups whose statements may share steps: none adds to what another reads."""
     groups: list[list[Action]] = []
+    # What the last group adds to and reads, so that each statement is looked at once.
+    written: set[str] = set()
+    read: set[str] = set()
     for action in actions:
-        if isinstance(action, Add) and groups and _fits(groups[-1], action):
+        if not isinstance(action, Add):
+            groups.append([action])
+            continue
+        target = set() if action.later else {action.statement.target}
+        source = sources(action.statement)
+        joins = groups and isinstance(groups[-1][0], Add)
+        if joins and (written | target).isdisjoint(read | source):
             groups[-1].append(action)
+            written |= target
+            read |= source
         else:
             groups.append([action])
+            written, read = target, source
     return groups
 
 
@@ -68,14 +80,6 @@ def _sum(a: Term, b: Term) -> Term:
         case _, Call("*", (Const(-1, sign), y)) if sign == INT:
             return call("-", a, y)
     return call("*", const(2), a) if a == b else call("+", a, b)
-
-
-def _fits(group: list[Action], add: Add) -> bool:
-    if not isinstance(group[0], Add):
-        return False
-    adds = [a for a in group if isinstance(a, Add)] + [add]
-    written = {a.statement.target for a in adds if not a.later}
-    return written.isdisjoint(source for a in adds for source in sources(a.statement))
 
 
 def sources(statement: Statement) -> set[str]:

@@ -32,6 +32,7 @@ from nestling.program.statements import (
     MapDecl,
     Measure,
     Program,
+    Propagate,
     Range,
     Statement,
     TableDecl,
@@ -141,9 +142,10 @@ def stores(
 
 def _stores(program: Program, unique: Mapping[str, Positions]) -> dict[str, Store]:
     found: dict[str, Store] = {name: Store(name, decl) for name, decl in program.tables.items()}
-    # A nested map is read where its change is passed on, a log where it is emptied.
+    # A map is read by its key where its change is passed on, a log where it is emptied.
+    passed = {a.map for t in every_trigger(program) for a in t.actions if isinstance(a, Propagate)}
     found |= {
-        name: Store(name, decl, whole=decl.role not in ("rows", "aux"), unique=unique.get(name, ()))
+        name: Store(name, decl, whole=decl.role == "watch" or name in passed, unique=unique.get(name, ()))
         for name, decl in program.maps.items()
     }
     for name, decl in program.tables.items():

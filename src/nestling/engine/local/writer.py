@@ -25,6 +25,7 @@ from nestling.engine.python.source import SourceWriter
 from nestling.engine.python.terms import Scope, python, python_key, tuple_of
 from nestling.program.statements import (
     Add,
+    Find,
     MapEvent,
     Plan,
     Program,
@@ -67,6 +68,7 @@ class FunctionWriter:
         self.kept = set(program.tables) if keep_tables else read
         self.program, self.stores, self.constants, self.out = program, stores, constants, SourceWriter()
         self.single: frozenset[str] = frozenset()
+        self.rows: list[tuple[str, tuple[Var, ...]]] = []  #: those that a function was called with
         self.taken = frozenset(_taken(program, self.stores))
 
     def scope(self) -> Scope:
@@ -174,6 +176,7 @@ class FunctionWriter:
 
     def on_change(self, update: RowUpdate, scope: Scope) -> None:
         """The part of an update before it propagates changes."""
+        self.rows = [(update.table, update.columns), (update.table, update.old)]
         columns, old = self.both(update, scope)
         for group in together(update.actions):
             match group[0]:
@@ -184,6 +187,7 @@ class FunctionWriter:
 
     def on_row(self, trigger: Trigger, scope: Scope, start: bool = True) -> None:
         """The part of a trigger before it propagates changes."""
+        self.rows = [(trigger.table, trigger.columns)]
         columns = [scope.name(column) for column in trigger.columns]
         scope.keep(trigger.times, "times")
         self.unpack(trigger, columns)
@@ -252,7 +256,8 @@ class FunctionWriter:
                 continue
             same = [a for a in adds if a.statement.steps[: taken + 1] == first[: taken + 1]]
             depth, used = self.out.depth, used_after(same, taken + 1)
-            Loops(self.out, scope, self.stores).step(first[taken], used)
+            found = [(step.source, step.args) for step in first[:taken] if isinstance(step, Find)]
+            Loops(self.out, scope, self.stores, (*self.rows, *found)).step(first[taken], used)
             self.adds(same, taken + 1, scope)
             self.out.close_to(depth)
             adds = [a for a in adds if a not in same]

@@ -176,18 +176,25 @@ def _add_cell_in_slice(out: SourceWriter, store: Store, parts: list[str], amount
     if len(store.free(known)) > 1:
         out.line(f"key = {free}")
         free = "key"
-    out.line(f"part = {store.slices}.get({bound}, EMPTY)")
-    out.line(f"cell = part.get({free})")
-    with out.block("if cell is None:"):
+    new = f"[{', '.join(amounts)}]"
+    out.line(f"part = {store.slices}.get({bound})")
+    with out.block("if part is None:"):
         depth = _if_any(out, amounts)
-        out.line(f"{store.slices}.setdefault({bound}, {{}})[{free}] = [{', '.join(amounts)}]")
+        out.line(f"{store.slices}[{bound}] = {{{free}: {new}}}")
         _enter(out, store, parts)
         out.close_to(depth)
     with out.block("else:"):
-        _add_up(out, amounts)
-        if _may_go(store, amounts):
-            with out.block(f"if {_is_gone(store)}:"):
-                _leave_slice(out, store, parts, bound, free)
+        out.line(f"cell = part.get({free})")
+        with out.block("if cell is None:"):
+            depth = _if_any(out, amounts)
+            out.line(f"part[{free}] = {new}")
+            _enter(out, store, parts)
+            out.close_to(depth)
+        with out.block("else:"):
+            _add_up(out, amounts)
+            if _may_go(store, amounts):
+                with out.block(f"if {_is_gone(store)}:"):
+                    _leave_slice(out, store, parts, bound, free)
 
 
 def _leave_slice(out: SourceWriter, store: Store, parts: list[str], bound: str, free: str) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nestling.calculus.terms import Term, Var
+from nestling.engine.spark import limits
 from nestling.engine.spark.relations import Sources, pruned
 from nestling.engine.spark.terms import Sql, joins, sql
 from nestling.program.batches import is_change
@@ -39,6 +40,16 @@ class ChainWriter:
     def hint(self, *aliases: str) -> str:
         return f"/*+ BROADCAST({', '.join(aliases)}) */ " if self.broadcast else ""
 
+    def join_hint(self, here: int, there: int) -> str:
+        """How ``c``, of about so many rows, meets ``a``: the smaller of two is sent to the other, or hashed."""
+        if self.broadcast:
+            return self.hint("c")
+        less = min(here, there)
+        if less > limits.MAX_PLANNED_ROWS:
+            return ""
+        way = "BROADCAST" if less <= limits.MAX_SENT_ROWS else "SHUFFLE_HASH"
+        return f"/*+ {way}({'c' if here <= there else 'a'}) */ "
+
     def cte(self, text: str) -> str:
         """The name of a query as a common table expression; equal queries share a name."""
         return self.ctes.setdefault(text, f"c{len(self.ctes)}")
@@ -65,6 +76,7 @@ class Chain:
         self.columns = 0
         self.origins: dict[str, tuple[str, int]] = {}  # which column of which change a variable comes from
         self.base, self.based = "", frozenset[str]()  # before anything was attached, and its variables
+        self.rows = 0  # how many there are so far, about
 
     def sql(self, term: Term) -> Sql:
         return sql(term, self.scope)

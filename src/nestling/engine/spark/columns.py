@@ -8,6 +8,7 @@ from functools import cached_property
 
 from nestling.calculus.types import INT, Record, Scalar, Type
 from nestling.calculus.typing import term_type
+from nestling.engine.protocol import is_inner
 from nestling.engine.spark.labels import label_start
 from nestling.engine.spark.orders import orders
 from nestling.engine.spark.types import sql_type
@@ -93,7 +94,7 @@ def deferred_name(map_: str) -> str:
 
 
 def table_layout(table: TableDecl) -> Layout:
-    start = label_start(table.name) if "." in table.name else ""
+    start = label_start(table.name) if is_inner(table) else ""
     return Layout(tuple(column.type for column in table.columns), key=table.key, start=start)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nestling.engine.described import Places
 from nestling.engine.spark import limits
-from nestling.engine.spark.choice import tables_of
+from nestling.engine.spark.choice import costs, tables_of
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.driver import Driver
 from nestling.engine.spark.driver.exact import is_exact
@@ -71,11 +71,23 @@ class SparkDescription:
         passed = maps - self.program.deferred
         actions = self.program.triggers[table].actions
         queries = 1 + sum(isinstance(action, Propagate) and action.map in passed for action in actions)
-        tables = ", ".join(sorted(tables_of(self.program, sorted(maps))))
         return (
             f"a batch is by Spark at least {queries} {'query' if queries == 1 else 'queries'};"
-            f" recomputed where a large change has more than 1 in {limits.CHANGED_ROW_COST} rows of {tables}"
+            f" {self._recomputed(table, sorted(maps))}"
         )
+
+    def _recomputed(self, table: str, maps: list[str]) -> str:
+        """From how many changed rows on it is cheaper to recompute ``maps``: what triggers cost grows with them."""
+        rows, most = limits.MAX_TRANSACTION_ROWS, limits.MAX_PLANNED_ROWS
+        while rows <= most:
+            both = costs(self.program, self._now, {table: rows}, maps)
+            if both.recomputation < both.triggers:
+                tables = ", ".join(sorted(tables_of(self.program, maps)))
+                return (
+                    f"recomputed from {tables} where {rows:,} rows of {table} change, or fewer beside others"
+                )
+            rows = max(rows + 1, rows * 5 // 4)
+        return f"never recomputed for a change of {table} alone"
 
     def functions(self, view: str, tables: Iterable[str]) -> list[tuple[str, str]]:
         """What the driver runs, a function for each statement on a change of ``tables``."""

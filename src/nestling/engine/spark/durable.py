@@ -106,7 +106,8 @@ class EngineLake:
         names = relation.names
         # What was written at once has every key once; what was written later may have it again.
         is_summed = not relation.changes and len({name.rpartition("/")[0] for name in names}) == 1
-        return (unregistered(lambda: self.read(names, columns), relation.rows, names, is_summed),)
+        size = sum(file.bytes for file in relation.files)
+        return (unregistered(lambda: self.read(names, columns), relation.rows, names, is_summed, size),)
 
     def append(self, note: Mapping[str, Any], moment: LakeState) -> None:
         """Append an epoch with what was added. When this returns, it is durable."""
@@ -154,7 +155,8 @@ class EngineLake:
             files, number = written(self.lake, frame, folder)
         names = tuple(file.name for file in files)
         self.files |= dict(zip(names, files, strict=True))
-        return register_frame(self.read(names, frame.schema), number, names, is_summed)
+        size = sum(file.bytes for file in files)
+        return register_frame(self.read(names, frame.schema), number, names, is_summed, size)
 
     # -- tidying
 

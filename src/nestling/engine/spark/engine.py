@@ -8,8 +8,9 @@ from functools import partial
 from typing import Any
 
 from nestling.engine.described import Places
-from nestling.engine.protocol import Batch, Row, consolidated, inner_first
+from nestling.engine.protocol import Batch, Row, consolidated, inner_first, is_inner
 from nestling.engine.spark import limits
+from nestling.engine.spark.arriving import Arriving, nothing_arrives
 from nestling.engine.spark.batch import restricted, run_batch, size
 from nestling.engine.spark.choice import recomputed_maps, recomputed_views
 from nestling.engine.spark.columns import DEFERRED, Layout, deferred_name, layouts
@@ -20,6 +21,7 @@ from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.durable import Definitions, EngineLake
 from nestling.engine.spark.fetched import Fetched
 from nestling.engine.spark.filling import Filling, filled, no_filling
+from nestling.engine.spark.held import HeldRows
 from nestling.engine.spark.progress import say, shown
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.relations import at_most, difference, placed, summed
@@ -59,8 +61,10 @@ class SparkEngine(Reading):
         keys: Mapping[str, str] | None = None,
         kept: Mapping[str, Layout] | None = None,
         filling: Filling = no_filling,
+        arriving: Arriving = nothing_arrives,
     ) -> None:
-        """``kept``: relations that no statement writes, and that a commit may add to. ``filling``: see ``computed``."""
+        """``kept``: relations that no statement writes, and that a commit may add to. ``filling``: see ``computed``.
+        ``arriving``: the rows of tables that are new."""
         self.program, self.filling = program, filling
         self.spark, self.session = spark, own_session(spark)
         self.layouts = layouts(program) | dict(kept or {})
@@ -68,11 +72,12 @@ class SparkEngine(Reading):
         self.durable = EngineLake(lake, self.session, self.layouts, keys or {}) if lake is not None else None
         self._fetched = Fetched(self)
         self.driver = Driver(Files(None if lake is None else lake.path))
-        stored = {} if self.durable is None else self.durable.load()
+        stored = {} if self.durable is None else {**self.durable.load(), **arriving(self.durable)}
         self.snapshots = Snapshots(self._empty())
         self.now.stored |= stored
-        #: The views that the last batch recomputed.
+        #: The views that the last batch recomputed, and the maps.
         self.recomputed: tuple[str, ...] = ()
+        self.recomputed_maps: Set[str] = frozenset()
         #: The maps that were not there, and have been computed.
         self.built = {name for name in program.maps if name not in stored} - self.watched
         if self.durable is not None:
@@ -126,10 +131,10 @@ class SparkEngine(Reading):
 
     def computed(self, moment: LakeState, maps: Set[str]) -> LakeState:
         """``maps`` of the tables of ``moment``, in bulk: each by a query, where a program says by which."""
-        most = max((moment.stored[name].rows for name in self.program.tables), default=0)
+        most = moment.most_rows(self.program.tables)
         sink = self._sink(most, broadcast=False)
         filling = None if maps & self.watched else self.filling(self.program, maps)
-        with shown("definition"), settings(self.session, self.spark, most > limits.MAX_FETCHED_ROWS):
+        with shown("definition"), settings(self.session, self.spark, most):
             if filling is None:
                 return self._triggered(moment, maps, sink)
             return filled(filling, moment, maps, sink)
@@ -207,13 +212,20 @@ class SparkEngine(Reading):
     def count(self, table: str, row: Row) -> int:
         """How often ``row`` is in ``table``."""
         places = self.program.tables[table].key or tuple(range(len(row)))
-        if "." in table and self._fetched.has(table, (0,), row[:1]):
+        if is_inner(self.program.tables[table]) and self._fetched.has(table, (0,), row[:1]):
             places = (0,)  # the whole bag is here already
         return self.having(table, places, tuple([row[i] for i in places])).get(row, 0)
 
     def under(self, dictionary: str, label: Label) -> dict[Row, int]:
         """The rows of an inner bag of a table, without their label."""
         return {row[1:]: n for row, n in self.having(dictionary, (0,), (label,)).items()}
+
+    def held(self, table: str) -> HeldRows:
+        """All rows of a keyed table, which stay here from now on."""
+        now = self.now
+        if table not in now.held:
+            now.held[table] = HeldRows(self.table(table), self.layouts[table])
+        return now.held[table]
 
     # -- changes
 
@@ -242,8 +254,13 @@ class SparkEngine(Reading):
         rows = sum(map(size, (*changes.values(), *(late or {}).values())))
         sink = self._sink(rows, rows <= limits.MAX_BROADCAST_ROWS) if large else None
         try:
-            with settings(self.session, self.spark, large):
-                return self._run(changes, sink, late), large
+            with settings(
+                self.session,
+                self.spark,
+                max(rows, self.now.most_rows(self.program.tables)) if large else rows,
+            ):
+                moment = self._run(changes, sink, late)
+                return moment, large or bool(self.recomputed_maps)
         except NoValue:
             # A state in between had no value; what the rows come to may have one.
             return self._recomputed(changes, sink), large
@@ -318,12 +335,13 @@ class SparkEngine(Reading):
         moment = self.now.next()
         some = [name for name in inner_first(self.program) if name in changes and size(changes[name])]
         redone: Set[str] = frozenset()
-        if sink is not None and late is None:
-            redone = recomputed_maps(self.program, moment, {name: size(changes[name]) for name in some})
+        sizes = {name: size(changes[name]) for name in some}
+        if self.durable is not None and late is None and sum(sizes.values()) > limits.MAX_TRANSACTION_ROWS:
+            redone = recomputed_maps(self.program, moment, sizes)
         triggers = self.program.triggers
         if redone:
             triggers = {n: restricted(t, self.program.maps.keys() - redone) for n, t in triggers.items()}
-        self.recomputed = recomputed_views(self.program, redone)
+        self.recomputed_maps, self.recomputed = redone, recomputed_views(self.program, redone)
         try:
             run_batch(moment, [(triggers[name], changes[name]) for name in some], sink)
             if redone:

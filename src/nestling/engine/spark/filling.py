@@ -13,15 +13,16 @@ from collections.abc import Callable, Collection, Set
 from dataclasses import replace
 from itertools import count
 
+from nestling.calculus.terms import Var
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import layouts
 from nestling.engine.spark.progress import say
-from nestling.engine.spark.relations import difference
+from nestling.engine.spark.relations import UNCOUNTED, difference
 from nestling.engine.spark.session import python_errors
 from nestling.engine.spark.stage import Sink, arrow
-from nestling.engine.spark.state import UNCOUNTED, LakeState, SourceRows, register_frame
+from nestling.engine.spark.state import LakeState, SourceRows, register_frame
 from nestling.engine.spark.statements import StatementWriter
-from nestling.program.statements import Program, Statement
+from nestling.program.statements import Assign, Check, Find, Program, Statement
 from nestling.program.steps import reads, trigger_statements
 
 #: The program that fills some maps of another from its tables alone, if there is one that Spark can run.
@@ -69,7 +70,7 @@ def fill(program: Program, now: LakeState, keep: Keep, kept: Collection[str] = (
         here = now.driver.added(statements, now) if _is_little(now, statements) else {}
         if name in here:
             now.add(name, here[name])
-        elif text := _query(now, name, statements, is_kept):
+        elif text := _query(now, name, statements, is_kept or gathers(program, statements)):
             if is_kept:
                 keep(name, text)
             else:
@@ -82,13 +83,28 @@ def _query(now: LakeState, name: str, statements: list[Statement], is_summed: bo
     """What fills a map; nothing where that reads what is empty.
 
     What is not kept need not be summed: whoever reads it does so where it needs sums, and where it does not, a join of
-    all rows costs less than to sum them by keys of which most are there once.
+    all rows costs less than to sum them by keys of which most are there once. Where most are there several times, it is
+    the other way round.
     """
     writer = StatementWriter(now, broadcast=False)
     layout = now.layouts[name]
     texts = [writer.statement(s, layout) for s in statements if not writer.finds_nothing(s)]
     rows = " UNION ALL ".join(texts)
     return writer.text(difference(rows, layout) if is_summed else rows) if texts else ""
+
+
+def gathers(program: Program, statements: list[Statement]) -> bool:
+    """Whether rows of keyed tables are added up by other columns than their key, so that most sums are of several."""
+    for statement in statements:
+        match [step for step in statement.steps if not isinstance(step, Check | Assign)]:
+            case [Find(source, args)] if source in program.tables and program.tables[source].key:
+                kept = {term.name for term in statement.keys if isinstance(term, Var)}
+                found = [args[place] for place in program.tables[source].key]
+                if all(isinstance(arg, Var) and arg.name in kept for arg in found):
+                    return False
+            case _:
+                return False
+    return bool(statements)
 
 
 def _is_little(now: LakeState, statements: list[Statement]) -> bool:

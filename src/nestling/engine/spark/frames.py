@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from nestling.calculus.build import const, leaves
+from nestling.calculus.maps import entry_types, is_map
+from nestling.calculus.optional import held, is_optional
 from nestling.calculus.terms import InL, Term, Var
 from nestling.calculus.types import LABEL, Bag, Record, Scalar, Type, flat_type
 from nestling.calculus.typing import term_type
@@ -47,9 +49,6 @@ class NamedSources(Sources, Protocol):
 
     def summed(self, name: str) -> str:
         """The rows of a source, summed by key."""
-
-    def is_summed(self, name: str) -> bool:
-        """Whether its rows are known to be, so that none has a count below zero."""
 
 
 def view_text(program: Program, sources: NamedSources, view: str) -> str:
@@ -194,6 +193,8 @@ class _Frame:
 
         def value(type_: Type) -> str:
             match type_:
+                case Record() if is_optional(type_):
+                    return f"CASE WHEN r.k{next(left).places[0]} THEN {value(held(type_))} END"
                 case Record(fields):
                     parts = ", ".join(f"{sql_text(name)}, {value(field)}" for name, field in fields)
                     return f"named_struct({parts})"
@@ -206,7 +207,8 @@ class _Frame:
                         for place, (i, type_) in pairs
                     ]
                     attached.append(f"LEFT JOIN {bags} {name} ON {' AND '.join(on) or 'true'}")
-                    return f"coalesce({name}.bag, {_no_bag(inner)})"
+                    bag = f"coalesce({name}.bag, {_no_bag(inner)})"
+                    return f"map_from_entries({bag})" if is_map(type_) else bag
                 case Scalar("timedelta"):
                     micros = f"CAST(r.k{next(left).places[0]} AS DECIMAL(24,6))"
                     return f"make_dt_interval(0, 0, 0, CAST({micros} / 1000000 AS DECIMAL(18,6)))"
@@ -286,7 +288,7 @@ class _Frame:
     def collected(self, rows: str, width: int, element: Type) -> str:
         """The bags of ``rows`` by their first columns."""
         many = f"flatten(collect_list(array_repeat(v, {COPIES})))"
-        if isinstance(element, Record):
+        if isinstance(element, Record) and not is_optional(element):
             # Most come once. No record is null, which a list of values would leave out.
             often = f"CASE WHEN n <> 1 THEN array_repeat(v, {COPIES}) END"
             many = f"concat(collect_list(CASE WHEN n = 1 THEN v END), flatten(collect_list({often})))"
@@ -324,6 +326,10 @@ def _no_bag(element: Type) -> str:
 
 
 def _nested_type(type_: Type) -> str:
+    if is_optional(type_):
+        return _nested_type(held(type_))
+    if is_map(type_):
+        return f"MAP<{', '.join(map(_nested_type, entry_types(type_)))}>"
     match type_:
         case Record(fields):
             parts = (f"{sql_name(name)}: {_nested_type(field)}" for name, field in fields)

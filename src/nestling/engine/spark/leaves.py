@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.relations import nothing, summed
+from nestling.engine.spark.relations import UNCOUNTED, nothing, summed
 from nestling.engine.spark.state import LakeState, SourceRows
 from nestling.engine.spark.types import arrow_schema, ddl
 
@@ -54,6 +54,9 @@ class Leaves:
 
     def is_empty(self, name: str) -> bool:
         return False
+
+    def rows(self, name: str) -> int:
+        return UNCOUNTED
 
     def near(self, name: str, column: int) -> str | None:
         return None

@@ -7,6 +7,10 @@ Callers read them as ``limits.NAME`` when they need one, so that a test can set 
 
 #: Stored values that the statements of one stage may scan on the driver.
 MAX_DRIVER_VALUES = 8_000_000
+#: How many times as many it may read to look up keys: by Spark the look-ups of a change together take some ten jobs. A
+#: value of a row group that is not cached takes 75 ns. For 100 random orders of 1.5 million with their items Spark took
+#: 14 jobs and 20 s of CPU; to read all groups takes 3 s.
+LOOKUP_FACTOR = 6
 #: Changed rows that a stage on the driver may start from; keys that it may look up.
 MAX_DRIVER_ROWS = 60_000
 #: Entries that one look-up on the driver may find; beyond, Spark runs the stage.
@@ -20,6 +24,18 @@ MIN_ROWS_PER_BISECTED_KEY = 16
 
 #: Tasks of a stage of a small batch, at most.
 MAX_SMALL_TASKS = 8
+
+# How Spark's queries are planned. Defining a view over 150,000 orders with 600,000 items took 3.2 s of CPU with the
+# plans that Spark makes and adapts, and 1.7 s with these.
+
+#: Rows for which a shuffle has one task, beside the few that it has at least.
+ROWS_PER_TASK = 500_000
+#: Rows of what is read, of tables and of a change, up to which plans are ours; beyond they are as the user has them.
+MAX_PLANNED_ROWS = 50_000_000
+#: Rows of the smaller side of a join of whole tables up to which it is sent to all tasks; beyond, both are shuffled.
+MAX_SENT_ROWS = 500_000
+#: Bytes that a row has in files, on average, up to which it is one of those; Spark plans by itself what is wider.
+MAX_SENT_ROW_BYTES = 64
 
 # What comes to the driver.
 
@@ -44,17 +60,31 @@ MAX_NEWEST_ROWS = 500
 #: Rows of a change up to which its keys are broadcast to all tasks; beyond, Spark shuffles to join.
 MAX_BROADCAST_ROWS = 1_000_000
 
-#: What a changed row costs triggers, where a row of a table costs recomputation one. Measured where both go to files:
-#: about 180,000 changed rows beside 765,000 stored ones took five views 28.7 s of CPU by triggers and 31.5 by
-#: recomputation, checks and tables included. So they meet a little beyond: at one row in three, not in ten or in two.
-CHANGED_ROW_COST = 4
+# What a large change costs, in microseconds of CPU. Triggers or recomputation is chosen by these (``choice``). Measured
+# over 150,000 orders with 600,000 items and 15,000 customers and four views with nine statements: executors' time of
+# stages where Spark runs them.
+
+#: A changed row, for each statement on it that the driver runs, look-ups included: 244,000 of both took 2.9 s.
+DRIVEN_ROW_COST = 12.0
+#: The same by Spark: 660,000 of both took 2.0 s, together with the next.
+CHANGED_ROW_COST = 2.2
+#: A stored row of what a statement of Spark meets: all are scanned, and few found.
+MET_ROW_COST = 0.35
+#: A stored row of a table from which a map is computed anew: 765,000 took a sum by groups 0.6 s.
+RECOMPUTED_ROW_COST = 0.8
+#: A row of a map that is computed anew, which is sorted and written: 150,000 of them in groups of 10 took 0.7 s.
+WRITTEN_ROW_COST = 4.0
+#: A query that computes a map, whatever it reads: plans, code, and Java's compiler, which works for it.
+QUERY_COST = 1_000_000
 
 # Files.
 
 #: Rows of a sorted file that Spark writes, about.
 ROWS_PER_FILE = 2_000_000
-#: Bytes of what came for which there is one file of each flat table.
-BYTES_PER_FILE = 32_000_000
+#: Bytes of what came for which there is one file of each flat table: what Spark reads by one task. To sort into several
+#: shuffles all rows and computes them twice: 1.5 million orders (65 MB) then took 4.5 times a sorted write, a tenth of
+#: them, in one file, two to three times one.
+BYTES_PER_FILE = 128_000_000
 
 #: Epochs in the log from which on it is flushed to files.
 MAX_LOG_EPOCHS = 64
@@ -75,8 +105,9 @@ MAX_MERGED_ROWS = 100_000
 MAX_ARROW_ROWS = 2_000_000
 #: Runs of one source beyond which a change waits for the merge that runs beside it.
 MAX_RUNS = 64
-#: Bytes of a row group: the least that a look-up by key reads.
-ROW_GROUP_BYTES = 2_000_000
+#: Bytes of a row group before it is compressed: the least that a look-up by key reads. 100 random keys meet most groups
+#: of 6 million rows where these have 2 MB (102 groups).
+ROW_GROUP_BYTES = 250_000
 #: Seconds to wait for the number of written rows, which Spark reports after a query.
 METRIC_SECONDS = 60
 #: Tasks that probe whether driver and executors share a folder: the number of executors, within these.

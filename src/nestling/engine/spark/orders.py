@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from nestling.engine.protocol import is_inner
 from nestling.program.batches import GROUPS, is_change
 from nestling.program.statements import (
     Find,
@@ -74,7 +75,7 @@ Noted = tuple[str, tuple[int, ...], int]
 def _checked(program: Program) -> Iterator[Noted]:
     """A change looks its rows up by their key, and the elements of an inner bag by its label."""
     for name, table in program.tables.items():
-        yield name, (0,) if "." in name else table.key, CHECKED
+        yield name, (0,) if is_inner(table) else table.key, CHECKED
 
 
 def _maintained(program: Program) -> Iterator[Noted]:

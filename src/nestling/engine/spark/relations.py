@@ -11,6 +11,9 @@ from nestling.engine.spark.terms import Sql, joins
 from nestling.engine.spark.types import sql_type
 from nestling.quoting import sql_text
 
+#: The rows of a query that nobody has run: too many for the driver to look into.
+UNCOUNTED = 1 << 50
+
 
 class Sources(Protocol):
     """The relations that statements read."""
@@ -23,6 +26,12 @@ class Sources(Protocol):
 
     def is_empty(self, name: str) -> bool:
         """Whether it is known to have no rows."""
+
+    def is_summed(self, name: str) -> bool:
+        """Whether its rows are known to be: each key once, so that none has a count below zero."""
+
+    def rows(self, name: str) -> int:
+        """How many rows it has, about; beyond all bounds if nobody knows, or if they are too wide to be sent around."""
 
     def near(self, name: str, column: int) -> str | None:
         """A condition that every value of a column of a small change satisfies, for pruning."""

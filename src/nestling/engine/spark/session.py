@@ -58,21 +58,27 @@ def small_tasks(spark: Any) -> int:
     return min(int(spark.sparkContext.defaultParallelism), limits.MAX_SMALL_TASKS)
 
 
-#: What a large change leaves as the user has it.
-_USERS = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled")
+#: What plans follow, beside what is read: the tasks of a shuffle, and whether they are adapted while they run.
+_PLANNED = ("spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled")
 
 
 @contextmanager
-def settings(session: Any, user: Any, large: bool) -> Iterator[None]:
-    """Plans for what comes now: of much as the user has them, of little with few tasks and without a second thought."""
-    values = [user.conf.get(name) for name in _USERS] if large else [str(small_tasks(user)), "false"]
-    before = [session.conf.get(name) for name in _USERS]
-    for name, value in zip(_USERS, values, strict=True):
+def settings(session: Any, user: Any, rows: int) -> Iterator[None]:
+    """Plans for what reads about so many ``rows``.
+
+    How many there are is known, so there are as many tasks as they make necessary, and no plan is made again while it
+    runs, which takes half of all CPU where there are half a million. Of very many rows plans are as the user has them.
+    """
+    values = [user.conf.get(name) for name in _PLANNED]
+    if rows <= limits.MAX_PLANNED_ROWS:
+        values = [str(max(small_tasks(user), -(-rows // limits.ROWS_PER_TASK))), "false"]
+    before = [session.conf.get(name) for name in _PLANNED]
+    for name, value in zip(_PLANNED, values, strict=True):
         session.conf.set(name, value)
     try:
         yield
     finally:
-        for name, value in zip(_USERS, before, strict=True):
+        for name, value in zip(_PLANNED, before, strict=True):
             session.conf.set(name, value)
 
 

@@ -5,7 +5,7 @@ A batch builds a new state from the old one, and the engine switches to it when 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
@@ -16,17 +16,14 @@ from nestling.calculus.types import FLOAT, LabelType, Scalar, nullable
 from nestling.engine.protocol import Row
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
-from nestling.engine.spark.relations import nothing, summed
+from nestling.engine.spark.held import HeldRows
+from nestling.engine.spark.relations import UNCOUNTED, nothing, summed
 from nestling.engine.spark.terms import literal
 from nestling.engine.spark.types import arrow_schema, arrow_table, ddl, values
 from nestling.program.statements import Plan, Statement
 
 _NUMBERS = count()
 _REGISTERING = Lock()
-
-
-#: The rows of a query that nobody has run: too many for the driver to look into.
-UNCOUNTED = 1 << 50
 
 
 @dataclass(frozen=True)
@@ -38,6 +35,8 @@ class TempView:
     paths: tuple[str, ...] = ()
     #: Whether no two of the rows have one key.
     summed: bool = False
+    #: Of the files, as far as they are known.
+    bytes: int = 0
     _frames: list[Callable[[], Any]] = field(default_factory=list, compare=False, repr=False)
 
     @property
@@ -84,18 +83,20 @@ def register(session: Any, table: Any) -> TempView:
     return register_frame(frame, table.num_rows)
 
 
-def register_frame(frame: Any, rows: int, paths: tuple[str, ...] = (), is_summed: bool = False) -> TempView:
+def register_frame(
+    frame: Any, rows: int, paths: tuple[str, ...] = (), is_summed: bool = False, size: int = 0
+) -> TempView:
     """A DataFrame as a temporary view."""
-    part = TempView(f"nestling_{next(_NUMBERS)}", rows, paths, is_summed)
+    part = TempView(f"nestling_{next(_NUMBERS)}", rows, paths, is_summed, size)
     frame.createOrReplaceTempView(part.name)
     return part
 
 
 def unregistered(
-    frame: Callable[[], Any], rows: int, paths: tuple[str, ...], is_summed: bool = False
+    frame: Callable[[], Any], rows: int, paths: tuple[str, ...], is_summed: bool = False, size: int = 0
 ) -> TempView:
     """A DataFrame as a temporary view, made when its name is first asked for."""
-    return TempView(f"nestling_{next(_NUMBERS)}", rows, paths, is_summed, [frame])
+    return TempView(f"nestling_{next(_NUMBERS)}", rows, paths, is_summed, size, [frame])
 
 
 @dataclass
@@ -226,12 +227,16 @@ class LakeState:
     emptied: set[str] = field(default_factory=set)
     #: How many rows of a statement's effect one task may send here; more go to files. ``None``: there are none.
     most: int | None = None
+    #: Tables that the driver holds, as far as they have been asked for.
+    held: dict[str, HeldRows] = field(default_factory=dict)
     _views: dict[str, tuple[Any, TempView]] = field(default_factory=dict)
 
     def next(self) -> LakeState:
         """A copy to be added to."""
-        views = dict(self._views)
-        return replace(self, stored=dict(self.stored), changes={}, added={}, emptied=set(), _views=views)
+        views, held = dict(self._views), dict(self.held)
+        return replace(
+            self, stored=dict(self.stored), changes={}, added={}, emptied=set(), held=held, _views=views
+        )
 
     def kept_as(self, stored: dict[str, SourceRows]) -> LakeState:
         """The same state, in other files."""
@@ -245,6 +250,17 @@ class LakeState:
         if name in self.changes:
             return not self.changes[name].size
         return not self.stored[name].rows
+
+    def rows(self, name: str) -> int:
+        if name in self.changes:
+            return self.changes[name].size
+        stored = self.stored[name]
+        is_wide = sum(part.bytes for part in stored.files) > limits.MAX_SENT_ROW_BYTES * stored.rows
+        return UNCOUNTED if is_wide else stored.rows
+
+    def most_rows(self, names: Iterable[str]) -> int:
+        """The rows of the largest of these sources."""
+        return max((self.stored[name].rows for name in names), default=0)
 
     def near(self, name: str, column: int) -> str | None:
         change = self.changes.get(name)
@@ -317,9 +333,12 @@ class LakeState:
         stored = self.stored[name]
         if isinstance(rows, TempView):
             self.stored[name] = SourceRows((*stored.files, rows), stored.recent)
+            self.held.pop(name, None)
             return
         if not rows.num_rows:
             return
+        if name in self.held:
+            self.held[name] = self.held[name].after(rows)
         table = rows.cast(arrow_schema(self.layouts[name].sql))
         recent = table if stored.recent is None else pa.concat_tables([stored.recent, table])
         self.stored[name] = SourceRows(stored.files, recent)

@@ -19,8 +19,9 @@ from nestling.engine.spark.chain import ChainWriter as Chains
 from nestling.engine.spark.columns import Layout, joined_type
 from nestling.engine.spark.linear import is_linear, product
 from nestling.engine.spark.ranges import Probes, holds, sums_within
-from nestling.engine.spark.relations import cleaned, nothing, summed, sums, touched, zero
+from nestling.engine.spark.relations import UNCOUNTED, cleaned, nothing, summed, sums, touched, zero
 from nestling.engine.spark.terms import Sql, equal, is_partial, joins, sql
+from nestling.engine.spark.totals import finds_one
 from nestling.engine.spark.types import sql_type
 from nestling.program.batches import is_change
 from nestling.program.flat import Bound, first_of, is_ordered
@@ -81,7 +82,7 @@ class _Steps(Chain):
     def solved(self) -> list[Sql]:
         """The amounts of every solution."""
         if self.given is not None:
-            self.current = self.given.relation
+            self.current, self.rows = self.given.relation, UNCOUNTED
             params = {p.name: Sql(f"k{i}", p.type) for i, p in enumerate(self.given.params)}
             self.select([], params)
             self.rest_here()
@@ -189,15 +190,18 @@ class _Steps(Chain):
         merged = not is_linear(self.body, step)
         if merged:
             rows = self.merged(rows, layout, step)
-        elif not step.counts:
+        elif not step.counts and not (layout.key and self.sources.is_summed(step.source)):
             self.times.append(f"times of {len(self.times)}")
             counts[self.times[-1]] = Sql("a.m0", INT)
         used = {n: v for n, v in (new | counts).items() if n in later or n in self.times}
         on = " AND ".join(conditions)
+        so_far, there = self.rows, self.sources.rows(step.source)
+        self.rows = so_far if self.current and finds_one(step, layout) else max(so_far, there)
         if not self.current:
             self.select(later, used, f"FROM ({rows}) a", on)
         elif on:
-            self.select(later, used, f"FROM {self.current} c JOIN ({rows}) a ON {on}", "", self.hint("c"))
+            joined = f"FROM {self.current} c JOIN ({rows}) a ON {on}"
+            self.select(later, used, joined, "", self.writer.join_hint(so_far, there))
         else:
             self.select(later, used, f"FROM {self.current} c CROSS JOIN ({rows}) a", "", self.hint("c"))
 

@@ -37,6 +37,12 @@ class _Empty:
     def is_empty(self, name: str) -> bool:
         return False
 
+    def is_summed(self, name: str) -> bool:
+        return False
+
+    def rows(self, name: str) -> int:
+        return 0
+
     def near(self, name: str, column: int) -> str | None:
         return None
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from nestling.calculus.terms import Var
 from nestling.calculus.types import FLOAT, INT, Record, nullable
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
@@ -32,7 +33,7 @@ def is_small(statement: Statement, layouts: Mapping[str, Layout]) -> bool:
                 if number:
                     return False  # pairs of changed rows
             case Find():
-                if not _finds_one(step, layouts[step.source]):
+                if not finds_one(step, layouts[step.source]):
                     return False
             case Check() | Assign() | Measure() | Combine() | NewAndOld():
                 pass
@@ -41,7 +42,30 @@ def is_small(statement: Statement, layouts: Mapping[str, Layout]) -> bool:
     return True
 
 
-def _finds_one(step: Find, layout: Layout) -> bool:
+def adds_apart(statement: Statement, layouts: Mapping[str, Layout]) -> bool:
+    """Whether summing makes no fewer rows of what ``statement`` adds for one row of a change.
+
+    What it goes through has a key, and that key is part of what is added.
+    """
+    added = {key for key in statement.keys if isinstance(key, Var)}
+    for step in statement.steps:
+        match step:
+            case Find(source, args, known):
+                layout = layouts[source] if not is_change(source) else None
+                if layout is None or finds_one(step, layout):
+                    continue
+                key = layout.key or range(len(layout.keys))
+                if not all(i in known or args[i] in added for i in key):
+                    return False
+            case Check() | Assign() | Measure() | Combine() | NewAndOld():
+                pass
+            case _:
+                return False
+    return True
+
+
+def finds_one(step: Find, layout: Layout) -> bool:
+    """Whether a step finds at most one entry."""
     return set(layout.key or range(len(layout.keys))) <= set(step.known)
 
 

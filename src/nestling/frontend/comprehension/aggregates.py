@@ -18,7 +18,7 @@ from nestling.frontend.comprehension.compare import opposite
 from nestling.frontend.comprehension.conditions import YES, guard_by, guarded, truth
 from nestling.frontend.comprehension.context import PythonEnv
 from nestling.frontend.comprehension.convert import applied, bag, bag_of, refuse_generator, scalar, scalar_of
-from nestling.frontend.comprehension.values import Items, shown
+from nestling.frontend.comprehension.values import Items, Sorted, shown
 from nestling.frontend.values import Many, Null, One, Some, Value, of_term
 
 _LEAVE_OUT = "leave them out: … for x in … if x is not None"
@@ -54,7 +54,7 @@ def of_len(node: ast.Call, env: PythonEnv) -> Value:
     value = env.value(source)
     refuse_generator(value, source, env, "of no length")
     match value:
-        case Many(expr):
+        case Many(expr) | Sorted(expr):
             return One(env.run.fold("count", expr))
         case Items(values, "list"):
             return One(const(len(values)))

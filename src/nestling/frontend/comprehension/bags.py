@@ -20,16 +20,26 @@ from nestling.frontend.comprehension.convert import (
     stored,
 )
 from nestling.frontend.comprehension.nulls import narrowed, negated
-from nestling.frontend.comprehension.values import Items, shown
-from nestling.frontend.values import Data, Many, Value, fields_of, of_term, singleton
+from nestling.frontend.comprehension.orders import held
+from nestling.frontend.comprehension.values import Items, Sorted, shown
+from nestling.frontend.values import Data, Form, Many, Value, fields_of, of_term, singleton
+from nestling.frontend.view_query import Orders
 
 _SET_OPERATORS: dict[type, str] = {ast.BitAnd: "min", ast.Sub: "monus", ast.BitXor: "differ"}
 
 
-def of_comprehension(node: ast.ListComp | ast.GeneratorExp, env: PythonEnv) -> Many:
-    """``[e for x in … if …]``: loops, guards, and one element."""
-    expr = loops(node.generators, env, lambda inner: singleton(element(node.elt, inner), env.run.site))
-    return Many(expr, "list" if isinstance(node, ast.ListComp) else "generator")
+def of_comprehension(node: ast.ListComp | ast.GeneratorExp, env: PythonEnv) -> Value:
+    """``[e for x in … if …]``: loops, guards, and one element, in which lists may have an order."""
+    orders: Orders = ()
+
+    def finish(inner: PythonEnv) -> Expr:
+        nonlocal orders
+        value, orders = held(inner.value(node.elt))
+        return singleton(_stored(value, node.elt, inner), env.run.site)
+
+    expr = loops(node.generators, env, finish)
+    form: Form = "list" if isinstance(node, ast.ListComp) else "generator"
+    return Sorted(expr, orders, form) if orders else Many(expr, form)
 
 
 def of_set_comprehension(node: ast.SetComp, env: PythonEnv) -> Many:
@@ -40,7 +50,11 @@ def of_set_comprehension(node: ast.SetComp, env: PythonEnv) -> Many:
 
 def element(node: ast.expr, env: PythonEnv) -> Data:
     """``node`` as an element of a bag; what tests have ruled out is not in its type."""
-    return stored(narrowed(stored(env.value(node), node, env), env.known), node, env)
+    return _stored(env.value(node), node, env)
+
+
+def _stored(value: Value, node: ast.expr, env: PythonEnv) -> Data:
+    return stored(narrowed(stored(value, node, env), env.known), node, env)
 
 
 def loops(generators: Sequence[ast.comprehension], env: PythonEnv, finish: Rest) -> Expr:
@@ -55,7 +69,8 @@ def _loop(generator: ast.comprehension, env: PythonEnv, rest: Rest) -> Expr:
     if generator.is_async:
         raise env.error(generator.target, "async for is not supported", "write for")
     source = bag(generator.iter, env).expr
-    var = Var(env.run.names.fresh(_name(generator.target)), element_type(source))
+    place = env.source.span(generator.target, generator.iter)
+    var = Var(env.run.names.fresh(_name(generator.target)), element_type(source), place)
     inner = env.binding(targets(generator.target, of_term(var), env))
     return for_(var, source, _conditions(generator.ifs, inner, rest))
 

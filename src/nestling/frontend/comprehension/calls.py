@@ -19,7 +19,7 @@ from nestling.frontend.comprehension.bags import as_set
 from nestling.frontend.comprehension.capture import attribute, capture
 from nestling.frontend.comprehension.conditions import truth
 from nestling.frontend.comprehension.context import PythonEnv
-from nestling.frontend.comprehension.convert import applied, bag, scalar, scalar_of
+from nestling.frontend.comprehension.convert import applied, bag_of, scalar, scalar_of
 from nestling.frontend.comprehension.dicts import keys_of, values_of
 from nestling.frontend.comprehension.inline import call_function, call_helper
 from nestling.frontend.comprehension.nulls import is_nullable
@@ -27,7 +27,7 @@ from nestling.frontend.comprehension.ordering import of_sorted
 from nestling.frontend.comprehension.read import CACHED
 from nestling.frontend.comprehension.records import is_record_class, of_dict_call, of_record_class
 from nestling.frontend.comprehension.scalars import number, text
-from nestling.frontend.comprehension.values import Helper, Items, Object, shown
+from nestling.frontend.comprehension.values import Helper, Items, Object, Ranked, Sorted, shown
 from nestling.frontend.values import Many, One, Row, Value, fields_of
 
 Builtin = Callable[[ast.Call, PythonEnv], Value]
@@ -191,7 +191,11 @@ def _of_bool(node: ast.Call, env: PythonEnv) -> Value:
 def _of_list(node: ast.Call, env: PythonEnv) -> Value:
     if not node.args and not node.keywords:
         return Items(())
-    found = bag(_only(node, "list", env), env)
+    part = _only(node, "list", env)
+    value = env.value(part)
+    if isinstance(value, Sorted | Ranked):
+        return value
+    found = bag_of(value, part, env)
     return Many(found.expr, "list", found.term)
 
 

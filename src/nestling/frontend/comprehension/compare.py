@@ -15,7 +15,7 @@ from nestling.frontend.comprehension.convert import applied, bag_of, elementwise
 from nestling.frontend.comprehension.nulls import facts, is_nullable, negated
 from nestling.frontend.comprehension.values import Items, shown
 from nestling.frontend.same import is_part, same_elements
-from nestling.frontend.values import Many, Null, One, Row, Some, Value, fields_of, of_term
+from nestling.frontend.values import Many, Null, One, Row, Some, Value, fields_of, of_term, there
 
 _ORDERS: dict[type, str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
@@ -74,7 +74,12 @@ def equal(left: Value, right: Value, node: ast.expr, env: PythonEnv) -> One | So
         )
     one, two = fields_of(left), fields_of(right)
     if one is not None and two is not None:
-        return _equal_records(one, two, node, env)
+        found = _equal_records(one, two, node, env)
+        flags = [TRUE if (is_there := there(value)) is None else is_there for value in (left, right)]
+        if flags == [TRUE, TRUE]:
+            return found
+        # None is equal to None, and not to a record of which all is None.
+        return One(call("and", call("==", *flags), scalar_of(found, node, env)))
     if isinstance(left, Many | Items) and isinstance(right, Many | Items):
         return _equal_bags(left, right, node, env)
     if (one is None) != (two is None):
@@ -191,6 +196,8 @@ def _is_none(value: Value, none: Value, node: ast.expr, env: PythonEnv) -> Term:
             return TRUE
         case One(term) if is_nullable(term):
             return call("is_null", term)
+        case One() | Row() if (is_there := there(value)) is not None:
+            return negated(is_there)
         case One() | Row() | Many() | Items() | Some():
             return FALSE
     raise env.error(node, f"a value is needed here, not {shown(value)}")

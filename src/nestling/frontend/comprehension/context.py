@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from nestling.calculus.terms import Expr, Term, Var
 from nestling.calculus.types import Type
-from nestling.errors import QueryError
+from nestling.errors import QueryError, Span
 from nestling.frontend.bindings import Bindings
 from nestling.frontend.comprehension.read import SourceText
 from nestling.frontend.comprehension.refuse import refusal
@@ -31,6 +31,13 @@ class PythonTranslation(Bindings):
         super().__init__(catalog)
         self.constructs = constructs
         self.inlined: list[tuple[str, int, int]] = []
+        self.nodes: list[tuple[SourceText, ast.expr]] = []  # what is being read, innermost last
+
+    def place(self) -> Span | None:
+        if not self.nodes:
+            return None
+        source, node = self.nodes[-1]
+        return source.span(node)
 
     def fold(self, aggregate: str, source: Expr) -> Var:
         """A variable for ``aggregate(source)``."""
@@ -63,6 +70,7 @@ class PythonEnv:
         if self.given and (found := self.given.get(ast.dump(node))):
             return found.value
         construct = self.run.constructs.get(type(node))
+        self.run.nodes.append((self.source, node))
         try:
             if construct is None:
                 raise refusal(node)
@@ -70,6 +78,8 @@ class PythonEnv:
         except QueryError as error:
             error.located(self.source.span(node))
             raise
+        finally:
+            self.run.nodes.pop()
 
     def error(self, node: ast.AST, what: str, hint: str = "") -> QueryError:
         return QueryError(what, at=self.source.span(node), hint=hint)

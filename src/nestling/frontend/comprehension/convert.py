@@ -9,12 +9,13 @@ from decimal import Decimal
 
 from nestling.calculus.build import call, const, countwise, for_, union
 from nestling.calculus.functions import FUNCTIONS
+from nestling.calculus.maps import is_map
 from nestling.calculus.terms import Const, Expr, Field, Sing, Term, Var
 from nestling.calculus.types import BOOL, Bag, Record, Scalar, Type, is_base, show_type
 from nestling.calculus.typing import element_type, term_type
 from nestling.errors import QueryError
 from nestling.frontend.comprehension.context import PythonEnv
-from nestling.frontend.comprehension.values import Items, shown
+from nestling.frontend.comprehension.values import Items, Sorted, shown
 from nestling.frontend.values import (
     Data,
     Many,
@@ -27,6 +28,7 @@ from nestling.frontend.values import (
     fields_of,
     of_term,
     singleton,
+    there,
     type_of,
 )
 
@@ -76,8 +78,18 @@ def bag_of(value: Value, node: ast.expr, env: PythonEnv) -> Many:
         case Many(expr, "dict"):
             var = Var(env.run.names.fresh("d"), element_type(expr))
             return Many(for_(var, expr, Sing(Field(var, "key"))), "set")
+        case Many() if is_map(type_of(value)):
+            raise env.error(
+                node, "a map is not iterated over here", "write the view in SQL: explode(…) AS k, v"
+            )
         case Many():
             return value
+        case One() | Row() if there(value) is not None and fields_of(value) is None:
+            raise env.error(
+                node, "this may be None", "write the view in SQL: there explode(…) of NULL has no rows"
+            )
+        case Sorted():
+            raise _lost(node, env)
         case Items(values, form):
             return written_out([stored(item, node, env) for item in values], form, node, env)
         case Row(fields, False):
@@ -132,6 +144,8 @@ def stored(value: Value, node: ast.expr, env: PythonEnv) -> Data:
             return value
         case Items():
             return bag_of(value, node, env)
+        case Sorted():
+            raise _lost(node, env)
         case Some():
             return One(scalar_of(value, node, env))
         case Null():
@@ -140,6 +154,13 @@ def stored(value: Value, node: ast.expr, env: PythonEnv) -> Data:
             )
         case _:  # a function, a class, a module, or a name that must not be used
             raise env.error(node, f"a value is needed here, not {shown(value)}", "call it, or use a column")
+
+
+def _lost(node: ast.expr, env: PythonEnv) -> QueryError:
+    what = "an order is kept at the end of a view, or in a list inside its rows: here it would be lost"
+    return env.error(
+        node, what, "sort last: sorted([… for x in …], key=…), or take the first k: sorted(…)[:k]"
+    )
 
 
 def refuse_generator(value: Value, node: ast.expr, env: PythonEnv, what: str) -> None:

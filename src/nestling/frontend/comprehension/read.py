@@ -45,12 +45,13 @@ class SourceText:
     file: str
     names: Callable[[str], object]
 
-    def span(self, node: ast.AST) -> Span:
-        """The place of ``node``: its first line, without indentation, and the columns it takes there."""
-        line, end = getattr(node, "lineno", 1), getattr(node, "end_lineno", 1)
+    def span(self, node: ast.AST, last: ast.AST | None = None) -> Span:
+        """The place of ``node``, up to ``last``: its first line, not indented, and the columns it takes there."""
+        line, last = getattr(node, "lineno", 1), last or node
+        end = getattr(last, "end_lineno", 1)
         text = self.lines[line - 1].rstrip("\n") if line <= len(self.lines) else ""
         start = _column(text, getattr(node, "col_offset", 0))
-        stop = _column(text, getattr(node, "end_col_offset", 0)) if end == line else len(text)
+        stop = _column(text, getattr(last, "end_col_offset", 0)) if end == line else len(text)
         indent = len(text) - len(text.lstrip())
         return Span(line, start - indent, text.strip(), max(1, stop - start), self.file)
 

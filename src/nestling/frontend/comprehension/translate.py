@@ -28,6 +28,7 @@ from nestling.frontend.comprehension.convert import bag_of
 from nestling.frontend.comprehension.dicts import of_dict_comprehension
 from nestling.frontend.comprehension.inline import defaults_of, parameters, result
 from nestling.frontend.comprehension.names import of_attribute, of_lambda, of_name, of_subscript, relation
+from nestling.frontend.comprehension.orders import released
 from nestling.frontend.comprehension.read import Body, PythonDefinition, read
 from nestling.frontend.comprehension.records import of_dict, of_tuple
 from nestling.frontend.comprehension.scalars import (
@@ -39,6 +40,7 @@ from nestling.frontend.comprehension.scalars import (
 )
 from nestling.frontend.comprehension.values import Items, shown
 from nestling.frontend.values import Many, Value
+from nestling.frontend.view_query import Orders, ViewQuery
 
 CONSTRUCTS: dict[type, Construct] = {
     ast.Attribute: of_attribute,
@@ -65,7 +67,7 @@ CONSTRUCTS: dict[type, Construct] = {
 
 
 def translate(source: Callable[..., Any] | str, catalog: Mapping[str, Type]) -> Expr:
-    """The expression of a view: a function whose parameters are tables or views by name, or a text.
+    """The bag that a view is: of a function whose parameters are tables or views by name, or of a text.
 
     >>> from nestling.calculus.show import show
     >>> from nestling.calculus.types import INT, STR, record
@@ -73,31 +75,38 @@ def translate(source: Callable[..., Any] | str, catalog: Mapping[str, Type]) -> 
     >>> print(show(translate("[(o.customer, o.qty * 2) for o in orders if o.qty > 1]", catalog)))
     for o in orders where o.qty > 1 union sng⟨customer: o.customer, _1: o.qty * 2⟩
     """
+    return view_query(source, catalog).expr
+
+
+def view_query(source: Callable[..., Any] | str, catalog: Mapping[str, Type]) -> ViewQuery:
+    """What ``translate`` yields, and the orders that it ends with."""
     try:
         with room():
-            definition = read(source)
-            expr = _translated(definition, catalog)
-            check(expr)
+            found = _translated(read(source), catalog)
+            check(found.expr)
     except RecursionError:
         raise QueryError(
             "the view is nested too deeply", hint="split it into views that read each other"
         ) from None
-    return expr
+    return found
 
 
-def _translated(definition: PythonDefinition, catalog: Mapping[str, Type]) -> Expr:
+def _translated(definition: PythonDefinition, catalog: Mapping[str, Type]) -> ViewQuery:
     run = PythonTranslation(catalog, CONSTRUCTS)
     env = PythonEnv(run, definition.source)
     node = definition.node
+    orders: Orders = ()
 
     def build() -> Expr:
+        nonlocal orders
         if isinstance(node, ast.FunctionDef | ast.Lambda):
             value = result(node, env.binding(_tables(definition, node, env)))
         else:
             value = env.binding({name: relation(run, name) for name in catalog}).value(node)
-        return _whole(value, _returned(node), env)
+        found, orders = released(value)
+        return _whole(found, _returned(node), env)
 
-    return number_sites(run.enclosed(build))
+    return ViewQuery(number_sites(run.enclosed(build)), orders)
 
 
 def _tables(found: PythonDefinition, node: ast.FunctionDef | ast.Lambda, env: PythonEnv) -> dict[str, Value]:

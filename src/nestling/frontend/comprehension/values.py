@@ -10,8 +10,10 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
+from nestling.calculus.terms import Expr
 from nestling.calculus.types import show_type
 from nestling.frontend.values import Barred, Form, LanguageValue, Many, Null, One, Row, Some, Value, type_of
+from nestling.frontend.view_query import Orders
 
 #: How much of a type is shown.
 LONGEST = 76
@@ -23,6 +25,22 @@ class Items(LanguageValue):
 
     values: tuple[Value, ...]
     form: Form = "list"
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted(LanguageValue):
+    """A list with an order, or with such lists inside its elements. It is kept where it is read, and nowhere else."""
+
+    expr: Expr
+    orders: Orders
+    form: Form = "list"
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked(Many):
+    """``sorted(…)[:k]``: a bag by itself, and read in its order where nothing is done to it."""
+
+    orders: Orders = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +79,8 @@ def _shown(value: Value) -> str:
             return "None"
         case Items(_, form):
             return f"a {form}"
+        case Sorted():
+            return "a sorted list"
         case Helper() | Barred():
             return "a function"
         case Object(found):

@@ -49,9 +49,6 @@ def to_sql(frame: Any, tables: Mapping[str, str]) -> str:
         if names.count(name.lower()) > 1:
             hint = "rename one of them: withColumnRenamed, alias, or drop it"
             raise QueryError(f"two columns of the DataFrame are called {name}", hint=hint)
-    if block.order and not block.limit:
-        hint = "drop orderBy and sort what you read, or take the first rows: orderBy(…).limit(k)"
-        raise refused(plan, "a view has no order: orderBy alone says nothing", hint)
     return block.text
 
 
@@ -98,8 +95,8 @@ class Translation:
 
     def check_order(self, block: Block) -> None:
         if block.order and not block.limit:
-            hint = "drop orderBy, or take the first rows right after it: orderBy(…).limit(k)"
-            raise QueryError("a view has no order: orderBy alone says nothing", hint=hint)
+            hint = "order last, or take the first rows right after it: orderBy(…).limit(k)"
+            raise QueryError("rows inside a view have no order: orderBy alone says nothing", hint=hint)
 
     # -- rows
 

@@ -25,7 +25,7 @@ from nestling.frontend.oql.names import fields
 from nestling.frontend.oql.tree import Binary, Nil, Query
 from nestling.frontend.paths import identity
 from nestling.frontend.same import is_part, same_elements
-from nestling.frontend.values import Many, Null, One, Perhaps, Some, Value
+from nestling.frontend.values import Many, Null, One, Perhaps, Row, Some, Value, there
 
 MIRRORED = {">": "<", ">=": "<="}
 
@@ -44,6 +44,8 @@ def is_absent(node: Query, env: OqlEnv, wanted: bool = True) -> Value:
     match value:
         case Null():
             return One(const(wanted))
+        case One() | Row() if (is_there := there(value)) is not None:
+            return One(call("not", is_there) if wanted else is_there)
         case Perhaps(expr) if isinstance(type_of(value), Record):
             return Some(expr, not wanted)
         case One() | Perhaps() if not isinstance(type_of(value), Record):

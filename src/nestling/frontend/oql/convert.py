@@ -8,6 +8,7 @@ from typing import Any
 
 from nestling.calculus.build import call, const, countwise, for_
 from nestling.calculus.functions import FUNCTIONS
+from nestling.calculus.maps import is_map
 from nestling.calculus.terms import Expr, Field, Sing, Term, Var
 from nestling.calculus.types import BOOL, Bag, Record, Scalar, Type
 from nestling.calculus.typing import element_type, term_type
@@ -16,7 +17,19 @@ from nestling.frontend import paths
 from nestling.frontend.oql.context import OqlEnv, Ordered
 from nestling.frontend.oql.tree import Query
 from nestling.frontend.paths import identity
-from nestling.frontend.values import Many, Null, One, Perhaps, Row, Some, Value, fields_of, singleton
+from nestling.frontend.values import (
+    Many,
+    Null,
+    One,
+    Perhaps,
+    Row,
+    Some,
+    Value,
+    bag_of,
+    fields_of,
+    singleton,
+    there,
+)
 
 _WORDS = {
     "bool": "a boolean", "int": "an int", "float": "a float", "decimal": "a decimal", "str": "a string",
@@ -152,7 +165,11 @@ def collection(node: Query, env: OqlEnv) -> Many:
 
 
 def collection_of(value: Value, node: Query, env: OqlEnv) -> Many:
+    if there(value) is not None and (bag := bag_of(value)) is not None:
+        value = bag
     match value:
+        case Many() if is_map(type_of(value)):
+            raise env.error(node, "a map is no collection here", "write the view in SQL: explode(…) AS k, v")
         case Many():
             return value
         case Ordered(expr):

@@ -72,9 +72,9 @@ class OqlCursor:
         """Whether ``token``, before ``after``, may be the name of a variable."""
         if token.is_word("order", "group"):
             return not after.is_word("by")
-        return token.kind == "word" and token.text.lower() not in RESERVED
+        return token.kind == "name" or (token.kind == "word" and token.text.lower() not in RESERVED)
 
-    def name(self, what: str = "a name", hint: str = "keywords are no names") -> str:
+    def name(self, what: str = "a name", hint: str = "a keyword is a name between backquotes") -> str:
         if not self.is_name(self.here, self.ahead(1)):
             raise self.error(f"{what} is expected here", hint)
         self.place += 1
@@ -82,7 +82,7 @@ class OqlCursor:
 
     def any_word(self, what: str) -> str:
         """A word, be it a keyword elsewhere."""
-        if self.here.kind != "word":
+        if not self.here.is_named:
             raise self.error(f"{what} is expected here")
         self.place += 1
         return self.tokens[self.place - 1].text
@@ -98,4 +98,4 @@ def begins(token: OqlToken) -> bool:
     """Whether an expression may begin with ``token``."""
     if token.kind == "word":
         return token.text.lower() not in RESERVED - _BEGINNING
-    return token.kind in ("number", "text") or token.is_sign("(")
+    return token.kind in ("number", "text", "name") or token.is_sign("(")

@@ -149,7 +149,11 @@ class OqlExpressions(OqlCursor):
         start = self.here.start
         if operator := self.sign("+", "-"):
             return Unary(operator, self.unary(), self.since(start))
-        if self.here.is_word("abs") and self.ahead(1).kind in ("word", "number") and begins(self.ahead(1)):
+        if (
+            self.here.is_word("abs")
+            and self.ahead(1).kind in ("word", "name", "number")
+            and begins(self.ahead(1))
+        ):
             self.place += 1
             return Invoke("abs", (self.unary(),), self.since(start))
         if self.is_cast():
@@ -229,7 +233,11 @@ class OqlExpressions(OqlCursor):
         is_function = token.kind == "word" and token.text.lower() not in RESERVED - {"distinct"}
         if is_function and self.ahead(1).is_sign("("):
             return self.call()
+        if token.kind == "name" and self.ahead(1).is_sign("("):
+            return self.invoked(self.any_word("a function"), self.arguments(), start)
         hint = "a value, a name, a path or (select …)"
+        if token.kind == "word":
+            hint += f"; a name that is a keyword is written `{token.text}`"
         return Name(self.name("an expression", hint), self.since(start))
 
     def literal(self, token: OqlToken) -> object:
@@ -264,7 +272,7 @@ class OqlExpressions(OqlCursor):
             return StructOf(self.fields(), self.since(start))
         if word in _COLLECTIONS:
             return self.collection("list" if word == "array" else word, start)
-        if self.ahead(1).kind == "word" and self.ahead(2).is_sign(":") and word not in ONE_QUERY:
+        if self.ahead(1).is_named and self.ahead(2).is_sign(":") and word not in ONE_QUERY:
             return NewObject(name, self.fields(), self.since(start))
         if word == "count" and self.ahead(1).is_sign("*"):
             self.place += 2

@@ -92,7 +92,7 @@ class _OqlParser(OqlExpressions):
             while not self.sign(")"):
                 one = self.name("a parameter")
                 # A type before it is read and says nothing: values have types of their own.
-                parameters.append(self.name() if self.here.kind == "word" else one)
+                parameters.append(self.name() if self.here.is_named else one)
                 if not self.here.is_sign(")"):
                     self.expect_sign(",")
         self.expect_word("as")
@@ -123,7 +123,7 @@ class _OqlParser(OqlExpressions):
 
     def projection(self) -> Projection:
         start = self.here.start
-        if self.here.kind == "word" and self.ahead(1).is_sign(":"):
+        if self.here.is_named and self.ahead(1).is_sign(":"):
             label = self.any_word("a label")
             self.place += 1
             return Projection(label, self.query(), self.since(start))
@@ -143,11 +143,11 @@ class _OqlParser(OqlExpressions):
 
     def from_clause(self) -> FromClause:
         start = self.here.start
-        if self.here.kind == "word" and self.ahead(1).is_word("in"):
+        if self.here.is_named and self.ahead(1).is_word("in"):
             name = self.name("a variable")
             self.place += 1
             return FromClause(name, None, self.expr(), self.since(start))
-        if self.here.kind == "word" and self.ahead(1).is_word("as") and self.ahead(3).is_word("in"):
+        if self.here.is_named and self.ahead(1).is_word("as") and self.ahead(3).is_word("in"):
             name = self.name("a variable")
             self.place += 1
             of = self.any_word("a class")

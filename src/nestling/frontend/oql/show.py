@@ -7,6 +7,7 @@ from datetime import date, datetime
 from typing import Any, assert_never
 
 from nestling.frontend.oql.cursor import RESERVED
+from nestling.frontend.oql.tokens import is_word
 from nestling.frontend.oql.tree import (
     Among,
     Between,
@@ -53,9 +54,9 @@ def show(program: OqlProgram) -> str:
 
 def _definition(found: DefineQuery | UndefineQuery) -> str:
     if isinstance(found, UndefineQuery):
-        return f"undefine {found.name};"
-    parameters = f"({', '.join(found.parameters)})" if found.parameters else ""
-    return f"define {found.name}{parameters} as {_query(found.query)};"
+        return f"undefine {_variable(found.name)};"
+    parameters = f"({', '.join(map(_variable, found.parameters))})" if found.parameters else ""
+    return f"define {_variable(found.name)}{parameters} as {_query(found.query)};"
 
 
 def _query(query: Query) -> str:
@@ -71,13 +72,13 @@ def _part(query: Query) -> str:  # noqa: C901 - one arm per node
         case Nil():
             return "nil"
         case Name(text):
-            return text
+            return _variable(text)
         case Dot(base, name):
-            return f"{_part(base)}.{name}"
-        case Invoke(name, (first, *others)) if name.lower() in _SPECIAL:
-            return f"{_part(first)}.{name}({_several(others)})"
+            return f"{_part(base)}.{_word(name)}"
+        case Invoke(name, (first, *others)) if name.lower() in _SPECIAL or _word(name) != name:
+            return f"{_part(first)}.{_word(name)}({_several(others)})"
         case Invoke(name, args):
-            return f"{name}({_several(args)})"
+            return f"{_quoted(name) if name.lower() in _SPECIAL else _word(name)}({_several(args)})"
         case StructOf(fields):
             return f"struct({_fields(fields)})"
         case NewObject(name, fields):
@@ -113,9 +114,9 @@ def _operation(
         case Between(value, low, high):
             return f"{_part(value)} between {_part(low)} and {_part(high)}"
         case Quantifier(kind, name, collection, test):
-            return f"{kind} {name} in {_part(collection)}: {_part(test)}"
+            return f"{kind} {_variable(name)} in {_part(collection)}: {_part(test)}"
         case Cast(name, operand):
-            return f"({name}) {_part(operand)}"
+            return f"({_word(name)}) {_part(operand)}"
         case _:
             assert_never(query)
 
@@ -136,18 +137,16 @@ def _select(query: Select) -> str:
 
 
 def _projection(found: Projection) -> str:
-    return f"{found.label}: {_part(found.query)}" if found.label is not None else _part(found.query)
+    return f"{_word(found.label)}: {_part(found.query)}" if found.label is not None else _part(found.query)
 
 
 def _clause(found: FromClause) -> str:
     if found.name is None:
         return _part(found.collection)
-    if found.name.lower() in RESERVED or (
-        found.class_name is None and found.name.lower() in ("order", "group")
-    ):
+    if found.class_name is None and found.name.lower() in ("order", "group"):
         return f"{_part(found.collection)} as {found.name}"
-    of = f" as {found.class_name}" if found.class_name is not None else ""
-    return f"{found.name}{of} in {_part(found.collection)}"
+    of = f" as {_word(found.class_name)}" if found.class_name is not None else ""
+    return f"{_variable(found.name)}{of} in {_part(found.collection)}"
 
 
 def _sort_key(found: SortKey) -> str:
@@ -159,7 +158,21 @@ def _several(queries: Iterable[Query]) -> str:
 
 
 def _fields(fields: Iterable[tuple[str, Query]]) -> str:
-    return ", ".join(f"{name}: {_query(query)}" for name, query in fields)
+    return ", ".join(f"{_word(name)}: {_query(query)}" for name, query in fields)
+
+
+def _variable(name: str) -> str:
+    """A name where keywords are none."""
+    return _quoted(name) if name.lower() in RESERVED else _word(name)
+
+
+def _word(name: str) -> str:
+    """A name where any word may stand."""
+    return name if is_word(name) else _quoted(name)
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _constant(value: Any) -> str:

@@ -1,6 +1,7 @@
 """OQL text to tokens, and offsets in the text to places that can be shown.
 
-There are no reserved words here: whether ``order`` is a keyword or a variable is for the parser to say.
+There are no reserved words here: whether ``order`` is a keyword or a variable is for the parser to say. A name between
+backquotes is a name, whatever it is made of; a backquote in it is written twice.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ _TOKEN = re.compile(
     |(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)
     |(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')
     |(?P<word>[^\W\d]\w*)
+    |(?P<name>`(?:[^`]|``)+`)
     |(?P<sign>\.\.|->|<=|>=|<>|!=|\|\||[-+*/(),.:;=<>\[\]])""",
     re.DOTALL | re.VERBOSE,
 )
@@ -25,6 +27,7 @@ _WRONG = {
     "$": ("a view has no parameters", "write the value"),
     '"': ("this string is not closed", 'end it with "'),
     "'": ("this string is not closed", "end it with '; a quote inside is written twice"),
+    "`": ("this name is not closed", "end it with `; a backquote inside is written twice"),
     "/": ("this comment is not closed", "end it with */"),
     "&": ("there is no & in OQL", "write and"),
     "|": ("there is no | in OQL", "write or, or || to join strings"),
@@ -35,7 +38,10 @@ _WRONG = {
 
 @dataclass(frozen=True, slots=True)
 class OqlToken:
-    """A number, a string, a word or a sign, as it is written; the end is an empty sign."""
+    """A number, a string, a word or a sign, as it is written, or a name without its quotes.
+
+    The end is an empty sign.
+    """
 
     kind: str
     text: str
@@ -44,6 +50,11 @@ class OqlToken:
 
     def is_word(self, *words: str) -> bool:
         return self.kind == "word" and self.text.lower() in words
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it may be a name, be it that of an attribute."""
+        return self.kind in ("word", "name")
 
     def is_sign(self, *signs: str) -> bool:
         return self.kind == "sign" and self.text in signs
@@ -54,6 +65,8 @@ def tokens(text: str) -> list[OqlToken]:
 
     >>> [token.text for token in tokens("c.name like 'A*' -- those with A")]
     ['c', '.', 'name', 'like', "'A*'", '']
+    >>> [token.text for token in tokens("c.`group by`")]
+    ['c', '.', 'group by', '']
     """
     found, at = [], 0
     while at < len(text):
@@ -65,9 +78,18 @@ def tokens(text: str) -> list[OqlToken]:
             what = f"a number of {len(match.group())} digits is too long"
             raise QueryError(what, at=span(text, (at, match.end())), hint="ints have 64 bits")
         if match.lastgroup != "blank":
-            found.append(OqlToken(str(match.lastgroup), match.group(), at, match.end()))
+            written = match.group()
+            is_name = match.lastgroup == "name"
+            shown = written[1:-1].replace("``", "`") if is_name else written
+            found.append(OqlToken(str(match.lastgroup), shown, at, match.end()))
         at = match.end()
     return [*found, OqlToken("sign", "", len(text), len(text))]
+
+
+def is_word(name: str) -> bool:
+    """Whether ``name`` is a word as it stands."""
+    found = _TOKEN.fullmatch(name)
+    return found is not None and found.lastgroup == "word"
 
 
 def span(text: str, place: Place) -> Span:

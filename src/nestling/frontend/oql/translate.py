@@ -16,7 +16,6 @@ from nestling.calculus.types import Type
 from nestling.calculus.typing import check
 from nestling.depth import room
 from nestling.errors import QueryError
-from nestling.frontend.catalog import FieldPath
 from nestling.frontend.oql import bags, compare, conditions, names, order, scalars, tree
 from nestling.frontend.oql.context import OqlConstruct, OqlDefinition, OqlEnv, OqlTranslation, Ordered
 from nestling.frontend.oql.convert import answer, collection_of, element, scalar
@@ -25,7 +24,7 @@ from nestling.frontend.oql.select import of_select
 from nestling.frontend.oql.tokens import span
 from nestling.frontend.paths import classes
 from nestling.frontend.values import Many, Value
-from nestling.frontend.view_query import ViewQuery
+from nestling.frontend.view_query import OrderKey, ViewQuery, sort_key
 
 _CALLS: dict[str, OqlConstruct] = {
     "avg": bags.of_aggregate,
@@ -116,13 +115,13 @@ def translate(text: str, catalog: Mapping[str, Type]) -> ViewQuery:
     """
     program = parse(text, classes(catalog))
     run = OqlTranslation(catalog, text, CONSTRUCTS)
-    order: list[tuple[FieldPath, bool]] = []
+    order: list[OrderKey] = []
     try:
         with room():
             env = OqlEnv(run, definitions=_definitions(program, text))
             expr = run.enclosed(lambda: _whole(env.value(program.query), program.query, env, order))
             check(expr)
-            return ViewQuery(number_sites(expr), tuple(order))
+            return ViewQuery(number_sites(expr), (((), tuple(order)),) if order else ())
     except RecursionError:
         raise QueryError(
             "the query is nested too deeply", hint="split it into views that read each other"
@@ -142,11 +141,11 @@ def _definitions(program: tree.OqlProgram, text: str) -> dict[str, OqlDefinition
     return known
 
 
-def _whole(value: Value, node: tree.Query, env: OqlEnv, order: list[tuple[FieldPath, bool]]) -> Expr:
+def _whole(value: Value, node: tree.Query, env: OqlEnv, order: list[OrderKey]) -> Expr:
     """The bag that a view is; a query that is no collection is the view of its one value."""
     if isinstance(value, Ordered):
         pairs = list(zip(value.paths, value.descending, strict=True))
-        known = [(path, descends) for path, descends in pairs if path is not None]
+        known = [sort_key(path, descends) for path, descends in pairs if path is not None]
         if len(known) == len(pairs):
             order += known
         elif value.is_sorted:

@@ -4,10 +4,10 @@ from nestling.frontend.schema.as_python import python_schema
 from nestling.frontend.schema.counts import copies, length, multiplicity
 from nestling.frontend.schema.declare import Declared, Unresolved, declared, key_record, record_type
 from nestling.frontend.schema.objects import Extent, Inverse, Ref
-from nestling.frontend.schema.read import listed, python_value, row_class
+from nestling.frontend.schema.read import listed, python_value, python_values, row_class
 from nestling.frontend.schema.scalars import constant
 from nestling.frontend.schema.tabular import arrow_rows, tabular_rows, without_zones
-from nestling.frontend.schema.write import element_value, row_value
+from nestling.frontend.schema.write import element_value, field_value, row_value
 
 __all__ = [
     "Declared",
@@ -20,12 +20,14 @@ __all__ = [
     "copies",
     "declared",
     "element_value",
+    "field_value",
     "key_record",
     "length",
     "listed",
     "multiplicity",
     "python_schema",
     "python_value",
+    "python_values",
     "record_type",
     "row_class",
     "row_value",

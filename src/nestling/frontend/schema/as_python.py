@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from nestling.calculus.maps import is_map
+from nestling.calculus.optional import is_optional
 from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.frontend.schema.declare import SCALAR_OF
 
@@ -28,9 +30,11 @@ def _python_type(type_: Type) -> Any:
     match type_:
         case Scalar(name, null, ()):
             return _CLASS_OF[name] | None if null else _CLASS_OF[name]
-        case Record():
+        case Record() if not is_optional(type_):
             return python_schema(type_)
         case Bag(element):
             inner = _python_type(element)
+            if is_optional(element) or is_map(type_):
+                return type_  # Python's types do not say it of what stands in a list
             return list[inner] if isinstance(inner, type) else [inner]  # type: ignore[valid-type]
     return type_

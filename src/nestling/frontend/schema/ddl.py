@@ -6,8 +6,10 @@ import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from nestling.calculus.maps import map_type
+from nestling.calculus.optional import optional
 from nestling.calculus.sizes import MOST
-from nestling.calculus.types import Bag, Record, Scalar, Type, nullable
+from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.errors import QueryError, Span
 
 #: What Spark calls a scalar type, by its type here.
@@ -113,7 +115,6 @@ class _Parser:
 
     def column(self) -> Type:
         """A type with what may follow it: ``NOT NULL``, ``NULL``, ``COMMENT '…'``."""
-        start = self.here
         type_ = self.type()
         if self.here.is_word("NOT"):
             self.next()
@@ -121,9 +122,7 @@ class _Parser:
                 raise self.error("NOT is followed by NULL")
         elif self.here.is_word("NULL"):
             self.next()
-            if not isinstance(type_, Scalar):
-                raise self.error(f"{start.text} is never NULL", "drop NULL; an array may be empty", start)
-            type_ = nullable(type_)
+            type_ = optional(type_)
         if self.here.is_word("COMMENT"):
             self.next()
             if self.next().kind != "string":
@@ -139,6 +138,13 @@ class _Parser:
                 element = self.column()
                 self.expect(">", ">")
                 return Bag(element)
+            case "MAP":
+                self.expect("<", "MAP<…, …>: <")
+                key = self.type()
+                self.expect(",", ",")
+                value = self.column()
+                self.expect(">", ">")
+                return self.map(key, value, token)
             case "STRUCT":
                 self.expect("<", "STRUCT<…>: <")
                 record = self.fields(">")
@@ -172,10 +178,13 @@ class _Parser:
             raise self.error(f"there is no DECIMAL({digits}, {places})", "digits are 38 at most", token)
         return Scalar("decimal", size=(digits, places))
 
+    def map(self, key: Type, value: Type, token: DdlToken) -> Type:
+        """``MAP<K, V>``, whose keys are scalars."""
+        if not isinstance(key, Scalar):
+            raise self.error("the keys of a MAP are scalars", "write MAP<STRING, …>", token)
+        return map_type(key, value)
+
     def unknown(self, token: DdlToken, name: str) -> QueryError:
-        if name == "MAP":
-            hint = "write ARRAY<STRUCT<key: …, value: …>>"
-            return self.error("there is no MAP type", hint, token)
         if not name:
             return self.error("a type is expected here", token=token)
         close = get_close_matches(name, [*SPARK_SCALARS, "ARRAY", "STRUCT"], n=1)

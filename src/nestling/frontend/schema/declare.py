@@ -2,16 +2,19 @@
 
 A schema is a dict of Python types, a class with annotated fields (see ``classes``), a Spark DDL string, a pyspark
 ``StructType`` or a pyarrow ``Schema``. ``list[T]`` and ``ARRAY<T>`` are bags; a nested dict, a class and
-``STRUCT`` are records; ``T | None`` is nullable. ``set[T]`` is a bag that has each element once. ``nl.Ref[C]`` is the
-key of the table of class C, and ``nl.Inverse[…]`` no column at all: see ``objects``.
+``STRUCT`` are records, ``dict[K, V]`` and ``MAP<K, V>`` maps; ``T | None`` is nullable. ``set[T]`` is a bag that has
+each element once. ``nl.Ref[C]`` is the key of the table of class C, and ``nl.Inverse[…]`` no column at all: see
+``objects``.
 
 A ``Literal`` or an ``Enum`` is the type of its values, a ``UUID`` the text of it. Which of the values of that type may
 come is not checked: a constraint does that.
 
 What is nullable says so. In a DDL string that is a column marked ``NULL``: a plain ``qty INT`` is not
 nullable, unlike in Spark, so that ``sum(qty)`` needs no test for null; ``NOT NULL`` may be written and
-changes nothing. ``StructType`` and ``Schema`` carry a flag for every field, and it is followed. A bag or a
-record is never null: the flag of such a field is not looked at, and a row without it is refused.
+changes nothing. ``StructType`` and ``Schema`` carry a flag for every field, and it is followed where
+the field is a scalar. Of a bag, a map or a record that flag is not looked at, since it is set wherever nobody said
+otherwise: such a column is never null there, and a row without it is refused. ``NULL`` or ``| None`` says that it may
+be.
 
 What a DDL string, a ``StructType`` or a ``Schema`` says about the bits of an int and the digits and places of a decimal
 is kept, and a row that does not fit is refused. Python's ``int`` and ``Decimal`` have any size.
@@ -29,6 +32,8 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
+from nestling.calculus.maps import map_type
+from nestling.calculus.optional import optional
 from nestling.calculus.types import SCALARS, Bag, Path, Record, Scalar, Type, nullable
 from nestling.errors import QueryError, brief
 from nestling.frontend.schema.classes import class_columns
@@ -38,7 +43,9 @@ from nestling.frontend.schema.objects import InverseOf, RefTo
 
 _CLASSES = (bool, int, float, Decimal, str, bytes, date, datetime, timedelta)
 SCALAR_OF: dict[Any, Scalar] = {class_: Scalar(name) for class_, name in zip(_CLASSES, SCALARS, strict=True)}
-_TYPES = ", ".join(class_.__name__ for class_ in _CLASSES) + ", list[T], set[T], a dict or a dataclass"
+_TYPES = (
+    ", ".join(class_.__name__ for class_ in _CLASSES) + ", list[T], set[T], dict[K, V], a dict or a dataclass"
+)
 
 
 #: The table of a class and the types of its key, by the name of the class or of the table.
@@ -177,6 +184,8 @@ class _Reader:
             return self.one_of(args, path)
         if origin is typing.Annotated:
             return self.type(args[0], path)
+        if origin is dict:
+            return self.map(args, path)
         if origin in (set, frozenset):
             self.sets.append(path)
         return Bag(self.type(args[0], path)) if origin in (list, set, frozenset) else None
@@ -215,24 +224,25 @@ class _Reader:
         return nullable(scalar) if None in found else scalar
 
     def optional(self, args: tuple[Any, ...], path: Path) -> Type:
-        """``T | None``, for a scalar T."""
+        """``T | None``: a scalar, a record or a bag that may be null."""
         where = ".".join(path)
         some = [arg for arg in args if arg is not type(None)]
         if len(some) != 1:
             shown = " | ".join(map(_shown, args))
             raise QueryError(f"column {where!r} has one type, not {shown}", hint="write T or T | None")
-        match self.type(some[0], path):
-            case Scalar() as scalar:
-                return nullable(scalar)
-            case Bag():
-                raise QueryError(
-                    f"column {where!r}: a bag is never None", hint="drop | None; it may be empty"
-                )
-            case _:
-                raise QueryError(
-                    f"column {where!r}: a record is never None",
-                    hint="make its fields nullable, or use a list of at most one",
-                )
+        type_ = self.type(some[0], path)
+        inside = [at for at in (*self.sets, *self.references) if at[: len(path)] == path]
+        if inside and not isinstance(type_, Scalar):
+            what = f"column {where!r} holds sets or references, and is never None"
+            raise QueryError(what, hint="drop | None; a set may be empty")
+        return optional(type_)
+
+    def map(self, args: tuple[Any, ...], path: Path) -> Type:
+        """``dict[K, V]``, for a scalar K."""
+        key = self.type(args[0], path)
+        if not isinstance(key, Scalar) or key.nullable:
+            raise QueryError(f"the keys of {'.'.join(path)!r} are scalars", hint="write dict[str, V]")
+        return map_type(key, self.type(args[1], path))
 
 
 def _columns(schema: object) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from nestling.calculus.maps import map_type
 from nestling.calculus.sizes import MOST
 from nestling.calculus.types import Bag, Record, Scalar, Type, nullable
 from nestling.errors import QueryError
@@ -71,12 +72,15 @@ def _spark_type(type_: Any, null: bool, where: str) -> Type:
         return spark_record(type_)
     if name == "ArrayType":
         return Bag(_spark_type(type_.elementType, type_.containsNull, where))
+    if name == "MapType" and type(type_.keyType).__name__ in _SPARK_SCALARS:
+        key = _spark_type(type_.keyType, False, where)
+        return map_type(key, _spark_type(type_.valueType, type_.valueContainsNull, where))
     if name in _SPARK_SCALARS:
         scalar = _SPARK_SCALARS[name]
         if name == "DecimalType":
             scalar = Scalar("decimal", size=(type_.precision, type_.scale))
         return nullable(scalar) if null else scalar
-    raise _foreign(where, name, name == "MapType")
+    raise _foreign(where, name)
 
 
 def arrow_record(schema: Any) -> Record:
@@ -94,10 +98,14 @@ def _arrow_type(type_: Any, null: bool, where: str) -> Type:
         return Bag(_arrow_type(type_.value_field.type, type_.value_field.nullable, where))
     if name == "DictionaryType":
         return _arrow_type(type_.value_type, null, where)
+    if name == "MapType":
+        key = _arrow_type(type_.key_type, False, where)
+        if isinstance(key, Scalar):
+            return map_type(key, _arrow_type(type_.item_type, type_.item_field.nullable, where))
     for pattern, scalar in _ARROW:
         if name != "MapType" and re.match(pattern, str(type_)):
             return Scalar(scalar, bool(null), _arrow_size(scalar, str(type_)))
-    raise _foreign(where, str(type_), name == "MapType")
+    raise _foreign(where, str(type_))
 
 
 def _arrow_size(name: str, text: str) -> tuple[int, ...]:
@@ -109,9 +117,6 @@ def _arrow_size(name: str, text: str) -> tuple[int, ...]:
     return size if name == "decimal" and 0 <= size[1] <= size[0] <= MOST else ()
 
 
-def _foreign(where: str, shown: str, is_map: bool) -> QueryError:
-    if is_map:
-        hint = "use an array of structs with the fields key and value"
-    else:
-        hint = "cast it to a number, a string, a date or a timestamp first"
+def _foreign(where: str, shown: str) -> QueryError:
+    hint = "cast it to a number, a string, a date or a timestamp first; the keys of a map are scalars"
     return QueryError(f"column {where!r} cannot have the type {shown}", hint=hint)

@@ -58,14 +58,22 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The table of the objects of a class: its name, its class, if it was declared with one, and its key."""
+    """The table of the objects of a class: its name, its class, if it was declared with one, and its key.
+
+    ``rows`` are the classes of its rows, as they are read.
+    """
 
     table: str
     class_name: str
     key: tuple[str, ...]
+    rows: frozenset[type] = frozenset()
 
     def key_of(self, value: object) -> Any:
-        """The key of an instance of the class; ``None`` where ``value`` is none."""
+        """The key of an object: an instance of the class, or a row that was read; ``None`` where ``value`` is none."""
+        if type(value) in self.rows:
+            row: Any = value
+            parts = tuple(row[name] for name in self.key)
+            return parts[0] if len(parts) == 1 else parts
         if not self.class_name or not is_dataclass(value) or isinstance(value, type):
             return None
         if not any(class_.__name__ == self.class_name for class_ in type(value).__mro__):

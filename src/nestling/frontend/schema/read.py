@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import namedtuple
+from collections.abc import Iterable
 from decimal import Decimal
 from functools import cache
 from math import isnan
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
+from nestling.calculus.maps import is_map
+from nestling.calculus.optional import held, is_optional, unflagged
 from nestling.calculus.types import Bag, Record, Scalar, Type
 from nestling.errors import NestlingError
 from nestling.frontend.schema.counts import copies
@@ -24,12 +27,28 @@ def python_value(type_: Type, value: Any) -> Any:
     Row(id=7, tags=['a', 'b', 'b'])
     """
     match type_:
+        case Record() if is_optional(type_):
+            return python_value(held(type_), unflagged(type_, value)) if value[0] else None
         case Record(fields):
             parts = zip(fields, value, strict=True)
             return row_class(type_.names)._make(python_value(field, part) for (_, field), part in parts)
+        case Bag(element) if is_map(type_):
+            entries = (python_value(element, entry) for entry in listed(element, value))
+            return {entry[0]: entry[1] for entry in entries}
         case Bag(element):
-            return [python_value(element, inner) for inner in listed(element, value)]
+            return python_values(element, listed(element, value))
     return value
+
+
+def python_values(type_: Type, values: Iterable[Any]) -> list[Any]:
+    """``values`` of one type as Python reads them."""
+    if (
+        isinstance(type_, Record)
+        and not is_optional(type_)
+        and all(isinstance(field, Scalar) for _, field in type_.fields)
+    ):
+        return list(map(row_class(type_.names)._make, values))
+    return [python_value(type_, value) for value in values]
 
 
 @cache
@@ -47,24 +66,30 @@ def row_class(names: tuple[str, ...]) -> Any:
     make: Any = namedtuple  # the fields are known only here, which a checker does not follow
     # Python takes some letters for others: ``ﬁ`` for ``fi``, and would find two fields of one name.
     plain = make("Row", [name if is_attribute(name) else "" for name in names], rename=True)
-    members = {"__slots__": (), "__reduce__": _reduced(names), "__getitem__": _found(names)}
+    members = {"__slots__": (), "__reduce__": _reduced(names), "__getitem__": _found(names, plain._fields)}
     members["_asdict"] = lambda row: dict(zip(names, row, strict=True))
     odd = {name: property(itemgetter(i)) for i, name in enumerate(names) if not is_attribute(name)}
     # What Python has on every object stays what it is: a column called ``__class__`` is found as an item.
     return type("Row", (plain,), {n: p for n, p in odd.items() if not hasattr(plain, n)} | members)
 
 
-def _found(names: tuple[str, ...]) -> Any:
-    """How a row is asked: by place, or by name."""
-    places = {name: place for place, name in enumerate(names)}
+def _found(names: tuple[str, ...], attributes: tuple[str, ...]) -> Any:
+    """How a row is asked: by place, or by name.
+
+    A tuple asks its class first, which costs; so whoever answers a place is looked up, not found out.
+    """
+    getters: dict[Any, Any] = {}
+    for place, (name, attribute) in enumerate(zip(names, attributes, strict=True)):
+        getters[place] = getters[place - len(names)] = getters[name] = attrgetter(attribute)
     by_place = tuple.__getitem__
 
     def find(row: Any, place: Any) -> Any:
-        if type(place) is str:
-            if place in places:
-                return by_place(row, places[place])
-            raise KeyError(place)
-        return by_place(row, place)
+        try:
+            return getters[place](row)
+        except (KeyError, TypeError):  # a slice, which has no hash; or nothing that is there
+            if type(place) is str:
+                raise KeyError(place) from None
+            return by_place(row, place)
 
     return find
 

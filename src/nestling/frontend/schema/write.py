@@ -4,7 +4,8 @@ A row is a dict (or any mapping), a tuple or list in the order of the columns, a
 tuple or a pyspark ``Row``. A column that may be null may be left out of a row with names. Inside it, records are rows
 again, and a bag is a list, tuple, set, array or ``ZBag``. What becomes of scalars is told in ``scalars``.
 
-Where a reference stands, an instance of the class is taken too: its key is. ``Links`` says where that is, by field.
+Where a reference stands, an instance of the class or a row of the table is taken too: its key is. ``Links`` says where
+that is, by field.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Iterable, Mapping, Set
 from difflib import get_close_matches
 from typing import Any, TypeAlias
 
+from nestling.calculus.maps import is_map
+from nestling.calculus.optional import flagged, held, is_optional, null_value
 from nestling.calculus.types import Bag, Record, Scalar, Type, show_type
 from nestling.errors import ChangeError, shown
 from nestling.frontend.schema.classes import instance_columns
@@ -40,14 +43,25 @@ def element_value(type_: Type, value: object, links: Links = None) -> Any:
     return _value(type_, value, "", links)
 
 
+def field_value(name: str, type_: Type, value: object, links: Links = None) -> Any:
+    """The value of ``value`` in the column ``name`` of a row."""
+    return _value(type_, value, name, links)
+
+
 def _value(type_: Type, value: object, where: str, links: Links = None) -> Any:
     if links is not None and isinstance(links, Extent) and (key := links.key_of(value)) is not None:
         value = key
     match type_:
         case Scalar():
             return scalar_value(type_, value, where)
+        case Record() if is_optional(type_):
+            if value is None:
+                return null_value(type_)
+            return flagged(type_, _value(held(type_), value, where, links))
         case Record():
             return _record(type_, value, where, links)
+        case Bag(element) if is_map(type_):
+            return _map(element, value, where, links)
         case Bag(element):
             return _bag(element, value, where, links)
     raise TypeError(f"a row has no {type_}")
@@ -59,9 +73,7 @@ def _record(record: Record, row: object, where: str, links: Links) -> tuple[Any,
     columns = zip(record.fields, values, strict=True)
     if links is not None and isinstance(links, Mapping):
         return tuple([_value(t, value, _join(where, name), links.get(name)) for (name, t), value in columns])
-    return tuple(
-        [_value(type_, value, f"{where}.{name}" if where else name) for (name, type_), value in columns]
-    )
+    return tuple([_value(type_, value, _join(where, name)) for (name, type_), value in columns])
 
 
 def _named(record: Record, row: object) -> Mapping[Any, Any] | None:
@@ -90,7 +102,7 @@ def _by_name(record: Record, row: Mapping[Any, Any], where: str) -> list[Any]:
 
 
 def _left_out(type_: Type, where: str) -> Any:
-    if not isinstance(type_, Scalar) or not type_.nullable:
+    if not is_optional(type_) and not (isinstance(type_, Scalar) and type_.nullable):
         hint = "an empty list says that there is none" if isinstance(type_, Bag) else "give it a value"
         raise ChangeError(f"column {where!r} is missing", hint=hint)
     return None
@@ -122,6 +134,20 @@ def _bag(element: Type, value: object, where: str, links: Links) -> ZBag:
     return ZBag([(_value(element, inner, where, links), 1) for inner in values])
 
 
+def _map(entry: Type, value: object, where: str, links: Links) -> ZBag:
+    """A dict, or a list of pairs with different keys, as Arrow has it."""
+    if isinstance(value, Mapping):
+        value = list(value.items())
+    elif not isinstance(value, list | ZBag):
+        raise ChangeError(
+            f"column {where!r} is a map, not {shown(value)}", hint="pass a dict; it may be empty"
+        )
+    found = _bag(entry, value, where, links)
+    if len({key for key, _ in found}) < sum(times for _, times in found.items()):
+        raise ChangeError(f"column {where!r} has a key twice: {shown(value)}", hint="give each key one value")
+    return found
+
+
 def _list(value: Any, where: str) -> list[Any]:
     """The elements of an array or another iterable."""
     if hasattr(value, "to_pylist"):  # Arrow's
@@ -136,4 +162,4 @@ def _list(value: Any, where: str) -> list[Any]:
 
 
 def _join(where: str, name: object) -> str:
-    return f"{where}.{name}" if where else str(name)
+    return f"{where}.{str(name).lstrip('·')}" if where else str(name)

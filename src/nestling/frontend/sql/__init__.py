@@ -2,6 +2,6 @@
 
 from nestling.frontend.sql import script
 from nestling.frontend.sql.dialects import to_spark
-from nestling.frontend.sql.translate import translate
+from nestling.frontend.sql.translate import translate, view_query
 
-__all__ = ["script", "to_spark", "translate"]
+__all__ = ["script", "to_spark", "translate", "view_query"]

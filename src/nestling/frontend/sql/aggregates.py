@@ -13,16 +13,28 @@ from typing import Any
 from sqlglot import exp
 
 from nestling.calculus.build import FALSE, TRUE, call, conjunction, const, countwise, for_
+from nestling.calculus.optional import is_optional
 from nestling.calculus.sizes import of_average
 from nestling.calculus.terms import Const, Expr, Field, Term, Var
-from nestling.calculus.types import NUMERIC, Scalar, Type, is_base, nullable
+from nestling.calculus.types import NUMERIC, Scalar, Type, is_base, leaf_types, nullable
 from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.sql.conditions import YES
 from nestling.frontend.sql.context import SqlEnv, only, where
 from nestling.frontend.sql.convert import condition, scalar_of, scalar_type, stored
 from nestling.frontend.sql.statistics import DEFAULTS, SINGLE, STATISTICS, statistic
 from nestling.frontend.sql.values import shown
-from nestling.frontend.values import Many, One, Row, Value, fields_of, of_term, singleton, type_of
+from nestling.frontend.values import (
+    Many,
+    One,
+    Row,
+    Value,
+    bag_of,
+    fields_of,
+    of_term,
+    singleton,
+    there,
+    type_of,
+)
 
 NAMES = {
     "count": "count", "sum": "sum", "avg": "avg", "mean": "avg", "min": "min", "max": "max",
@@ -264,6 +276,10 @@ class Folds:
         source = self._source(argument, filter_, aggregate)
         if not is_base(element_type(source)):
             raise self.env.error(self.node, "count(DISTINCT …) takes scalars", "name their scalar fields")
+        if any(_may_be_null(type_) for _, type_ in leaf_types(element_type(source))):
+            return self.env.run.fold(
+                "count", countwise("distinct", source)
+            )  # a null inside has no place in an order
         return self.env.run.fold("count_distinct", source)
 
     def _quantified(self, name: str, argument: str, filter_: str, aggregate: AggregateCall) -> Term:
@@ -317,12 +333,13 @@ def _parts(row: Var, argument: str, aggregate: AggregateCall) -> list[tuple[str,
 
 
 def _is_present(row: Var, argument: str, aggregate: AggregateCall) -> Term:
-    """Whether no argument is null; structs and arrays never are."""
-    terms = [value.term for _, value in _parts(row, argument, aggregate) if isinstance(value, One)]
+    """Whether no argument is null."""
     found: Term = TRUE
-    for term in terms:
-        if _may_be_null(term_type(term)):
-            test = call("not", call("is_null", term))
+    for _, value in _parts(row, argument, aggregate):
+        test = there(value)
+        if test is None and isinstance(value, One) and _may_be_null(term_type(value.term)):
+            test = call("not", call("is_null", value.term))
+        if test is not None:
             found = test if found is TRUE else call("and", found, test)
     return found
 
@@ -334,11 +351,13 @@ def _solid(row: Var, argument: str, aggregate: AggregateCall) -> Value:
 
 
 def _may_be_null(type_: Type) -> bool:
-    return isinstance(type_, Scalar) and type_.nullable
+    return (isinstance(type_, Scalar) and type_.nullable) or is_optional(type_)
 
 
 def without_null(value: Value) -> Value:
     """``value`` with a type that says what the test before it has found: it is not null."""
+    if there(value) is not None:
+        return bag_of(value) or Row(fields_of(value) or ())
     if isinstance(value, One) and _may_be_null(type_ := term_type(value.term)):
         assert isinstance(type_, Scalar)
         return One(call("coalesce", value.term, Const(DEFAULTS[type_.name], replace(type_, nullable=False))))

@@ -14,6 +14,7 @@ from nestling.calculus.library.moments import UNITS
 from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import Scalar
 from nestling.frontend.sql.casts import cast
+from nestling.frontend.sql.choices import chosen
 from nestling.frontend.sql.context import SqlEnv
 from nestling.frontend.sql.convert import (
     applied,
@@ -24,7 +25,7 @@ from nestling.frontend.sql.convert import (
     scalar_type,
     widened,
 )
-from nestling.frontend.sql.scalars import arithmetic, as_text, chosen, compared
+from nestling.frontend.sql.scalars import arithmetic, as_text, compared
 from nestling.frontend.values import Null, One, Row, Value
 
 Builder = Callable[[list[Value], Any, SqlEnv], Value]

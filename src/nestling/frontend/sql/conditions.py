@@ -19,7 +19,7 @@ from nestling.calculus.types import UNIT, Record, Scalar
 from nestling.calculus.typing import element_type
 from nestling.frontend.sql.context import SqlEnv, only, where
 from nestling.frontend.sql.convert import NULL_BOOL, condition, is_nullable
-from nestling.frontend.sql.scalars import compared, negated
+from nestling.frontend.sql.scalars import column_by_column, compared, negated
 from nestling.frontend.sql.values import shown
 from nestling.frontend.values import Null, One, Row, Value, fields_of, of_term
 
@@ -189,7 +189,7 @@ class _Matches:
 
     def _test(self, row: Var) -> Term:
         found = _row(row) if fields_of(self.left) is not None else _row(row).fields[0][1]
-        return compared(self.operator, self.left, found, self.node, self.env)
+        return column_by_column(self.operator, self.left, found, self.node, self.env)
 
     def _unknown(self) -> list[Term]:
         """Tests one of which holds where some row is not known to match."""

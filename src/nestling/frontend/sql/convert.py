@@ -12,8 +12,9 @@ from decimal import Decimal
 from typing import Any, cast
 
 from nestling.calculus import standard
-from nestling.calculus.build import call, for_
+from nestling.calculus.build import FALSE, TRUE, call, empty, for_
 from nestling.calculus.functions import FUNCTIONS
+from nestling.calculus.optional import ITEMS, THERE, held, is_optional, optional
 from nestling.calculus.sizes import decimal_size, widest
 from nestling.calculus.terms import Const, Expr, Term
 from nestling.calculus.types import BOOL, Bag, Record, Scalar, Type, nullable
@@ -27,9 +28,11 @@ from nestling.frontend.values import (
     One,
     Row,
     Value,
+    bag_of,
     fields_of,
     of_term,
     singleton,
+    there,
     type_of,
 )
 
@@ -101,6 +104,10 @@ def stored(value: Value, node: Any, env: SqlEnv) -> Value:
 
 def joined(left: Type, right: Type) -> Type | None:
     """The type that holds values of both; the names of fields are those of ``left``."""
+    if is_optional(left) or is_optional(right):
+        one, two = (held(type_) if is_optional(type_) else type_ for type_ in (left, right))
+        inside = joined(one, two)
+        return None if inside is None or isinstance(inside, Scalar) else optional(inside)
     match left, right:
         case Scalar(), Scalar():
             return _joined_scalars(left, right)
@@ -110,8 +117,8 @@ def joined(left: Type, right: Type) -> Type | None:
         case Record(ours), Record(theirs) if len(ours) == len(theirs):
             pairs = zip(ours, theirs, strict=True)
             parts = [(name, joined(one, two)) for (name, one), (_, two) in pairs]
-            found = tuple((name, part) for name, part in parts if part is not None)
-            return Record(found) if len(found) == len(parts) else None
+            fields = tuple((name, part) for name, part in parts if part is not None)
+            return Record(fields) if len(fields) == len(parts) else None
     return None
 
 
@@ -144,8 +151,8 @@ def alike(values: Sequence[Value], node: Any, env: SqlEnv) -> list[Value]:
     if not typed:
         raise env.error(node, "NULL has no type here", "write CAST(NULL AS BIGINT), or the type you mean")
     type_ = _common(typed, node, env)
-    if len(typed) < len(values) and isinstance(type_, Scalar):
-        type_ = nullable(type_)
+    if len(typed) < len(values):
+        type_ = optional(type_)
     return [converted(value, type_, node, env) for value in values]
 
 
@@ -175,6 +182,12 @@ def converted(value: Value, type_: Type, node: Any, env: SqlEnv) -> Value:
     if type_of(value) == type_:
         return value
     fields = fields_of(value)
+    if is_optional(type_):
+        inside = converted(_held(value), held(type_), node, env)
+        flag: tuple[str, Value] = (THERE, One(there(value) or TRUE))
+        return Row(
+            (flag, (ITEMS, inside)) if isinstance(inside, Many) else (flag, *(fields_of(inside) or ()))
+        )
     match type_:
         case Record(wanted) if fields is not None and len(fields) == len(wanted):
             pairs = zip(wanted, fields, strict=True)
@@ -188,9 +201,25 @@ def converted(value: Value, type_: Type, node: Any, env: SqlEnv) -> Value:
 
 def null_of(type_: Type, node: Any, env: SqlEnv) -> Value:
     """``NULL`` as a value of ``type_``."""
-    if isinstance(type_, Scalar):
-        return One(Const(None, nullable(type_)))
-    raise env.error(node, f"a {spark_type(type_)} is never NULL here", "use an empty array, or NULL fields")
+    match optional(type_):
+        case Scalar() as scalar_:
+            return One(Const(None, scalar_))
+        case Record(fields) as record:
+            inside = [(name, _empty(field, node, env)) for name, field in fields[1:]]
+            assert is_optional(record)
+            return Row(((THERE, One(FALSE)), *inside))
+    raise env.error(node, f"a {spark_type(type_)} is never NULL")
+
+
+def _empty(type_: Type, node: Any, env: SqlEnv) -> Value:
+    return Many(empty(type_.element)) if isinstance(type_, Bag) else null_of(type_, node, env)
+
+
+def _held(value: Value) -> Value:
+    """What an optional value has where it is not null; of any other, itself."""
+    if there(value) is None:
+        return value
+    return bag_of(value) or Row(fields_of(value) or ())
 
 
 def elementwise(expr: Expr, element: Type, node: Any, env: SqlEnv) -> Expr:

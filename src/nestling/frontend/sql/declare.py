@@ -7,6 +7,8 @@ from typing import Any
 
 from sqlglot import exp
 
+from nestling.calculus.maps import map_type
+from nestling.calculus.optional import optional
 from nestling.calculus.sizes import MOST
 from nestling.calculus.types import Bag, Record, Scalar, Type, nullable
 from nestling.frontend.sql.context import SqlEnv, only
@@ -60,8 +62,7 @@ def _column(node: Any, env: SqlEnv) -> Type:
     for constraint in _constraints(node):
         match constraint:
             case exp.NotNullColumnConstraint():
-                if not constraint.args.get("allow_null"):
-                    type_ = _solid(type_)
+                type_ = optional(type_) if constraint.args.get("allow_null") else _solid(type_)
             case exp.PrimaryKeyColumnConstraint():
                 type_ = _solid(type_)
             case exp.CommentColumnConstraint():
@@ -79,11 +80,13 @@ def _type(node: Any, at: Any, env: SqlEnv) -> Type:
         return Bag(_type(node.expressions[0], at, env))
     if name == "STRUCT":
         return Record(tuple((field.name, _column(field, env)) for field in node.expressions))
+    if name == "MAP" and len(node.expressions) == 2:
+        key, value = (_type(part, at, env) for part in node.expressions)
+        if isinstance(key, Scalar):
+            return map_type(_solid(key), value)
     if name not in _SCALARS:
         hint = (
-            "write ARRAY<STRUCT<key: …, value: …>>"
-            if name == "MAP"
-            else "a type is BIGINT, DOUBLE, STRING, DATE, …"
+            "the keys of a MAP are scalars" if name == "MAP" else "a type is BIGINT, DOUBLE, STRING, DATE, …"
         )
         raise env.error(at, f"the type of {at.name} is not supported", hint)
     return nullable(Scalar(_SCALARS[name], size=_size(name, node, at, env)))

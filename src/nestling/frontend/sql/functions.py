@@ -10,6 +10,7 @@ from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import Scalar
 from nestling.frontend.sql.casts import CAST_FUNCTIONS, cast, cast_function
+from nestling.frontend.sql.choices import chosen
 from nestling.frontend.sql.composed import COMPOSED, with_unit
 from nestling.frontend.sql.context import SqlEnv, only
 from nestling.frontend.sql.convert import (
@@ -23,9 +24,9 @@ from nestling.frontend.sql.convert import (
     widened,
 )
 from nestling.frontend.sql.library import entry_of, library_call
-from nestling.frontend.sql.nested import ARRAYS, added
-from nestling.frontend.sql.scalars import arithmetic, as_text, chosen, compared
-from nestling.frontend.values import Many, Null, One, Value
+from nestling.frontend.sql.nested import ARRAYS, added, of_present
+from nestling.frontend.sql.scalars import arithmetic, as_text, compared
+from nestling.frontend.values import Many, Null, One, Row, Value, there
 
 Builder = Callable[[list[Value], Any, SqlEnv], Value]
 
@@ -79,7 +80,7 @@ def of_function(node: Any, env: SqlEnv) -> Value:
 def _by_words(name: str, node: Any, env: SqlEnv) -> Value | None:
     """A call that does not read its arguments as values, if it is one."""
     if name in ARRAYS:
-        return ARRAYS[name](node, env)
+        return of_present(ARRAYS[name], node, env)
     if name == "date_part" and len(node.expressions) == 2:
         return _part(str(node.expressions[0].this), env.value(node.expressions[1]), node, env)
     return with_unit(name, node, env)
@@ -205,6 +206,11 @@ def of_trim(node: Any, env: SqlEnv) -> Value:
 def _coalesce(values: list[Value], node: Any, env: SqlEnv) -> Value:
     if not values or all(isinstance(value, Null) for value in values):
         return Null()
+    if any(there(value) is not None or isinstance(value, Many | Row) for value in values):
+        flags = [
+            const(not isinstance(value, Null)) if (f := there(value)) is None else f for value in values[:-1]
+        ]
+        return chosen(flags, values, node, env)
     terms = operands(values, node, env)
     found = terms[-1]
     for term in reversed(terms[:-1]):

@@ -71,10 +71,12 @@ def _time_windows(node: Any) -> dict[str, Any]:
 class Grouping:
     """What the two places of a grouped query share.
 
-    ``marks`` are the calls of ``grouping`` and ``grouping_id``, with the keys they ask about.
+    ``nodes`` are the keys as they are written, ``marks`` the calls of ``grouping`` and ``grouping_id``, with the keys
+    they ask about.
     """
 
     keys: list[Term] = field(default_factory=list)
+    nodes: list[Any] = field(default_factory=list)
     calls: dict[int, AggregateCall] = field(default_factory=dict)
     marks: dict[int, tuple[int, ...]] = field(default_factory=dict)
     scope: Scope = ()
@@ -126,7 +128,7 @@ def grouped_source(node: Any, env: SqlEnv, others: Sequence[Any] = ()) -> tuple[
     def finish(inner: SqlEnv) -> Expr:
         place = replace(inner, aliases=aliases(node))
         nodes, sets[0] = grouping_sets(node, place)
-        grouping.keys = [_key(part, place) for part in nodes]
+        grouping.keys, grouping.nodes = [_key(part, place) for part in nodes], nodes
         grouping.scope, grouping.inner = inner.scopes[0], place
         for part in (*node.expressions, *_having(node), *others):
             for call_ in calls(part):
@@ -268,6 +270,10 @@ def _placed(
         """The key that ``part`` computes."""
         if isinstance(part, exp.Column | exp.Literal) or calls(part) or part.find(exp.Query) is not None:
             return None
+        if part in grouping.nodes:
+            return keys[
+                grouping.nodes.index(part)
+            ]  # as written: an aggregate inside has another name each time
         assert grouping.inner is not None
         try:
             term = as_term(grouping.inner.value(part))

@@ -17,17 +17,20 @@ from typing import Any, TypeAlias
 from sqlglot import exp
 
 from nestling.calculus.build import call, conjunction, for_, union
+from nestling.calculus.optional import optional
 from nestling.calculus.terms import Expr, Field, Term
-from nestling.calculus.types import Record, Scalar, nullable
+from nestling.calculus.types import Record
 from nestling.calculus.typing import element_type
+from nestling.frontend.sql.choices import chosen
 from nestling.frontend.sql.columns import same
 from nestling.frontend.sql.conditions import YES, absent, guarded, present
 from nestling.frontend.sql.context import QueryRows, Scope, ScopeColumn, SqlEnv, only, where
-from nestling.frontend.sql.convert import converted, null_of, scalar_of
+from nestling.frontend.sql.convert import converted, scalar_of
 from nestling.frontend.sql.generators import GENERATORS, generated
-from nestling.frontend.sql.scalars import chosen, compared
+from nestling.frontend.sql.pivots import pivoted
+from nestling.frontend.sql.scalars import compared
 from nestling.frontend.sql.tables import of_name, renamed, row_of
-from nestling.frontend.values import Barred, One, Row, Value, of_term, singleton, type_of
+from nestling.frontend.values import Barred, Null, Row, Value, of_term, singleton, type_of
 
 Rest: TypeAlias = Callable[[SqlEnv], Expr]
 
@@ -138,6 +141,9 @@ def _check_alias(alias: str, scope: Scope, step: FromItem, env: SqlEnv) -> None:
 
 def source(node: Any, scope: Scope, env: SqlEnv) -> tuple[str, QueryRows]:
     """The rows that a part of FROM reads, and the name they go by."""
+    if node.args.get("pivots"):
+        called, query = pivoted(node, env)
+        return called, env.query(query)
     alias = node.args.get("alias")
     name = alias.this.name if alias is not None and alias.this is not None else ""
     names = [column.name for column in (alias.args.get("columns") or ())] if alias is not None else []
@@ -281,9 +287,9 @@ def _padded(
     def scope_of(var: Any) -> Scope:
         # In the rows of the join every column has its place, one after the other.
         names = iter(_names(element_type(expr)))
-        one = tuple(replace(c, value=_from_row(c, var, names, pads["left"])) for c in left_scope)
+        one = tuple(replace(c, value=_from_row(c, var, names)) for c in left_scope)
         sample = _sample(alias, rows, env)
-        two = tuple(replace(c, value=_from_row(c, var, names, pads["right"])) for c in sample)
+        two = tuple(replace(c, value=_from_row(c, var, names)) for c in sample)
         return _merged(step, one, two, env)[0]
 
     return expr, scope_of
@@ -314,9 +320,6 @@ def held(scope: Scope, var: Any) -> Scope:
     )
 
 
-_NEVER_NULL = "structs and arrays are never NULL here, and this one would be in rows without a partner"
-
-
 def _nullable(scope: Scope | None, like: Scope, pads: bool, step: FromItem, env: SqlEnv) -> Scope:
     """One side of a row: its columns, or nulls where there is no partner; nullable where it ``pads``."""
     if not pads:
@@ -324,28 +327,16 @@ def _nullable(scope: Scope | None, like: Scope, pads: bool, step: FromItem, env:
         return scope
     found = []
     for i, column in enumerate(like):
-        if isinstance(column.value, Barred) or not _is_scalar(column.value):
-            found.append(
-                replace(column, value=Barred(_NEVER_NULL, "read its scalar columns in a subquery first"))
-            )
+        if isinstance(column.value, Barred):
+            found.append(column)
             continue
-        type_ = type_of(column.value)
-        assert isinstance(type_, Scalar)
-        if scope is None:
-            value = null_of(type_, step.node, env)
-        else:
-            value = converted(scope[i].value, nullable(type_), step.node, env)
-        found.append(replace(column, value=value))
+        type_ = optional(type_of(column.value))
+        value = Null() if scope is None else scope[i].value
+        found.append(replace(column, value=converted(value, type_, step.node, env)))
     return tuple(found)
 
 
-def _is_scalar(value: Value) -> bool:
-    return isinstance(value, One) and isinstance(type_of(value), Scalar)
-
-
-def _from_row(column: ScopeColumn, var: Any, names: Any, pads: bool) -> Value:
+def _from_row(column: ScopeColumn, var: Any, names: Any) -> Value:
     if isinstance(column.value, Barred):
         return column.value
-    if pads and not _is_scalar(column.value):
-        return Barred(_NEVER_NULL, "read its scalar columns in a subquery first")
     return of_term(Field(var, next(names)))

@@ -13,10 +13,13 @@ from typing import Any
 from sqlglot import exp
 
 from nestling.calculus.build import call, const, countwise, for_, union
+from nestling.calculus.maps import is_map
+from nestling.calculus.optional import ITEMS, THERE
 from nestling.calculus.terms import Const, Expr, Field, Flatten, Term
 from nestling.calculus.types import Bag, Record, Scalar
 from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.sql.aggregates import without_null
+from nestling.frontend.sql.choices import chosen
 from nestling.frontend.sql.conditions import QUERIES, YES, guarded, unit
 from nestling.frontend.sql.context import SqlEnv, where
 from nestling.frontend.sql.convert import (
@@ -29,9 +32,22 @@ from nestling.frontend.sql.convert import (
     stored,
 )
 from nestling.frontend.sql.generators import GENERATORS, generated
+from nestling.frontend.sql.maps import MAPS, looked_up
 from nestling.frontend.sql.scalars import arithmetic, compared
 from nestling.frontend.sql.values import shown
-from nestling.frontend.values import Many, Null, One, Row, Value, fields_of, of_term, singleton, type_of
+from nestling.frontend.values import (
+    Many,
+    Null,
+    One,
+    Row,
+    Value,
+    bag_of,
+    fields_of,
+    of_term,
+    singleton,
+    there,
+    type_of,
+)
 
 
 def of_array(node: Any, env: SqlEnv) -> Value:
@@ -99,7 +115,26 @@ def _array(node: Any, env: SqlEnv, number: int = 1) -> Many:
     value = env.value(node.expressions[0])
     if not isinstance(value, Many):
         raise env.error(node.expressions[0], f"{node.name} takes an array, not {shown(value)}")
+    if is_map(type_of(value)) and node.name.lower() not in ("size", "cardinality"):
+        hint = "take map_keys(…), map_values(…) or map_entries(…) of it"
+        raise env.error(node.expressions[0], f"{node.name} takes an array, not {shown(value)}", hint)
     return value
+
+
+def of_present(function: Callable[[Any, SqlEnv], Value], node: Any, env: SqlEnv) -> Value:
+    """What ``function`` makes of an array; null where the array is."""
+    first = node.expressions[0] if node.expressions else None
+    if first is None or isinstance(first, (exp.Lambda, *QUERIES)) or node.name.lower() in MAKERS:
+        return function(node, env)
+    value = env.value(first)
+    bag, is_there = bag_of(value), there(value)
+    if bag is None or is_there is None:
+        return function(node, env)
+    found = function(node, replace(env, settled={**env.settled, id(first): bag}))
+    if isinstance(found, Many):
+        shown_ = where(is_there, found.expr)
+        return Row(((THERE, One(is_there)), (ITEMS, Many(shown_))))
+    return chosen([is_there], [found, Null()], node, env)
 
 
 def _parameter(node: Any, place: int, env: SqlEnv) -> tuple[str, Any]:
@@ -208,7 +243,7 @@ def of_array_distinct(node: Any, env: SqlEnv) -> Value:
 def of_flatten(node: Any, env: SqlEnv) -> Value:
     """``flatten(array of arrays)``."""
     array = _array(node, env)
-    if not isinstance(element_type(array.expr), Bag):
+    if not isinstance(element_type(array.expr), Bag) or is_map(element_type(array.expr)):
         raise env.error(node, f"flatten takes an array of arrays, not {shown(array)}", "drop it")
     return Many(Flatten(array.expr))
 
@@ -277,6 +312,8 @@ def added(values: Sequence[Value], node: Any, env: SqlEnv) -> Value:
     arrays = [value for value in values if isinstance(value, Many)]
     if len(arrays) < len(values):
         raise env.error(node, "concat takes strings or arrays, not both", "make an array of it: array(…)")
+    if any(is_map(type_of(array)) for array in arrays):
+        raise env.error(node, "concat takes arrays, not maps", "explode them and group by key")
     alike_ = [value.expr for value in alike(arrays, node, env) if isinstance(value, Many)]
     return Many(union(element_type(alike_[0]), *alike_))
 
@@ -289,7 +326,12 @@ def _refused(hint: str) -> Callable[[Any, SqlEnv], Value]:
 
 
 def of_bracket(node: Any, env: SqlEnv) -> Value:
-    """``array[0]``."""
+    """``map[key]``; ``array[0]`` there is not."""
+    value = env.value(node.this)
+    bag = bag_of(value)
+    if bag is not None and is_map(type_of(bag)) and len(node.expressions) == 1:
+        # A map that is null has no entries: what is looked up is null, too.
+        return looked_up(bag, env.value(node.expressions[0]), node, env)
     raise env.error(
         node, "an array is a bag and has no positions", "explode it, or take array_min or array_max"
     )
@@ -299,6 +341,9 @@ def of_lambda(node: Any, env: SqlEnv) -> Value:
     """A lambda where none is expected."""
     raise env.error(node, "a lambda stands only in transform, filter, exists, forall and aggregate")
 
+
+#: What makes something of its arguments, whatever they are.
+MAKERS = ("array", "struct", "named_struct", "map")
 
 ARRAYS: dict[str, Callable[[Any, SqlEnv], Value]] = {
     "array": of_array,
@@ -320,11 +365,9 @@ ARRAYS: dict[str, Callable[[Any, SqlEnv], Value]] = {
     "array_min": of_array_extreme("min"),
     "array_max": of_array_extreme("max"),
     "flatten": of_flatten,
+    **MAPS,
     **{name: _refused("sort what you read") for name in ("sort_array", "array_sort")},
-    **{
-        name: _refused("write array_min or array_max, or explode it")
-        for name in ("element_at", "get", "slice")
-    },
+    **{name: _refused("write array_min or array_max, or explode it") for name in ("get", "slice")},
     **{
         name: _refused("explode it and join the tables")
         for name in ("arrays_zip", "zip_with", "array_position")
@@ -345,6 +388,8 @@ def with_generators(node: Any, env: SqlEnv, rest: Callable[[SqlEnv], Expr]) -> E
     var = env.run.var("e", rows.expr)
     type_ = element_type(rows.expr)
     assert isinstance(type_, Record)
+    if len(type_.names) != 1:
+        raise env.error(found[0], "this belongs into FROM", "write LATERAL VIEW explode(…) t AS k, v")
     value = of_term(Field(var, type_.names[0]))
     return for_(
         var,

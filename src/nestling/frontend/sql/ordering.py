@@ -1,6 +1,7 @@
 """ORDER BY … LIMIT k OFFSET n: the first k rows of an order after n others, as a bag.
 
-ORDER BY alone is refused: a bag has no order. Among rows of equal keys SQL may take any, and LIMIT alone may take any
+At the end of a view ORDER BY is also the order in which it is read (``final_order``); alone and inside a view it is
+refused: a bag has no order. Among rows of equal keys SQL may take any, and LIMIT alone may take any
 at all; the lesser rows are taken, by their columns from the first to the last, or the greater where the first key
 descends. A key against the direction of the first is turned round, which numbers, truths and moments allow and strings
 do not. Nulls come first where a key ascends and last where it descends, unless the query says otherwise.
@@ -40,8 +41,8 @@ def is_ordered(node: Any, env: SqlEnv) -> bool:
     order, offset = node.args.get("order"), node.args.get("offset")
     limit = node.args.get("limit") or offset
     if order is not None and limit is None:
-        hint = "drop it and sort what you read, or take the first rows: ORDER BY … LIMIT k"
-        raise env.error(order, "a view has no order: ORDER BY alone says nothing", hint)
+        hint = "drop it, or take the first rows: ORDER BY … LIMIT k; a view may end with it"
+        raise env.error(order, "rows inside a view have no order: ORDER BY alone says nothing", hint)
     return limit is not None
 
 

@@ -17,10 +17,8 @@ from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
 from nestling.frontend.sql.context import SqlEnv, only
 from nestling.frontend.sql.convert import (
-    alike,
     applied,
     condition,
-    converted,
     is_nullable,
     is_text,
     operands,
@@ -29,7 +27,7 @@ from nestling.frontend.sql.convert import (
     scalar_type,
 )
 from nestling.frontend.sql.values import shown
-from nestling.frontend.values import Many, Null, One, Row, Value, fields_of
+from nestling.frontend.values import Many, Null, One, Value, fields_of, there
 
 FLOAT = Scalar("float")
 _UNITS = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
@@ -225,10 +223,14 @@ def moved(moment: Term, span: int | timedelta, operator: str, node: Any, env: Sq
 
 
 def compared(operator: str, left: Value, right: Value, node: Any, env: SqlEnv) -> Term:
-    """``left operator right``, null where a side is."""
+    """``left operator right``, null where a side is. Nulls inside two structs are equal, as they are in Spark."""
     ours, theirs = fields_of(left), fields_of(right)
     if ours is not None and theirs is not None and operator in ("=", "<>"):
-        equal = _equal_structs(ours, theirs, node, env)
+        pairs = _pairs(ours, theirs, node, env)
+        equal = conjunction([identical(one, two, node, env) for one, two in pairs])
+        for is_there in [flag for flag in (there(left), there(right)) if flag is not None]:
+            null = Const(None, Scalar("bool", True))
+            equal = call("if", is_there, equal if is_nullable(equal) else call("nullable", equal), null)
         return equal if operator == "=" else call("not", equal)
     for side in (left, right):
         if isinstance(side, Many) or fields_of(side) is not None:
@@ -251,19 +253,41 @@ def _comparable(left: Value, right: Value, node: Any, env: SqlEnv) -> Sequence[T
     return operands([left, right], node, env)
 
 
-def _equal_structs(ours: Any, theirs: Any, node: Any, env: SqlEnv) -> Term:
+def _pairs(ours: Any, theirs: Any, node: Any, env: SqlEnv) -> list[tuple[Value, Value]]:
     if len(ours) != len(theirs):
         raise env.error(node, f"{len(ours)} values are not compared with {len(theirs)}", "")
-    pairs = zip(ours, theirs, strict=True)
-    return conjunction([compared("=", one, two, node, env) for (_, one), (_, two) in pairs])
+    return [(one, two) for (_, one), (_, two) in zip(ours, theirs, strict=True)]
+
+
+def column_by_column(operator: str, left: Value, right: Value, node: Any, env: SqlEnv) -> Term:
+    """``(a, b) IN (SELECT …)`` compares column by column: what is null in one is not known to be equal."""
+    ours, theirs = fields_of(left), fields_of(right)
+    if ours is None or theirs is None or operator not in ("=", "<>"):
+        return compared(operator, left, right, node, env)
+    equal = conjunction([compared("=", one, two, node, env) for one, two in _pairs(ours, theirs, node, env)])
+    return equal if operator == "=" else call("not", equal)
+
+
+def identical(left: Value, right: Value, node: Any, env: SqlEnv) -> Term:
+    """``left <=> right``: a null equals a null and nothing else, also inside structs."""
+    if isinstance(left, Null) and isinstance(right, Null):
+        return TRUE
+    ours, theirs = fields_of(left), fields_of(right)
+    for side, other in ((left, right), (right, left)):
+        if isinstance(side, Null) and (
+            isinstance(other, Many) or fields_of(other) is not None or there(other)
+        ):
+            return FALSE if (is_there := there(other)) is None else call("not", is_there)
+    if ours is None or theirs is None:
+        return call("==", *operands([left, right], node, env))
+    flags = [TRUE if (is_there := there(side)) is None else is_there for side in (left, right)]
+    tests = [identical(one, two, node, env) for one, two in _pairs(ours, theirs, node, env)]
+    return conjunction(tests if flags == [TRUE, TRUE] else [call("==", *flags), *tests])
 
 
 def of_null_safe(node: Any, env: SqlEnv) -> Value:
     """``a <=> b``: a null equals a null and nothing else."""
-    left, right = env.value(node.this), env.value(node.expression)
-    if isinstance(left, Null) and isinstance(right, Null):
-        return One(TRUE)
-    return One(call("==", *operands([left, right], node, env)))
+    return One(identical(env.value(node.this), env.value(node.expression), node, env))
 
 
 def of_null_safe_differ(node: Any, env: SqlEnv) -> Value:
@@ -281,7 +305,8 @@ def of_is(node: Any, env: SqlEnv) -> Value:
             return One(TRUE)
         if isinstance(value, One) and isinstance(scalar_or_none(value), Scalar):
             return One(call("is_null", value.term) if is_nullable(value.term) else FALSE)
-        return One(FALSE)  # structs and arrays are never null here
+        is_there = there(value)
+        return One(FALSE if is_there is None else call("not", is_there))
     if isinstance(node.expression, exp.Boolean):
         wanted = TRUE if node.expression.this else FALSE
         return One(call("==", condition(node.this, env), wanted))
@@ -356,42 +381,3 @@ def _check_pattern(pattern: str, escape: str, node: Any, env: SqlEnv) -> None:
         like("", pattern, escape)
     except ValueError as error:
         raise env.error(node, str(error), "an escape sign stands before %, _ or itself") from None
-
-
-def of_case(node: Any, env: SqlEnv) -> Value:
-    """``CASE WHEN …`` and ``CASE x WHEN …``; without an ELSE it is null."""
-    subject = env.value(node.this) if node.this is not None else None
-    tests: list[Term] = []
-    for branch in node.args["ifs"]:
-        if subject is None:
-            tests.append(condition(branch.this, env))
-        else:
-            tests.append(compared("=", subject, env.value(branch.this), branch, env))
-    default = node.args.get("default")
-    results = [env.value(branch.args["true"]) for branch in node.args["ifs"]]
-    return chosen(tests, [*results, env.value(default) if default is not None else Null()], node, env)
-
-
-def chosen(tests: Sequence[Term], results: Sequence[Value], node: Any, env: SqlEnv) -> Value:
-    """The first of ``results`` whose test is true, or else the last."""
-    if all(isinstance(result, Null) for result in results):
-        return Null()
-    values = alike(results, node, env)
-    if any(isinstance(value, Many | Row) for value in values):
-        raise env.error(node, "a conditional yields scalars here", "take the cases apart with UNION ALL")
-    terms = [scalar_of(value, node, env) for value in values]
-    # The result is one type, and null in any branch makes it nullable in all.
-    if any(map(is_nullable, terms)):
-        type_ = Scalar(scalar_type(terms[0]).name, True)
-        terms = [scalar_of(converted(One(term), type_, node, env), node, env) for term in terms]
-    found = terms[-1]
-    for test, term in reversed(list(zip(tests, terms[:-1], strict=True))):
-        found = call("if", test, term, found)
-    return One(found)
-
-
-def of_if(node: Any, env: SqlEnv) -> Value:
-    """``IF(test, a, b)``."""
-    other = node.args.get("false")
-    results = [env.value(node.args["true"]), env.value(other) if other is not None else Null()]
-    return chosen([condition(node.this, env)], results, node, env)

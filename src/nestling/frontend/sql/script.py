@@ -29,8 +29,9 @@ from nestling.frontend.sql.tables import of_name
 from nestling.frontend.sql.text import Text
 from nestling.frontend.sql.translate import expression, of_tree
 from nestling.frontend.values import Row, Value, of_term, singleton
+from nestling.frontend.view_query import ViewQuery
 
-Query: TypeAlias = Callable[[Mapping[str, Type]], Expr]
+Query: TypeAlias = Callable[[Mapping[str, Type]], ViewQuery]
 #: A change of a table: its name as it was declared, and the rows that are concerned.
 Changes: TypeAlias = Callable[[Mapping[str, Type]], tuple[str, Expr]]
 
@@ -93,10 +94,9 @@ class Drop:
 
 @dataclass(frozen=True)
 class Ask:
-    """A query: its rows, ordered by columns (place, descending, nulls first) and cut after ``limit``."""
+    """A query: its rows, in its order and cut after ``limit``."""
 
     query: Query
-    order: tuple[tuple[str | int, bool, bool], ...]
     limit: int | None
 
 
@@ -181,19 +181,25 @@ def _view_columns(node: Any, env: SqlEnv) -> tuple[list[str], str]:
     return [part.name for part in node.expressions], node.this.name
 
 
-def _renamed(expr: Expr, names: list[str], tree: Any, env: SqlEnv) -> Expr:
-    """``expr`` with its columns called ``names``."""
+def _renamed(found: ViewQuery, names: list[str], tree: Any, env: SqlEnv) -> ViewQuery:
+    """``found`` with its columns called ``names``."""
+    expr = found.expr
     type_ = element_type(expr)
     assert isinstance(type_, Record)
     if not names:
-        return expr
+        return found
     if len(names) != len(type_.names) or len({name.lower() for name in names}) != len(names):
         raise env.error(
             tree.this, f"{len(names)} names are given to {len(type_.names)} columns", "name each once"
         )
     var = SqlTranslation({}, env.run.text, expression, of_query).var("x", expr)
-    pairs = zip(names, type_.names, strict=True)
-    return for_(var, expr, Sing(Tuple(tuple((name, Field(var, column)) for name, column in pairs))))
+    new = dict(zip(type_.names, names, strict=True))
+    row = Tuple(tuple((name, Field(var, column)) for column, name in new.items()))
+    orders = tuple(
+        (level, tuple(key._replace(path=(new[key.path[0]], *key.path[1:])) for key in order))
+        for level, order in found.orders
+    )
+    return ViewQuery(for_(var, expr, Sing(row)), orders)
 
 
 def _drop(tree: Any, env: SqlEnv) -> Drop:
@@ -204,33 +210,15 @@ def _drop(tree: Any, env: SqlEnv) -> Drop:
 
 
 def _ask(tree: Any, source: Text, env: SqlEnv) -> Ask:
-    order, limit = tree.args.get("order"), tree.args.get("limit")
-    if order is None or tree.args.get("offset") is not None:
-        return Ask(lambda catalog: of_tree(tree, source, catalog), (), None)
-    # The rows are read once, so that their order means something: they are sorted when they are there.
-    parts = tuple(_ordered(part, env) for part in order.expressions)
-    count = None
-    if limit is not None:
-        if not isinstance(limit.expression, exp.Literal) or limit.expression.is_string:
-            raise env.error(limit, "LIMIT takes a number", "write LIMIT 10")
-        count = int(limit.expression.this)
+    limit = tree.args.get("limit")
+    if tree.args.get("order") is None or limit is None or tree.args.get("offset") is not None:
+        return Ask(lambda catalog: of_tree(tree, source, catalog), None)
+    # The rows are read once, and sorted when they are there: the first need not be found before.
+    if not isinstance(limit.expression, exp.Literal) or limit.expression.is_string:
+        raise env.error(limit, "LIMIT takes a number", "write LIMIT 10")
     plain = tree.copy()
-    plain.set("order", None)
     plain.set("limit", None)
-    return Ask(lambda catalog: of_tree(plain, source, catalog), parts, count)
-
-
-def _ordered(node: Any, env: SqlEnv) -> tuple[str | int, bool, bool]:
-    only(node, env, "this", "desc", "nulls_first", what="ORDER BY")
-    part = node.this
-    column: str | int
-    if isinstance(part, exp.Literal) and not part.is_string:
-        column = int(part.this) - 1
-    elif isinstance(part, exp.Column) and len(part.parts) == 1:
-        column = part.name
-    else:
-        raise env.error(part, "rows are ordered by columns of the select list", "give the expression a name")
-    return column, bool(node.args.get("desc")), bool(node.args.get("nulls_first"))
+    return Ask(lambda catalog: of_tree(plain, source, catalog), int(limit.expression.this))
 
 
 def _inserted(tree: Any, env: SqlEnv) -> tuple[str, Expr]:

@@ -19,19 +19,21 @@ from nestling.calculus.types import Record, Type
 from nestling.calculus.typing import check, element_type
 from nestling.depth import room
 from nestling.errors import QueryError
-from nestling.frontend.sql import conditions, nested, scalars
+from nestling.frontend.sql import choices, conditions, nested, scalars
 from nestling.frontend.sql.aggregates import is_aggregate
 from nestling.frontend.sql.bind import BoundValue, of_bound
 from nestling.frontend.sql.casts import of_cast
 from nestling.frontend.sql.columns import of_column, of_dot, of_identifier
 from nestling.frontend.sql.composed import of_bit_not, of_bits
 from nestling.frontend.sql.context import QueryRows, SqlEnv, SqlTranslation
+from nestling.frontend.sql.final_order import final_order, unordered
 from nestling.frontend.sql.functions import of_extract, of_function, of_rlike, of_substring, of_trim
 from nestling.frontend.sql.queries import of_query
 from nestling.frontend.sql.subqueries import of_subquery
 from nestling.frontend.sql.tables import record_fields
 from nestling.frontend.sql.text import Text
 from nestling.frontend.values import Value
+from nestling.frontend.view_query import ViewQuery
 
 EXPRESSIONS: dict[Any, Callable[[Any, SqlEnv], Value]] = {
     exp.Add: scalars.of_arithmetic("+"),
@@ -45,7 +47,7 @@ EXPRESSIONS: dict[Any, Callable[[Any, SqlEnv], Value]] = {
     BoundValue: of_bound,
     exp.Boolean: scalars.of_boolean,
     exp.Bracket: nested.of_bracket,
-    exp.Case: scalars.of_case,
+    exp.Case: choices.of_case,
     exp.Cast: of_cast,
     exp.Column: of_column,
     exp.DPipe: scalars.of_concatenation,
@@ -59,7 +61,7 @@ EXPRESSIONS: dict[Any, Callable[[Any, SqlEnv], Value]] = {
     exp.GTE: conditions.of_comparison,
     exp.ILike: scalars.of_like,
     exp.Identifier: of_identifier,
-    exp.If: scalars.of_if,
+    exp.If: choices.of_if,
     exp.In: conditions.of_in,
     exp.IntDiv: scalars.of_binary("quotient", "DIV"),
     exp.Interval: scalars.of_interval,
@@ -132,6 +134,11 @@ def translate(text: str, catalog: Mapping[str, Type]) -> Expr:
     for orders1 in orders where orders1.qty > 1 union
       sng⟨customer: orders1.customer, twice: orders1.qty * 2⟩
     """
+    return view_query(text, catalog).expr
+
+
+def view_query(text: str, catalog: Mapping[str, Type]) -> ViewQuery:
+    """What ``translate`` yields, and the order that it ends with."""
     source = Text(text)
     with room():
         trees = source.statements()
@@ -142,17 +149,21 @@ def translate(text: str, catalog: Mapping[str, Type]) -> Expr:
     return of_tree(trees[0], source, catalog)
 
 
-def of_tree(tree: Any, source: Text, catalog: Mapping[str, Type]) -> Expr:
-    """The expression of one query, checked."""
+def of_tree(tree: Any, source: Text, catalog: Mapping[str, Type]) -> ViewQuery:
+    """The expression of one query, checked, and its order."""
     run = SqlTranslation(catalog, source, expression, of_query)
     env = SqlEnv(run)
     try:
         with room():
             if not isinstance(tree, exp.Query | exp.Values):
                 raise env.error(tree, f"{tree.key.upper()} is no query", "write SELECT …")
-            expr = _named(of_query(tree, env), tree, env)
+            rows = of_query(unordered(tree), env)
+            expr = _named(rows, tree, env)
             check(expr)
-            return number_sites(expr)
+            record = element_type(expr)
+            assert isinstance(record, Record)
+            order = final_order(tree, rows.names, record, env)
+            return ViewQuery(number_sites(expr), (((), order),) if order else ())
     except RecursionError:
         raise QueryError(
             "the query is nested too deeply", hint="split it into views that read each other"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from nestling.calculus.maps import entry_types, is_map
+from nestling.calculus.optional import held, is_optional
 from nestling.calculus.types import Bag, Record, Scalar, Type, show_type
 from nestling.frontend.values import Barred, Null, Value, type_of
 
@@ -24,11 +26,15 @@ def shown(value: Value) -> str:
 
 def spark_type(type_: Type) -> str:
     """A type in Spark's words."""
+    if is_optional(type_):
+        return spark_type(held(type_))
     match type_:
         case Scalar(name):
             return SPARK[name]
         case Record(fields):
             return "STRUCT<" + ", ".join(f"{name}: {spark_type(inner)}" for name, inner in fields) + ">"
+        case Bag() if is_map(type_):
+            return f"MAP<{', '.join(map(spark_type, entry_types(type_)))}>"
         case Bag(element):
             return f"ARRAY<{spark_type(element)}>"
     return show_type(type_)

@@ -1,7 +1,8 @@
 """Conditions as sums of products.
 
 ``[a ∨ b] = [a] + [b] − [a]·[b]``: with the disjuncts apart, each summand is bound by its own equalities, and a
-change meets the rows that match it instead of all. Negations are pushed to the comparisons first. Beyond ``MOST``
+change meets the rows that match it instead of all. What is put in order has no minus: there it is ``[a] + [b]·[¬a]``,
+whose second summand is bound as well. Negations are pushed to the comparisons first. Beyond ``MOST``
 summands a condition is left whole: a test on rows found otherwise. So is a condition that may be undefined: what
 stands before it says where it is asked.
 """
@@ -25,14 +26,14 @@ MANY = 8
 Signed = tuple[int, tuple[Term, ...]]
 
 
-def summands(test: Term) -> list[Signed]:
-    """``[test]`` as a signed sum of conjunctions.
+def summands(test: Term, apart: bool = False) -> list[Signed]:
+    """``[test]`` as a signed sum of conjunctions; ``apart``: of such as never hold together, with no minus.
 
     Law: for every assignment, the signs of the conjunctions that hold add up to 1 where ``test`` is true, else 0.
     """
     pushed = inward(test)
     # Counted before they are made: of n disjuncts there are 2ⁿ − 1.
-    found = [(1, tuple(_conjuncts(pushed)))] if _count(pushed) > MOST else _expand(pushed)
+    found = [(1, tuple(_conjuncts(pushed)))] if _count(pushed) > MOST else _expand(pushed, apart)
     return [(sign, tuple(map(gathered, _fewer(tests)))) for sign, tests in found]
 
 
@@ -109,14 +110,17 @@ def _count(test: Term) -> int:
     return 1
 
 
-def _expand(test: Term) -> list[Signed]:
+def _expand(test: Term, apart: bool) -> list[Signed]:
     match test:
         case Call("and", (left, right)) if is_total(right):
-            return _times(_expand(left), _expand(right))
+            return _times(_expand(left, apart), _expand(right, apart))
         case Call("and", (left, _)):
-            return [(sign, (*tests, test)) for sign, tests in _expand(left)]
+            return [(sign, (*tests, test)) for sign, tests in _expand(left, apart)]
         case Call("or", (left, right)) if _finds(left) and _finds(right) and is_total(right):
-            a, b = _expand(left), _expand(right)
+            a, b = _expand(left, apart), _expand(right, apart)
+            if apart and is_total(left):
+                fails = call("not", left if is_two_valued(left) else call("coalesce", left, FALSE))
+                return [*a, *((sign, (*tests, fails)) for sign, tests in b)]
             return [*a, *b, *((-sign, tests) for sign, tests in _times(a, b))]
     return [(1, (test,))]
 

@@ -49,7 +49,7 @@ from nestling.calculus.terms import (
     Var,
 )
 from nestling.calculus.traverse import Names, walk
-from nestling.calculus.types import ELEMENT, LABEL, Bag, Record, Type, dictionary_name
+from nestling.calculus.types import ELEMENT, INT, LABEL, Bag, Record, Type, dictionary_name
 from nestling.calculus.typing import element_type, term_type
 from nestling.program.flat import (
     ORDERED,
@@ -64,13 +64,11 @@ from nestling.program.flat import (
     Unnest,
     of_first,
 )
-from nestling.program.traverse import factor_vars, is_safe, substitute_term, term_vars
+from nestling.program.signs import SIGNED
+from nestling.program.traverse import is_safe, substitute_term
+from nestling.transform.lower.closing import added_up, closed, unified
 from nestling.transform.lower.conditions import summands
-from nestling.transform.lower.filters import filtered
-from nestling.transform.lower.keyed import equated, measured, place_of, place_pattern, powers_of, within
-from nestling.transform.lower.nulls import without_nulls, without_unused
-from nestling.transform.lower.polynomial import expanded
-from nestling.transform.lower.unify import unify
+from nestling.transform.lower.keyed import measured, place_of, place_pattern, powers_of
 from nestling.transform.shred import Shredded, dictionaries
 
 
@@ -155,6 +153,8 @@ Env = Mapping[str, Term]
 class _Lowering:
     def __init__(self, names: Names, literals: Mapping[int, DictLit], exact: bool) -> None:
         self.names, self.literals, self.exact = names, literals, exact
+        #: Whether what is lowered is put in order, and so must not be counted less than never.
+        self.apart = False
         #: Which dictionary a label variable was read with: a relation's or a dictionary's path.
         self.origin: dict[str, str] = {}
 
@@ -185,7 +185,7 @@ class _Lowering:
             for summand in self.of(body, env)
         ]
         fixed = frozenset(param.name for param in params)
-        return Query((*params, *columns), _unified(monomials, fixed))
+        return Query((*params, *columns), unified(monomials, fixed))
 
     def key_columns(self, type_: Type) -> tuple[Var, ...]:
         tree = self.columns(type_, "c", None)
@@ -213,7 +213,7 @@ class _Lowering:
             case Sing(element):
                 return [Summand(substitute_term(element, env), 1, ())]
             case Guard(test):
-                parts = summands(substitute_term(test, env))
+                parts = summands(substitute_term(test, env), apart=self.apart)
                 return [Summand(Tuple(()), sign, tuple(map(Test, tests))) for sign, tests in parts]
             case For(var, source, body):
                 return [
@@ -271,11 +271,26 @@ class _Lowering:
         outer = _outer(env)
         monomials = []
         for position, arg in enumerate(expr.args):
-            for summand in self.of(arg, env):
+            for summand in self.inside(arg, env, apart=self.apart and expr.operator in SIGNED):
                 weights = tuple(const(summand.sign if i == position else 0) for i in range(len(expr.args)))
                 monomials.append(Monomial(tuple(leaves(summand.tree)), weights, summand.factors))
-        query, args = self.closed(monomials, outer, len(expr.args), _vars(leaves(tree)))
+        query, args = closed(monomials, outer, len(expr.args), _vars(leaves(tree)), self.names)
+        if expr.operator == "exists" and not is_safe(query) and not leaves(tree):
+            # A bag of nothing but how often: it is there where its count is not zero.
+            lifts, count = added_up(Lift(self.counted(), "count", query, args), monomials, outer, self.names)
+            return Summand(tree, 1, (*lifts, Test(call("!=", count, const(0)))))
         return Summand(tree, 1, (Pointwise(expr.operator, query, (*args, *leaves(tree))),))
+
+    def counted(self) -> Var:
+        return Var(self.names.fresh("n"), INT)
+
+    def inside(self, expr: Expr, env: Env, *, apart: bool) -> list[Summand]:
+        """``expr`` of a query of its own; ``apart``: as summands none of which takes off what another adds."""
+        before, self.apart = self.apart, apart
+        try:
+            return self.of(expr, env)
+        finally:
+            self.apart = before
 
     def first(self, expr: First, env: Env) -> Summand:
         """``first(k, e)``: a bag read off the elements in order, unnested."""
@@ -285,10 +300,10 @@ class _Lowering:
             raise CannotLower("nested values compared by content")
         monomials = [
             Monomial((place_of(leaves(s.tree)),), (const(s.sign),), s.factors)
-            for s in self.of(expr.source, env)
+            for s in self.inside(expr.source, env, apart=True)
         ]
         pattern = place_pattern(columns, self.names)
-        query, args = self.closed(monomials, _outer(env), 1, (Var("at", term_type(pattern)),))
+        query, args = closed(monomials, _outer(env), 1, (Var("at", term_type(pattern)),), self.names)
         taken = Var(self.names.fresh("first"), Bag(term_type(pattern), opaque=True))
         lift = Lift(taken, of_first(expr.limit, expr.greatest), query, args)
         return Summand(tree, 1, (lift, Unnest(taken, pattern)))
@@ -299,73 +314,20 @@ class _Lowering:
         aggregate = aggregate_of(expr.aggregate, element, self.exact).name
         powers = powers_of(aggregate, element)
         monomials = [
-            measured(aggregate, powers, s.tree, s.sign, s.factors) for s in self.of(expr.source, env)
+            measured(aggregate, powers, s.tree, s.sign, s.factors)
+            for s in self.inside(expr.source, env, apart=aggregate in ORDERED)
         ]
         extra = (Var("v", element),) if aggregate in ORDERED else ()
-        query, args = self.closed(monomials, _outer(env), len(powers), extra)
+        query, args = closed(monomials, _outer(env), len(powers), extra, self.names)
         var = Var(self.names.fresh(expr.var.name), expr.var.type)
-        lift = Lift(var, aggregate, query, args)
+        value: Term = var
+        lifts = [Lift(var, aggregate, query, args)]
         if aggregate not in ORDERED and not is_safe(query):
-            lift = self.bounded(lift, monomials, _outer(env))
+            lifts, value = added_up(lifts[0], monomials, _outer(env), self.names)
         return [
-            Summand(inner.tree, inner.sign, (lift, *inner.factors))
-            for inner in self.of(expr.body, {**env, expr.var.name: var})
+            Summand(inner.tree, inner.sign, (*lifts, *inner.factors))
+            for inner in self.of(expr.body, {**env, expr.var.name: value})
         ]
-
-    def bounded(self, lift: Lift, monomials: list[Monomial], outer: Mapping[str, Var]) -> Lift:
-        """``lift`` with the comparisons to its surroundings as bounds, if these are all that leaves it open."""
-        found = [within(monomial, frozenset(outer)) for monomial in monomials]
-        if not found or None in found or len({bounds for _, bounds in filter(None, found)}) > 1:
-            return lift
-        inner = [monomial for monomial, _ in filter(None, found)]
-        bounds = next(bounds for _, bounds in filter(None, found))
-        at = Var(self.names.fresh("at"), term_type(inner[0].keys[-1]))
-        query, args = self.closed(inner, outer, lift.query.width, (at,))
-        return Lift(lift.var, lift.aggregate, query, args, bounds) if is_safe(query) else lift
-
-    def closed(
-        self, monomials: list[Monomial], outer: Mapping[str, Var], width: int, columns: tuple[Var, ...]
-    ) -> tuple[Query, tuple[Term, ...]]:
-        """A query of its own, keyed by the outer terms it uses and then by ``columns``; and those terms.
-
-        These are variables; where no row binds them, what the rows are compared with: ``x % 2`` of ``y % 2 == x % 2``.
-        """
-        query, args = self.keyed(monomials, outer, width, columns)
-        if is_safe(query):
-            return query, args
-        computed: dict[Term, Var] = {}
-        by_terms = [self.by_terms(monomial, frozenset(outer), computed) for monomial in monomials]
-        keys = {var.name: var for var in computed.values()}
-        other, used = self.keyed(by_terms, {**outer, **keys}, width, columns)
-        if not is_safe(other):
-            return query, args
-        meant = {var.name: term for term, var in computed.items()}
-        return other, tuple(meant.get(var.name, var) for var in used)
-
-    def by_terms(self, monomial: Monomial, outer: frozenset[str], computed: dict[Term, Var]) -> Monomial:
-        """``monomial`` with a variable for every term of ``outer`` variables that something inside equals."""
-        factors: list[Factor] = []
-        for factor in monomial.factors:
-            if isinstance(factor, Test) and (sides := equated(factor.test, outer)) is not None:
-                name, inside, outside = sides
-                if outside not in computed:
-                    computed[outside] = Var(self.names.fresh("key"), term_type(outside))
-                factor = Test(call(name, inside, computed[outside]))
-            factors.append(factor)
-        return Monomial(monomial.keys, monomial.weights, tuple(factors))
-
-    def keyed(
-        self, monomials: list[Monomial], outer: Mapping[str, Var], width: int, columns: tuple[Var, ...]
-    ) -> tuple[Query, tuple[Var, ...]]:
-        """``monomials`` keyed by the ``outer`` variables they use, and then by ``columns``."""
-        used: dict[str, Var] = {}
-        for monomial in monomials:
-            for name in sorted(factor_vars(*monomial.factors) | term_vars(*monomial.keys, *monomial.weights)):
-                if name in outer:
-                    used[name] = outer[name]
-        keyed = [Monomial((*used.values(), *m.keys), m.weights, m.factors) for m in monomials]
-        query = Query((*used.values(), *columns), _unified(keyed, frozenset()), width)
-        return query, tuple(used.values())
 
     def lookup(self, dictionary: Dictionary, label: Term) -> list[Summand]:
         match dictionary:
@@ -409,9 +371,3 @@ def _all_leaves(tree: Term) -> list[Term]:
 
 def _vars(terms: list[Term]) -> tuple[Var, ...]:
     return tuple(term for term in terms if isinstance(term, Var))
-
-
-def _unified(monomials: list[Monomial], fixed: frozenset[str]) -> tuple[Monomial, ...]:
-    solved = (unify(monomial, fixed) for monomial in monomials)
-    plain = (without_unused(without_nulls(monomial)) for monomial in solved if monomial is not None)
-    return tuple(part for monomial in plain for part in expanded(filtered(monomial)))

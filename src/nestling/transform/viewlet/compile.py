@@ -17,6 +17,7 @@ from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Term, Var
 from nestling.calculus.traverse import Names, walk
 from nestling.calculus.types import INT
+from nestling.calculus.typing import term_type
 from nestling.program.batches import is_change
 from nestling.program.flat import (
     Atom,
@@ -56,7 +57,7 @@ from nestling.transform.viewlet.deltas import Nested, key_deltas
 from nestling.transform.viewlet.drafts import Drafted, Drafts, Identified, asked_of
 from nestling.transform.viewlet.handles import Identity, MapHandle, Weights
 from nestling.transform.viewlet.naming import rename_apart, renamed
-from nestling.transform.viewlet.refusals import in_a_line, unbound
+from nestling.transform.viewlet.refusals import rows_of, unbound
 from nestling.transform.viewlet.storing import BY_KEYS, Storing
 from nestling.transform.viewlet.tested import tests_ranges, untested
 
@@ -166,7 +167,7 @@ class Compiler:
             raise CannotCompile(unbound(asked.query), CannotCompile.UNBOUND)
         if not can_be_ordered(asked.query, order):
             raise CannotCompile(
-                f"values in order, of a bag that may have negative counts: {in_a_line(asked.query)}",
+                f"a minimum, a maximum or the first of {rows_of(asked.query)}, some of which are taken off again",
                 CannotCompile.NEGATIVE,
             )
         is_new = key not in self.by_identity
@@ -337,10 +338,10 @@ class Compiler:
         self, component: Component, found: MapHandle, counts: tuple[Var, ...]
     ) -> Find | Range | Where:
         """The step that reads a stored component."""
-        keys = component.query.keys
+        keys = component.at
         if component.where is not None:
             lift, test = component.where
-            inner, at = self.nested_map(lift), Var(self.fresh("at"), keys[-1].type)
+            inner, at = self.nested_map(lift), Var(self.fresh("at"), term_type(keys[-1]))
             beyond = (Bound(lift.bounds[0].operator, at),)
             group = inner.arranged(lift.args)
             measure = Measure(lift.var, lift.aggregate, inner.name, group, inner.measures, beyond)

@@ -27,6 +27,7 @@ from nestling.program.statements import TableDecl
 from nestling.program.traverse import factor_terms, factor_vars, term_vars
 from nestling.transform.cost.statistics import Statistics
 from nestling.transform.lower.bounds import bound_of, one_range
+from nestling.transform.viewlet.computed import found_by, has_known, linked, not_null, opened, with_values
 from nestling.transform.viewlet.storing import EVERY, Rule, Storing
 
 Tables = Mapping[str, TableDecl]
@@ -43,6 +44,7 @@ AT = "·at"
 class StoredComponent:
     """A component worth a map: its query, and which measure each weight of the monomial takes from it.
 
+    It is read at the terms ``at``, one per key.
     With ``bounds``: of the entries whose last key is within them, summed; with ``where``: of those for whose last key
     a test holds of what lies beyond it.
     """
@@ -50,6 +52,7 @@ class StoredComponent:
     query: Query
     measures: tuple[int, ...]
     why: str
+    at: tuple[Term, ...]
     bounds: tuple[Bound, ...] = ()
     where: tuple[Lift, Test] | None = None
 
@@ -75,19 +78,24 @@ def split(
 
     ``moving`` are the variables that hold an aggregate. ``compares``: whether other rules are asked about.
     """
+    monomial, values = opened(monomial, known)
+    # Frozen: with a view of keys it becomes a set, and what is found on the way to a verdict stays in it.
+    known |= frozenset(values)
     atoms = [factor for factor in monomial.factors if isinstance(factor, Atom)]
     rest = [factor for factor in monomial.factors if not isinstance(factor, Atom)]
     weights = [_product_factors(weight) for weight in monomial.weights]
     stored: list[StoredComponent] = []
-    direct: list[Factor] = []
-    groups = components(atoms, known)
+    direct: list[Atom] = []
+    groups = linked(components(atoms, known), rest, known)
     moving |= frozenset(factor.var.name for factor in rest if isinstance(factor, Lift))
     bounding: Names = frozenset()
     differently: set[Rule] = set()
     for group in groups:
         others = [factor for other in groups if other is not group for factor in other]
         own = factor_vars(*group)
-        tests = [f for f in rest if isinstance(f, Test) and factor_vars(f) <= own and factor_vars(f) - known]
+        tests: list[Factor] = [
+            f for f in rest if isinstance(f, Test) and factor_vars(f) <= own and factor_vars(f) - known
+        ]
         outside = [factor for factor in rest if factor not in tests]
         around = known | factor_vars(*others) | term_vars(*monomial.keys) | bounding
         ranged = None
@@ -102,16 +110,24 @@ def split(
             bounding |= factor_vars(*made.where) if made.where is not None else frozenset()
             stored.append(made)
             continue
+        by = found_by(outside, own - known, known) if storing.computes else {}
+        if by and _is_found(storing, group, known, tables):
+            by = {}
+        outside = [factor for factor in outside if factor not in by]
         used = around | factor_vars(*outside)
         needed = used | _weight_vars(weights)
-        if _reads_tables(storing, group, bool(tests), known, needed, tables):
+        if not by and _reads_tables(storing, group, bool(tests), known, needed, tables):
             if not _reads_tables(EVERY, group, bool(tests), known, needed, tables):
                 differently.add("every")
             direct += group
             continue
-        made, weights = _store(group, tests, own, used, weights)
+        tests += [null for test, (inside, _) in by.items() for null in not_null(test, inside)]
+        made, weights = _store(group, tests, own, used, weights, [inside for inside, _ in by.values()])
+        at = (*made.at[: len(made.at) - len(by)], *(value for _, value in by.values()))
         rest = outside
-        stored.append(made)
+        stored.append(replace(made, at=at))
+    stored = [replace(made, at=with_values(made.at, values)) for made in stored]
+    direct = [Atom(atom.name, with_values(atom.args, values)) for atom in direct]
     if stored and compares and any(_finds_few(g, known, tables, storing.statistics) for g in groups):
         differently.add("slices")
     return Split(tuple(stored), (*direct, *rest), tuple(map(_product, weights)), frozenset(differently))
@@ -135,7 +151,7 @@ def _ranged(
         if bounds is None:
             continue
         null = [Test(call("not", call("is_null", column)))] if _may_be_null(column) else []
-        made, left = _store(group, [*tests, *null], own, used, weights, column)
+        made, left = _store(group, [*tests, *null], own, used, weights, [column])
         # A column that anything else uses is among these, and is not known.
         groups = term_vars(*made.query.keys[:-1])
         # A slice that a moving bound divides is gone through only between where the bound was and is.
@@ -162,7 +178,7 @@ def _divided(
         used = around | factor_vars(*(f for f in outside if f not in gone))
         if term_vars(column) & used or lift.var.name in used or _may_be_null(column):
             continue
-        made, left = _store(group, tests, own, used, weights, column)
+        made, left = _store(group, tests, own, used, weights, [column])
         if term_vars(*made.query.keys[:-1]) <= known and not term_vars(column) & _weight_vars(left):
             return replace(made, where=(lift, users[0])), left, gone
     return None
@@ -199,6 +215,11 @@ def _finds_anyhow(storing: Storing, group: list[Atom], known: Names, tables: Tab
     """Whether the statement looks the rows of ``group`` up in their tables in any case."""
     few = storing.rule == "slices" and _finds_few(group, known, tables, storing.statistics)
     return storing.rule == "none" or few or _chained(group, known, tables)
+
+
+def _is_found(storing: Storing, group: list[Atom], known: Names, tables: Tables) -> bool:
+    """Whether the rows of ``group`` are found without what is computed of them."""
+    return has_known(group, known) or _finds_anyhow(storing, group, known, tables)
 
 
 def _may_be_null(term: Term) -> bool:
@@ -299,9 +320,9 @@ def _store(
     own: Names,
     used: Names,
     weights: list[list[Term]],
-    column: Term | None = None,
+    columns: Sequence[Term] = (),
 ) -> tuple[StoredComponent, list[list[Term]]]:
-    """A map of ``group``, by what is ``used`` of it; in order of ``column``, if there is one."""
+    """A map of ``group``, by what is ``used`` of it and then by ``columns``, which are computed."""
     inside = [
         [
             f
@@ -312,16 +333,14 @@ def _store(
     ]
     left = [[f for f in factors if f not in i] for factors, i in zip(weights, inside, strict=True)]
     keys = _vars_of(group, own & (used | _weight_vars(left)))
-    last = () if column is None else (Var(AT, term_type(column)),)
+    last = tuple(Var(f"{AT}{i or ''}", term_type(column)) for i, column in enumerate(columns))
     measures = list(dict.fromkeys(_product(factors) for factors in inside))
     if any(term_type(measure) != INT for measure in measures) and const(1) not in measures:
         measures.insert(0, const(1))
     indexes = tuple(measures.index(_product(factors)) for factors in inside)
-    by = keys if column is None else (*keys, column)
-    monomial = Monomial(by, tuple(measures), (*group, *tests))
-    return StoredComponent(
-        Query((*keys, *last), (monomial,), len(measures)), indexes, _why(group, tests)
-    ), left
+    monomial = Monomial((*keys, *columns), tuple(measures), (*group, *tests))
+    query = Query((*keys, *last), (monomial,), len(measures))
+    return StoredComponent(query, indexes, _why(group, tests), query.keys), left
 
 
 def _why(group: list[Atom], tests: Sequence[Factor]) -> str:

@@ -34,13 +34,13 @@ from nestling.transform.viewlet.reading import compile_batches
 from nestling.transform.viewlet.schedule import TIMES
 
 
-def fill(program: Program, wanted: Iterable[str]) -> Program:
+def fill(program: Program, wanted: Iterable[str], taken: Iterable[str] = ()) -> Program:
     """A program whose triggers fill the ``wanted`` maps of ``program``, each under the name ``filling`` gives it.
 
     They stand in an order in which each map comes after those it is filled from. The tables, and the maps that are
-    not filled, are there already.
+    not filled, are there already. What is stored until then has none of the names that are ``taken``.
     """
-    compiler = _filling(program)
+    compiler = _filling(program, taken)
     pending, statements = list(wanted), dict[str, list[Statement]]()
     there = program.maps.keys() - set(pending)
     while pending:
@@ -76,9 +76,9 @@ def filling(name: str) -> str:
     return f"·fill {name}"
 
 
-def _filling(program: Program) -> Compiler:
+def _filling(program: Program, taken: Iterable[str]) -> Compiler:
     columns = [column.name for table in program.tables.values() for column in table.columns]
-    names = Names(frozenset([*columns, *program.tables, *program.maps, "times"]))
+    names = Names(frozenset([*columns, *program.tables, *program.maps, *taken, "times"]))
     compiler = Compiler(dict(program.tables), Drafts(program.tables, names), names=names, maintains=False)
     for name, decl in program.maps.items():
         if decl.role != "watch":

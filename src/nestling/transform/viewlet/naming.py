@@ -57,10 +57,15 @@ def renamed(
 
 
 def _statement(statement: Statement, by: dict[str, Term], names: Names, columns: Columns) -> Statement:
-    steps = tuple(_step(step, by, names, columns) for step in statement.steps)
+    steps: list[Step] = []
+    for step in statement.steps:
+        if isinstance(step, Assign) and isinstance(step.term, Var) and step.var.name not in by:
+            by[step.var.name] = substitute_term(step.term, by)  # a second name for what has one
+        else:
+            steps.append(_step(step, by, names, columns))
     return replace(
         statement,
-        steps=steps,
+        steps=tuple(steps),
         keys=tuple(substitute_term(term, by) for term in statement.keys),
         amounts=tuple(substitute_term(term, by) for term in statement.amounts),
     )

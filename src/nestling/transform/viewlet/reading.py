@@ -167,7 +167,12 @@ class _Reading:
         if not rows.keys or not isinstance(rows.keys[0].type, Scalar):
             return None
         params = (Var(self.compiler.fresh("first"), rows.keys[0].type),)
-        return self.read(params, asked(rows, params, (0,)))
+        before = self.compiler.storing
+        # Who asks so is not known to do it often: a column that is computed is worth no map of its own.
+        self.compiler.storing = replace(before, computes=False)
+        plan = self.read(params, asked(rows, params, (0,)))
+        self.compiler.storing = before
+        return plan
 
     def totals(self, watched: Mapping[str, Query]) -> dict[str, Plan]:
         """How to find the rows around an inner bag that is watched: straight in the tables, without maps."""

@@ -1,36 +1,29 @@
-"""Why there is no program, in the words of the calculus.
+"""Why there is no program, in words of the query: its tables, and how their rows are found.
 
-Law: what is said not to be bound is a variable that no order of the factors binds.
+Law: what is said not to be found are rows of a query in which some variable is bound by no order of the factors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Set
 
-from nestling.program.flat import Monomial, Query
+from nestling.program.flat import Atom, Monomial, Query
 from nestling.program.show import show_query
-from nestling.program.traverse import factor_vars, is_ready, subqueries, term_vars
-
-#: A query in one line, and no more of it than a reader takes in.
-LONGEST = 160
+from nestling.program.traverse import factor_vars, inputs, is_ready, subqueries, term_vars
 
 
-def in_a_line(query: Query) -> str:
-    """``query`` as text, cut where it is long."""
-    text = show_query(query, 10**9)
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+def rows_of(query: Query) -> str:
+    """Whose rows ``query`` goes through, as a reader knows them."""
+    own = {f.name for monomial in query.monomials for f in monomial.factors if isinstance(f, Atom)}
+    tables = sorted(own or inputs(query))
+    return f"the rows of {' and '.join(tables)}" if tables else "its rows"
 
 
 def unbound(query: Query, given: Set[str] = frozenset()) -> str:
-    """Which variables no row binds, in which query, and what would."""
+    """Which rows nothing finds, and what would."""
     for each, known in ((query, given), *((inner, frozenset[str]()) for inner in subqueries(query))):
-        names = sorted(set[str]().union(*(_unbound(monomial, known) for monomial in each.monomials)))
-        if names:
-            listed = ", ".join(names)
-            return (
-                f"no row binds {listed} in {in_a_line(each)}: "
-                "compare it with a column by ==, or let it range over the rows of a table"
-            )
+        if any(_unbound(monomial, known) for monomial in each.monomials):
+            return f"nothing finds {rows_of(each)} that belong to a row around them"
     raise AssertionError(f"everything is bound in {show_query(query)}")
 
 

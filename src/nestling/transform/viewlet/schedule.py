@@ -80,8 +80,9 @@ def _actions(table: str, rows: Rows, events: Events) -> list[Action]:
 def _readers_first(statements: list[Statement]) -> list[Statement]:
     """Every statement before those that add to what it reads."""
     sorter: TopologicalSorter[int] = TopologicalSorter()
+    read = [frozenset(reads(statement)) for statement in statements]
     for i, writer in enumerate(statements):
-        readers = (j for j, reader in enumerate(statements) if j != i and writer.target in reads(reader))
+        readers = (j for j, sources in enumerate(read) if j != i and writer.target in sources)
         sorter.add(i, *readers)
     return [statements[i] for i in sorter.static_order()]
 

@@ -61,9 +61,23 @@ def specialise(program: Program) -> Program:
         for name, trigger in program.triggers.items()
     }
     updates = {
-        name: replace(update, actions=tuple(one.changed(update))) for name, update in program.updates.items()
+        name: replace(update, actions=tuple(_collected(one.changed(update))))
+        for name, update in program.updates.items()
     }
     return replace(program, triggers=triggers, updates=updates)
+
+
+def _collected(actions: Iterator[Action]) -> Iterator[Action]:
+    """``actions`` without those that pass on a change of which nothing is left to collect."""
+    collected: set[str] = set()
+    for action in actions:
+        adds = [action] if isinstance(action, Add) else []
+        if isinstance(action, Propagate):
+            if action.map not in collected:
+                continue
+            adds = [add for _, found in action.events for add in found]
+        collected.update(add.statement.target for add in adds if add.later)
+        yield action
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,16 @@ Rule: TypeAlias = Literal["keys", "slices", "every", "none"]
 
 @dataclass(frozen=True)
 class Storing:
-    """``rows``: the answer is a map. ``bags``: the shapes of labels whose bags are stored whole."""
+    """``rows``: the answer is a map. ``bags``: the shapes of labels whose bags are stored whole.
+
+    ``computes``: maps may be keyed by what is computed of rows, to find them by it.
+    """
 
     rule: Rule
     rows: bool = False
     bags: frozenset[Shape] = frozenset()
     statistics: Statistics = field(default=ASSUMED, compare=False)
+    computes: bool = True
 
 
 BY_KEYS, EVERY = Storing("keys"), Storing("every")

@@ -1,7 +1,7 @@
 """Which statements the driver may run: those of which it makes, to the last digit, what Spark makes of them.
 
-An entry that Spark added must go when the driver takes it away. So functions of texts and of moments, divisions, and
-products of decimals are Spark's, and so are keys that are floats.
+An entry that Spark added must go when the driver takes it away. So functions that make texts and moments, divisions,
+and products of decimals are Spark's, and so are keys that are floats.
 """
 
 from __future__ import annotations
@@ -40,6 +40,11 @@ ARITHMETIC = ("+", "-", "*", "neg", "abs")
 SUMS = ("count", "sum")
 
 _COMPARES = ("==", "!=", "=", "<", "<=", ">", ">=")
+#: What texts contain, sign by sign, and which numbers they spell: both sides round these once, to the nearest.
+_READS = (
+    "contains", "starts_with", "ends_with", "read_int", "no_read_int", "some_read_int", "read_float", "no_read_float",
+    "some_read_float",
+)  # fmt: skip
 _CHOOSES = ("and", "or", "not", "if", "is_null", "coalesce", "nullable")
 
 Types = Mapping[str, Layout]
@@ -249,7 +254,7 @@ def _is_alike(name: str, args: Sequence[Term], scope: Mapping[str, Sql]) -> bool
     if name in _CHOOSES:
         return len(kinds - {"bool"}) <= 1
     if name not in ARITHMETIC:
-        return False
+        return name in _READS
     # Of decimals a product has the digits of both.
     exact = name != "*" or sum(type_ == Scalar("decimal") for type_ in map(_not_null, types)) < 2
     return kinds <= {"int", "float"} or (kinds <= {"int", "decimal"} and exact)

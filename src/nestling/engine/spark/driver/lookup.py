@@ -29,7 +29,7 @@ class TooMuchError(Exception):
 class Budget:
     """Values that may still be gone through, and entries that one look-up may find."""
 
-    values: int = field(default_factory=lambda: limits.MAX_DRIVER_VALUES)
+    values: int = field(default_factory=lambda: limits.MAX_DRIVER_VALUES * limits.LOOKUP_FACTOR)
     entries: int = field(default_factory=lambda: limits.MAX_LOOKUP_ENTRIES)
 
     def spend(self, values: int) -> None:

@@ -1,0 +1,171 @@
+/* The native engine: typed maps, the values in them as words, and byte code over them.
+ *
+ * Rules of all files here:
+ *   - Whoever is called holds the GIL from its first line to its last.
+ *   - A function that can fail returns an int: 0 is success, FAILED says that a Python error is set.
+ *   - Entries move when a map grows: nobody keeps a pointer to one over a call that may add to a map.
+ */
+#ifndef NESTLING_NATIVE_H
+#define NESTLING_NATIVE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef int64_t i64;
+typedef uint64_t u64;
+typedef uint32_t u32;
+typedef __int128 i128;
+typedef unsigned __int128 u128;
+
+enum { DONE = 0, FAILED = -1, OVERFLOWED = 1 };
+
+/* The word of a null, whatever the type: no value of any type has it. */
+#define NIL INT64_MIN
+/* Columns and measures of one map, registers of one program, arguments of one function. */
+#define MAX_WORDS 256
+#define MAX_REGISTERS 65536
+#define MAX_ENTRIES 0x7fffffffu
+
+/* ---- maps (map.c) ---- */
+
+/* Slots of an open-addressing table: 32 bits of the hash above the id of an entry; 0 is an empty slot. The id is that
+ * of the entry with the key or, of an index by a part, of the first entry of the group. */
+typedef struct {
+    u64 *slot;
+    u32 mask, used;
+    int length;
+    int at[MAX_WORDS]; /* the words of an entry that it goes by */
+} Index;
+
+/* Entries of [columns, the key first][measures][one link per index]. The entries of a group are a list through the
+ * links. An entry that is not in use has no measure but zeros, which a live one never has, and no links. */
+typedef struct {
+    i64 *entries;
+    u32 capacity, top, live, spare;
+    int keys, columns, measures, indexes, stride;
+    int is_positive; /* an entry whose first measure is zero is gone */
+    int offset[MAX_WORDS]; /* by measure, its first word in an entry */
+    unsigned char wide[MAX_WORDS]; /* by measure, whether it has two words */
+    char kind[MAX_WORDS]; /* by word of the columns */
+    int place[MAX_WORDS]; /* by column, its word */
+    Index own, *by;
+} Map;
+
+extern u64 native_seed;
+
+int map_new(Map *m);
+void map_free(Map *m);
+void map_clear(Map *m);
+size_t map_bytes(const Map *m);
+size_t index_bytes(const Index *x);
+u64 map_hash(const i64 *key, int length);
+u32 map_find(const Map *m, const i64 *key, u64 hash);
+u32 map_slice(const Map *m, int index, const i64 *part);
+int map_insert(Map *m, const i64 *words, u64 hash, u32 *id); /* columns and measures; FAILED: out of memory */
+void map_erase(Map *m, u32 id, u64 hash);
+int map_add(Map *m, const i64 *key, const i128 *amounts); /* a key that is there, or a map without other columns */
+int map_put(Map *m, const i64 *row, i64 times); /* a row of a table */
+
+static inline i64 *entry_at(const Map *m, u32 id) { return m->entries + (size_t)id * (size_t)m->stride; }
+static inline u32 next_in(i64 link) { return (u32)((u64)link >> 32); }
+
+static inline int is_live(const Map *m, u32 id) {
+    const i64 *e = entry_at(m, id);
+    for (int i = m->columns, end = m->stride - m->indexes; i < end; i++)
+        if (e[i]) return 1;
+    return 0;
+}
+
+static inline u32 next_live(const Map *m, u32 id) {
+    for (id++; id < m->top; id++)
+        if (is_live(m, id)) return id;
+    return 0;
+}
+
+static inline i128 wide_at(const i64 *word) {
+    i128 value;
+    memcpy(&value, word, sizeof value);
+    return value;
+}
+
+static inline i128 measure_of(const Map *m, u32 id, int measure) {
+    const i64 *e = entry_at(m, id) + m->offset[measure];
+    return m->wide[measure] ? wide_at(e) : e[0];
+}
+
+/* ---- texts, bytes and labels by number (intern.c) ---- */
+
+typedef struct {
+    PyObject **value; /* by number, from 1 */
+    unsigned char *is_used; /* while unused ones are looked for; and those that a program names, always */
+    u32 capacity, top, spare, live, pinned, after_sweep;
+    u32 *next; /* of a spare number, the next one */
+    PyObject *number[3]; /* by kind, {value: number} */
+} Texts;
+
+int texts_new(Texts *t);
+void texts_free(Texts *t);
+int texts_number(Texts *t, char kind, PyObject *value, i64 *number);
+int texts_sweep(Texts *t, Map *maps, int count);
+
+/* ---- byte code ---- */
+
+#define OPERATIONS(X) \
+    X(END) X(MOV) X(ADD) X(SUB) X(MUL) X(LT) X(LE) X(GT) X(GE) X(EQ) X(NE) X(NOT) X(IS_NULL) X(IS_TRUE) X(SELECT) \
+    X(JUMP_IF_NOT) X(JUMP) X(PROBE) X(SLICE) X(NEXT_IN_SLICE) X(SCAN) X(NEXT_IN_SCAN) X(WORD) X(MEASURE) X(GET) \
+    X(ADD_TO) X(PUT) X(CLEAR) X(CALL) X(EMIT)
+#define AS_ENUM(name) OP_##name,
+enum { OPERATIONS(AS_ENUM) OPERATION_COUNT };
+
+/* A function of Python. What it gave for words of one length each is remembered. */
+typedef struct {
+    PyObject *callable;
+    int arity;
+    char kind[MAX_WORDS], result;
+    Map memo;
+} Function;
+
+/* Registers: the inputs, then whatever is computed, then constants, which nothing writes. */
+typedef struct {
+    int32_t *code;
+    int length, inputs, registers, constants_at, outputs;
+    char input_kind[2 * MAX_WORDS + 1], output_kind[MAX_WORDS];
+    i128 *reg;
+} Program;
+
+/* What a row of a table sets off: a program for the row, and one that passes on what several rows changed (or -1). */
+typedef struct {
+    int table, row, pass_on, is_update;
+} Trigger;
+
+typedef struct {
+    PyObject_HEAD
+    int map_count, function_count, program_count, trigger_count;
+    Map *maps;
+    Function *functions;
+    Program *programs;
+    Trigger *triggers;
+    Texts texts;
+    int is_busy, is_closed, writes; /* writes: how many rows the trigger has put into its table so far */
+    PyObject *answer; /* the list that EMIT appends to */
+} Core;
+
+int check_program(const Core *core, const Program *program, PyObject *error); /* check.c */
+int run_program(Core *core, Program *program); /* run.c */
+
+/* ---- values as words (values.c) ---- */
+
+extern PyObject *Unfit; /* raised where a value has no word: nothing was changed then */
+
+int values_ready(void);
+int is_kind(char kind);
+int encode(Texts *t, char kind, PyObject *value, i64 *word);
+int encode_wide(Texts *t, char kind, PyObject *value, i128 *word);
+int encode_row(Texts *t, const Map *m, PyObject *row, i64 *words); /* in the order of the entry's words */
+PyObject *decode(const Texts *t, char kind, i128 word);
+PyObject *decode_int(i128 number);
+PyObject *decode_row(const Texts *t, const Map *m, const i64 *words);
+
+#endif

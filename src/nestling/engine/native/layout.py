@@ -1,0 +1,146 @@
+"""Where the columns and measures of tables and maps stand, and by which parts their entries are found.
+
+An entry is the key, the other columns, the measures. A table's one measure is how often its row is there. A map that
+passes its changes on has a second one beside it, in which these are collected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from nestling.calculus.terms import Call, Const
+from nestling.calculus.traverse import walk
+from nestling.calculus.types import INT
+from nestling.calculus.typing import term_type
+from nestling.engine.native.values import Unsupported, kind_of
+from nestling.engine.protocol import is_inner
+from nestling.program.flat import Query
+from nestling.program.statements import Find, MapDecl, Program, Propagate, Statement, TableDecl
+from nestling.program.steps import every_step, every_trigger, plans, trigger_statements
+
+Positions = tuple[int, ...]
+
+#: What C has room for in one entry.
+MAX_COLUMNS = 200
+
+
+@dataclass(frozen=True)
+class EntryLayout:
+    """One map of the core: of a table, of a map, or of the changes of a map."""
+
+    number: int
+    kinds: tuple[str, ...]  #: by column
+    key: Positions  #: the columns that find an entry; all, where nothing else is said
+    wide: tuple[bool, ...]  #: by measure, whether it has 128 bits
+    patterns: tuple[Positions, ...] = ()
+    is_positive: bool = False
+
+    @property
+    def order(self) -> Positions:
+        """The columns as their words stand in an entry."""
+        return (*self.key, *(i for i in range(len(self.kinds)) if i not in self.key))
+
+    @property
+    def place(self) -> tuple[int, ...]:
+        """By column, its word."""
+        order = self.order
+        return tuple(order.index(i) for i in range(len(order)))
+
+    @property
+    def specification(self) -> tuple[int, bytes, bytes, bytes, tuple[bytes, ...], bool]:
+        """As C reads it."""
+        place = self.place
+        return (
+            len(self.key),
+            "".join(self.kinds[i] for i in self.order).encode(),
+            bytes(place),
+            bytes(2 if wide else 1 for wide in self.wide),
+            tuple(bytes(place[i] for i in known) for known in self.patterns),
+            self.is_positive,
+        )
+
+
+@dataclass(frozen=True)
+class Layouts:
+    """All of them: of tables and maps by name, and of what is collected for maps."""
+
+    stored: Mapping[str, EntryLayout]
+    collected: Mapping[str, EntryLayout]
+
+    @property
+    def specifications(self) -> list[tuple[int, bytes, bytes, bytes, tuple[bytes, ...], bool]]:
+        every = sorted((*self.stored.values(), *self.collected.values()), key=lambda each: each.number)
+        return [layout.specification for layout in every]
+
+
+def layouts(program: Program) -> Layouts:
+    """The layouts of a program."""
+    patterns = _patterns(program)
+    stored: dict[str, EntryLayout] = {}
+    for name, table in program.tables.items():
+        kinds = tuple(kind_of(column.type) for column in table.columns)
+        key = table.key or tuple(range(len(kinds)))
+        stored[name] = EntryLayout(len(stored), kinds, key, (False,), tuple(sorted(patterns[name])))
+    for name, decl in program.maps.items():
+        if decl.ordered:
+            raise Unsupported(f"a map in order ({decl.why or name})")
+        kinds = tuple(kind_of(column.type) for column in decl.columns)
+        wide = tuple(_is_wide(decl.query, i) for i in range(decl.width))
+        key = tuple(range(len(kinds)))
+        found = tuple(sorted(patterns[name]))
+        stored[name] = EntryLayout(len(stored), kinds, key, wide, found, decl.positive)
+    collected: dict[str, EntryLayout] = {}
+    for name in _passed_on(program):
+        of = stored[name]
+        collected[name] = EntryLayout(len(stored) + len(collected), of.kinds, of.key, of.wide)
+    if any(len(each.kinds) + 2 * len(each.wide) > MAX_COLUMNS for each in stored.values()):
+        raise Unsupported(f"more than {MAX_COLUMNS} columns")
+    return Layouts(stored, collected)
+
+
+def _is_wide(query: Query, measure: int) -> bool:
+    """Whether a measure is a sum of values and not a count. Values have 64 bits, their products and sums more."""
+    weights = [monomial.weights[measure] for monomial in query.monomials]
+    for weight in weights:
+        if any(isinstance(node, Call) and node.function == "float_units" for node in walk(weight)):
+            raise Unsupported("a sum of floats: it is exact, and has more than 128 bits")
+        if term_type(weight) != INT:
+            raise Unsupported("a sum of other numbers than ints")
+    return not all(isinstance(weight, Const) for weight in weights)
+
+
+def every_statement(program: Program) -> Iterator[Statement]:
+    """The statements of triggers, of plans and of totals."""
+    for trigger in every_trigger(program):
+        yield from trigger_statements(trigger)
+    for view in program.views.values():
+        for plan in plans(view):
+            yield from plan.statements
+    for total in program.totals.values():
+        yield from total.statements
+
+
+def _patterns(program: Program) -> dict[str, set[Positions]]:
+    """By source, the known positions that do not hold a key: an index finds the entries."""
+    decls: dict[str, TableDecl | MapDecl] = {**program.tables, **program.maps}
+    found: dict[str, set[Positions]] = {name: set() for name in decls}
+    for name, table in program.tables.items():
+        if is_inner(table):
+            found[name].add((0,))  # the rows of an inner bag are found by its label
+    for statement in every_statement(program):
+        for step in every_step(statement):
+            if isinstance(step, Find) and not is_by_key(step, decls[step.source]) and step.known:
+                found[step.source].add(step.known)
+    return found
+
+
+def is_by_key(step: Find, decl: TableDecl | MapDecl) -> bool:
+    """Whether what is known says which entry is meant."""
+    key = decl.key if isinstance(decl, TableDecl) and decl.key else range(len(decl.columns))
+    return set(key) <= set(step.known)
+
+
+def _passed_on(program: Program) -> list[str]:
+    actions = (action for trigger in every_trigger(program) for action in trigger.actions)
+    return list(dict.fromkeys(action.map for action in actions if isinstance(action, Propagate)))

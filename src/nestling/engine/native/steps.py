@@ -1,0 +1,221 @@
+"""Steps as byte code: each is a block that the steps after it stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import assert_never
+
+from nestling.calculus.terms import Term, Var
+from nestling.engine.native.bytecode import Assembler, PythonFunctions, Register
+from nestling.engine.native.layout import Layouts, is_by_key
+from nestling.engine.native.terms import Env, Terms
+from nestling.engine.native.values import Unsupported
+from nestling.program.flat import is_ordered
+from nestling.program.statements import (
+    Add,
+    Assign,
+    Check,
+    Combine,
+    Each,
+    Find,
+    MapDecl,
+    Measure,
+    NewAndOld,
+    Program,
+    Range,
+    Statement,
+    Step,
+    TableDecl,
+    Total,
+    Where,
+)
+from nestling.program.steps import uses
+from nestling.program.traverse import term_vars
+
+
+def used_in(statements: Sequence[Statement]) -> frozenset[str]:
+    """The variables that some step, key or amount looks at."""
+    terms = [
+        term
+        for statement in statements
+        for each in (statement.keys, statement.amounts, *map(uses, statement.steps))
+        for term in each
+    ]
+    return term_vars(*terms)
+
+
+class StepWriter:
+    """Steps in one program being written."""
+
+    def __init__(
+        self, out: Assembler, functions: PythonFunctions, program: Program, layouts: Layouts
+    ) -> None:
+        self.out, self.layouts = out, layouts
+        self.decls: dict[str, TableDecl | MapDecl] = {**program.tables, **program.maps}
+        self.terms = Terms(out, functions)
+
+    @contextmanager
+    def nest(self, statement: Statement, env: Env) -> Iterator[Iterator[Env]]:
+        """All steps of a statement; what is written for each of the solutions runs once per solution."""
+        yield self._solutions(statement.steps, env, used_in([statement]))
+
+    def _solutions(self, steps: Sequence[Step], env: Env, used: frozenset[str]) -> Iterator[Env]:
+        if not steps:
+            yield env
+            return
+        with self.repeated(steps[0], env, used) as solutions:
+            for solution in solutions:
+                yield from self._solutions(steps[1:], solution, used)
+
+    @contextmanager
+    def repeated(self, step: Step, env: Env, used: frozenset[str]) -> Iterator[Iterator[Env]]:
+        """One step: the code that goes on is written once for each environment. They are one, or of a change two."""
+        if isinstance(step, NewAndOld):
+            yield self._new_and_old(step, env)
+            return
+        with ExitStack() as blocks:
+            yield iter([self._step(step, env, used, blocks)])
+
+    def add(self, add: Add, env: Env) -> None:
+        """``target[keys] += amounts``, or to what is collected for it."""
+        statement = add.statement
+        layout = (self.layouts.collected if add.later else self.layouts.stored)[statement.target]
+        keys = [self.terms.value(key, env) for key in statement.keys]
+        amounts = [self.terms.value(amount, env) for amount in statement.amounts]
+        if [key.kind for key in keys] != [*layout.kinds] or any(amount.kind != "i" for amount in amounts):
+            raise Unsupported(f"keys or amounts of another type than those of {statement.target}")
+        self.out.emit("ADD_TO", layout.number, *keys, *amounts)
+
+    # -- one step
+
+    def _step(self, step: Step, env: Env, used: frozenset[str], blocks: ExitStack) -> Env:  # noqa: C901 - one arm each
+        match step:
+            case Find():
+                return self._find(step, env, used, blocks)
+            case Check(test):
+                blocks.enter_context(self.out.only_if(self.terms.truth(test, env)))
+                return env
+            case Assign(var, term):
+                return {**env, var.name: self.terms.value(term, env)}
+            case Measure():
+                return {**env, step.var.name: self._measure(step, env)}
+            case Total():
+                return {**env, step.var.name: self._total(step, env)}
+            case Combine(var, operator, counts, minus):
+                total = self._combined(operator, counts, env)
+                if minus:
+                    total = self.out.computed("SUB", "i", total, self._combined(operator, minus, env))
+                blocks.enter_context(self.out.only_if(total))
+                return {**env, var.name: total}
+            case Each():
+                raise Unsupported("the elements of a bag that is one value")
+            case Range() | Where():
+                raise Unsupported("sums of a map in order")
+            case NewAndOld():
+                raise AssertionError("it is written for two environments")
+            case _:
+                assert_never(step)
+
+    def _find(self, step: Find, env: Env, used: frozenset[str], blocks: ExitStack) -> Env:
+        out, layout = self.out, self.layouts.stored[step.source]
+        place, decl = layout.place, self.decls[step.source]
+        if is_by_key(step, decl):
+            key = [self._argument(step, i, env) for i in layout.key]
+            entry = blocks.enter_context(out.probe(layout.number, key))
+            for i in step.known:
+                if i not in layout.key:
+                    word = out.computed("WORD", layout.kinds[i], layout.number, entry, place[i])
+                    is_same = out.computed("EQ", "b", word, self._argument(step, i, env))
+                    blocks.enter_context(out.only_if(is_same))
+        elif step.known:
+            part = [self._argument(step, i, env) for i in step.known]
+            index = layout.patterns.index(step.known)
+            entry = blocks.enter_context(out.slice(layout.number, index, part))
+        else:
+            entry = blocks.enter_context(out.scan(layout.number))
+        return self._bound(step, env, used, entry, blocks)
+
+    def _argument(self, step: Find, position: int, env: Env) -> Register:
+        """What is known at a position, of the kind that stands there."""
+        found = self.terms.value(step.args[position], env)
+        if found.kind != self.layouts.stored[step.source].kinds[position]:
+            raise Unsupported(
+                f"a value of another type than the column of {step.source} that it is looked up in"
+            )
+        return found
+
+    def _bound(self, step: Find, env: Env, used: frozenset[str], entry: Register, blocks: ExitStack) -> Env:
+        out, layout = self.out, self.layouts.stored[step.source]
+        place, found = layout.place, dict[str, Register]()
+        free = [(i, arg) for i, arg in enumerate(step.args) if i not in step.known]
+        for i, arg in free:
+            if not isinstance(arg, Var):
+                raise Unsupported("a pattern that is not a variable")
+            again = sum(other == arg for _, other in free) > 1
+            if arg.name not in used and not again:
+                continue
+            word = out.computed("WORD", layout.kinds[i], layout.number, entry, place[i])
+            if arg.name in found:
+                blocks.enter_context(out.only_if(out.computed("EQ", "b", found[arg.name], word)))
+            else:
+                found[arg.name] = word
+        for i, count in enumerate(step.counts):
+            if count.name in used:
+                found[count.name] = out.computed("MEASURE", "i", layout.number, entry, i)
+        return {**env, **found}
+
+    def _measure(self, step: Measure, env: Env) -> Register:
+        if step.bounds or is_ordered(step.aggregate):
+            raise Unsupported("an aggregate of a map in order")
+        layout = self.layouts.stored[step.source]
+        key = [self.terms.value(arg, env) for arg in step.args]
+        if [each.kind for each in key] != [*layout.kinds]:
+            raise Unsupported(f"a group of another type than those of {step.source}")
+        wanted = step.measures
+        if step.aggregate in ("count", "sum"):
+            wanted = wanted[:1] if step.aggregate == "count" else wanted[-1:]
+        cell = [self.out.computed("GET", "i", layout.number, i, *key) for i in wanted]
+        return self.terms.aggregate(step.aggregate, cell, step.var.type)
+
+    def _total(self, step: Total, env: Env) -> Register:
+        width = max((len(statement.amounts) for statement in step.statements), default=1)
+        sums = [self.out.computed("MOV", "i", self.terms.number(0)) for _ in range(width)]
+        for statement in step.statements:
+            with self.nest(statement, env) as solutions:
+                for solution in solutions:
+                    for total, amount in zip(sums, statement.amounts, strict=True):
+                        self.out.emit("ADD", total, total, self.terms.value(amount, solution))
+        return self.terms.aggregate(step.aggregate, sums, step.var.type)
+
+    def _new_and_old(self, step: NewAndOld, env: Env) -> Iterator[Env]:
+        if is_ordered(step.aggregate):
+            raise Unsupported("the change of an aggregate of values")
+        now, before = (
+            self.terms.aggregate(step.aggregate, [self.terms.value(t, env) for t in cell], step.var.type)
+            for cell in (step.new, step.old)
+        )
+        with self.out.only_if(self.out.computed("NE", "b", now, before)):
+            for value, sign in ((now, 1), (before, -1)):
+                yield {**env, step.var.name: value, step.sign.name: self.terms.number(sign)}
+
+    def _combined(self, operator: str, terms: Sequence[Term], env: Env) -> Register:
+        """A count-wise operator, as ``calculus/countwise`` says."""
+        out, counts = self.out, [self.terms.value(term, env) for term in terms]
+        zero, one, a, b = self.terms.number(0), self.terms.number(1), counts[0], counts[-1]
+        if operator == "restrict":
+            some = zero
+            for count in counts[:-1]:
+                some = out.computed("SELECT", "i", out.computed("NE", "b", count, zero), one, some)
+            return out.computed("SELECT", "i", some, b, zero)
+        test = {
+            "distinct": ("GT", a, zero), "exists": ("NE", a, zero), "clip": ("GT", a, zero),
+            "monus": ("GT", a, b), "min": ("LT", a, b), "max": ("GT", a, b), "differ": ("NE", a, b),
+            "exceed": ("GT", a, b),
+        }  # fmt: skip
+        operation, left, right = test[operator]
+        holds = out.computed(operation, "b", left, right)
+        if operator == "monus":
+            return out.computed("SELECT", "i", holds, out.computed("SUB", "i", a, b), zero)
+        then, otherwise = {"clip": (a, zero), "min": (a, b), "max": (a, b)}.get(operator, (one, zero))
+        return out.computed("SELECT", "i", holds, then, otherwise)

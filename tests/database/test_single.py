@@ -1,0 +1,157 @@
+"""One row that comes or goes by itself: what the short way takes has the outcome of the long one."""
+
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from nestling import Database
+from nestling.database.single import Ways
+from nestling.errors import NestlingError
+from tests.storage.interrupts import everywhere
+
+ROWS: list[Any] = [
+    (1, 10, "x"), (1, 11, "y"), (2, 10, "x"), (3, None, "x"), (3, 99, "x"), (True, 10, "x"), (4, 10, None),
+    (-0.0, 10, "x"), [5, 10, "x"], {"id": 6, "of": 10, "word": "x"}, (7, 10), "x", None, (2**70, 10, "z"),
+]  # fmt: skip
+KEYS: list[Any] = [1, 2, 3, True, 1.0, "1", None, (1,), 2**70]
+CHANGES = st.one_of(
+    st.tuples(st.just("insert"), st.sampled_from(ROWS)),
+    st.tuples(st.just("delete"), st.sampled_from(ROWS)),
+    st.tuples(st.just("key"), st.sampled_from(KEYS)),
+    st.tuples(st.sampled_from(["apply", "take"]), st.sampled_from([r for r in ROWS if isinstance(r, tuple)])),
+    st.tuples(st.just("owner"), st.sampled_from([10, 11])),
+    st.tuples(st.just("no owner"), st.sampled_from([10, 11])),
+)
+
+
+@cache
+def shops(is_keyed: bool, refers: bool, refresh: str) -> list[tuple[Database, list[Any]]]:
+    """Two that are alike, each with what was told of its view."""
+    made: list[tuple[Database, list[Any]]] = []
+    for _ in range(2):
+        told: list[Any] = []
+        db = a_shop(is_keyed, refers, refresh)
+        db.views["v"].subscribe(
+            lambda change, to=told: to.append((change.version, change.inserted, change.deleted))
+        )
+        made.append((db, told))
+    return made
+
+
+def a_shop(is_keyed: bool, refers: bool, refresh: str) -> Database:
+    db = Database()
+    db.table("owner", {"id": int}, key="id")
+    references: Any = {"of": "owner"} if refers else None
+    columns = {"id": int, "of": int | None, "word": str}
+    db.table("it", columns, key="id" if is_keyed else None, references=references)
+    db.view("v", "SELECT word, COUNT(*) AS n, SUM(id) AS total FROM it GROUP BY word", refresh=refresh)
+    db.insert("owner", [(10,), (12,)])
+    return db
+
+
+def change(to: Any, kind: str, given: Any) -> Any:
+    match kind:
+        case "insert":
+            return to.insert("it", [given])
+        case "delete":
+            return to.delete("it", [given])
+        case "key":
+            return to.delete("it", key=given)
+        case "owner":
+            return to.insert("owner", [(given,)])
+        case "no owner":
+            return to.delete("owner", [(given,)])
+    return to.apply({"it": {given: 1 if kind == "apply" else -1}})
+
+
+def outcome(act: Any) -> Any:
+    """What came of a change, but for the time that it took."""
+    try:
+        return act()._replace(seconds=0.0, changes={})
+    except NestlingError as error:
+        return type(error), str(error)
+
+
+def the_long_way(db: Database, kind: str, given: Any) -> Any:
+    with db.transaction() as whole:
+        change(whole, kind, given)
+    return whole.refresh
+
+
+def everything(db: Database) -> Any:
+    return sorted(db.views["v"]), sorted(map(repr, db.tables["it"])), sorted(db.tables["owner"]), db.version
+
+
+@given(st.booleans(), st.booleans(), st.sampled_from(["eager", "lazy", "hybrid"]), st.lists(CHANGES))
+@example(True, True, "eager", [("insert", (1, 10, "x")), ("insert", (1, 11, "y")), ("no owner", 10)])
+@example(False, False, "lazy", [("insert", (1, 10, "x")), ("insert", (1, 10, "x")), ("take", (1, 10, "x"))])
+@example(True, False, "hybrid", [("insert", (0, 10, "x")), ("delete", (-0.0, 10, "x")), ("key", True)])
+def test_the_short_way_comes_to_what_the_long_one_does(is_keyed, refers, refresh, changes):
+    (short, told), (long, told_too) = shops(is_keyed, refers, refresh)
+    for db in (short, long):
+        db.sync("it", [])
+        db.sync("owner", [(10,), (12,)])
+    for kind, given_ in changes:
+        assert outcome(lambda k=kind, g=given_: change(short, k, g)) == outcome(
+            lambda k=kind, g=given_: the_long_way(long, k, g)
+        )
+        assert everything(short) == everything(long)
+    assert told == told_too
+
+
+@pytest.mark.parametrize("act", [("insert", (3, 10, "x")), ("delete", (2, 12, "y")), ("key", 1)])
+@pytest.mark.parametrize("way", [change, the_long_way], ids=["short", "long"])
+def test_an_interrupt_leaves_the_state_before_or_after(act, way):
+    """At every place of our own code, generated functions among them."""
+
+    db = a_shop(True, False, "eager")
+
+    def prepare() -> int:
+        db.sync("it", [(1, 10, "x"), (2, 12, "y")])
+        change(db, "insert", (9, 10, "y"))  # the short ways are written
+        return db.version
+
+    prepare()
+    before = everything(db)[:2]
+    way(db, *act)
+    after, seen = everything(db)[:2], set()
+    for version, place in everywhere(prepare, lambda _: way(db, *act), "nestling"):
+        found, is_done = everything(db)[:2], db.version > version
+        assert found == (after if is_done else before), place
+        seen.add(is_done)
+        db.verify()
+        change(db, "insert", (8, 12, "z"))
+        assert db.version == version + is_done + 1, place
+    assert seen == {True, False}
+
+
+def test_ordinary_rows_take_the_short_way(monkeypatch):
+    """Otherwise it would be of no use."""
+    db = a_shop(True, True, "eager")
+    monkeypatch.setattr(Database, "_changed", None)
+    changes: list[tuple[str, Any]] = [
+        ("insert", (1, 10, "x")), ("insert", (2, None, "x")), ("insert", (3, 12, "x")),
+        ("delete", (1, 10, "x")), ("key", 2), ("take", (3, 12, "x")), ("apply", (1, 12, "x")),
+    ]  # fmt: skip
+    for kind, given_ in changes:
+        change(db, kind, given_)
+    assert list(db.tables["it"]) == [(1, 12, "x")]
+
+
+def test_a_table_that_is_dropped_or_constrained_has_no_short_way():
+    db = a_shop(True, False, "eager")
+    ways = Ways()
+    assert ways.find(db._state, "it") is not None
+    assert ways.find(db._state, "none") is None
+    no_name: Any = ["it"]
+    assert ways.find(db._state, no_name) is None
+    db.constraint("few", "SELECT word FROM it GROUP BY word HAVING COUNT(*) > 1")
+    assert ways.find(db._state, "it") is None
+    db.insert("it", [(1, 10, "x")])
+    with suppress(NestlingError):
+        db.insert("it", [(2, 10, "x")])
+    assert len(db.tables["it"]) == 1
