@@ -81,7 +81,8 @@ def test_what_is_kept_has_an_end(tmp_path, monkeypatch):
         table = arrow_table(PAIRS.columns, [(n, "a", 1, 1) for n in range(1500)])
         pq.write_table(table, tmp_path / f"{number}.parquet")
         (group,) = files.groups(f"{number}.parquet")
-        assert files.read(group, PAIRS).table.num_rows == group.rows == 1500
+        with files.reading(PAIRS) as read:
+            assert read(group).table.num_rows == group.rows == 1500
     assert 0 < sum(rows.table.nbytes for rows in files._kept.values()) <= 100_000
 
 

@@ -5,7 +5,7 @@ Law: what is found is what a semi-join of the source with the keys finds, summed
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,6 +52,8 @@ def entries(
     budget: Budget,
 ) -> Found:
     """The entries that have one of ``wanted`` at ``positions``."""
+    import pyarrow as pa
+
     if not wanted:
         return {}
     if not positions and stored.rows > budget.entries:
@@ -60,21 +62,30 @@ def entries(
     groups = _groups(files, stored, layout, asked)
     budget.spend(sum(files.cost(group, layout, some) for group, some in groups))
     budget.spend(stored.recent_rows)
-    parts = [(files.read(group, layout), some) for group, some in groups]
-    if stored.recent_rows:
-        parts.append((Rows(stored.recent.select(layout.names)), asked))
-    rows: list[Row] = []
-    for part, some in parts:
-        table = part.near(some)
-        if len(rows) + table.num_rows > budget.entries:
+    parts, number = [], 0
+    for table in _near(files, groups, stored, layout, asked):
+        number += table.num_rows
+        if number > budget.entries:
             raise TooMuchError
-        rows += values([type_ for _, type_ in layout.columns], table)
+        parts.append(table)
+    rows = values([type_ for _, type_ in layout.columns], pa.concat_tables(parts)) if number else []
     found: Found = {}
     for entry in merged(rows, layout):
         key = tuple([entry[p] for p in positions])
         if key in wanted:
             found.setdefault(key, []).append(entry)
     return found
+
+
+def _near(
+    files: Files, groups: Sequence[tuple[RowGroup, Any]], stored: SourceRows, layout: Layout, asked: Any
+) -> Iterator[Any]:
+    """The rows that may be asked for, of each group, and of what was added since."""
+    with files.reading(layout) as read:
+        for group, some in groups:
+            yield read(group).near(some)
+    if stored.recent_rows:
+        yield Rows(stored.recent.select(layout.names)).near(asked)
 
 
 def _asked(layout: Layout, positions: Sequence[int], wanted: Set[Row]) -> Any:
