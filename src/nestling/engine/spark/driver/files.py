@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import date
@@ -16,10 +16,13 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from nestling.engine.protocol import Row
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.types import arrow_schema, sql_type
 
+#: Files, and the columns by which something is looked up in them.
+Asked = tuple[tuple[str, ...], tuple[int, ...]]
 #: Values whose ends tell what lies between them.
 ENDS = (int, str, date)
 
@@ -113,6 +116,9 @@ class Files:
     _kept: OrderedDict[tuple[str, int], Rows] = field(default_factory=OrderedDict)
     _known: OrderedDict[str, list[RowGroup]] = field(default_factory=OrderedDict)
     _bytes: int = 0
+    #: What was found in some files, by these, by the columns that were given, and by what stands there.
+    _found: dict[Asked, dict[Row, list[Row]]] = field(default_factory=dict)
+    _remembered: int = 0
     #: Readers and a writer come at the same time.
     _lock: Any = field(default_factory=Lock)
     #: How many groups were read from files.
@@ -175,6 +181,21 @@ class Files:
                 while len(self._kept) > 1 and self._bytes > limits.MAX_CACHED_BYTES:
                     self._bytes -= self._kept.popitem(last=False)[1].table.nbytes
             self._kept.move_to_end(place)
+
+    def remembered(self, asked: Asked, wanted: Set[Row]) -> dict[Row, list[Row]]:
+        """What is known of ``wanted`` already: the rows that have it, not summed."""
+        known = self._found.get(asked, {})
+        return {key: known[key] for key in wanted if key in known}
+
+    def remember(self, asked: Asked, found: Mapping[Row, list[Row]]) -> None:
+        """Remember what was found, and what was not."""
+        size = len(found) + sum(map(len, found.values()))
+        with self._lock:
+            self._remembered += size
+            if self._remembered > limits.MAX_REMEMBERED_ROWS:
+                # Files that are no longer there go with all others.
+                self._found, self._remembered = {}, size
+            self._found.setdefault(asked, {}).update(found)
 
     def cost(self, group: RowGroup, layout: Layout, asked: Any) -> int:
         """How many values are gone through to find what is asked for."""
