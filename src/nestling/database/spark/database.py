@@ -34,7 +34,6 @@ from nestling.database.spark.store import LakeStore
 from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.watching import feed_of
 from nestling.database.view_state import Feed
-from nestling.engine.spark import limits
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.engine.spark.progress import shown
 from nestling.errors import ChangeError, QueryError
@@ -105,7 +104,7 @@ class SparkDatabase(Database):
         check_batch(snapshot)
         with self._large() as large:
             difference = large.differing(definition, large.rows_of(definition, snapshot))
-            few = large.few(definition, difference, limits.MAX_TRANSACTION_ROWS)
+            few = large.few(definition, difference, self._state.running.transaction_rows)
             if few is None:
                 large.change(definition, difference)
                 return self._loaded(large)
@@ -121,7 +120,7 @@ class SparkDatabase(Database):
             if inner_bag(self._state.tables, table) is None:
                 self._state.table(table)
         with self._changing():
-            few = few_changes(changes, sign)
+            few = few_changes(changes, sign, self._state.running.transaction_rows)
             if few is None:
                 return self._apply_large(changes, sign)
             with self.transaction() as change:
@@ -239,7 +238,7 @@ class SparkDatabase(Database):
                 return
             self._store.arriving = {**self._store.batches, name: (query, number)}
             try:
-                few = few_split(rows, tables)
+                few = few_split(rows, tables, self._state.running.transaction_rows)
                 if few is None:
                     self._apply_large(split(rows, tables))
                 else:
