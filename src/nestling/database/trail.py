@@ -98,7 +98,7 @@ class Trail:
     def end(self, is_told_on: bool = False) -> None:
         """The view will not be logged any more: read what somebody holds.
 
-        ``is_told_on``: it is logged in another way from now on. Then the patches of what is held are made too. That costs
+        ``is_told_on``: it is logged in another way from now on. Then patches of what is held are made too. That costs
         what the view holds, as its new plan does.
         """
         self._patches.catch_up()
