@@ -87,17 +87,17 @@ def _index(store: Store, names: Names, patterns: Iterable[Positions], entries: M
     for known in patterns:
         found = names[store.index(known)]
         found.clear()
-        part = itemgetter(*known)
+        groups = map(itemgetter(*known), entries.values() if store.key else entries)
         # A table's rows stand in an index under what they stand under in its own dictionary.
-        free = _whole if store.is_table or store.key else itemgetter(*store.free(known))
-        rows = entries.values() if store.key else entries
-        for row, key, value in zip(rows, entries, entries.values(), strict=True):
-            group = part(row)
-            inner = found.get(group)
-            if inner is None:
-                found[group] = {free(key): value}
+        keys: Iterable[Any] = entries
+        if not (store.is_table or store.key):
+            keys = map(itemgetter(*store.free(known)), entries)
+        find = found.get
+        for group, key, value in zip(groups, keys, entries.values(), strict=True):
+            if (inner := find(group)) is None:
+                found[group] = {key: value}
             else:
-                inner[free(key)] = value
+                inner[key] = value
 
 
 def _sort(store: Store, names: Names, patterns: Iterable[Positions], entries: Iterable[Row]) -> None:
