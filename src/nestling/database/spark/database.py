@@ -37,8 +37,10 @@ from nestling.database.view_state import Feed
 from nestling.engine.spark import limits
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.engine.spark.progress import shown
+from nestling.engine.spark.stores import store_of
 from nestling.errors import ChangeError, QueryError
 from nestling.storage.lake import Lake
+from nestling.storage.lake.local import LocalStore
 
 
 class SparkDatabase(Database):
@@ -54,18 +56,20 @@ class SparkDatabase(Database):
         if not isinstance(path, str | os.PathLike):
             raise QueryError("a database on Spark needs a folder", hint='Database(spark=spark, path="…")')
         check_session(spark)
-        lake = Lake(path)
+        lake = Lake(store_of(path, spark))
         try:
             with readable(lake):
-                if not is_local(spark):
+                if not is_local(spark) and not lake.store.is_shared:
                     check_shared(lake, spark)
                 state = SparkState(spark, lake)
-                self._frames = Frames(state, spark, lake.path)
+                self._frames = Frames(state, spark, lake.place)
                 self._store = LakeStore(state, self._frames.published.refresh)
+                lake.claim()
         except BaseException:
             lake.withdraw()
             raise
-        self.folder = lake.path
+        #: Where it is kept: a path, or an address.
+        self.folder: Path | str = Path(lake.place) if isinstance(lake.store, LocalStore) else lake.place
         self._streams: dict[str, Stream] = {}
         self._read_frame = lambda frame, catalog: self._frames.translated(frame, catalog)  # noqa: PLW0108 (made later)
         Core.__init__(self, state, self._store, LakeJournal, SparkLogging, LakeDocuments)
@@ -224,6 +228,9 @@ class SparkDatabase(Database):
             running.release()
         found = self._streams[name] = started(self, sources, name, checkpoint, trigger or {})
         return found
+
+    def _checkpoint_of(self, stream: str) -> str:
+        return self._state.lake.store.uri(f"streams/{stream}")
 
     def _apply_once(self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool]) -> None:
         """Apply a micro-batch, unless it is there already: rows of several tables side by side; see ``arriving``."""

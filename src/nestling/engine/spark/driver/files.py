@@ -11,13 +11,13 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.types import arrow_schema, sql_type
+from nestling.storage.lake.store import BlobStore
 
 #: Values whose ends tell what lies between them.
 ENDS = (int, str, date)
@@ -106,9 +106,9 @@ class RowGroup:
 
 @dataclass
 class Files:
-    """The files in ``folder``."""
+    """The files in a store."""
 
-    folder: Path | None
+    store: BlobStore | None
     _kept: OrderedDict[tuple[str, int], Rows] = field(default_factory=OrderedDict)
     _known: OrderedDict[str, list[RowGroup]] = field(default_factory=OrderedDict)
     _bytes: int = 0
@@ -123,7 +123,7 @@ class Files:
 
         found = self._known.get(path)
         if found is None:
-            metadata = pq.read_metadata(self._path(path))
+            metadata = pq.read_metadata(self._open(path))
             names = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
             keys = {name: i for i, name in enumerate(names) if name.startswith("k") and "." not in name}
             found = [
@@ -143,7 +143,7 @@ class Files:
         place = (group.path, group.number)
         rows = self._kept.get(place)
         if rows is None:
-            file = pq.ParquetFile(self._path(group.path))
+            file = pq.ParquetFile(self._open(group.path))
             table = file.read_row_group(group.number, columns=layout.names).combine_chunks()
             table = table.cast(arrow_schema(layout.sql))
             rows = Rows(table, _in_order(table, layout))
@@ -164,9 +164,9 @@ class Files:
             return group.rows * len(layout.columns)
         return 0 if rows.is_halved(asked) else group.rows
 
-    def _path(self, path: str) -> Path:
-        assert self.folder is not None
-        return self.folder / path
+    def _open(self, path: str) -> Any:
+        assert self.store is not None
+        return self.store.open(path)
 
 
 def _ends(metadata: Any, number: int, keys: Mapping[str, int]) -> dict[str, tuple[Any, Any]]:
