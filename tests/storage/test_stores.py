@@ -9,6 +9,8 @@ import pytest
 
 pa = pytest.importorskip("pyarrow", reason="a lake keeps Arrow tables: pip install nestling[spark]")
 
+import pyarrow.parquet as pq  # noqa: E402 - after the skip
+
 from nestling.errors import StoreError  # noqa: E402 - after the skip
 from nestling.storage.lake import Lake, RelationFiles  # noqa: E402 - after the skip
 from nestling.storage.lake.fsspec_store import FsspecStore  # noqa: E402 - after the skip
@@ -72,8 +74,6 @@ class Writer:
 
 
 def rows_of(lake: Lake) -> list[int]:
-    import pyarrow.parquet as pq
-
     found = [
         number
         for relation in lake.manifest.relations.values()
@@ -139,6 +139,81 @@ def test_who_opens_later_keeps_out_who_opened_before(tmp_path, kind):
         first.lake.append({"version": 2}, {"a": change(99)})
     second.add(30, True)
     assert stored(base) == [*before, 30]
+
+
+@pytest.mark.parametrize("keep", [0, 1, 7, 100])
+def test_versions_that_are_kept_are_read_as_they_were(keep):
+    """through flushes, merges of files, and owners that come and go; what is not kept is refused, and its files go"""
+    base, random, history = MemoryStore(), Random(keep), [list[int]()]
+    lake = Lake(base)
+    lake.keep = keep
+    lake.commit({}, (), {"version": 0})
+    oldest = 0
+    for number in range(1, 60):
+        lake.append({"version": number}, {"a": change(number)})
+        history.append([*history[-1], number])
+        fate = random.random()
+        if fate < 0.25:  # what is in the log goes to a file of its own
+            before = lake.manifest.relations.get("a", RelationFiles())
+            there = {n for name in before.names for n in pq.read_table(base.open(name))["k0"].to_pylist()}
+            file = lake.write_changes("a", change(*(n for n in history[-1] if n not in there)))
+            lake.commit({"a": RelationFiles(before.base, (*before.changes, file))}, (), {"version": number})
+        elif fate < 0.4 and "a" in lake.manifest.relations:  # files are merged, the log stays
+            names = lake.manifest.relations["a"].names
+            rows = [n for name in names for n in pq.read_table(base.open(name))["k0"].to_pylist()]
+            run = lake.write_run(lake.fresh("a"), change(*rows), 10)
+            lake.exchange({"a": RelationFiles(run)})
+        elif fate < 0.5:
+            lake.close()
+            lake = Lake(base)
+            assert lake.keep == keep
+            list(lake.replay())
+            lake.claim()
+        for version in {max(0, number - keep), number, random.randrange(number + 1)}:
+            try:
+                found = rows_of(Lake(base, readonly=True, version=version))
+            except StoreError as error:
+                assert version < number - keep, error
+                assert "is not kept" in str(error)
+                oldest = max(oldest, version)
+            else:
+                assert sorted(found) == history[version]
+    assert oldest > 0 or keep == 100
+    lake.keep = 0
+    for _ in range(3):
+        lake.commit(lake.manifest.relations, (), {"version": 59})
+    lake.sweep()
+    named = {name for name in base.blobs if name.startswith("data/")}
+    assert named == lake.manifest.files
+    assert len(base.blobs) < 60
+
+
+def test_a_reader_follows_a_writer_and_writes_nothing():
+    base = MemoryStore()
+    writer = Writer(base)
+    writer.add(1, False)
+    reader = Lake(base, readonly=True)
+    assert rows_of(reader) == [1]
+    before = dict(base.blobs)
+    for act in (
+        reader.claim,
+        lambda: reader.append({}, {}),
+        lambda: reader.commit({}, (), {}),
+        lambda: reader.fresh("a"),
+    ):
+        with pytest.raises(StoreError, match="reading only"):
+            act()
+    assert base.blobs == before
+    assert not reader.has_moved()
+    for number in range(2, 90):
+        writer.add(number, number % 7 == 0)
+        if number % 11 == 0:
+            assert reader.has_moved()
+            reader.reload()
+            assert rows_of(reader) == [*range(1, number + 1)]
+            assert not reader.has_moved()
+    with pytest.raises(StoreError, match="there is no lake"):
+        Lake(MemoryStore(), readonly=True)
 
 
 def test_who_is_overtaken_while_it_opens_is_told(tmp_path):

@@ -64,11 +64,21 @@ class Database(DocumentDatabase):
         return super().__new__(cls if spark is None else on_spark(cls))
 
     def __init__(
-        self, path: str | Path | None = None, *, memory: int | str | None = None, spark: Any = None
+        self,
+        path: str | Path | None = None,
+        *,
+        memory: int | str | None = None,
+        spark: Any = None,
+        readonly: bool = False,
     ) -> None:
         """``path``: the file it is kept in; without one, or as ``":memory:"``, it lives and ends with the process.
 
-        ``memory``: what views may take besides the tables, in bytes or as ``"512MB"``; they then store less."""
+        ``memory``: what views may take besides the tables, in bytes or as ``"512MB"``; they then store less.
+        ``readonly``, on Spark: read what another process may be writing, and change nothing: see ``follow``."""
+        if readonly:
+            raise QueryError(
+                "readonly is for a database on Spark", hint="Database(spark=spark, path=…, readonly=True)"
+            )
         state = RowState()
         super().__init__(state)
         state.memory = bytes_of(memory)

@@ -15,6 +15,7 @@ from tests.engines.spark.mounted import mounted
 from tests.storage.contract import CONTRACT
 from tests.storage.test_stores import Writer, change, stored
 
+SALES = "id INT, region STRING, items ARRAY<STRUCT<what: STRING, n: INT>>"
 pytestmark = pytest.mark.xdist_group("spark")
 
 
@@ -120,5 +121,84 @@ def test_what_spark_cannot_reach_is_refused_by_name(spark, tmp_path, monkeypatch
 
 def test_an_address_of_a_local_folder_is_that_folder(spark, tmp_path):
     shop(spark, (tmp_path / "my lake").as_uri()).close()
-    assert sorted(path.name for path in (tmp_path / "my lake").iterdir()) == ["data", "log"]
+    assert [path.name for path in (tmp_path / "my lake").iterdir()] == ["log"]
     Lake(tmp_path / "my lake").close()
+
+
+# -- readers
+
+
+def test_a_reader_follows_and_an_older_version_is_read(spark, address, monkeypatch):
+    """in another database object, without a lock; lazy and hybrid views are read, and nothing is written"""
+    monkeypatch.setattr(limits, "MAX_LOG_EPOCHS", 2)
+    path = f"{address}/shop"
+    db = shop(spark, path)
+    db.view("waits", "SELECT region, sum(id) AS s FROM sales GROUP BY region", refresh="hybrid")
+    db.vacuum(keep=4)
+    expected = {}
+    reader: Any = nl.Database(spark=spark, path=path, readonly=True)
+    assert list(reader.views["sold"]) == []
+    for number in range(1, 9):
+        db.insert("sales", [(number, f"r{number % 2}", [("b", number)])])
+        expected[number] = sorted(map(tuple, db.views["sold"]))
+    store = store_of(path, spark)
+    before = store.list(deep=True)
+    assert list(reader.views["sold"]) == []
+    assert reader.follow() == 8 == reader.follow()
+    assert sorted(map(tuple, reader.views["sold"])) == expected[8]
+    assert sorted(reader.views["late"].rows()) == [(1,), (3,), (5,), (7,)]
+    assert sorted(map(tuple, reader.views["waits"])) == [("r0", 20), ("r1", 16)]
+    assert reader.view_df("nested").count() == 8
+    reader.verify()
+    refused = (
+        lambda: reader.insert("sales", [(99, "r", [])]),
+        lambda: reader.insert("sales", spark.createDataFrame([], SALES)),
+        lambda: reader.delete("sales", where="id > 3"),
+        lambda: reader.table("more", {"a": int}),
+        lambda: reader.view("more", "SELECT id FROM sales"),
+        lambda: reader.drop("sold"),
+        lambda: reader.keep_changes("sold"),
+        reader.vacuum,
+        lambda: reader.stream({"sales": None}),
+    )
+    for act in refused:
+        with pytest.raises(nl.NestlingError, match="open for reading only"):
+            act()
+    for version in range(4, 9):
+        with db.as_of(version) as then:
+            assert (then.version, sorted(map(tuple, then.views["sold"]))) == (version, expected[version])
+            assert len(then.table("sales")) == version
+            assert then.follow() == version
+    assert store.list(deep=True) == before
+    reader.close()
+    db.vacuum(keep=0)
+    with pytest.raises(StoreError, match=r"version 99 .* is not kept"):
+        db.as_of(99).close()
+    db.verify()
+    db.close()
+
+
+def test_only_a_database_on_spark_is_opened_for_reading(tmp_path):
+    with pytest.raises(nl.NestlingError, match="readonly"):
+        nl.Database(tmp_path / "shop.nest", readonly=True)
+
+
+def test_two_databases_at_one_lake(spark, address):
+    """who opens later takes over; who was there before is told by whom, reads on, and loses nothing"""
+    path = f"{address}/shop"
+    first = shop(spark, path)
+    first.insert("sales", [(1, "r1", [])])
+    second = shop(spark, path)
+    second.insert("sales", [(2, "r1", [])])
+    changes: list[Any] = [[(3, "r1", [])], spark.createDataFrame([(4, "r1", [])], SALES)]
+    for rows in changes:
+        with pytest.raises(StoreError, match=r"taken over by process \d+"):
+            first.insert("sales", rows)
+    assert sorted(row.id for row in first.table("sales")) == [1, 2]
+    second.insert("sales", [(5, "r1", [])])
+    second.verify()
+    second.close()
+    first.close()
+    with shop(spark, path) as db:
+        assert sorted(row.id for row in db.table("sales")) == [1, 2, 5]
+        db.verify()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
@@ -12,6 +12,7 @@ from typing import Any
 from nestling.database import arguments
 from nestling.database.accept import known
 from nestling.database.arguments import NOT_GIVEN
+from nestling.database.backing import Backing
 from nestling.database.core import Core
 from nestling.database.database import Database
 from nestling.database.definitions import HIDDEN, ViewDef
@@ -34,6 +35,7 @@ from nestling.database.spark.store import LakeStore
 from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.watching import feed_of
 from nestling.database.view_state import Feed
+from nestling.database.xml.transaction import DocumentTransaction
 from nestling.engine.spark import limits
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.engine.spark.progress import shown
@@ -52,19 +54,28 @@ class SparkDatabase(Database):
     _state: SparkState  # type: ignore[assignment]  # another than the embedded one
     _logging: SparkLogging  # type: ignore[assignment]
 
-    def __init__(self, path: str | Path | None = None, *, spark: Any = None) -> None:
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        spark: Any = None,
+        readonly: bool = False,
+        _version: int | None = None,
+    ) -> None:
         if not isinstance(path, str | os.PathLike):
             raise QueryError("a database on Spark needs a folder", hint='Database(spark=spark, path="…")')
         check_session(spark)
-        lake = Lake(store_of(path, spark))
+        readonly = arguments.flag_argument(readonly, "readonly")
+        lake = Lake(store_of(path, spark), readonly=readonly, version=_version)
         try:
             with readable(lake):
-                if not is_local(spark) and not lake.store.is_shared:
+                if not is_local(spark) and not lake.store.is_shared and not readonly:
                     check_shared(lake, spark)
                 state = SparkState(spark, lake)
                 self._frames = Frames(state, spark, lake.place)
                 self._store = LakeStore(state, self._frames.published.refresh)
-                lake.claim()
+                if not readonly:
+                    lake.claim()
         except BaseException:
             lake.withdraw()
             raise
@@ -73,6 +84,51 @@ class SparkDatabase(Database):
         self._streams: dict[str, Stream] = {}
         self._read_frame = lambda frame, catalog: self._frames.translated(frame, catalog)  # noqa: PLW0108 (made later)
         Core.__init__(self, state, self._store, LakeJournal, SparkLogging, LakeDocuments)
+
+    # -- readers, and what is kept for them
+
+    def _begun(self, is_nested: bool) -> DocumentTransaction:
+        self._check_writable()
+        return super()._begun(is_nested)
+
+    def _redefine(self, action: Callable[[], None], store: Callable[[Backing], None]) -> None:
+        self._check_writable()
+        super()._redefine(action, store)
+
+    def _check_writable(self) -> None:
+        if self._state.lake.is_readonly:
+            raise ChangeError(
+                f"{self.folder} is open for reading only",
+                hint="change it in the process that writes it; one opened without readonly=True is that",
+            )
+
+    def follow(self) -> int:
+        """Take up what the writer has committed since, where this is open for reading only; the version there is.
+
+        DataFrames that were made before read the files of their version, as long as these are kept: see ``vacuum``.
+        """
+        lake = self._state.lake
+        if lake.is_readonly and lake.has_moved():
+            lake.is_ahead = True  # so it is read again
+            with self._access.reading():
+                self._frames.published.refresh()
+        return self.version
+
+    def as_of(self, version: int) -> SparkDatabase:
+        """The database as it was at a version, open for reading only; ``vacuum`` says which versions are kept."""
+        return SparkDatabase(str(self.folder), spark=self._frames.spark, readonly=True, _version=version)
+
+    def vacuum(self, keep: int | None = None) -> None:
+        """Remove what no kept version needs. ``keep``: from now on at least so many versions before the last one stay
+        readable, by ``as_of`` and by readers that have not followed yet; 0 at first."""
+        if keep is not None and (type(keep) is not int or keep < 0):
+            raise QueryError(f"keep is a number of versions, not {keep!r}", hint="db.vacuum(keep=100)")
+        self._check_writable()
+        with self._access.defining("what is kept"), self._store.doubting():
+            self._state.lake.keep = self._state.lake.keep if keep is None else keep
+            self._state.running.flush()
+            self._state.running.tidied()
+            self._state.lake.sweep()
 
     # -- changes
 
@@ -156,6 +212,7 @@ class SparkDatabase(Database):
     @contextmanager
     def _large(self) -> Iterator[Large]:
         """A large change, in a transaction of its own."""
+        self._check_writable()
         with (
             self._changing(),
             self._access.reading(),
@@ -219,6 +276,7 @@ class SparkDatabase(Database):
         across restarts with the same ``name`` and ``checkpoint``, which is a folder of the database if none is given.
         ``trigger`` says when, as Spark's ``trigger``: ``{"processingTime": "10 seconds"}``, ``{"availableNow": True}``.
         """
+        self._check_writable()
         running = self._streams.get(name)
         if running is not None:
             if running.isActive:
@@ -269,6 +327,7 @@ class SparkDatabase(Database):
     def keep_changes(self, view: str, versions: int | None = None) -> None:
         """Keep the change feed of a view from now on, in files; with ``versions``, at least of so many."""
         self._known_view(view)
+        self._check_writable()
         with self._access.defining("change feeds"), self._store.doubting():
             feed = self._state.views[view].feed
             since = self.version if feed is None else feed.since

@@ -106,8 +106,11 @@ class EngineLake:
         return (unregistered(lambda: self.read(names, columns), relation.rows, names, is_summed, size),)
 
     def append(self, note: Mapping[str, Any], moment: LakeState) -> None:
-        """Append an epoch with what was added. When this returns, it is durable."""
+        """Append an epoch with what was added. When this returns, it is durable; who only reads keeps it here."""
         import pyarrow as pa
+
+        if self.lake.is_readonly:
+            return
 
         changes = {
             self.keys[n]: pa.concat_tables(tables) for n, tables in moment.added.items() if n in self.keys
@@ -165,7 +168,9 @@ class EngineLake:
     def tidy(
         self, moment: LakeState, definitions: Definitions | None = None, note: Mapping[str, Any] | None = None
     ) -> LakeState:
-        """Flush the log to files."""
+        """Flush the log to files; who only reads has none."""
+        if self.lake.is_readonly:
+            return moment
         relations = {self.keys[name]: self.flushed(name, moment) for name in self.keys}
         kept = self.lake.manifest.definitions if definitions is None else definitions
         after = self.note if note is None else note

@@ -159,7 +159,7 @@ class SparkEngine(Reading):
     def _sink(self, rows: int, broadcast: bool) -> Sink | None:
         return (
             None
-            if self.durable is None
+            if self.durable is None or self.durable.lake.is_readonly
             else Sink(partial(self.durable.write, is_summed=True), rows, broadcast)
         )
 

@@ -76,6 +76,16 @@ class Lake(LakeFiles):
                 raise
 
     def _open(self) -> None:
+        for _ in range(_TRIES):
+            try:
+                return self._look()
+            except StoreError:
+                # Another process may have committed, and removed files that we were about to look for.
+                if not self.is_readonly or not self._log.has_moved():
+                    raise
+        self._look()
+
+    def _look(self) -> None:
         is_former = look(self.store)
         #: Whether nothing was there.
         self.is_new = is_former is None
@@ -90,10 +100,14 @@ class Lake(LakeFiles):
             self._make()
         self._is_unsure = False
         self.epoch, self._reached = self.manifest.epoch, self.manifest.reached
+        #: How many versions before the last stay readable, from the next manifest on.
+        self.keep = self.manifest.keep
         listed = self.store.list(DATA, deep=True)
         self._sizes = {entry.name: entry.size for entry in listed if entry.kind == "file"}
         self._sizes |= unlisted(self.store, self._sizes, self.manifest)
         self._measured = {}
+        if self._version is not None and not self.manifest.files <= self._sizes.keys():
+            raise self._log.not_kept(self._version)
         check_files(self.store, self._sizes, self.manifest)
         self.beside.stop()
         for names in (self._unnamed, self._exchanged, self.reserved):
@@ -132,8 +146,7 @@ class Lake(LakeFiles):
 
     def _ready(self) -> None:
         """See to it that the next record can be put."""
-        if self.is_readonly:
-            raise StoreError(f"{self.place} was opened to be read", hint="open it without readonly")
+        self._check_writable()
         if self._is_former:
             self._carry_over()
         self._log.claim()
@@ -208,9 +221,8 @@ class Lake(LakeFiles):
         relations: Mapping[str, RelationFiles],
         definitions: Definitions,
         note: Mapping[str, Any],
-        keep: int | None = None,
     ) -> None:
-        """A new manifest, at the present epoch; the log starts anew. ``keep``: so many versions before it stay.
+        """A new manifest, at the present epoch; the log starts anew.
 
         Files that it no longer names stay until the next one, so that a query that has begun can end; where definitions
         change they go at once.
@@ -220,7 +232,7 @@ class Lake(LakeFiles):
             before, self._reached = self.manifest, _version(note)
             after = Manifest(
                 self.epoch, definitions, dict(relations), dict(note), before.id, self._log.last + 2,
-                self._reached, before.keep if keep is None else keep,
+                self._reached, self.keep,
             )  # fmt: skip
             gone = self._switch(after)
             unnamed = (before.files | self._exchanged) - self.manifest.files
@@ -234,6 +246,16 @@ class Lake(LakeFiles):
             self.discard()
             used = self._used
             self._measured = {name: file for name, file in self._measured.items() if name in used}
+
+    def sweep(self) -> None:
+        """Look for whatever nobody needs."""
+        with self._told():
+            self._remove_leftovers()
+
+    def has_moved(self) -> bool:
+        """Whether another process has put records since this one read them."""
+        with self._told():
+            return self._version is None and self._log.has_moved()
 
     def exchange(self, relations: Mapping[str, RelationFiles]) -> None:
         """A manifest with other files that hold the same rows, for some relations; the log stays as it is.
@@ -323,6 +345,8 @@ def local_store(path: str | Path) -> LocalStore:
     return LocalStore(found)
 
 
+#: How often a reader begins again whose files go while it opens.
+_TRIES = 5
 #: No opening is larger.
 _OPENING = 600
 #: So many records stay before the first that is needed. From where a listing ends, which may lag, the numbers that

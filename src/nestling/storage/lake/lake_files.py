@@ -25,6 +25,7 @@ class LakeFiles:
     #: The files that are named, and the last epoch that is stored.
     manifest: Manifest
     epoch: int
+    is_readonly: bool
 
     def __init__(self, store: BlobStore) -> None:
         self.store = store
@@ -65,11 +66,19 @@ class LakeFiles:
 
         It goes with the next commit that does not name its files; a ``reserved`` one when it is no longer reserved.
         """
+        self._check_writable()
         folder = f"{self.folder(relation)}/rows-{uuid4().hex}"
         self._unnamed.add(folder)
         if reserved:
             self.reserved.add(folder)
         return folder
+
+    def _check_writable(self) -> None:
+        if self.is_readonly:
+            raise StoreError(
+                f"{self.place} is open for reading only, and what is asked for takes files",
+                hint="let the process that writes it bring its lazy and hybrid views up to date",
+            )
 
     def adopt(self, folder: str) -> tuple[DataFile, ...]:
         """The Parquet files that were written to a fresh folder, made durable and counted."""

@@ -60,6 +60,8 @@ class Sequence:
             except FileNotFoundError as error:
                 # Another process may have committed, and removed what we were about to read.
                 if attempt == _TRIES - 1 or numbers(self.store.list(LOG)) == known:
+                    if version is not None:
+                        raise self.not_kept(version) from error
                     raise StoreError(
                         f"{error.args[0]} of {self.store.place} is missing", hint="restore it from a copy"
                     ) from error
@@ -124,10 +126,17 @@ class Sequence:
                 if reached == version:
                     return number
                 break
-        raise StoreError(
+        raise self.not_kept(version)
+
+    def not_kept(self, version: int) -> StoreError:
+        return StoreError(
             f"version {version} of {self.store.place} is not kept",
             hint="db.vacuum(keep=n) says how many versions are kept from then on",
         )
+
+    def has_moved(self) -> bool:
+        """Whether there are records that were not read."""
+        return self._end(max([self.last, *numbers(self.store.list(LOG))])) > self.last
 
     # -- writing
 
