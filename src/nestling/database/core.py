@@ -17,6 +17,7 @@ from nestling.database.access import Access
 from nestling.database.backing import Backing
 from nestling.database.constraints import check_state
 from nestling.database.explain import explain
+from nestling.database.fed import of_users
 from nestling.database.first_column import may_start
 from nestling.database.inspect import verify
 from nestling.database.journal import Journal, Journals, RowJournal
@@ -285,7 +286,9 @@ class Core:
         self._documents.follow(events)
         changes = self._subscribers.note(version)
         took, recomputed = perf_counter() - began, journal.recomputed
-        refresh = Refresh(version, took, rows, statements, tables, changes, recomputed)
+        told = of_users(tables)
+        count = rows if told is tables else sum(told.values())
+        refresh = Refresh(version, took, count, statements, told, changes, recomputed)
         self._state.patience -= rows
         self.version, self._last_refresh, self._access.journal = version, refresh, None
         return refresh

@@ -19,6 +19,7 @@ from nestling.database.declaring import Asked, table_def
 from nestling.database.definitions import HIDDEN, TableDef, ViewDef
 from nestling.database.durable import DatabaseFile
 from nestling.database.engines import on_spark
+from nestling.database.fed import merged_name
 from nestling.database.inline import inline_views
 from nestling.database.inspect import stats
 from nestling.database.languages import in_spark, is_frame, reader
@@ -335,7 +336,7 @@ class Database(DocumentDatabase):
                 self._subscribers.forget(name)
                 return
             accept.check_droppable(name, self._state.tables, self._state.definitions)
-            self._forget("table", name, self._state.drop_table)
+            self._forget("table", name, self._state.drop_table, merged_name(name))
 
     def _view_def(self, name: str, query: Any, language: str, refresh: str, store: str) -> ViewDef:
         found = self._translated(query, language)

@@ -138,10 +138,6 @@ class DatabaseFile:
         new += [(kinds[name], view) for name, view in state.definitions.items()]
         self.redefine([*new, *(("xquery", query) for query in state.xqueries.values())], [], state)
 
-    def drop(self, kind: str, name: str, state: State) -> None:
-        """Forget a definition."""
-        self.redefine([], [(kind, name)], state)
-
     def take_up(self) -> None:
         """It is read once."""
 

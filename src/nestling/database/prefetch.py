@@ -28,15 +28,19 @@ def prefetch_rows(rows: Overlay, table: TableDef, values: Sequence[Row], deep: b
         return
     flat = table.declarations[table.name]
     if table.key:
-        keys = [_flat([value[i] for i in table.key_positions]) for value in values]
-        rows.prefetch(table.name, flat.key, keys)
-        for name in rows.state.objects.families.get(table.name, ()):
-            rows.prefetch(name, rows.state.tables[name].declarations[name].key, keys)
-        if deep:
-            found = (rows.by_key(table.name, key) for key in keys)
-            prefetch_bags(rows, (row for row in found if row is not None))
+        prefetch_keys(rows, table, [[value[i] for i in table.key_positions] for value in values], deep)
     elif not table.levels:
         rows.prefetch(table.name, tuple(range(len(flat.columns))), map(_flat, values))
+
+
+def prefetch_keys(rows: Overlay, table: TableDef, keys: Iterable[Sequence[Any]], deep: bool = False) -> None:
+    """The rows with these keys, in the whole family, and ``deep`` what is inside them."""
+    wanted = [_flat(key) for key in keys]
+    for name in (table.name, *rows.state.objects.families.get(table.name, ())):
+        rows.prefetch(name, rows.state.tables[name].declarations[name].key, wanted)
+    if deep:
+        found = (rows.by_key(table.name, key) for key in wanted)
+        prefetch_bags(rows, (row for row in found if row is not None))
 
 
 def prefetch_changes(rows: Overlay, tables: Tables, changes: Mapping[str, Any]) -> None:

@@ -8,18 +8,17 @@ kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 from xml.parsers import expat
 
 from nestling.errors import ChangeError
-from nestling.xml.entries import COMMENT, DEEPEST, ELEMENT, INSTRUCTION, TEXT, Entry
+from nestling.xml.entries import COMMENT, DEEPEST, ELEMENT, INSTRUCTION, TEXT, XML, Entry
 from nestling.xml.orderkeys import FIRST, following
 
 #: Before this version the parser had no limit to what entities expand to.
 _BOUNDED = (2, 4, 1)
 _CHUNK = 1 << 16
-_XML = "http://www.w3.org/XML/1998/namespace"
 _WRAPPER = "<_>"
 
 
@@ -33,14 +32,18 @@ def document_entries(chunks: Iterable[bytes | str], strip: bool = False) -> Iter
     yield from loader.taken()
 
 
-def fragment_entries(text: str) -> list[Entry]:
+def fragment_entries(text: str, namespaces: Mapping[str, str] | None = None) -> list[Entry]:
     """The nodes that ``text`` has, as if it stood inside an element: their keys begin with that of the document.
+
+    Prefixes that it does not declare are those of ``namespaces``.
 
     >>> fragment_entries("<a>1</a>b")
     [('a0', 'e', 'a', ()), ('a0.a0', 't', '', '1'), ('a1', 't', '', 'b')]
     """
     loader = _Loader(False, len(_WRAPPER))
     loader.feed(_WRAPPER)
+    if namespaces:
+        loader.open[-1].prefixes = {**loader.plain, **namespaces}
     for place in range(0, len(text), _CHUNK):
         loader.feed(text[place : place + _CHUNK])
     loader.feed("</_>", True)
@@ -74,7 +77,7 @@ class _Loader:
         self.strip, self.shift = strip, shift
         self.found: list[Entry] = []
         #: The namespaces where none is declared: most elements take a shorter way there.
-        self.plain = {"xml": _XML}
+        self.plain = {"xml": XML}
         self.open = [_Open("", self.plain)]
         self.text: list[str] = []
         parser = self.parser = expat.ParserCreate()

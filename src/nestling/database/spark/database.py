@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
@@ -12,30 +12,39 @@ from typing import Any
 from nestling.database import arguments
 from nestling.database.accept import known
 from nestling.database.arguments import NOT_GIVEN
-from nestling.database.backing import Backing
+from nestling.database.by_key import row_by_key
 from nestling.database.core import Core
-from nestling.database.database import Database
 from nestling.database.definitions import HIDDEN, ViewDef
 from nestling.database.elements import inner_bag
 from nestling.database.evolving import over_it
+from nestling.database.fed import ONCE, once_argument
 from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
 from nestling.database.reshape import Reshape
 from nestling.database.spark.documents import LakeDocuments
 from nestling.database.spark.element_changes import change_elements, elements_frame
-from nestling.database.spark.frame_changes import as_frame, check_batch, few_changes, few_split, split
+from nestling.database.spark.frame_changes import (
+    as_frame,
+    check_batch,
+    few_changes,
+    few_rows,
+    few_split,
+    split,
+)
 from nestling.database.spark.frames import Frames
 from nestling.database.spark.journal import LakeJournal
 from nestling.database.spark.large import Large
+from nestling.database.spark.large_merges import FrameMerge, merge_frame, note_batch
 from nestling.database.spark.large_references import keep_references
 from nestling.database.spark.logs import SparkLogging
 from nestling.database.spark.opened import check_shared, readable
+from nestling.database.spark.shared import SharedDatabase
 from nestling.database.spark.state import SparkState
 from nestling.database.spark.store import LakeStore
 from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.watching import feed_of
+from nestling.database.transaction import NOTHING
 from nestling.database.view_state import Feed
-from nestling.database.xml.transaction import DocumentTransaction
 from nestling.engine.spark import limits
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.engine.spark.progress import shown
@@ -45,13 +54,12 @@ from nestling.storage.lake import Lake
 from nestling.storage.lake.local import LocalStore
 
 
-class SparkDatabase(Database):
+class SparkDatabase(SharedDatabase):
     """Tables and views whose rows and maps are files that Spark reads and writes.
 
     Law (7, durable): what is answered after reopening is what was answered when the last change was acknowledged.
     """
 
-    _state: SparkState  # type: ignore[assignment]  # another than the embedded one
     _logging: SparkLogging  # type: ignore[assignment]
 
     def __init__(
@@ -85,51 +93,6 @@ class SparkDatabase(Database):
         self._read_frame = lambda frame, catalog: self._frames.translated(frame, catalog)  # noqa: PLW0108 (made later)
         Core.__init__(self, state, self._store, LakeJournal, SparkLogging, LakeDocuments)
 
-    # -- readers, and what is kept for them
-
-    def _begun(self, is_nested: bool) -> DocumentTransaction:
-        self._check_writable()
-        return super()._begun(is_nested)
-
-    def _redefine(self, action: Callable[[], None], store: Callable[[Backing], None]) -> None:
-        self._check_writable()
-        super()._redefine(action, store)
-
-    def _check_writable(self) -> None:
-        if self._state.lake.is_readonly:
-            raise ChangeError(
-                f"{self.folder} is open for reading only",
-                hint="change it in the process that writes it; one opened without readonly=True is that",
-            )
-
-    def follow(self) -> int:
-        """Take up what the writer has committed since, where this is open for reading only; the version there is.
-
-        DataFrames that were made before read the files of their version, as long as these are kept: see ``vacuum``.
-        """
-        lake = self._state.lake
-        if lake.is_readonly and lake.has_moved():
-            lake.is_ahead = True  # so it is read again
-            with self._access.reading():
-                self._frames.published.refresh()
-        return self.version
-
-    def as_of(self, version: int) -> SparkDatabase:
-        """The database as it was at a version, open for reading only; ``vacuum`` says which versions are kept."""
-        return SparkDatabase(str(self.folder), spark=self._frames.spark, readonly=True, _version=version)
-
-    def vacuum(self, keep: int | None = None) -> None:
-        """Remove what no kept version needs. ``keep``: from now on at least so many versions before the last one stay
-        readable, by ``as_of`` and by readers that have not followed yet; 0 at first."""
-        if keep is not None and (type(keep) is not int or keep < 0):
-            raise QueryError(f"keep is a number of versions, not {keep!r}", hint="db.vacuum(keep=100)")
-        self._check_writable()
-        with self._access.defining("what is kept"), self._store.doubting():
-            self._state.lake.keep = self._state.lake.keep if keep is None else keep
-            self._state.running.flush()
-            self._state.running.tidied()
-            self._state.lake.sweep()
-
     # -- changes
 
     def insert(self, table: str, rows: Any) -> Refresh:
@@ -152,9 +115,31 @@ class SparkDatabase(Database):
         with self._changing():
             return self._applied({table: rows if where is None else self._state.rows_where(table, where)}, -1)
 
-    def apply(self, changes: Mapping[str, Any]) -> Refresh:
-        """Apply a Z-bag per table, or rows or a DataFrame with ``_change_type``, all at once."""
-        return self._applied(changes)
+    def apply(self, changes: Mapping[str, Any], *, once: tuple[str, int] | None = None) -> Refresh:
+        """Apply a Z-bag per table, or rows or a DataFrame with ``_change_type``, all at once; ``once`` as embedded."""
+        return self._applied(changes, once=None if once is None else once_argument(once))
+
+    def merge(
+        self,
+        table: str,
+        rows: Any,
+        *,
+        delete_when: Any = None,
+        sequence_by: str | Sequence[str] | None = None,
+    ) -> Refresh:
+        """Leave of each key what its row says, as embedded; of a DataFrame ``delete_when`` is a condition of Spark."""
+        if not is_frame(rows):
+            return super().merge(table, rows, delete_when=delete_when, sequence_by=sequence_by)
+        with self._changing():
+            given = FrameMerge(self._state.table(table), rows, delete_when, sequence_by)
+            few = few_rows(given.frame)
+            if few is not None:
+                return super().merge(table, few, delete_when=given.deletes, sequence_by=sequence_by)
+            if given.memory is not None:
+                self._remember(given.memory)
+            with self._large() as large:
+                merge_frame(large, given)
+                return self._loaded(large)
 
     def sync(self, table: str, snapshot: Any) -> Refresh:
         """Make ``table`` hold exactly ``snapshot``: Spark finds the difference, and it is applied."""
@@ -173,7 +158,9 @@ class SparkDatabase(Database):
                 change.apply({table: few})
             return change.refresh
 
-    def _applied(self, changes: Mapping[str, Any], sign: int = 1) -> Refresh:
+    def _applied(
+        self, changes: Mapping[str, Any], sign: int = 1, once: tuple[str, int] | None = None
+    ) -> Refresh:
         """Apply rows and DataFrames as one batch: few as a transaction, many by Spark."""
         # Rows that are here may be read once only.
         changes = arguments.changes_argument(changes, self._state.tables, frames=True)
@@ -181,11 +168,16 @@ class SparkDatabase(Database):
             if inner_bag(self._state.tables, table) is None:
                 self._state.table(table)
         with self._changing():
+            if once is not None:
+                self._remember(ONCE)
             few = few_changes(changes, sign)
             if few is None:
-                return self._apply_large(changes, sign)
+                return self._apply_large(changes, sign, once)
             with self.transaction() as change:
-                change.apply(self._in_order(few))
+                if once is None:
+                    change.apply(self._in_order(few))
+                else:
+                    change.apply_once(self._in_order(few), once)
             return change.refresh
 
     def _in_order(self, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -193,7 +185,11 @@ class SparkDatabase(Database):
         names = [*(name for name in self._state.tables if name in changes), *changes]
         return {name: changes[name] for name in names}
 
-    def _apply_large(self, changes: Mapping[str, Any], sign: int = 1) -> Refresh:
+    def _apply_large(
+        self, changes: Mapping[str, Any], sign: int = 1, once: tuple[str, int] | None = None
+    ) -> Refresh:
+        if once is not None and not self._is_later(once):
+            return NOTHING._replace(version=self.version)
         with self._large() as large:
             for name, rows in self._in_order(changes).items():
                 bag = inner_bag(self._state.tables, name)
@@ -207,7 +203,15 @@ class SparkDatabase(Database):
                 if not is_frame(rows):
                     rows = as_frame(large.session, table.record, rows.items())
                 large.apply(table, rows, sign)
+            if once is not None:
+                note_batch(large, once)
             return self._loaded(large)
+
+    def _is_later(self, once: tuple[str, int]) -> bool:
+        """Whether a batch of a job comes after the last one that is stored."""
+        with self._access.looking():
+            last = row_by_key(self._state, ONCE, once[0])
+        return last is None or last[1] < once[1]
 
     @contextmanager
     def _large(self) -> Iterator[Large]:

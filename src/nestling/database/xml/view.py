@@ -22,6 +22,7 @@ from nestling.database.xml.watch import XmlChange, XmlWatches
 from nestling.errors import NestlingError, QueryError
 from nestling.frontend.xquery.parse import parse
 from nestling.frontend.xquery.template import AtomPart, ConstantPart, SequencePart
+from nestling.xml.namespaces import NONE
 from nestling.xml.store import NodeStore
 from nestling.xml.trees import tree_of
 
@@ -81,7 +82,7 @@ class XQueryView:
             for part in self._definition.translated.template:
                 assert isinstance(part, SequencePart)
                 for item, row in reader.items(part.sources, None):
-                    written = reader.written(item, row)
+                    written = reader.written(item, row, NONE)
                     if isinstance(item, AtomPart):
                         value = (row or ())[item.column]
                     else:

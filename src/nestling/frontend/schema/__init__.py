@@ -7,7 +7,7 @@ from nestling.frontend.schema.objects import Extent, Inverse, Ref
 from nestling.frontend.schema.read import listed, python_value, python_values, row_class
 from nestling.frontend.schema.scalars import constant
 from nestling.frontend.schema.tabular import arrow_rows, tabular_rows, without_zones
-from nestling.frontend.schema.write import element_value, field_value, row_value
+from nestling.frontend.schema.write import element_value, field_value, named_row, row_value
 
 __all__ = [
     "Declared",
@@ -25,6 +25,7 @@ __all__ = [
     "length",
     "listed",
     "multiplicity",
+    "named_row",
     "python_schema",
     "python_value",
     "python_values",

@@ -38,6 +38,12 @@ def row_value(record: Record, row: object, links: Links = None) -> tuple[Any, ..
     return _record(record, row, "", links)
 
 
+def named_row(record: Record, row: object) -> Mapping[Any, Any]:
+    """The columns of ``row`` by name; of one that has no names, those of ``record`` in their order."""
+    found = _named(record, row)
+    return dict(zip(record.names, _positional(record, row, ""), strict=True)) if found is None else found
+
+
 def element_value(type_: Type, value: object, links: Links = None) -> Any:
     """The value of ``value`` as one of ``type_``: a row, or an element of an inner bag."""
     return _value(type_, value, "", links)
