@@ -45,7 +45,6 @@ from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.watching import feed_of
 from nestling.database.transaction import NOTHING
 from nestling.database.view_state import Feed
-from nestling.engine.spark import limits
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.engine.spark.progress import shown
 from nestling.engine.spark.stores import store_of
@@ -150,7 +149,7 @@ class SparkDatabase(SharedDatabase):
         check_batch(snapshot)
         with self._large() as large:
             difference = large.differing(definition, large.rows_of(definition, snapshot))
-            few = large.few(definition, difference, limits.MAX_TRANSACTION_ROWS)
+            few = large.few(definition, difference, self._state.running.transaction_rows)
             if few is None:
                 large.change(definition, difference)
                 return self._loaded(large)
@@ -170,7 +169,7 @@ class SparkDatabase(SharedDatabase):
         with self._changing():
             if once is not None:
                 self._remember(ONCE)
-            few = few_changes(changes, sign)
+            few = few_changes(changes, sign, self._state.running.transaction_rows)
             if few is None:
                 return self._apply_large(changes, sign, once)
             with self.transaction() as change:
@@ -308,7 +307,7 @@ class SparkDatabase(SharedDatabase):
                 return
             self._store.arriving = {**self._store.batches, name: (query, number)}
             try:
-                few = few_split(rows, tables)
+                few = few_split(rows, tables, self._state.running.transaction_rows)
                 if few is None:
                     self._apply_large(split(rows, tables))
                 else:
