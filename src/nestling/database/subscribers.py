@@ -80,6 +80,11 @@ class Subscribers:
                 self._queue.extend([(subscription, change) for subscription in watched.subscriptions])
         return changes
 
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The views that have readers."""
+        return tuple(self._watched)
+
     def withdraw(self, version: int) -> None:
         """Forget the changes after ``version``: they are undone, or noted once more; the state is locked."""
         while self._queue and self._queue[-1][1].version > version:

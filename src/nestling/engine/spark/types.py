@@ -8,6 +8,7 @@ str        STRING
 bytes      BINARY
 date       DATE
 datetime   TIMESTAMP_NTZ
+time       BIGINT          microseconds since midnight
 timedelta  BIGINT          microseconds
 label      STRING          see ``labels``
 record     STRUCT          fields ``f0, f1, …``: the elements that are kept in order
@@ -29,12 +30,14 @@ from nestling.calculus.types import Bag, LabelType, Record, Scalar, Type, show_t
 from nestling.engine.spark.labels import MICROSECOND, read_label, write_label
 from nestling.errors import ChangeError, QueryError
 from nestling.values.bag import ZBag
+from nestling.values.clock import clock_of, micros_of
 from nestling.values.exact import WIDE, one_nan
 from nestling.values.order import order_key
 
 SQL = {
     "bool": "BOOLEAN", "int": "BIGINT", "float": "DOUBLE", "decimal": "DECIMAL(37,18)", "str": "STRING",
-    "bytes": "BINARY", "date": "DATE", "datetime": "TIMESTAMP_NTZ", "timedelta": "BIGINT",
+    "bytes": "BINARY", "date": "DATE", "datetime": "TIMESTAMP_NTZ", "time": "BIGINT",
+    "timedelta": "BIGINT",
 }  # fmt: skip
 
 #: Behind the point of a decimal.
@@ -146,6 +149,8 @@ def _writer(type_: Type) -> Callable[[Any], Any] | None:
     match type_:
         case Scalar("timedelta"):
             return lambda value: value // MICROSECOND
+        case Scalar("time"):
+            return micros_of
         case Scalar("float"):
             return float
         case LabelType():
@@ -194,6 +199,8 @@ def _reader(type_: Type) -> Callable[[Any], Any] | None:
     match type_:
         case Scalar("timedelta"):
             return lambda value: timedelta(microseconds=value)
+        case Scalar("time"):
+            return clock_of
         case Scalar("decimal", size=(_, places)):
             return partial(placed_decimal, places)
         case Scalar("decimal"):
