@@ -2,7 +2,7 @@
 
 Run: ``python benchmarks/xmark.py [--quick] [--sizes 0.1,1,10,33,100] [--siblings 1000,100000]``, sizes in MB. For each
 size: the load (CPU s, beside lxml's own parse and the bound of three times that and 0.15 s/MB; resident bytes per byte
-of text), then for each experiment the median CPU time of an edit by a handle (40 edits, the least of three rounds),
+of text), then for each experiment the median CPU time of an edit by a handle (40 edits, the least of eight rounds),
 without a view and with one that follows it, and what recomputation costs: Saxon's parse and its query on the tree
 (``pip install saxonche``; without it these columns are empty). ``× whole`` is edit + parse + query, ``× hot`` the
 query alone, each over the edit with its view. The experiments are those of Foster et al. (2008): Q1 with a bid, which
@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from time import process_time
+from time import process_time, sleep
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -34,7 +34,9 @@ from tests.documents.xmark import QUERIES, Auctions
 Q5 = "<r>{for $i in /site/closed_auctions/closed_auction where $i/price/text() >= 40 return $i/price}</r>"
 #: How many MB a generator of factor 1 makes.
 MB_PER_FACTOR = 32.0
-RUNS, ROUNDS = 40, 3
+RUNS, ROUNDS = 40, 8
+#: Seconds between two rounds: what else the machine does comes and goes.
+PAUSE = 0.4
 #: A query of Saxon that takes longer, in seconds, is run once.
 SLOW = 5.0
 #: MB up to which the join is measured.
@@ -92,8 +94,8 @@ def lxml_parse(path: Path) -> float | None:
 def edits(db: Database, made: Auctions, experiment: str, first: int) -> float:
     """The median time of an edit, by a handle: the least of some rounds, for what else the machine does only adds.
 
-    The rounds draw alike in documents of all sizes, so that what is inserted is as large. Bids go to an auction of their
-    own in each round, from the one of number ``first`` on: hundreds at one spot would give it other keys.
+    The rounds draw alike in documents of all sizes, so that what is inserted is as large. Bids go to an auction of
+    their own in each round, from the one of number ``first`` on: hundreds at one spot would give it other keys.
     """
     made.random.seed(experiment)
     return min(one_round(db, made, experiment, first + number) for number in range(ROUNDS))
@@ -101,6 +103,7 @@ def edits(db: Database, made: Auctions, experiment: str, first: int) -> float:
 
 def one_round(db: Database, made: Auctions, experiment: str, number: int) -> float:
     """The median time of an edit in one round."""
+    sleep(PAUSE)
     document = db.document("auction.xml")
     sales, bid = (
         document.at("/site/closed_auctions"),
