@@ -17,7 +17,11 @@ def test_files_of_spark_hold_what_was_written(opened, session, tmp_path):
         db.load(copy, tmp_path / f"orders{suffix}")
         assert sorted(copy) == ROWS
         copy.sync([])
-    assert sorted(session.read.parquet(str(tmp_path / "orders.parquet")).columns) == ["customer", "id", "items"]
+    assert sorted(session.read.parquet(str(tmp_path / "orders.parquet")).columns) == [
+        "customer",
+        "id",
+        "items",
+    ]
     embedded = nl.Database()
     embedded.table("orders", DDL, key="id")
     embedded.load("orders", tmp_path / "orders.parquet")
