@@ -45,16 +45,15 @@ def define(db: Database) -> None:
         db.view(name, text, language="sql" if text.startswith("SELECT") else "python")
 
 
-def took(action: Callable[[], object]) -> float:
+def took(action: Callable[..., object], *given: object) -> float:
     gc.collect()
     start = process_time()
-    action()
+    action(*given)
     return process_time() - start
 
 
-def difference(old: dict[str, Feature], new: dict[str, Feature]) -> dict[Feature, int]:
+def difference(old: dict[str, Feature], new: dict[str, Feature], change: dict[Feature, int]) -> None:
     """What a program finds that keeps the last snapshot: rows that are not equal to those of their names."""
-    change: dict[Feature, int] = {}
     for name, row in new.items():
         before = old.get(name)
         if before != row:
@@ -64,7 +63,6 @@ def difference(old: dict[str, Feature], new: dict[str, Feature]) -> dict[Feature
     for name, row in old.items():
         if name not in new:
             change[row] = -1
-    return change
 
 
 def check(db: Database, features: dict[str, Feature], version: int) -> None:
@@ -110,21 +108,18 @@ def walk(size: Size) -> dict[str, float]:
     for number, now in enumerate(versions, 1):
         snapshot = compat.fresh(now)
         given = {row[0]: row for row in snapshot}
-        found["sync"] += took(lambda snapshot=snapshot: synced.sync("features", snapshot))
+        found["sync"] += took(synced.sync, "features", snapshot)
         change: dict[Feature, int] = {}
-        found["difference"] += took(
-            lambda last=last, given=given, change=change: change.update(difference(last, given))
-        )
-        found["apply"] += took(lambda change=change: applied.apply({"features": change}))
-        found["recompute"] += took(lambda given=given: compat.by_hand(given))
+        found["difference"] += took(difference, last, given, change)
+        found["apply"] += took(applied.apply, {"features": change})
+        found["recompute"] += took(compat.by_hand, given)
         check(applied, now, number)
         check(synced, now, number)
         last, rows = given, rows + len(change)
     found["rows changed"] = rows
     for name in NESTED:
-        by_hand = BY_HAND[name]
-        found[f"read {name}"] = took(lambda name=name: applied.views[name].rows())
-        found[f"{name} by hand"] = took(lambda by_hand=by_hand: by_hand(last.values()))
+        found[f"read {name}"] = took(applied.views[name].rows)
+        found[f"{name} by hand"] = took(BY_HAND[name], last.values())
     return found
 
 

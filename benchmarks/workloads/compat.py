@@ -89,9 +89,7 @@ def history(size: Size, seed: int = 7) -> Iterator[dict[str, Feature]]:
 
 def fresh(snapshot: dict[str, Feature]) -> list[Feature]:
     """The rows of a snapshot as a program has them that has read a file anew: equal, and no object the same."""
-    return [
-        (*f[:4], tuple((b, tuple(tuple(list(s)) for s in ss)) for b, ss in f[4])) for f in snapshot.values()
-    ]
+    return [(*f[:4], tuple((b, tuple((*s,) for s in ss)) for b, ss in f[4])) for f in snapshot.values()]
 
 
 VIEWS = {

@@ -1,6 +1,7 @@
 """The history: every view is what plain Python makes of it, at every version and on both roads."""
 
 from benchmarks import history
+from benchmarks.workloads import compat
 from benchmarks.workloads.compat import Size
 
 
@@ -15,7 +16,7 @@ def test_views_follow_the_history():
 def test_a_view_that_differs_is_told():
     db = history.database()
     history.define(db)
-    features = next(history.compat.history(Size(5, 0)))
+    features = next(compat.history(Size(5, 0)))
     db.insert("features", list(features.values())[1:])
     try:
         history.check(db, features, 0)
