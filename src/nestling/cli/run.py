@@ -15,10 +15,10 @@ from rich.text import Text
 from nestling.calculus.types import Bag
 from nestling.cli.changes import Applied, apply_all
 from nestling.cli.engines import EngineName, opened
-from nestling.cli.jsonl import write_rows
 from nestling.cli.queries import add_views
 from nestling.cli.terminal import answers, counted, duration
 from nestling.database import Database
+from nestling.database.jsonl import write_rows
 from nestling.database.names import check_path_name
 from nestling.database.xml.view import XQueryView
 from nestling.frontend.schema import python_value
