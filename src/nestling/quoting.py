@@ -14,7 +14,7 @@ import keyword
 import re
 import unicodedata
 from collections.abc import Iterable
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from hashlib import blake2b
@@ -136,6 +136,8 @@ def literal(value: Any) -> str:
             return f"datetime({', '.join(map(str, parts))}{', fold=1' * value.fold})"
         case date() if not isinstance(value, datetime):
             return f"date({value.year}, {value.month}, {value.day})"
+        case time() if value.tzinfo is None:
+            return f"time({value.hour}, {value.minute}, {value.second}, {value.microsecond})"
         case timedelta():
             return f"timedelta({value.days}, {value.seconds}, {value.microseconds})"
     raise TypeError(f"no literal of {type(value).__name__}")

@@ -3,7 +3,8 @@
 from hypothesis import given
 
 from nestling.calculus.evaluate import evaluate
-from nestling.calculus.parse import parse, parse_type
+from nestling.calculus.parse import parse
+from nestling.calculus.types import INT, Bag
 from nestling.database.answer import _shared, answer
 from nestling.transform.normalize import normalize
 from tests.strategies import instances
@@ -18,7 +19,7 @@ def test_an_answer_is_the_meaning(instance):
 
 
 def test_what_depends_on_no_row_is_a_part_and_what_does_is_not():
-    types = {name: parse_type("Bag(int)") for name in ("R", "S")}
+    types = {name: Bag(INT) for name in ("R", "S")}
     query = parse(
         "for x in R union for y in (for z in S where z > 1 union sng(z)) where y == x union sng(y)", types
     )

@@ -61,7 +61,7 @@ class Core:
         self._file = file
         self.version = file.version if file is not None else 0
         self._numbers = file.numbers if file is not None else count()
-        self._access = Access(self, self._recover, journals)
+        self._access = self._accessing(self, self._recover, journals)
         self._references = References(self)
         self._documents = Documents(self, documents(self))
         self._logging: Logging = logging(self)
@@ -69,6 +69,8 @@ class Core:
         self._xml_watches = XmlWatches(self)
         self._ways = Ways()
 
+    #: Who guards the state.
+    _accessing: type[Access] = Access
     #: What reads a DataFrame as a query, where one can be a view.
     _read_frame: Reader | None = None
 

@@ -18,7 +18,7 @@ from nestling.database.closed import Closed
 from nestling.database.declaring import Asked, table_def
 from nestling.database.definitions import HIDDEN, TableDef, ViewDef
 from nestling.database.durable import DatabaseFile
-from nestling.database.engines import on_spark
+from nestling.database.engines import for_reading, on_spark
 from nestling.database.fed import merged_name
 from nestling.database.inline import inline_views
 from nestling.database.inspect import stats
@@ -60,9 +60,12 @@ class Database(DocumentDatabase):
     [Row(name='Drive', _1=['Drive', 'Jarhead']), Row(name='Jarhead', _1=['Drive', 'Jarhead'])]
     """
 
-    def __new__(cls, *args: Any, spark: Any = None, **options: Any) -> Database:
+    def __new__(cls, *args: Any, spark: Any = None, readonly: bool = False, **options: Any) -> Database:
         """With ``spark``, a database whose work and state are Spark's, in the folder ``path``."""
-        return super().__new__(cls if spark is None else on_spark(cls))
+        found = on_spark(cls) if spark is not None else cls
+        if spark is None and arguments.flag_argument(readonly, "readonly"):
+            found = for_reading(cls)
+        return super().__new__(found)
 
     def __init__(
         self,
@@ -75,11 +78,7 @@ class Database(DocumentDatabase):
         """``path``: the file it is kept in; without one, or as ``":memory:"``, it lives and ends with the process.
 
         ``memory``: what views may take besides the tables, in bytes or as ``"512MB"``; they then store less.
-        ``readonly``, on Spark: read what another process may be writing, and change nothing: see ``follow``."""
-        if readonly:
-            raise QueryError(
-                "readonly is for a database on Spark", hint="Database(spark=spark, path=…, readonly=True)"
-            )
+        ``readonly``: follow a file that another process may be writing, and change nothing: see ``follow``."""
         state = RowState()
         super().__init__(state)
         state.memory = bytes_of(memory)

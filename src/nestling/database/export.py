@@ -123,6 +123,8 @@ def _arrow_type(type_: Type, arrow: Any) -> Any:
             return arrow.timestamp("us")
         case Scalar("timedelta"):
             return arrow.duration("us")
+        case Scalar("time"):
+            return arrow.time64("us")
         case Scalar(name):
             return getattr(arrow, _ARROW[name])()
         case Record(fields):

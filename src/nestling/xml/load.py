@@ -13,7 +13,17 @@ from typing import Any
 from xml.parsers import expat
 
 from nestling.errors import ChangeError
-from nestling.xml.entries import COMMENT, DEEPEST, ELEMENT, INSTRUCTION, TEXT, XML, Entry
+from nestling.xml.entries import (
+    COMMENT,
+    DEEPEST,
+    ELEMENT,
+    INSTRUCTION,
+    TEXT,
+    XML,
+    Entry,
+    expanded,
+    is_declaration,
+)
 from nestling.xml.orderkeys import FIRST, following
 
 #: Before this version the parser had no limit to what entities expand to.
@@ -126,37 +136,41 @@ class _Loader:
             raise self.refused(
                 f"it nests more than {DEEPEST} elements", "store its parts as documents of their own"
             )
-        outer = self.open[-1]
-        if not pairs and outer.prefixes is self.plain and ":" not in name:
-            self.open.append(_Open(outer.next_key(), self.plain))
-            self.found.append((self.open[-1].key, ELEMENT, name, ()))
+        outer, names = self.open[-1], pairs[::2]
+        if (
+            outer.prefixes is self.plain
+            and ":" not in name
+            and (not pairs or ("xmlns" not in names and ":" not in "".join(names)))
+        ):
+            key = outer.next_key()
+            self.open.append(_Open(key, self.plain))
+            attributes = tuple(zip(names, pairs[1::2], strict=True)) if pairs else ()
+            self.found.append((key, ELEMENT, name, attributes))
             return
-        prefixes = self.prefixes(pairs, outer.prefixes)
+        prefixes = self.prefixes(names, pairs[1::2], outer.prefixes)
         opened = _Open(outer.next_key(), prefixes)
-        attributes = [
-            (
-                each if each == "xmlns" or each.startswith("xmlns:") else self.named(each, prefixes, False),
-                value,
-            )
-            for each, value in zip(pairs[::2], pairs[1::2], strict=True)
-        ]
-        self.found.append((opened.key, ELEMENT, self.named(name, prefixes, True), tuple(attributes)))
+        full = [each if is_declaration(each) else self.named(each, prefixes, False) for each in names]
+        if len(set(map(expanded, full))) < len(full):
+            raise self.refused("two attributes have one name in one namespace", "leave one of them out")
+        attributes = tuple(zip(full, pairs[1::2], strict=True))
+        self.found.append((opened.key, ELEMENT, self.named(name, prefixes, True), attributes))
         self.open.append(opened)
 
-    def prefixes(self, pairs: list[str], outer: dict[str, str]) -> dict[str, str]:
+    def prefixes(self, names: list[str], values: list[str], outer: dict[str, str]) -> dict[str, str]:
         """The namespaces inside an element."""
-        if not any(name.startswith("xmlns") for name in pairs[::2]):
-            return outer
         declared = {
-            name[6:]: value
-            for name, value in zip(pairs[::2], pairs[1::2], strict=True)
-            if name == "xmlns" or name.startswith("xmlns:")
+            name[6:]: value for name, value in zip(names, values, strict=True) if is_declaration(name)
         }
+        for prefix, uri in declared.items():
+            if prefix == "xmlns" or (prefix == "xml") != (uri == XML) or (prefix and not uri):
+                raise self.refused(f"the prefix {prefix!r} cannot stand for {uri!r}", "use another prefix")
         return outer | declared if declared else outer
 
     def named(self, name: str, prefixes: dict[str, str], is_element: bool) -> str:
         """A name with its namespace."""
-        prefix, colon, _ = name.partition(":")
+        prefix, colon, local = name.partition(":")
+        if colon and (not prefix or not local or ":" in local):
+            raise self.refused(f"{name!r} is no name with a prefix", "one colon, and a name on either side")
         if not colon:
             uri = prefixes.get("", "") if is_element else ""
         elif prefix in prefixes:
@@ -175,6 +189,8 @@ class _Loader:
 
     def instruction(self, target: str, text: str) -> None:
         self.flush()
+        if ":" in target:
+            raise self.refused(f"{target!r} is no name of a processing instruction", "leave the colon out")
         self.found.append((self.open[-1].next_key(), INSTRUCTION, target, text))
 
     def declared(self, name: str, is_parameter: bool, value: str | None, *rest: Any) -> None:

@@ -89,7 +89,8 @@ def test_what_is_kept_has_an_end(tmp_path, monkeypatch):
         table = arrow_table(PAIRS.columns, [(n, "a", 1, 1) for n in range(1500)])
         pq.write_table(table, tmp_path / f"{number}.parquet")
         (group,) = files.groups(f"{number}.parquet")
-        assert files.read(group, PAIRS).table.num_rows == group.rows == 1500
+        with files.reading(PAIRS) as read:
+            assert read(group).table.num_rows == group.rows == 1500
     assert 0 < sum(rows.table.nbytes for rows in files._kept.values()) <= 100_000
 
 
@@ -103,6 +104,37 @@ def test_a_group_is_read_where_it_may_hold_a_key(tmp_path):
         found = entries(files, where, PAIRS, (0,), {(key,) for key in keys}, budget)
         assert {key for (key,) in found} == {key for key in keys if 0 <= key < 1000}
         assert 10**6 - budget.values == values
+
+
+def test_what_was_found_in_files_is_not_read_again(tmp_path):
+    """a key that was not found neither; what was added since is seen, and no row is counted twice"""
+    pairs = [(x, y, 1, 1) for x in range(3) for y in "ab"]
+    pq.write_table(arrow_table(PAIRS.columns, pairs), tmp_path / "0")
+    files, parts = Files(tmp_path), (TempView("", 6, ("0",)),)
+    asked = [{(0, "a"), (7, "a")}, {(0, "a"), (1, "a"), (0, "b"), (7, "a")}]
+    first = entries(files, SourceRows(parts), PAIRS, (0, 1), asked[0], Budget())
+    assert first == {(0, "a"): [(0, "a", 1, 1)]}
+    more = SourceRows(parts, arrow_table(PAIRS.columns, [(0, "a", 2, 5), (7, "a", 1, 1)]))
+    for _ in range(2):
+        found = entries(files, more, PAIRS, (0, 1), asked[1], Budget())
+        assert found == {
+            (0, "a"): [(0, "a", 3, 6)],
+            (0, "b"): [(0, "b", 1, 1)],
+            (1, "a"): [(1, "a", 1, 1)],
+            (7, "a"): [(7, "a", 1, 1)],
+        }
+    files._kept.clear()
+    assert entries(files, more, PAIRS, (0, 1), asked[1], Budget()) == found
+    assert files.reads == 1
+
+
+def test_what_is_remembered_has_an_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "MAX_REMEMBERED_ROWS", 10)
+    pq.write_table(arrow_table(PAIRS.columns, [(n, "a", 1, 1) for n in range(100)]), tmp_path / "0")
+    files, where = Files(tmp_path), SourceRows((TempView("", 100, ("0",)),))
+    for n in range(100):
+        assert entries(files, where, PAIRS, (0,), {(n,)}, Budget()) == {(n,): [(n, "a", 1, 1)]}
+        assert sum(len(found) for found in files._found.values()) <= 10
 
 
 # -- statements: what they mean is tested in ``tests/engines/test_writers.py``

@@ -102,12 +102,26 @@ class DocumentNode:
             store = document._store()
             if self._key:
                 self._entry(store)
-            found = Interpreter(module, lambda name: store, FoundNode(document.name, self._key)).run()
-            if len(found) != 1 or not isinstance(found[0], FoundNode | FoundAttribute):
+            own = FoundNode(document.name, self._key)
+
+            def own_store(name: str) -> NodeStore:
+                if name != document.name:
+                    raise QueryError(
+                        f"{path!r:.80} leads into another document", hint=f"db.document({name!r:.80})"
+                    )
+                return store
+
+            run = Interpreter(module, own_store, own, [document.name])
+            found = run.run()
+            if run.pending:
+                raise ChangeError(f"{path!r:.80} is no path", hint="db.xquery(…) runs an update")
+            if len(found) != 1:
                 raise ChangeError(
                     f"{path!r:.80} leads to {len(found)} nodes of {document.name}, not to one",
                     hint="add a condition: [@id = '…'], [1]",
                 )
+            if not isinstance(found[0], FoundAttribute) and not getattr(found[0], "key", None):
+                raise ChangeError(f"{path!r:.80} leads to no node inside {document.name}", hint="/*")
             name = found[0].name if isinstance(found[0], FoundAttribute) else None
             return DocumentNode(document, found[0].key, name)
 
@@ -251,6 +265,10 @@ def source_entries(source: Any, strip: bool, progress: Progress | None) -> Itera
         yield from document_entries(_told([source], len(source), progress), strip)
     elif isinstance(source, bytes):
         yield from document_entries(_told([source], len(source), progress), strip)
+    elif isinstance(source, str) and not source.strip():
+        raise ChangeError(
+            "this is no XML that can be stored: the text is empty", hint='"<a>…</a>", or a path'
+        )
     elif isinstance(source, str | PathLike):
         path = Path(source)
         try:

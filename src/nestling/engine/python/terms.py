@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cache
 from types import CodeType
@@ -45,7 +45,8 @@ def namespace() -> dict[str, Any]:
 @cache
 def _namespace() -> dict[str, Any]:
     names: dict[str, Any] = {
-        "Label": Label, "Decimal": Decimal, "date": date, "datetime": datetime, "timedelta": timedelta,
+        "Label": Label, "Decimal": Decimal, "date": date, "datetime": datetime, "time": time,
+        "timedelta": timedelta,
         "inf": float("inf"), "nan": NAN, "FLOAT_END": FLOAT_END, "lazy_and": lazy_and, "lazy_or": lazy_or,
         "mean": mean, "one_nan": one_nan, "mean_float": mean_float, "rounded_float": rounded_float,
     }  # fmt: skip
@@ -99,7 +100,7 @@ class Scope:
     def constant(self, value: Any) -> str:
         """``value`` as a literal, or the name of what a constructor makes of one."""
         text = literal(value)
-        if self._constants is None or not isinstance(value, Decimal | date | timedelta):
+        if self._constants is None or not isinstance(value, Decimal | date | time | timedelta):
             return text
         return self._named(text)
 

@@ -110,6 +110,8 @@ def arithmetic(operator: str, left: Value, right: Value, node: Any, env: SqlEnv)
             return One(call("add_days", terms[0], terms[1] if operator == "+" else call("neg", terms[1])))
         if names == ["date", "date"] and operator == "-":
             return One(call("-", *terms))
+        if names == ["time", "time"] and operator == "-":
+            return One(call("time_minus", *terms))
         if "str" in names:
             raise env.error(
                 node, f"{operator} takes numbers, not strings", "write a CAST; join strings with ||"
@@ -176,6 +178,8 @@ def as_text(term: Term, node: Any, env: SqlEnv, name: str) -> Term:
         return term
     if type_.name == "decimal" and type_.size:
         term = call("round", term, const(type_.size[1]))
+    if type_.name == "time":
+        return call("time_text", term)
     return applied("to_text", [term], node, env, name)
 
 
@@ -215,6 +219,8 @@ def moved(moment: Term, span: int | timedelta, operator: str, node: Any, env: Sq
         raise env.error(node, "a string is not moved by an interval", "write DATE '…'")
     if isinstance(span, int):
         return applied("add_months", [moment, const(sign * span)], node, env, operator)
+    if type_.name == "time":
+        return call("time_plus", moment, Const(sign * span, Scalar("timedelta")))
     if type_.name == "date":
         if span % timedelta(days=1):
             return call("+", call("to_datetime", moment), Const(sign * span, Scalar("timedelta")))

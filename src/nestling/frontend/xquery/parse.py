@@ -58,6 +58,9 @@ class Parser(ClauseParser):
         if self.words("xquery", "version"):
             self.space()
             self.string()
+            if self.words("encoding"):
+                self.space()
+                self.string()
             self.need(";")
         while self.sees_words("declare"):
             self.words("declare")
