@@ -63,7 +63,7 @@ def _spelled(sign: str, also: str) -> str:
 
 
 class Words:
-    """Python words for the variables of one function, none of which is ``taken``.
+    """Python words for the variables of one function, none of which is ``taken`` or ``reserved`` for all functions.
 
     >>> words = Words(["row"])
     >>> (
@@ -76,8 +76,8 @@ class Words:
     ('m_name', 'm_name_', 'row_', 'v_class', 'v__')
     """
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._taken = set(taken)
+    def __init__(self, taken: Iterable[str] = (), reserved: frozenset[str] = frozenset()) -> None:
+        self._taken, self._reserved = set(taken), reserved
         self._last: dict[str, int] = {}
 
     def fresh(self, like: str) -> str:
@@ -90,7 +90,7 @@ class Words:
         if not plain.isidentifier() or keyword.iskeyword(plain) or plain == "_" or plain.startswith("__"):
             plain = f"v_{plain}"
         word = plain
-        while word in self._taken:
+        while word in self._taken or word in self._reserved:
             number = self._last[plain] = self._last.get(plain, 0) + 1
             word = f"{plain}_{number if number > 1 else ''}"
         self._taken.add(word)

@@ -20,6 +20,7 @@ from nestling.database.deep import Address, changed, element_of
 from nestling.database.definitions import TableDef
 from nestling.database.elements import elements, inner_bag
 from nestling.database.images import images
+from nestling.database.merging import Merging
 from nestling.database.prefetch import prefetch_bags, prefetch_changes, prefetch_rows
 from nestling.database.reaching import delete_referring, insert_referring, inverse_of, reached
 from nestling.database.refresh import Refresh
@@ -182,6 +183,28 @@ class Transaction(Changing):
             self._upsert(definition, values)
 
     @_all_or_nothing
+    def merge(
+        self, table: str, rows: Iterable[object], *, delete_when: Any = None, sequence_by: Any = None
+    ) -> None:
+        """Leave of each key what its last row says; see ``Database.merge``."""
+        definition = self._table(table)
+        links = self.objects.links.get(definition.name)
+        merging = Merging(definition, rows, delete_when, sequence_by, links)
+        with self.using():  # rows and delete_when are the user's, and may have read a view
+            self._merge(merging)
+
+    @_all_or_nothing
+    def merged(self, merging: Merging) -> None:
+        """The same, of rows that were read already."""
+        self._merge(merging)
+
+    @_all_or_nothing
+    def apply_once(self, changes: Mapping[str, Any], once: tuple[str, int]) -> None:
+        """Apply a batch of a job, unless it is there already."""
+        if self._is_new(once):
+            self.apply(changes)
+
+    @_all_or_nothing
     def sync(self, table: str, snapshot: Iterable[object]) -> None:
         """Let ``table`` hold exactly ``snapshot``: the difference is found and applied."""
         definition = self._table(table)
@@ -197,13 +220,13 @@ class Transaction(Changing):
         see ``elements``.
         """
         changes = arguments.changes_argument(changes, self.state.tables)
-        if self.state.engine.is_remote:
-            prefetch_changes(self.stored, self.state.tables, changes)
         total = {
             name: self._total(self._table(name), change)
             for name, change in changes.items()
             if inner_bag(self.state.tables, name) is None
         }
+        if self.state.engine.is_remote:
+            prefetch_changes(self.stored, self.state.tables, {**changes, **total})
         if len(total) > 1 and self.objects.has_order:
             self._apply_in_order(total)
             total = dict.fromkeys(total, EMPTY)

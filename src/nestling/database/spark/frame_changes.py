@@ -14,7 +14,15 @@ from nestling.database.feed import Pairs, z_bag
 from nestling.database.languages import is_frame
 from nestling.engine.spark import limits
 from nestling.errors import ChangeError
-from nestling.frontend.schema import arrow_rows, copies, multiplicity, python_value, row_value, without_zones
+from nestling.frontend.schema import (
+    arrow_rows,
+    copies,
+    has_zones,
+    multiplicity,
+    python_value,
+    row_value,
+    without_zones,
+)
 from nestling.quoting import sql_name
 
 
@@ -22,7 +30,10 @@ def few_rows(frame: Any) -> list[dict[str, Any]] | None:
     """The rows of a DataFrame, if they are few."""
     check_batch(frame)
     table = frame.limit(limits.MAX_TRANSACTION_ROWS + 1).toArrow()
-    return None if table.num_rows > limits.MAX_TRANSACTION_ROWS else without_zones(arrow_rows(table))
+    if table.num_rows > limits.MAX_TRANSACTION_ROWS:
+        return None
+    rows = arrow_rows(table)
+    return without_zones(rows) if any(map(has_zones, table.schema.types)) else rows
 
 
 def check_batch(frame: Any) -> None:

@@ -98,7 +98,7 @@ class SparkState:
         check_note(engine.note)  # of the last epoch in the log
         with self.gate.closed():
             self._go_on_with(found, engine, views)
-        if engine.built:
+        if engine.built and not self.lake.is_readonly:
             engine.tidied()
 
     def rebuild(self) -> bool:

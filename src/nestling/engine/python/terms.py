@@ -38,7 +38,12 @@ LEVELS = 40
 
 
 def namespace() -> dict[str, Any]:
-    """What generated expressions may name."""
+    """What generated expressions may name; the dictionary is the caller's."""
+    return _namespace().copy()
+
+
+@cache
+def _namespace() -> dict[str, Any]:
     names: dict[str, Any] = {
         "Label": Label, "Decimal": Decimal, "date": date, "datetime": datetime, "time": time,
         "timedelta": timedelta,
@@ -81,7 +86,7 @@ def _strict_name(name: str) -> str:
 @cache
 def _names_in_use() -> frozenset[str]:
     """What generated expressions call: no variable may stand in its way."""
-    return frozenset(namespace()) | frozenset(dir(builtins))
+    return frozenset(_namespace()) | frozenset(dir(builtins))
 
 
 class Scope:
@@ -89,7 +94,7 @@ class Scope:
 
     def __init__(self, taken: Iterable[str] = (), constants: dict[str, str] | None = None) -> None:
         self._names: dict[str | tuple[str, str], str] = {}
-        self._words = Words({*taken, *_names_in_use()})
+        self._words = Words(taken, reserved=_names_in_use())
         self._constants = constants
 
     def constant(self, value: Any) -> str:

@@ -17,6 +17,8 @@ MAX_DRIVER_ROWS = 60_000
 MAX_LOOKUP_ENTRIES = 200_000
 #: Bytes of row groups that the driver caches.
 MAX_CACHED_BYTES = 256_000_000
+#: Rows that were found in files, and keys that were not, which the driver remembers.
+MAX_REMEMBERED_ROWS = 150_000
 #: Files of which the driver caches the footers.
 MAX_CACHED_FOOTERS = 1000
 #: Rows per key that is looked up from which on bisection is faster than a scan of the column.

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from nestling.calculus.types import Bag, LabelType, Record, Scalar, Type, show_type
@@ -201,6 +201,8 @@ def _reader(type_: Type) -> Callable[[Any], Any] | None:
             return lambda value: timedelta(microseconds=value)
         case Scalar("time"):
             return clock_of
+        case Scalar("decimal", size=(_, places)):
+            return partial(placed_decimal, places)
         case Scalar("decimal"):
             return plain_decimal
         case Scalar("float"):
@@ -230,6 +232,18 @@ def fits_decimal(value: Decimal) -> bool:
     """Whether a column holds all digits of ``value``."""
     places = WIDE.normalize(value).as_tuple().exponent
     return isinstance(places, int) and places >= -PLACES and value.copy_abs() < 10**19
+
+
+def placed_decimal(places: int, value: Decimal) -> Decimal:
+    """``value`` with all places of its column, as tables in this process have it: a text of it shows them.
+
+    >>> placed_decimal(2, Decimal("5.0000")), placed_decimal(0, Decimal("100"))
+    (Decimal('5.00'), Decimal('100'))
+    """
+    short = plain_decimal(value)
+    exponent = short.as_tuple().exponent
+    # A size that was not followed to here is no reason to lose digits.
+    return WIDE.quantize(short, Decimal(1).scaleb(-places)) if -int(exponent) <= places else short
 
 
 def plain_decimal(value: Decimal) -> Decimal:
