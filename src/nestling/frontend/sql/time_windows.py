@@ -1,4 +1,4 @@
-"""Windows of time as keys of GROUP BY that are short for something else: hopping windows and sessions.
+"""Windows of time as keys of GROUP BY: hopping windows and sessions are short for something else.
 
 ::
 
@@ -39,14 +39,19 @@ def length(text: str) -> int:
 
 
 def with_time_windows(node: Any, env: SqlEnv) -> Any:
-    """``node`` with hopping windows and sessions written out; the same node where it has none."""
+    """``node`` with windows of time written out; the same node where it has none."""
     group = node.args.get("group")
     keys = group.expressions if group is not None else ()
     if any(_is_call(key, "session_window") for key in keys):
         return _with_session(node, env)
     if any(_is_call(key, "window") and len(key.expressions) == 3 for key in keys):
         return _with_hops(node, env)
-    return node
+    plain = [key for key in keys if _is_call(key, "window") and key.expressions]
+    if not plain:
+        return node
+    found = node.copy()
+    _and_where(found, [_present(key.expressions[0]) for key in plain])
+    return found
 
 
 def _is_call(node: Any, name: str) -> bool:
@@ -152,7 +157,7 @@ def _with_session(node: Any, env: SqlEnv) -> Any:
     end = exp.Add(
         this=exp.Anonymous(this="max", expressions=[_hidden(_TIME, table)]), expression=_interval(gap)
     )
-    _replace_session(found, start, end)
+    _replace_session(found, start, end, env)
     found.args["group"].set("expressions", [*(k for k in keys if k is not call), _hidden(_NUMBER, table)])
     return found
 
@@ -218,7 +223,7 @@ def _named(query: Any, table: str) -> Any:
     return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(table)))
 
 
-def _replace_session(select: Any, start: Any, end: Any) -> None:
+def _replace_session(select: Any, start: Any, end: Any, env: SqlEnv) -> None:
     """``session_window.start`` and the rest by what they are; not inside FROM."""
     struct = exp.Anonymous(
         this="named_struct",
@@ -227,11 +232,23 @@ def _replace_session(select: Any, start: Any, end: Any) -> None:
     ends = {"start": start, "end": end}
     for place in ("expressions", "having", "order"):
         part = select.args.get(place)
-        for root in part if isinstance(part, list) else [part] if part is not None else []:
-            for node in list(root.walk()):
-                if (isinstance(node, exp.Column) and node.table.lower() == "session_window") or (isinstance(node, exp.Dot) and _is_call(node.this, "session_window")):
-                    node.replace(ends[node.name.lower()].copy())
-                elif _is_call(node, "session_window") or (
-                    isinstance(node, exp.Column) and not node.table and node.name.lower() == "session_window"
-                ):
-                    node.replace(struct.copy())
+        roots = part if isinstance(part, list) else [part] if part is not None else []
+        for node in [node for root in roots for node in root.walk()]:
+            if _is_end(node):
+                if node.name.lower() not in ends:
+                    raise env.error(node, f"a session has no {node.name}", "it has start and end")
+                node.replace(ends[node.name.lower()].copy())
+            elif _is_session(node) and not _is_end(node.parent):
+                node.replace(struct.copy())
+
+
+def _is_end(node: Any) -> bool:
+    """Whether ``node`` is ``session_window.start`` or ``session_window(…).start``."""
+    if isinstance(node, exp.Column):
+        return bool(node.table.lower() == "session_window")
+    return isinstance(node, exp.Dot) and _is_session(node.this)
+
+
+def _is_session(node: Any) -> bool:
+    named = isinstance(node, exp.Column) and not node.table and node.name.lower() == "session_window"
+    return named or _is_call(node, "session_window")
