@@ -68,6 +68,8 @@ class SparkState:
 
     engine: SparkEngine
 
+    is_waiting = False  #: a table is declared in the lake
+
     def __init__(self, spark: Any, lake: Lake) -> None:
         self.tables: dict[str, TableDef] = {}
         self.views = Views()
