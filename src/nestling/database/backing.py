@@ -51,9 +51,6 @@ class Backing(Protocol):
     def define_again(self, names: Iterable[str], state: State) -> None:
         """Store how some views are stored from now on."""
 
-    def drop(self, kind: str, name: str, state: State) -> None:
-        """Forget a definition."""
-
     def redefine(
         self, new: Iterable[tuple[str, Definition]], gone: Iterable[tuple[str, str]], state: State
     ) -> None:

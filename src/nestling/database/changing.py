@@ -13,9 +13,12 @@ from nestling.calculus.types import Path, bag_levels, dictionary_name
 from nestling.database import arguments
 from nestling.database.deep import Address, bag_at
 from nestling.database.definitions import TableDef
+from nestling.database.fed import ONCE
 from nestling.database.images import differing
+from nestling.database.merging import KeyedRow, Merging, check_memory, no_memory
 from nestling.database.objects import Objects
 from nestling.database.overlay import Overlay
+from nestling.database.prefetch import prefetch_keys
 from nestling.database.refused import (
     check_identity,
     check_removable,
@@ -195,6 +198,45 @@ class Changing:
             elif new := differing(table, nested_row(table, flat, self.stored), value):
                 self._set(table, flat, new)
         self._insert_all(table, come)
+
+    def _merge(self, merging: Merging) -> None:
+        """Leave of each key what its last row says; see ``merging``."""
+        table, rows, memory = merging.table, merging.rows, self._memory(merging)
+        if self.state.engine.is_remote:
+            prefetch_keys(self.stored, table, [row.key for row in rows], deep=True)
+            if memory is not None:
+                prefetch_keys(self.stored, memory, [row.key for row in rows])
+        if memory is not None:
+            rows = [row for row in rows if self._is_later(memory, row)]
+        for row in rows:
+            if row.value is None and (flat := self._by_key(table, row.key)) is not None:
+                self._remove(table, flat, 1)
+        self._upsert(table, [row.value for row in rows if row.value is not None])
+        if memory is not None:
+            self._upsert(memory, [(*row.key, *row.place) for row in rows])
+
+    def _memory(self, merging: Merging) -> TableDef | None:
+        """The table that remembers the sequence."""
+        wanted = merging.memory
+        if wanted is None:
+            return None
+        stored = self.state.tables.get(wanted.name)
+        if stored is None:
+            raise no_memory(merging.table)
+        check_memory(merging.table, stored, wanted)
+        return stored
+
+    def _is_later(self, memory: TableDef, row: KeyedRow) -> bool:
+        flat = self._by_key(memory, row.key)
+        return flat is None or nested_row(memory, flat, self.stored)[len(row.key) :] < row.place
+
+    def _is_new(self, once: tuple[str, int]) -> bool:
+        """Note a batch of a job; whether it was not there yet."""
+        last = self._by_key(ONCE, once[:1])
+        if last is None or last[1] < once[1]:
+            self._upsert(ONCE, [once])
+            return True
+        return False
 
     def _set_all(self, table: TableDef, value: Row, times: int, new: Mapping[str, Any]) -> None:
         """Give all equal rows new columns."""

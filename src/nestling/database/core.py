@@ -17,6 +17,7 @@ from nestling.database.access import Access
 from nestling.database.backing import Backing
 from nestling.database.constraints import check_state
 from nestling.database.explain import explain
+from nestling.database.fed import of_users
 from nestling.database.first_column import may_start
 from nestling.database.inspect import verify
 from nestling.database.journal import Journal, Journals, RowJournal
@@ -29,6 +30,7 @@ from nestling.database.refresh import Refresh
 from nestling.database.replan import follow_data
 from nestling.database.row_logs import RowLogging
 from nestling.database.rows import RowEvent, Shredder
+from nestling.database.seen import Seen
 from nestling.database.single import COMING, Ways
 from nestling.database.state import Holder, State
 from nestling.database.subscribers import Subscribers
@@ -60,14 +62,17 @@ class Core:
         self._file = file
         self.version = file.version if file is not None else 0
         self._numbers = file.numbers if file is not None else count()
-        self._access = Access(self, self._recover, journals)
+        self._access = self._accessing(self, self._recover, journals)
         self._references = References(self)
         self._documents = Documents(self, documents(self))
         self._logging: Logging = logging(self)
         self._subscribers = Subscribers(self._access, self._logging)
         self._xml_watches = XmlWatches(self)
         self._ways = Ways()
+        self._seen = Seen()
 
+    #: Who guards the state.
+    _accessing: type[Access] = Access
     #: What reads a DataFrame as a query, where one can be a view.
     _read_frame: Reader | None = None
 
@@ -285,8 +290,12 @@ class Core:
         self._documents.follow(events)
         changes = self._subscribers.note(version)
         took, recomputed = perf_counter() - began, journal.recomputed
-        refresh = Refresh(version, took, rows, statements, tables, changes, recomputed)
+        told = of_users(tables)
+        count = rows if told is tables else sum(told.values())
+        refresh = Refresh(version, took, count, statements, told, changes, recomputed)
         self._state.patience -= rows
+        for name in tables:
+            self._seen.changed[name] = version
         self.version, self._last_refresh, self._access.journal = version, refresh, None
         return refresh
 

@@ -18,7 +18,8 @@ from nestling.database.closed import Closed
 from nestling.database.declaring import Asked, table_def
 from nestling.database.definitions import HIDDEN, TableDef, ViewDef
 from nestling.database.durable import DatabaseFile
-from nestling.database.engines import on_spark
+from nestling.database.engines import for_reading, on_spark
+from nestling.database.fed import merged_name
 from nestling.database.inline import inline_views
 from nestling.database.inspect import stats
 from nestling.database.languages import in_spark, is_frame, reader
@@ -59,16 +60,25 @@ class Database(DocumentDatabase):
     [Row(name='Drive', _1=['Drive', 'Jarhead']), Row(name='Jarhead', _1=['Drive', 'Jarhead'])]
     """
 
-    def __new__(cls, *args: Any, spark: Any = None, **options: Any) -> Database:
+    def __new__(cls, *args: Any, spark: Any = None, readonly: bool = False, **options: Any) -> Database:
         """With ``spark``, a database whose work and state are Spark's, in the folder ``path``."""
-        return super().__new__(cls if spark is None else on_spark(cls))
+        found = on_spark(cls) if spark is not None else cls
+        if spark is None and arguments.flag_argument(readonly, "readonly"):
+            found = for_reading(cls)
+        return super().__new__(found)
 
     def __init__(
-        self, path: str | Path | None = None, *, memory: int | str | None = None, spark: Any = None
+        self,
+        path: str | Path | None = None,
+        *,
+        memory: int | str | None = None,
+        spark: Any = None,
+        readonly: bool = False,
     ) -> None:
         """``path``: the file it is kept in; without one, or as ``":memory:"``, it lives and ends with the process.
 
-        ``memory``: what views may take besides the tables, in bytes or as ``"512MB"``; they then store less."""
+        ``memory``: what views may take besides the tables, in bytes or as ``"512MB"``; they then store less.
+        ``readonly``: follow a file that another process may be writing, and change nothing: see ``follow``."""
         state = RowState()
         super().__init__(state)
         state.memory = bytes_of(memory)
@@ -325,7 +335,7 @@ class Database(DocumentDatabase):
                 self._subscribers.forget(name)
                 return
             accept.check_droppable(name, self._state.tables, self._state.definitions)
-            self._forget("table", name, self._state.drop_table)
+            self._forget("table", name, self._state.drop_table, merged_name(name))
 
     def _view_def(self, name: str, query: Any, language: str, refresh: str, store: str) -> ViewDef:
         found = self._translated(query, language)

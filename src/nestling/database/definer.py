@@ -27,14 +27,23 @@ class Definer(Core):
         if self._state.memory is not None:
             keep_within_memory(self._logging, self._file)
 
-    def _forget(self, kind: str, name: str, action: Callable[[str], None]) -> None:
-        self._redefine(lambda: action(name), lambda file: file.drop(kind, name, self._state))
+    def _forget(self, kind: str, name: str, action: Callable[[str], None], beside: str = "") -> None:
+        """Forget ``name``, after the table ``beside`` it if there is one."""
+        names = [each for each in (beside, name) if each == name or each in self._state.tables]
+
+        def forget() -> None:
+            for each in names:
+                action(each)
+
+        gone = [(kind, each) for each in names]
+        self._redefine(forget, lambda file: file.redefine([], gone, self._state))
 
     def _redefine(self, action: Callable[[], None], store: Callable[[Backing], None]) -> None:
         """Change what is defined, here and in the file, or in neither, whatever is raised."""
         file = self._file
         self._references.forget()
         self._documents.forget()
+        self._seen.forget()
         before = after = self._state.checkpoint()
         edits = file.edits if file is not None else 0
         try:

@@ -10,10 +10,11 @@ that are read before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import chain, count
 from pathlib import Path
+from typing import Any
 
 from nestling.database.backing import Definition
 from nestling.database.dangling import without_dangling
@@ -43,8 +44,8 @@ Parts = Iterator[tuple[str, Iterator[tuple[str, str]]]]
 class DatabaseFile:
     """The file behind a database."""
 
-    def __init__(self, path: str | Path) -> None:
-        self.store = FileStore.open(path)
+    def __init__(self, path: str | Path, opened: Callable[[Path], Any] = FileStore.open) -> None:
+        self.store: FileStore = opened(Path(path))
         #: Names of the bags that no key names.
         self.numbers = count()
         self.version = 0
@@ -137,10 +138,6 @@ class DatabaseFile:
         new: list[tuple[str, Definition]] = [("table", table) for table in state.tables.values()]
         new += [(kinds[name], view) for name, view in state.definitions.items()]
         self.redefine([*new, *(("xquery", query) for query in state.xqueries.values())], [], state)
-
-    def drop(self, kind: str, name: str, state: State) -> None:
-        """Forget a definition."""
-        self.redefine([], [(kind, name)], state)
 
     def take_up(self) -> None:
         """It is read once."""

@@ -1,4 +1,4 @@
-"""The class of database: embedded, unless a Spark session is given."""
+"""The class of database: embedded, unless a Spark session is given, and one that is written, unless it is not."""
 
 from __future__ import annotations
 
@@ -10,4 +10,10 @@ def on_spark(asked: type[Any]) -> type[Any]:
     """The database on Spark, where a database was ``asked`` for; it needs PySpark, which the core does not."""
     # By name: it is built on the database, which does not know it.
     found: type[Any] = import_module("nestling.database.spark").SparkDatabase
+    return found if issubclass(found, asked) else asked
+
+
+def for_reading(asked: type[Any]) -> type[Any]:
+    """The database that follows a file, where a database was ``asked`` for."""
+    found: type[Any] = import_module("nestling.database.readonly").FollowingDatabase
     return found if issubclass(found, asked) else asked

@@ -20,6 +20,7 @@ from nestling.database.backing import Backing
 from nestling.database.definer import Definer
 from nestling.database.definitions import HIDDEN, TableDef, ViewDef
 from nestling.database.durable import DatabaseFile
+from nestling.database.fed import merged_name
 from nestling.database.inline import inline_views
 from nestling.database.names import check_name, check_table_names
 from nestling.database.reads import reads, reads_around, renamed
@@ -92,6 +93,11 @@ class Evolving(Definer):
                 return renamed_column(replace(old, record=record), path, name, self._state.tables)
             case WidenColumn(path):
                 self._check_unreferenced(old, path)
+                if path[0] in old.key and merged_name(old.name) in self._state.tables:
+                    raise QueryError(
+                        f"{'.'.join(path)} is in the key by which {old.name} is merged in a sequence",
+                        hint="a key stays as it is",
+                    )
                 return replace(old, record=record)
 
     def _check_alone(self, table: TableDef) -> None:
@@ -187,13 +193,18 @@ class Evolving(Definer):
             )
         self._check_alone(state.tables[old])
         tables = renamed_table(state.tables, old, new)
+        rows, gone = {new: state.rows(old)}, [old]
+        if (memory := merged_name(old)) in tables:
+            tables = renamed_table(tables, memory, merged_name(new))
+            rows[merged_name(new)] = state.rows(memory)
+            gone.append(memory)
         types = relation_types(tables)
         views = [
             _over(view, lambda name: Relation(new, types[new]) if name == old else None)
             for view in state.definitions.values()
             if old in relations(view.query)
         ]
-        self._evolve(Evolution(tables, views, {new: state.rows(old)}, [old]))
+        self._evolve(Evolution(tables, views, rows, gone))
 
     # -- views
 

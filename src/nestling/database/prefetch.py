@@ -15,7 +15,7 @@ from nestling.database.definitions import TableDef
 from nestling.database.elements import elements, inner_bag, outer_bags
 from nestling.database.overlay import Overlay
 from nestling.database.rows import Row
-from nestling.frontend.schema import element_value, row_value
+from nestling.frontend.schema import element_value
 from nestling.values.columns import columns
 from nestling.values.label import Label
 
@@ -28,27 +28,28 @@ def prefetch_rows(rows: Overlay, table: TableDef, values: Sequence[Row], deep: b
         return
     flat = table.declarations[table.name]
     if table.key:
-        keys = [_flat([value[i] for i in table.key_positions]) for value in values]
-        rows.prefetch(table.name, flat.key, keys)
-        for name in rows.state.objects.families.get(table.name, ()):
-            rows.prefetch(name, rows.state.tables[name].declarations[name].key, keys)
-        if deep:
-            found = (rows.by_key(table.name, key) for key in keys)
-            prefetch_bags(rows, (row for row in found if row is not None))
+        prefetch_keys(rows, table, [[value[i] for i in table.key_positions] for value in values], deep)
     elif not table.levels:
         rows.prefetch(table.name, tuple(range(len(flat.columns))), map(_flat, values))
 
 
+def prefetch_keys(rows: Overlay, table: TableDef, keys: Iterable[Sequence[Any]], deep: bool = False) -> None:
+    """The rows with these keys, in the whole family, and ``deep`` what is inside them."""
+    wanted = [_flat(key) for key in keys]
+    for name in (table.name, *rows.state.objects.families.get(table.name, ())):
+        rows.prefetch(name, rows.state.tables[name].declarations[name].key, wanted)
+    if deep:
+        found = (rows.by_key(table.name, key) for key in wanted)
+        prefetch_bags(rows, (row for row in found if row is not None))
+
+
 def prefetch_changes(rows: Overlay, tables: Tables, changes: Mapping[str, Any]) -> None:
-    """The same for changes of tables and of inner bags."""
+    """The same for changes of inner bags, and of tables by rows as they are stored."""
     for name, change in changes.items():
         if (bag := inner_bag(tables, name)) is not None:
             _prefetch_elements(rows, *bag, change)
         elif name in tables:
-            table = tables[name]
-            links = rows.state.objects.links.get(name)
-            values = [row_value(table.record, row, links) for row, _ in change.items()]
-            prefetch_rows(rows, table, values, deep=True)
+            prefetch_rows(rows, tables[name], [row for row, _ in change.items()], deep=True)
 
 
 def _prefetch_elements(rows: Overlay, table: TableDef, level: Path, changes: Any) -> None:

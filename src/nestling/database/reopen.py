@@ -145,7 +145,7 @@ class Reopening:
 
     def replay(self, text: str) -> None:
         """Make a change that was made before."""
-        events = self._events(decode(text))
+        events = self.events(text)
         touched: set[tuple[str, Label]] = set()
         for run in runs(events, self.state.engine.program.tables):
             for pair in run.pairs:
@@ -157,7 +157,9 @@ class Reopening:
                 raise StoreError(f"it leaves elements in a bag of {name} that no row has")
         self.state.committed(events)
 
-    def _events(self, entry: Any) -> list[RowEvent]:
+    def events(self, text: str) -> list[RowEvent]:
+        """What an entry of the log says."""
+        entry = decode(text)
         if type(entry) is not tuple or not all(type(e) is tuple and len(e) == 3 for e in entry):
             raise StoreError("it is no list of events")
         events = [RowEvent(*event) for event in entry]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from nestling.calculus.types import Record, show_type
@@ -131,6 +131,12 @@ class Table:
     def upsert(self, rows: Iterable[object]) -> Refresh:
         """Add rows, each in the place of the one that has its key, if there is one: it becomes this row."""
         return self._database.upsert(self.name, rows)
+
+    def merge(
+        self, rows: Any, *, delete_when: Any = None, sequence_by: str | Sequence[str] | None = None
+    ) -> Refresh:
+        """Leave of each key what its row says, and of several its last; see ``Database.merge``."""
+        return self._database.merge(self.name, rows, delete_when=delete_when, sequence_by=sequence_by)
 
     def sync(self, snapshot: Iterable[object]) -> Refresh:
         """Let the table hold exactly ``snapshot``: the difference is found and applied."""

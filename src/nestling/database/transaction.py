@@ -20,6 +20,7 @@ from nestling.database.deep import Address, changed, element_of
 from nestling.database.definitions import TableDef
 from nestling.database.elements import elements, inner_bag
 from nestling.database.images import images
+from nestling.database.merging import Merging
 from nestling.database.prefetch import prefetch_bags, prefetch_changes, prefetch_rows
 from nestling.database.reaching import delete_referring, insert_referring, inverse_of, reached
 from nestling.database.refresh import Refresh
@@ -27,6 +28,7 @@ from nestling.database.refused import (
     key_parts,
 )
 from nestling.database.rows import Row, RowEvent, nested_row
+from nestling.database.seen import SeenRows, digest
 from nestling.database.state import State
 from nestling.database.statements import check_statement
 from nestling.database.table_in import TableIn
@@ -182,12 +184,59 @@ class Transaction(Changing):
             self._upsert(definition, values)
 
     @_all_or_nothing
+    def merge(
+        self, table: str, rows: Iterable[object], *, delete_when: Any = None, sequence_by: Any = None
+    ) -> None:
+        """Leave of each key what its last row says; see ``Database.merge``."""
+        definition = self._table(table)
+        links = self.objects.links.get(definition.name)
+        merging = Merging(definition, rows, delete_when, sequence_by, links)
+        with self.using():  # rows and delete_when are the user's, and may have read a view
+            self._merge(merging)
+
+    @_all_or_nothing
+    def merged(self, merging: Merging) -> None:
+        """The same, of rows that were read already."""
+        self._merge(merging)
+
+    @_all_or_nothing
+    def apply_once(self, changes: Mapping[str, Any], once: tuple[str, int]) -> None:
+        """Apply a batch of a job, unless it is there already."""
+        if self._is_new(once):
+            self.apply(changes)
+
+    @_all_or_nothing
     def sync(self, table: str, snapshot: Iterable[object]) -> None:
         """Let ``table`` hold exactly ``snapshot``: the difference is found and applied."""
         definition = self._table(table)
         rows = arguments.rows_argument(snapshot, definition.record)
         wanted = ZBag(self._values(definition, rows))
         self.apply({table: wanted - self.rows(table)})
+
+    @_all_or_nothing
+    def sync_seen(self, table: TableDef, rows: Iterable[object], known: SeenRows, seen: SeenRows) -> None:
+        """The same where the table holds what is ``known``: a row that is known stays; ``seen`` notes them."""
+        is_plain, record, links = table.is_plain, table.record, self.objects.links.get(table.name)
+        kept: set[Row] = set()
+        come: list[tuple[Row, int]] = []
+        for row in arguments.rows_argument(rows, record):
+            text = digest(row)
+            key = None if text is None else known.by_digest.get(text)
+            if key is None or key in kept:
+                value = row if is_plain(row) else row_value(record, row, links)
+                key = tuple([value[i] for i in table.key_positions])
+                come.append((value, 1))
+            else:
+                kept.add(key)
+            seen.add(text, key)
+        gone = [key for keys in (known.by_digest.values(), known.others) for key in keys if key not in kept]
+        with self.using():  # rows are the user's, and may have read a view
+            old = [
+                nested_row(table, flat, self.stored)
+                for flat in (self._by_key(table, key) for key in gone)
+                if flat
+            ]
+        self.apply({table.name: ZBag(come) - ZBag([(row, 1) for row in old])})
 
     @_all_or_nothing
     def apply(self, changes: Mapping[str, Any]) -> None:
@@ -197,13 +246,13 @@ class Transaction(Changing):
         see ``elements``.
         """
         changes = arguments.changes_argument(changes, self.state.tables)
-        if self.state.engine.is_remote:
-            prefetch_changes(self.stored, self.state.tables, changes)
         total = {
             name: self._total(self._table(name), change)
             for name, change in changes.items()
             if inner_bag(self.state.tables, name) is None
         }
+        if self.state.engine.is_remote:
+            prefetch_changes(self.stored, self.state.tables, {**changes, **total})
         if len(total) > 1 and self.objects.has_order:
             self._apply_in_order(total)
             total = dict.fromkeys(total, EMPTY)

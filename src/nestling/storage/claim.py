@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,6 +26,7 @@ _BYTE = 1 << 62
 
 # As with locks of names: a process never conflicts with itself.
 _claimed: dict[Identity, int] = {}  # file -> process that has it
+_read: dict[Identity, int] = {}  # file -> process that reads it
 _claiming = threading.Lock()
 
 
@@ -40,6 +42,8 @@ class Claim:
             # Asked by name: to open and close the file would drop the locks that this process has.
             if _claimed.get(identity(path)) == os.getpid():
                 raise in_use(path, "this process, under another name")
+            if _read.get(identity(path)) == os.getpid():
+                raise in_use(path, "this process, for reading")
             self._file = os.open(path, os.O_RDWR)
             self._identity = identity(self._file)
             try:
@@ -84,3 +88,21 @@ class Claim:
         with _claiming:
             os.close(self._file)
             _claimed.pop(self._identity, None)
+
+
+def reading_here(path: Path, file: Identity) -> Callable[[], None]:
+    """Note that this process reads ``file``, until what is returned is called; refused where it uses it already.
+
+    To close a handle of a file is to drop all locks that the process has on it, a writer's too. And what SQLite shares
+    among the connections of a process, once it has lost its place beside the file, finds it again only with the last.
+    """
+    with _claiming:
+        if os.getpid() in (_claimed.get(file), _read.get(file)):
+            raise in_use(path, "this process")
+        _read[file] = os.getpid()
+
+    def done() -> None:
+        with _claiming:
+            _read.pop(file, None)
+
+    return done

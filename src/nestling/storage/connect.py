@@ -25,6 +25,7 @@ from nestling.storage.format import (
     check_structure,
     check_version,
     damaged,
+    is_shaped_alike,
     migrate,
     verify,
 )
@@ -48,13 +49,48 @@ def locate(path: str | os.PathLike[str], create: bool) -> Path:
     return where
 
 
+def locate_there(path: str | os.PathLike[str]) -> Path:
+    """Where a store is that is only read."""
+    try:
+        where = Path(path).resolve()
+        if not where.exists():
+            raise StoreError(f"{where} does not exist", hint="check the name; who reads makes no file")
+        _check_regular(where)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise StoreError(f"{str(path)!r} cannot be a path: {error}", hint="choose another name") from error
+    if not os.access(where, os.R_OK):
+        raise StoreError(f"{where} may not be read", hint="change its permissions, or copy it")
+    return where
+
+
+def reading_connection(path: Path) -> tuple[sqlite3.Connection, bool]:
+    """A connection that cannot write; and whether it takes the file to be one that nobody changes.
+
+    Readers and writers meet in a file beside it. Where none can be made, in a folder that cannot be written, there is
+    no writer either, unless it is somebody who may: then the time of the file tells.
+    """
+    db = _connection(path, "mode=ro")
+    try:
+        db.execute("SELECT count(*) FROM state").fetchone()
+    except sqlite3.OperationalError:
+        db.close()
+        if _size(_wal(path)) or os.access(path.parent, os.W_OK):
+            raise
+        return _connection(path, "immutable=1"), True
+    return db, False
+
+
 def _check_file(path: Path) -> None:
+    _check_regular(path)
+    if not os.access(path, os.R_OK | os.W_OK):
+        raise StoreError(f"{path} may not be read and written", hint="change its permissions, or copy it")
+
+
+def _check_regular(path: Path) -> None:
     if path.is_dir():
         raise StoreError(f"{path} is a directory", hint="name a file in it")
     if not path.is_file():
         raise StoreError(f"{path} is not a regular file", hint="choose another name")
-    if not os.access(path, os.R_OK | os.W_OK):
-        raise StoreError(f"{path} may not be read and written", hint="change its permissions, or copy it")
 
 
 def _check_absent(path: Path, create: bool) -> None:
@@ -129,11 +165,11 @@ def _inspect(path: Path, witness: int) -> tuple[int, Contents | None]:
     with closing(_connection(path, "mode=ro" if _size(_wal(path)) else "immutable=1")) as db:
         version = check_version(db, path)
         check_structure(db, path)
-        if version != VERSION:
+        if not is_shaped_alike(version):
             return version, None
         contents = verify(db, path)
         _check_witness(path, contents.acknowledged, witness)
-        return version, contents
+        return version, contents if version == VERSION else None
 
 
 def _check_witness(path: Path, found: int, witness: int) -> None:

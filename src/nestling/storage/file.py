@@ -23,7 +23,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -35,28 +35,26 @@ from nestling.storage.claim import Claim
 from nestling.storage.connect import Translated, clear_beside, connect, file_bytes, locate
 from nestling.storage.copied import copy_store
 from nestling.storage.format import (
-    SEPARATOR,
     Contents,
     Definitions,
     Stats,
     as_bytes,
     as_text,
-    check_row,
     checksum,
     chunks_of,
-    damaged,
+    packed,
     verify,
 )
 from nestling.storage.lock import Lock
+from nestling.storage.readable import Readable
 
 Durability: TypeAlias = Literal["full", "process"]
 Maps: TypeAlias = Iterable[tuple[str, Iterable[tuple[str, str]]]]
 
 SYNCHRONOUS = {"full": "FULL", "process": "NORMAL"}
-BATCH = 256  # log entries read at a time: no statement stays open while their reader does something else
 
 
-class FileStore:
+class FileStore(Readable):
     """An open store; ``open`` gives one, and it is its own context manager.
 
     ``durability`` says what a change survives once its method has returned. ``"full"``: the loss of power,
@@ -72,7 +70,7 @@ class FileStore:
         self.path = path
         self._db, self._lock, self._claim, self._now, self._full = db, lock, claim, now, full
         self._errors = Translated(path)
-        self._depth = self._snapshots = 0
+        self._depth = 0
         self._pid = os.getpid()
         self._end = weakref.finalize(
             self, _close, path, db, lock, claim, self._pid
@@ -107,10 +105,6 @@ class FileStore:
     ) -> None:
         self.close()
 
-    def definitions(self) -> list[tuple[str, str, str]]:
-        """``(kind, name, text)`` of what is defined, in order of creation."""
-        return [(kind, name, text) for (kind, name), (_, text) in self._now.definitions.items()]
-
     def put_definition(self, kind: str, name: str, text: str) -> None:
         """Define ``name``; if it is defined already, change its text and leave it in its place."""
         known = self._now.definitions
@@ -141,7 +135,7 @@ class FileStore:
     def append(self, text: str) -> int:
         """Add an entry to the log; its number, one more than that of the last."""
         self._check_place()
-        now, body = self._now, as_bytes(text)
+        now, body = self._now, packed(as_bytes(text))
         seq = now.last + 1
         try:
             self._run("INSERT INTO log VALUES (?, ?, ?)", (seq, body, checksum(body, "log", seq, None)))
@@ -184,20 +178,6 @@ class FileStore:
             self._look_again()
         return last
 
-    @property
-    def edits(self) -> int:
-        """How often definitions have changed."""
-        return self._now.edits
-
-    def read_log(self, after: int) -> Iterator[tuple[int, str]]:
-        """The entries numbered above ``after``, with their numbers."""
-        if after < self._now.at:
-            raise StoreError(
-                f"{self.path} has no changes before {self._now.at + 1}",
-                hint="read the snapshot, then the log after it",
-            )
-        return self._entries(after)
-
     def write_snapshot(self, at: int, maps: Maps) -> None:
         """Replace the snapshot by ``maps``, their rows as of change ``at``, and drop the log up to there.
 
@@ -218,19 +198,6 @@ class FileStore:
         self.atomically(write)
         if not self._depth:
             self._checkpoint()
-
-    def read_snapshot(self) -> tuple[int, Iterator[tuple[str, str, str]]]:
-        """Which change the snapshot is of, 0 if there is none, and its ``(map, key, payload)`` in order."""
-        at, chunks = self.read_chunks()
-        return at, (
-            (name, key, payload)
-            for name, texts in chunks
-            for key, payload in zip(texts[::2], texts[1::2], strict=True)
-        )
-
-    def read_chunks(self) -> tuple[int, Iterator[tuple[str, list[str]]]]:
-        """The same by the piece: the name of a map, and keys and payloads of it in turn."""
-        return self._now.at, self._chunks(self._snapshots)
 
     def copy_to(self, path: Path) -> None:
         """Write all that is acknowledged to another file; see ``copied``."""
@@ -309,7 +276,8 @@ class FileStore:
         self._snapshots += 1
         self._now.chunks = self._now.snapshot_bytes = 0
         self._run("DELETE FROM snapshot")
-        for id_, (name, body) in enumerate(chunks_of(maps), 1):
+        for id_, (name, text) in enumerate(chunks_of(maps), 1):
+            body = packed(text)
             row = id_, as_text(name), body, checksum(body, "snapshot", id_, name)
             self._run("INSERT INTO snapshot VALUES (?, ?, ?, ?)", row)
             self._now.chunks, self._now.snapshot_bytes = id_, self._now.snapshot_bytes + len(body)
@@ -323,34 +291,6 @@ class FileStore:
         with suppress(sqlite3.Error):  # the snapshot is durable where it is; the next change tries again
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def _entries(self, after: int) -> Iterator[tuple[int, str]]:
-        statement = "SELECT seq, NULL, body, checksum FROM log WHERE seq > ? ORDER BY seq LIMIT ?"
-        while rows := self._run(statement, (after, BATCH)).fetchall():
-            for row in rows:
-                yield row[0], self._text("log", row)
-            after = rows[-1][0]
-
-    def _chunks(self, snapshot: int) -> Iterator[tuple[str, list[str]]]:
-        statement = "SELECT id, map, body, checksum FROM snapshot WHERE id = ?"
-        for id_ in range(1, self._now.chunks + 1):
-            if snapshot != self._snapshots:
-                raise StoreError("the snapshot was replaced while it was read", hint="read it again")
-            row = self._run(statement, (id_,)).fetchone()
-            texts = self._text("snapshot", row).split(SEPARATOR)
-            if len(texts) % 2:
-                raise damaged(self.path, f"row {id_} of the snapshot has a key without a payload")
-            yield row[1], texts
-
-    def _text(self, table: str, row: tuple[int, str | None, bytes, int] | None) -> str:
-        """What a row says, if it is what was written."""
-        try:
-            if row is None:
-                raise ValueError(f"a row of the {table} is gone")
-            check_row(table, *row)
-            return row[2].decode()
-        except ValueError as error:
-            raise damaged(self.path, str(error)) from error
-
 
 def _close(path: Path, db: sqlite3.Connection, lock: Lock, claim: Claim, pid: int) -> None:
     if pid != os.getpid():
@@ -359,6 +299,11 @@ def _close(path: Path, db: sqlite3.Connection, lock: Lock, claim: Claim, pid: in
         moved = claim.is_moved
         if moved:
             _gather(db, path)
+        else:
+            with suppress(
+                sqlite3.Error
+            ):  # with readers left, to close it leaves the last changes beside the file
+                db.execute("PRAGMA wal_checkpoint(PASSIVE)")
         db.close()
         if moved:
             clear_beside(path)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from math import isfinite
 from pathlib import Path
 from queue import SimpleQueue
@@ -19,12 +19,12 @@ from threading import RLock
 from typing import Any
 
 from nestling.calculus.types import Bag, show_type
-from nestling.cli.jsonl import from_json, to_json
 from nestling.cli.play.samples import SAMPLES, Sample
 from nestling.database import Database
 from nestling.database.explain import collect
 from nestling.database.explain.html import sections
 from nestling.database.explain.report import Report
+from nestling.database.jsonl import from_json, to_json
 from nestling.database.markup import tag
 from nestling.database.refresh import Refresh
 from nestling.database.table import Table
@@ -357,7 +357,7 @@ def plain(value: Any) -> Any:
             return value if abs(value) < EXACT else str(value)
         case float():
             return value if isfinite(value) else str(value)
-        case datetime() | date():
+        case datetime() | date() | time():
             return value.isoformat()
         case timedelta():
             return value.total_seconds()

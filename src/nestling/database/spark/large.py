@@ -333,6 +333,16 @@ class Large:
             )
             named = f"SELECT * FROM {keys.view}"
             stored = summed(touched_by(self.then.raw(table.name), layout, flat.places, named, near), layout)
+        return self._unlike(table, wanted, stored, near)
+
+    def replacing(self, table: TableDef, wanted: str, keys: str) -> str:
+        """What must come and go so that ``table`` has the rows ``wanted``, ``v`` and ``n``, and no others of ``keys``,
+        ``g0, g1, …``."""
+        layout, places = self.engine.layouts[table.name], table.declarations[table.name].key
+        raw = touched_by(self.then.raw(table.name), layout, places, keys, self.hint)
+        return self._unlike(table, wanted, summed(raw, layout), self.hint)
+
+    def _unlike(self, table: TableDef, wanted: str, stored: str | None, near: str | None) -> str:
         there = self.stored(table.name, table.record, stored, near)
         negated = self.query(f"SELECT v, -n AS n FROM {there}")
         found = self._totalled(wanted, negated)

@@ -77,9 +77,6 @@ class LakeStore:
     def define_again(self, names: Iterable[str], state: State) -> None:
         """It is stored already."""
 
-    def drop(self, kind: str, name: str, state: State) -> None:
-        """It is stored already."""
-
     def redefine(
         self, new: Iterable[tuple[str, Definition]], gone: Iterable[tuple[str, str]], state: State
     ) -> None:
