@@ -77,8 +77,8 @@ CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
 WRONG: dict[str, tuple[Any, ...]] = {
     "matches": ("(",), "like": ("a!", "!"), "round": (2_000_000,), "regexp_replace": ("b", "$7"),
     "regexp_extract": ("b", 1), "regexp_count": ("(",), "regexp_substr": ("(",), "regexp_instr": ("(",),
-    "next_day": ("never",), "date_format": ("zzz",), "tumbled": (0,), "tumbled_end": (0,), "get_json_object": ("a",), "clock_trunc": ("DAY",),
-    "clock_diff": ("DAY",),
+    "next_day": ("never",), "date_format": ("zzz",), "tumbled": (0,), "tumbled_end": (0,),
+    "get_json_object": ("a",), "clock_trunc": ("DAY",), "clock_diff": ("DAY",),
 }  # fmt: skip
 #: Whether constants have a value is known before, and of a division it is asked whether it is by zero.
 KNOWN_BEFORE = {

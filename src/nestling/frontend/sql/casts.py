@@ -19,7 +19,8 @@ from nestling.frontend.values import Null, One, Value
 _CASTS = {
     "TINYINT": "int", "SMALLINT": "int", "INT": "int", "BIGINT": "int", "DOUBLE": "float", "DECIMAL": "decimal",
     "TEXT": "str", "VARCHAR": "str", "CHAR": "str", "BOOLEAN": "bool", "DATE": "date", "TIMESTAMP": "datetime",
-    "TIMESTAMPTZ": "datetime", "TIMESTAMPLTZ": "datetime", "TIMESTAMPNTZ": "datetime", "DATETIME": "datetime", "TIME": "time",
+    "TIMESTAMPTZ": "datetime", "TIMESTAMPLTZ": "datetime", "TIMESTAMPNTZ": "datetime", "DATETIME": "datetime",
+    "TIME": "time",
 }  # fmt: skip
 #: Functions that are casts, by the type they cast to.
 CAST_FUNCTIONS = {
