@@ -216,6 +216,29 @@ def test_a_reader_follows_a_writer_and_writes_nothing():
         Lake(MemoryStore(), readonly=True)
 
 
+def test_what_a_listing_lacks_is_found():
+    """records and files that were put a moment ago"""
+    late = FaultyStore(MemoryStore(), Random(0), 0, lag=3)
+    writer = Writer(late)
+    for number in range(40):
+        writer.add(number, number % 3 == 0)
+        assert stored(late) == [*range(number + 1)]
+
+
+def test_who_reads_again_what_another_took_over_stays_out():
+    """its own put failed, and meanwhile somebody else came: it does not write behind the other's records"""
+    base = MemoryStore()
+    first, second = Writer(base), Writer(base)
+    first.add(1, False)
+    second.add(2, False)
+    first.lake.reload()
+    assert rows_of(first.lake) == [1, 2]
+    with pytest.raises(StoreError, match="taken over"):
+        first.lake.append({"version": 3}, {"a": change(3)})
+    second.add(4, False)
+    assert stored(base) == [1, 2, 4]
+
+
 def test_who_is_overtaken_while_it_opens_is_told(tmp_path):
     base = MemoryStore()
     Writer(base).add(1, False)

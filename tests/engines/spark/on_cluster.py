@@ -1,4 +1,4 @@
-"""A driver on a cluster of two executors, with a lake behind ``viewfs:``: run by ``test_on_cluster`` in a process of its own.
+"""A driver on a cluster of two executors, with a lake behind ``viewfs:``: ``test_on_cluster`` runs it in a process.
 
 ``cases``: the tables, views and changes that every engine runs, each in a database, beside the embedded one.
 ``killed``: executors die in the middle of batches, and tasks are run twice by speculation.
@@ -71,7 +71,7 @@ def run_cases(spark: Any, address: str, names: list[str]) -> None:
 def executors() -> list[int]:
     """The processes of executors that this one started."""
     found, mine = [], {os.getpid()}
-    entries = sorted((int(entry) for entry in os.listdir("/proc") if entry.isdigit()))
+    entries = sorted(int(entry) for entry in os.listdir("/proc") if entry.isdigit())
     for pid in entries:
         try:
             parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])

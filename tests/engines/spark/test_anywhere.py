@@ -178,11 +178,6 @@ def test_a_reader_follows_and_an_older_version_is_read(spark, address, monkeypat
     db.close()
 
 
-def test_only_a_database_on_spark_is_opened_for_reading(tmp_path):
-    with pytest.raises(nl.NestlingError, match="readonly"):
-        nl.Database(tmp_path / "shop.nest", readonly=True)
-
-
 def test_two_databases_at_one_lake(spark, address):
     """who opens later takes over; who was there before is told by whom, reads on, and loses nothing"""
     path = f"{address}/shop"

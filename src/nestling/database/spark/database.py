@@ -23,6 +23,7 @@ from nestling.database.refresh import Refresh
 from nestling.database.reshape import Reshape
 from nestling.database.spark.documents import LakeDocuments
 from nestling.database.spark.element_changes import change_elements, elements_frame
+from nestling.database.spark.files import read_frame, write_changes, write_frame
 from nestling.database.spark.frame_changes import (
     as_frame,
     check_batch,
@@ -45,7 +46,6 @@ from nestling.database.spark.stream import Stream, started
 from nestling.database.spark.watching import feed_of
 from nestling.database.transaction import NOTHING
 from nestling.database.view_state import Feed
-from nestling.engine.spark import limits
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.engine.spark.progress import shown
 from nestling.engine.spark.stores import store_of
@@ -132,7 +132,7 @@ class SparkDatabase(SharedDatabase):
             return super().merge(table, rows, delete_when=delete_when, sequence_by=sequence_by)
         with self._changing():
             given = FrameMerge(self._state.table(table), rows, delete_when, sequence_by)
-            few = few_rows(given.frame)
+            few = few_rows(given.frame, self._state.running.transaction_rows)
             if few is not None:
                 return super().merge(table, few, delete_when=given.deletes, sequence_by=sequence_by)
             if given.memory is not None:
@@ -150,7 +150,7 @@ class SparkDatabase(SharedDatabase):
         check_batch(snapshot)
         with self._large() as large:
             difference = large.differing(definition, large.rows_of(definition, snapshot))
-            few = large.few(definition, difference, limits.MAX_TRANSACTION_ROWS)
+            few = large.few(definition, difference, self._state.running.transaction_rows)
             if few is None:
                 large.change(definition, difference)
                 return self._loaded(large)
@@ -170,7 +170,7 @@ class SparkDatabase(SharedDatabase):
         with self._changing():
             if once is not None:
                 self._remember(ONCE)
-            few = few_changes(changes, sign)
+            few = few_changes(changes, sign, self._state.running.transaction_rows)
             if few is None:
                 return self._apply_large(changes, sign, once)
             with self.transaction() as change:
@@ -248,6 +248,32 @@ class SparkDatabase(SharedDatabase):
     def _backup(self, path: Path) -> None:
         raise QueryError("a lake is a folder", hint=f"copy {self.folder} while no stream runs")
 
+    def _export_rows(self, name: str, path: Path) -> int:
+        return write_frame(self._frame_of(name), path)
+
+    def _export_changes(self, name: str, folder: Path) -> int:
+        if name in self._state.tables:
+            raise QueryError(
+                f"on Spark the changes of a table are not kept: {name} is one",
+                hint="export a view of it, after db.keep_changes(view)",
+            )
+        self._known_view(name)
+
+        def since(version: int) -> Any:
+            return self.view_df(name, changes_since=version)
+
+        return write_changes(self._state.running.spark, self._frame_of(name), since, self.version, folder)
+
+    def _frame_of(self, name: str) -> Any:
+        """A table or a view as a DataFrame."""
+        if name in self._state.tables and not name.startswith(HIDDEN):
+            return self._table_df(name)
+        return self.view_df(name)
+
+    def _load_rows(self, table: str, path: Path, is_feed: bool) -> Refresh:
+        frame = read_frame(self._state.running.spark, self._frame_of(table), path, is_feed)
+        return self.apply({table: frame}) if is_feed else self.insert(table, frame)
+
     def rename(self, old: str, new: str) -> None:
         """Refused: a lake has its tables and views under their names."""
         raise QueryError(
@@ -308,7 +334,7 @@ class SparkDatabase(SharedDatabase):
                 return
             self._store.arriving = {**self._store.batches, name: (query, number)}
             try:
-                few = few_split(rows, tables)
+                few = few_split(rows, tables, self._state.running.transaction_rows)
                 if few is None:
                     self._apply_large(split(rows, tables))
                 else:

@@ -12,7 +12,7 @@ from nestling.engine.protocol import Batch, Row, consolidated, inner_first, is_i
 from nestling.engine.spark import limits
 from nestling.engine.spark.arriving import Arriving, nothing_arrives
 from nestling.engine.spark.batch import restricted, run_batch, size
-from nestling.engine.spark.choice import recomputed_maps, recomputed_views
+from nestling.engine.spark.choice import recomputed_maps, recomputed_views, transaction_rows
 from nestling.engine.spark.columns import DEFERRED, Layout, deferred_name, layouts
 from nestling.engine.spark.deferred import propagate_deferred
 from nestling.engine.spark.described import SparkDescription
@@ -186,9 +186,14 @@ class SparkEngine(Reading):
         described = self.described()
         return sum(described.bytes(name, ()) for name in maps_of(self.program, view))
 
+    @property
+    def transaction_rows(self) -> int:
+        """Rows of its tables up to which a change is checked and shredded by the driver."""
+        return transaction_rows(self.program, self.now)
+
     def fits(self, rows: int) -> bool:
         """Whether so many rows of its tables may come to the driver."""
-        return rows <= limits.MAX_TRANSACTION_ROWS
+        return rows <= self.transaction_rows
 
     def differing(self, maps: Iterable[str]) -> list[str] | None:
         """Those of ``maps`` that are not what their queries say: Spark computes them anew, and compares."""
