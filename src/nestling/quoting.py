@@ -14,7 +14,7 @@ import keyword
 import re
 import unicodedata
 from collections.abc import Iterable
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from hashlib import blake2b
@@ -63,7 +63,7 @@ def _spelled(sign: str, also: str) -> str:
 
 
 class Words:
-    """Python words for the variables of one function, none of which is ``taken``.
+    """Python words for the variables of one function, none of which is ``taken`` or ``reserved`` for all functions.
 
     >>> words = Words(["row"])
     >>> (
@@ -76,8 +76,8 @@ class Words:
     ('m_name', 'm_name_', 'row_', 'v_class', 'v__')
     """
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
-        self._taken = set(taken)
+    def __init__(self, taken: Iterable[str] = (), reserved: frozenset[str] = frozenset()) -> None:
+        self._taken, self._reserved = set(taken), reserved
         self._last: dict[str, int] = {}
 
     def fresh(self, like: str) -> str:
@@ -90,7 +90,7 @@ class Words:
         if not plain.isidentifier() or keyword.iskeyword(plain) or plain == "_" or plain.startswith("__"):
             plain = f"v_{plain}"
         word = plain
-        while word in self._taken:
+        while word in self._taken or word in self._reserved:
             number = self._last[plain] = self._last.get(plain, 0) + 1
             word = f"{plain}_{number if number > 1 else ''}"
         self._taken.add(word)
@@ -103,7 +103,7 @@ def is_attribute(name: str) -> bool:
     return usable and unicodedata.normalize("NFKC", name) == name
 
 
-def literal(value: Any) -> str:
+def literal(value: Any) -> str:  # noqa: C901 - one arm per type
     """A constant as Python writes it: a literal, or a call of a class that generated code knows by its name.
 
     >>> literal("it's"), literal(date(2024, 2, 29)), literal(Decimal("1.50"))
@@ -136,6 +136,8 @@ def literal(value: Any) -> str:
             return f"datetime({', '.join(map(str, parts))}{', fold=1' * value.fold})"
         case date() if not isinstance(value, datetime):
             return f"date({value.year}, {value.month}, {value.day})"
+        case time() if value.tzinfo is None:
+            return f"time({value.hour}, {value.minute}, {value.second}, {value.microsecond})"
         case timedelta():
             return f"timedelta({value.days}, {value.seconds}, {value.microseconds})"
     raise TypeError(f"no literal of {type(value).__name__}")

@@ -262,3 +262,28 @@ def test_a_commit_that_is_cut_off_after_it_was_noted_is_not_told(refresh, store,
     assert [change.version for change in held] == [1, 2, 3]
     assert [change.version for change in view.changes()] == [1, 2, 3]
     assert (document, answer) == (view.document(), view.bag())
+
+
+@pytest.mark.parametrize("storing", ["none", "otherwise"])
+def test_a_change_that_is_held_keeps_all_it_says_when_the_view_gets_a_new_plan(storing):
+    """Whole rows, patches and the rows around inner changes: read then, or never asked for before."""
+    db, view = made()
+    held: list[Any] = []
+    view.subscribe(held.append)
+    document, answer = view.document(), view.bag()
+    turn(db, 0)
+    db.insert("orders", [(9, [1, 2])])
+    db.table("orders").at(9).items.insert([3])
+    decision = db._state.views.decisions["v"]
+    if storing == "none":
+        decision = replace(decision, storing=None, why="no memory", code="memory")
+    with db._reading():
+        db._logging.store_otherwise("v", decision)
+    db.delete("orders", key=7)
+    for change in held:
+        document = jsonpatch.apply_patch(document, change.to_json_patch())
+        answer = answer + change.whole()
+    assert (document, answer) == (list(view.document()), view.bag())
+    [inner] = held[2].inner
+    assert (inner.was, inner.row) == ((9, [2, 4]), (9, [2, 4, 6]))
+    assert held[2].replaced == [(inner.was, inner.row)]

@@ -7,17 +7,55 @@ from typing import Any
 from lxml import etree
 
 import nestling as nl
+from nestling.xml.entries import written
 from nestling.xml.load import document_entries
+from nestling.xml.namespaces import declared_by, serialised_within
 from nestling.xml.serialise import serialised
 
 
 def applied(text: str, diff: str, is_rooted: bool = True) -> str:
     """``text`` after the operations of ``diff``; what is no single element is patched inside one."""
-    root = etree.fromstring((text if is_rooted else f"<_>{text}</_>").encode())
+    whole = text if is_rooted else f"<_>{text}</_>"
+    is_spaced = "xmlns" in whole + diff
+    if is_spaced:
+        whole, diff = _flat(whole), _flat(diff)
+    root = etree.fromstring(whole.encode())
     for operation in etree.fromstring(diff.encode()):
         root = _apply(root, operation)
-    found = serialised(document_entries([etree.tostring(root, encoding="unicode")]))
+    entries = list(document_entries([etree.tostring(root, encoding="unicode")]))
+    found = _spaced(entries) if is_spaced else serialised(entries)
     return found if is_rooted else _inside(found)
+
+
+def _flat(text: str) -> str:
+    """A text with plain names in place of prefixes and declarations: lxml would choose among prefixes anew."""
+    found: list[Any] = []
+    for key, kind, name, value in document_entries([text]):
+        if kind == "e":
+            pairs = [(_flat_name(each), _flat_name(v) if each in ("sel", "type") else v) for each, v in value]
+            found.append((key, kind, _flat_name(name), tuple(pairs)))
+        else:
+            found.append((key, kind, name, value))
+    return serialised(found)
+
+
+def _flat_name(name: str) -> str:
+    return written(name).replace(":", "-.-").replace("xmlns", "X-M-L")
+
+
+def _spaced(entries: list[Any]) -> str:
+    """The inverse of ``_flat``; what is declared around an element is not declared again."""
+    names = [(k, kind, _name(n), _pairs(v) if kind == "e" else v) for k, kind, n, v in entries]
+    again = list(document_entries([serialised(names)]))
+    return serialised_within(again, declared_by(again[0][3]), {})
+
+
+def _name(name: str) -> str:
+    return name.replace("-.-", ":").replace("X-M-L", "xmlns")
+
+
+def _pairs(value: Any) -> Any:
+    return tuple((_name(name), text) for name, text in value)
 
 
 def updated(text: str, updates: str, is_rooted: bool = True) -> str:

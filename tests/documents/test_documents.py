@@ -1,5 +1,7 @@
 """Documents in a database: changes by address and by text, transactions with tables, reopening, and what is refused."""
 
+import json
+
 import pytest
 
 import nestling as nl
@@ -59,7 +61,7 @@ BAD = [
     (lambda d: d.at("/s/c"), "leads to 2 nodes"),
     (lambda d: d.at("/s/q"), "leads to 0 nodes"),
     (lambda d: d.at("/s/c["), "expected"),
-    (lambda d: d.at("1 + 1"), "not to one"),
+    (lambda d: d.at("1 + 1"), "leads to no node inside"),
     (lambda d: d.at("/s/c[1]").insert("<a>"), "no XML that can be stored"),
     (lambda d: d.at("/s/c[1]").insert("</_><_>"), "no XML that can be stored"),
     (lambda d: d.at("/s/c[1]").insert("<a/>", "beside"), "there is no place"),
@@ -340,6 +342,13 @@ def test_stats_and_explain_tell_of_tables(db):
     assert "stored auto" in explained
     for name, table in found["navigation"].items():
         assert f"{name}, {table['rows']} rows, " in explained
+    as_json = json.loads(db.views["v"].explain("json"))
+    assert as_json["navigation"] == found["navigation"]
+    assert [each["view"] for each in as_json["views"]] == [
+        view.name for view in db._state.xqueries["v"].views
+    ]
+    with pytest.raises(nl.QueryError, match="as text or json"):
+        db.views["v"].explain("pdf")
 
 
 @pytest.mark.parametrize("refresh", ["eager", "lazy", "hybrid"])
@@ -500,3 +509,23 @@ def test_a_file_that_lacks_what_keeps_a_view_is_refused(tmp_path):
 def test_a_definition_that_makes_no_sense_is_refused(text):
     with pytest.raises(nl.StoreError):
         read_xquery("v", text)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    {
+        "/": "leads to no node inside",
+        "1 + 1": "leads to no node inside",
+        "<a/>": "leads to no node inside",
+        "delete node /*": "is no path",
+        "/*/*[99999999999999999999]": "leads to 0 nodes",
+        "doc('other')/*": "leads into another document",
+        "1 div 0": "a division by zero",
+    }.items(),
+)
+def test_an_address_that_leads_nowhere_is_refused(db, path, words):
+    document = next(iter(db.documents.values()))
+    before = document.xml()
+    with pytest.raises(nl.NestlingError, match=words):
+        document.at(path)
+    assert document.xml() == before

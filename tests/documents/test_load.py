@@ -27,6 +27,12 @@ HOSTILE = {
     "invalid token": (b"<a>\x01</a>", "line 1, column 4"),
     "duplicate attribute": ('<a x="1" x="2"/>', "line 1"),
     "not well-formed": (b"\xff\xff<a/>", "line 1"),
+    "two attributes have one name": ('<a xmlns:p="u" xmlns:q="u" p:x="1" q:x="2"/>', "line 1, column 1"),
+    "the prefix 'p' cannot stand for ''": ('<a>\n<b xmlns:p=""/></a>', "line 2, column 1"),
+    "the prefix 'xml' cannot stand for": ('<a xmlns:xml="u"/>', "line 1"),
+    "the prefix 'xmlns' cannot stand for": ('<a xmlns:xmlns="u"/>', "line 1"),
+    "is no name with a prefix": ('<a:b:c xmlns:a="u"/>', "line 1"),
+    "is no name of a processing instruction": ("<a><?p:q x?></a>", "line 1, column 4"),
 }  # fmt: skip
 
 
@@ -75,6 +81,7 @@ def test_white_space_may_be_left_out():
     [
         (("d", 3), "a document is a path"),
         (("d", "nowhere.xml"), "cannot be read"),
+        (("d", " "), "the text is empty"),
         (("§d", "<a/>"), "starts with §"),
         (("", "<a/>"), "name"),
         (("x" * 130, "<a/>"), "characters"),
@@ -100,5 +107,5 @@ def test_namespaces_are_kept():
     view = db.view("v", query, language="xquery")
 
     assert document.xml() == text
-    assert view.xml() == '<r><p:b xmlns="urn:a" xmlns:p="urn:p"/></r>'
+    assert view.xml() == '<r xmlns="urn:a"><p:b xmlns:p="urn:p"/></r>'
     assert document.at('declare namespace q = "urn:p"; /*/@q:k').value == "1"

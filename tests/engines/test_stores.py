@@ -1,11 +1,16 @@
 """What the embedded engine stores: nothing of what adds nothing, nothing twice, and NaN in no order."""
 
 import math
+from typing import Any
+
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import nestling as nl
 from nestling.engine.local.engine import LocalEngine
 from nestling.engine.local.storage import statements, stores
 from nestling.program.statements import Find
+from tests.engines.worlds import agrees_with_its_indexes
 
 
 def engine_of(db: nl.Database) -> LocalEngine:
@@ -73,3 +78,77 @@ def finds(program, table):
         for step in s.steps
         if isinstance(step, Find) and step.source == table
     ]
+
+
+NAMES = "select struct(name: o.customer.name, no: o.no) from o in orders"
+
+
+def shop() -> nl.Database:
+    db = nl.Database()
+    db.table("customers", {"id": int, "name": str | None, "note": str}, key="id")
+    db.table("orders", {"no": int, "customer": int}, key="no", references={"customer": "customers"})
+    db.table("tags", {"name": str, "weight": int})
+    db.insert("customers", [(1, "Ada", ""), (2, None, ""), (3, "Ada", "")])
+    db.insert("orders", [(10, 1), (11, 1), (12, 2), (13, 3)])
+    db.view("names", NAMES, language="oql")
+    db.view("weights", "select t.weight, t.name from tags t")
+    return db
+
+
+def test_an_index_for_look_ups_is_made_when_somebody_looks_up() -> None:
+    db = shop()
+    engine = engine_of(db)
+    asked = {"T_customers_by_1", "T_orders_by_1", "T_tags_by_1"}
+    assert {name for name in asked if engine.names[name] is None} == asked
+    bytes_before = db.stats()["names"]["bytes"]
+
+    assert found(db, "names", "Ada") == [("Ada", 10), ("Ada", 11), ("Ada", 13)]
+
+    assert {name for name in asked if engine.names[name] is None} == {"T_tags_by_1"}
+    assert db.stats()["names"]["bytes"] > bytes_before
+    agrees_with_its_indexes(engine)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["ask", "come", "go", "rename", "move", "note", "plan"]), st.integers(0, 5))
+    )
+)
+@example([("ask", 0), ("rename", 1), ("rename", 2), ("move", 3), ("go", 4), ("plan", 0), ("rename", 1)])
+@example([("rename", 0), ("plan", 0), ("ask", 0), ("note", 0), ("come", 2), ("come", 2), ("go", 1)])
+def test_look_ups_find_what_reading_finds(script: list[tuple[str, int]]) -> None:
+    """whenever the indexes are made, and whatever changes after that; also by an engine that takes another's place"""
+    db = shop()
+    for number, (step, at) in enumerate(script):
+        customer, orders = 1 + at % 3, sorted(row.no for row in db.tables["orders"].rows())
+        match step:
+            case "ask":
+                _look_ups_agree(db)
+            case "come":
+                db.insert("orders", [(100 + number, customer)])
+                db.insert("tags", [("t", at % 2)])
+            case "go" if orders:
+                db.delete("orders", key=orders[at % len(orders)])
+                db.delete("tags", where=lambda row, at=at: row.weight == at % 2)
+            case "rename":
+                db.update("customers", key=customer, set={"name": (None, "Ada", "Bo")[number % 3]})
+            case "move" if orders:
+                db.update("orders", key=orders[at % len(orders)], set={"customer": customer})
+            case "note":
+                db.update("customers", key=customer, set={"note": str(number)})
+            case "plan":
+                db.view(f"v{number}", "select count(*) from orders")
+        agrees_with_its_indexes(engine_of(db))
+    _look_ups_agree(db)
+
+
+def found(db: nl.Database, view: str, first: Any) -> list[Any]:
+    rows = db._find(view, first).items()
+    return sorted((row for row, times in rows for _ in range(times)), key=repr)
+
+
+def _look_ups_agree(db: nl.Database) -> None:
+    for name in ("names", "weights"):
+        rows = sorted(db.views[name].rows(), key=repr)
+        for first in {row[0] for row in rows} | {"Ada", 1}:
+            assert found(db, name, first) == [row for row in rows if row[0] == first]

@@ -383,7 +383,7 @@ def agrees_with_its_indexes(engine: Engine) -> None:
     """Every index, put together again, is the dictionary it indexes."""
     engine = embedded(engine)
     for store in engine.stores.values():
-        for known in store.patterns:
+        for known in store.made(engine.names):
             index = engine.names[store.index(known)]
             if known in store.sorted:
                 assert engine.names[store.order(known)] == {

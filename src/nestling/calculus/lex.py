@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isfinite
 from typing import Any, NamedTuple, NoReturn, TypeVar
@@ -18,7 +18,7 @@ from nestling.calculus.types import Scalar
 from nestling.errors import QueryError, Span
 
 T = TypeVar("T")
-_CLASSES = (bool, int, float, Decimal, str, bytes, date, datetime, timedelta)
+_CLASSES = (bool, int, float, Decimal, str, bytes, date, datetime, time, timedelta)
 #: The scalar type of a literal, by the class of its value.
 LITERALS: dict[type, Scalar] = {class_: Scalar(class_.__name__.lower()) for class_ in _CLASSES}
 
@@ -36,6 +36,7 @@ _MAKERS: dict[str, Callable[..., Any]] = {
     "decimal": Decimal,
     "datetime": datetime.fromisoformat,
     "date": date.fromisoformat,
+    "time": time.fromisoformat,
     "timedelta": timedelta,
     "float": float,
 }
@@ -93,7 +94,7 @@ def literal(value: Any) -> str:
             return "true" if value else "false"
         case Decimal():
             return f"decimal({str(value)!r})"
-        case date():
+        case date() | time():
             return f"{type(value).__name__}({value.isoformat()!r})"
         case timedelta():
             return f"timedelta({value.days}, {value.seconds}, {value.microseconds})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial, reduce
 from typing import Any
@@ -72,7 +72,7 @@ _SOME: dict[str, Const] = {
     name: Const(value, Scalar(name))
     for name, value in {
         "bool": False, "int": 0, "float": 0.0, "decimal": Decimal(0), "str": "", "bytes": b"",
-        "date": date(2000, 1, 1), "datetime": datetime(2000, 1, 1), "timedelta": timedelta(0),
+        "date": date(2000, 1, 1), "datetime": datetime(2000, 1, 1), "time": time(), "timedelta": timedelta(0),
     }.items()
 }  # fmt: skip
 

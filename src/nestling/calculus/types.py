@@ -17,7 +17,7 @@ from typing import TypeAlias, assert_never
 Type: TypeAlias = "Scalar | Record | Bag | LabelType | Dict"
 Path: TypeAlias = tuple[str, ...]
 
-SCALARS = ("bool", "int", "float", "decimal", "str", "bytes", "date", "datetime", "timedelta")
+SCALARS = ("bool", "int", "float", "decimal", "str", "bytes", "date", "datetime", "time", "timedelta")
 NUMERIC = ("int", "float", "decimal")
 
 

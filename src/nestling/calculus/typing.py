@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any, assert_never
@@ -365,7 +365,7 @@ def _constant(node: Const) -> None:
 
 _CLASSES: dict[str, tuple[type, ...]] = {
     "bool": (bool,), "int": (int,), "float": (float, int), "decimal": (Decimal, int), "str": (str,),
-    "bytes": (bytes,), "date": (date,), "datetime": (datetime,), "timedelta": (timedelta,),
+    "bytes": (bytes,), "date": (date,), "datetime": (datetime,), "time": (time,), "timedelta": (timedelta,),
 }  # fmt: skip
 
 

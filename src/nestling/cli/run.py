@@ -27,10 +27,15 @@ Stats = Mapping[str, Mapping[str, Any]]
 
 
 def run(
-    pipeline: Path, queries: Iterable[Path], changes: Path | None, out: Path | None, engine: EngineName
+    pipeline: Path,
+    queries: Iterable[Path],
+    changes: Path | None,
+    out: Path | None,
+    engine: EngineName,
+    path: str | None = None,
 ) -> None:
     """Load the pipeline and the queries, apply the changes, write the views, and say what it took."""
-    with opened(pipeline, engine) as database:
+    with opened(pipeline, engine, path) as database:
         add_views(database, queries)
         for name in database.views if out is not None else ():
             check_path_name(name, f"a file in {out}")

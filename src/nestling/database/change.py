@@ -19,6 +19,8 @@ from nestling.values.bag import ZBag
 from nestling.values.label import Label
 
 Row = tuple[Any, ...]
+#: Rows that stayed, by their flat columns: as they were, as they are, and how many are equal.
+Stayed = dict[Row, tuple[Any, Any, int]]
 
 
 class InnerChange:
@@ -83,14 +85,20 @@ class Teller(Protocol):
     def read_locked(self, change: Change) -> tuple[ZBag, tuple[InnerChange, ...]]:
         """The same; the state is locked, be it by a commit."""
 
-    def replaced(self) -> list[tuple[Any, Any, int]]:
-        """The rows that changed inside: as they were, as they are, and how many are equal."""
+    def stayed(self) -> Stayed:
+        """The rows that stayed and changed inside, by their flat columns."""
+
+    def stayed_locked(self) -> Stayed:
+        """The same; the state is locked, be it by a commit."""
 
     def row(self, flat: Row, after: bool) -> Any:
         """A row that stayed, after the commit or before it."""
 
     def patch(self) -> list[dict[str, Any]]:
         """The JSON Patch of the change."""
+
+    def patch_locked(self) -> list[dict[str, Any]]:
+        """The same; the state is locked, be it by a commit."""
 
     @property
     def known_patch(self) -> list[dict[str, Any]] | None:
@@ -100,7 +108,7 @@ class Teller(Protocol):
 class Change:
     """The change of one view by one commit: inserted and deleted rows, and changes inside the rows that stayed."""
 
-    __slots__ = ("__weakref__", "_inner", "_patch", "_rows", "_told", "element", "version", "view")
+    __slots__ = ("__weakref__", "_inner", "_patch", "_rows", "_stayed", "_told", "element", "version", "view")
 
     def __init__(
         self,
@@ -114,6 +122,7 @@ class Change:
         self._rows, self._told = rows, told
         self._inner: tuple[InnerChange, ...] | None = None if rows is None else ()
         self._patch: list[dict[str, Any]] | None = None
+        self._stayed: Stayed | None = None
 
     @property
     def rows(self) -> ZBag:
@@ -155,14 +164,19 @@ class Change:
 
         Costs what these rows hold.
         """
-        if not self.inner:
-            return []
-        pairs = self._told_by().replaced()
         return [
             (python_value(self.element, was), python_value(self.element, row))
-            for was, row, copies in pairs
+            for was, row, copies in self._replaced()
             for _ in range(copies)
         ]
+
+    def _replaced(self) -> list[tuple[Any, Any, int]]:
+        if not self.inner:
+            return []
+        stayed = self._stayed
+        if stayed is None:
+            stayed = self._told_by().stayed()
+        return [(was, row, copies) for was, row, copies in stayed.values() if was != row]
 
     def __iter__(self) -> Iterator[tuple[str, Any]]:
         """``("insert", row)``, ``("delete", row)`` and ``("change", inner)``, deletions first."""
@@ -176,9 +190,9 @@ class Change:
 
     def whole(self) -> ZBag:
         """The change as whole rows: the answer after it, less the answer before."""
-        if not self.inner:
+        pairs = self._replaced()
+        if not pairs:
             return self.rows
-        pairs = self._told_by().replaced()
         return self.rows + ZBag(
             pair for was, row, copies in pairs for pair in ((row, copies), (was, -copies))
         )
@@ -194,13 +208,20 @@ class Change:
         return self._told_by().patch()
 
     def _row(self, flat: Row, after: bool) -> Any:
+        if self._stayed is not None:
+            return python_value(self.element, self._stayed[flat][after])
         return python_value(self.element, self._told_by().row(flat, after))
 
-    def evaluate(self) -> None:
-        """Evaluate the change for good: the view is not logged any more, or too many steps have followed."""
+    def evaluate(self, whole: bool = False, patched: bool = False) -> None:
+        """Evaluate the change for good: the view is not logged any more, or too many steps have followed.
+
+        ``whole``: with the rows that changed inside, which costs what they hold; ``patched``: with its patch.
+        """
         self.read_locked()
         if self._told is not None:
-            self._patch = self._told.known_patch
+            if whole and self._inner:
+                self._stayed = self._told.stayed_locked()
+            self._patch = self._told.patch_locked() if patched else self._told.known_patch
         self._told = None
 
     def read_locked(self) -> None:

@@ -111,7 +111,7 @@ def _imported(module: str) -> Any:
         raise NestlingError(f"{module} is not installed", hint=f"pip install {module}") from error
 
 
-def _arrow_type(type_: Type, arrow: Any) -> Any:
+def _arrow_type(type_: Type, arrow: Any) -> Any:  # noqa: C901 - one arm per type
     if is_optional(type_):
         return _arrow_type(held(type_), arrow)
     match type_:
@@ -123,6 +123,8 @@ def _arrow_type(type_: Type, arrow: Any) -> Any:
             return arrow.timestamp("us")
         case Scalar("timedelta"):
             return arrow.duration("us")
+        case Scalar("time"):
+            return arrow.time64("us")
         case Scalar(name):
             return getattr(arrow, _ARROW[name])()
         case Record(fields):

@@ -7,7 +7,7 @@ types do not tell (bits, digits, time zones) is looked at value by value.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -26,7 +26,7 @@ Check = Callable[[Sequence[Any]], bool]
 NONE = type(None)
 CLASSES: dict[str, type] = {
     "bool": bool, "int": int, "float": float, "decimal": Decimal, "str": str, "bytes": bytes,
-    "date": date, "datetime": datetime, "timedelta": timedelta,
+    "date": date, "datetime": datetime, "time": time, "timedelta": timedelta,
 }  # fmt: skip
 #: What a measure of a map may be, by the type of what it sums; a sum starts with the int 0.
 MEASURES: dict[str, frozenset[type]] = {
@@ -68,7 +68,7 @@ def _fits(type_: Scalar) -> Check | None:
                 all(map(unit.same_quantum, column))
                 and (not column or max(map(Decimal.copy_abs, column)) < bound_)
             )
-        case Scalar("datetime"):
+        case Scalar("datetime" | "time"):
             zone = attrgetter("tzinfo")
             return lambda column: not any(map(zone, column)) or all(_unchanged(type_, v) for v in column)
     return None

@@ -14,7 +14,7 @@ from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -95,10 +95,17 @@ def from_json(type_: Type, value: Any) -> Any:
 FROM_TEXT: dict[str, Callable[[str], Any]] = {
     "date": date.fromisoformat,
     "datetime": datetime.fromisoformat,
+    "time": time.fromisoformat,
     "decimal": Decimal,
     "bytes": lambda text: b64decode(text, validate=True),
 }
-EXAMPLES = {"date": "2024-02-29", "datetime": "2024-02-29T12:30:00", "decimal": "12.50", "bytes": "aGk="}
+EXAMPLES = {
+    "date": "2024-02-29",
+    "datetime": "2024-02-29T12:30:00",
+    "time": "12:30:00",
+    "decimal": "12.50",
+    "bytes": "aGk=",
+}
 
 
 def _from_text(name: str, text: str) -> Any:
@@ -121,7 +128,7 @@ def to_json(type_: Type, value: Any) -> Any:
             return {name: to_json(field, part) for (name, field), part in pairs}
         case Bag(element), _:
             return [to_json(element, inner) for inner in value]
-        case _, datetime() | date():
+        case _, datetime() | date() | time():
             return value.isoformat()
         case _, timedelta():
             return value.total_seconds()

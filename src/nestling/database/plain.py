@@ -9,7 +9,7 @@ Law: where ``plain(record)`` holds for a row, ``row_value(record, row)`` is that
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from nestling.calculus.types import Record, Scalar, Type
@@ -18,7 +18,7 @@ from nestling.engine.python.terms import run_source
 #: The types of which an instance of the very class is a value. Decimals have digits to count, and bags elements.
 CLASSES: dict[str, type] = {
     "bool": bool, "int": int, "float": float, "str": str, "bytes": bytes,
-    "date": date, "datetime": datetime, "timedelta": timedelta,
+    "date": date, "datetime": datetime, "time": time, "timedelta": timedelta,
 }  # fmt: skip
 
 
@@ -59,6 +59,6 @@ def _test(type_: Type, place: int) -> str | None:
             text += f" and {-bound} <= v < {bound}"
         case "float":
             text += " and v == v"  # there is one NaN for all
-        case "datetime":
+        case "datetime" | "time":
             text += " and v.tzinfo is None"
     return f"({text} or v is None)" if type_.nullable else text

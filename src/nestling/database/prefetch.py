@@ -15,7 +15,7 @@ from nestling.database.definitions import TableDef
 from nestling.database.elements import elements, inner_bag, outer_bags
 from nestling.database.overlay import Overlay
 from nestling.database.rows import Row
-from nestling.frontend.schema import element_value, row_value
+from nestling.frontend.schema import element_value
 from nestling.values.columns import columns
 from nestling.values.label import Label
 
@@ -44,15 +44,12 @@ def prefetch_keys(rows: Overlay, table: TableDef, keys: Iterable[Sequence[Any]],
 
 
 def prefetch_changes(rows: Overlay, tables: Tables, changes: Mapping[str, Any]) -> None:
-    """The same for changes of tables and of inner bags."""
+    """The same for changes of inner bags, and of tables by rows as they are stored."""
     for name, change in changes.items():
         if (bag := inner_bag(tables, name)) is not None:
             _prefetch_elements(rows, *bag, change)
         elif name in tables:
-            table = tables[name]
-            links = rows.state.objects.links.get(name)
-            values = [row_value(table.record, row, links) for row, _ in change.items()]
-            prefetch_rows(rows, table, values, deep=True)
+            prefetch_rows(rows, tables[name], [row for row, _ in change.items()], deep=True)
 
 
 def _prefetch_elements(rows: Overlay, table: TableDef, level: Path, changes: Any) -> None:

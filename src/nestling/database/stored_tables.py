@@ -70,7 +70,7 @@ class StoredTable:
         ]
         #: The types of rows that passed, where types tell all.
         self._passed: set[tuple[type, ...]] | None = None
-        if not any(isinstance(t, Scalar) and (t.size or t.name == "datetime") for t in types):
+        if not any(isinstance(t, Scalar) and (t.size or t.name in ("datetime", "time")) for t in types):
             self._passed = set()
 
     @cached_property

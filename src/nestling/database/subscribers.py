@@ -60,7 +60,7 @@ class Subscribers:
 
     def __init__(self, access: Access, logging: Logging) -> None:
         self._access, self._logging = access, logging
-        logging.before_unlogged = self.evaluate_held
+        logging.before_unlogged = lambda view: self.evaluate_held(view, is_told_on=True)
         self._watched: dict[str, Watched] = {}
         self._queue: deque[tuple[Subscription, Change]] = deque()
         self._telling = Turn()
@@ -189,10 +189,10 @@ class Subscribers:
                     found = model_of(self._logging, view).document()
             return Document(found, self._access.version)
 
-    def evaluate_held(self, view: str) -> None:
+    def evaluate_held(self, view: str, is_told_on: bool = False) -> None:
         """Evaluate the changes of a view that somebody holds: it is not logged any more, or in another way."""
         if view in self._watched:
-            self._watched[view].trail.end()
+            self._watched[view].trail.end(is_told_on)
 
     def forget(self, view: str) -> None:
         """A view was dropped, and with it all that is kept for its readers."""

@@ -16,7 +16,7 @@ from typing import Any
 from weakref import ref
 
 from nestling.database.access import Access
-from nestling.database.change import Change, InnerChange
+from nestling.database.change import Change, InnerChange, Stayed
 from nestling.database.document.follow import Patches
 from nestling.database.document.model import Operation
 from nestling.database.logs import Logging
@@ -95,12 +95,16 @@ class Trail:
                 change.evaluate()
         self._changes, self._logged = self._changes[-steps:], 0
 
-    def end(self) -> None:
-        """The view will not be logged any more: read what somebody holds."""
+    def end(self, is_told_on: bool = False) -> None:
+        """The view will not be logged any more: read what somebody holds.
+
+        ``is_told_on``: it is logged in another way from now on. Then patches of what is held are made too. That costs
+        what the view holds, as its new plan does.
+        """
         self._patches.catch_up()
         for held in self._changes:
             if (change := held()) is not None:
-                change.evaluate()
+                change.evaluate(whole=True, patched=is_told_on)
         self._changes, self._patches = [], Patches(self.element)
         self._is_anew = True  # if it is read on, it is logged in another way
 
@@ -146,9 +150,12 @@ class Noted:
         reader = self._trail.reader(self._step)
         return reader.rows(), tuple(reader.inner(change))
 
-    def replaced(self) -> list[tuple[Any, Any, int]]:
+    def stayed(self) -> Stayed:
         with self._trail.reading():
-            return list(self._trail.reader(self._step).replaced())
+            return self.stayed_locked()
+
+    def stayed_locked(self) -> Stayed:
+        return self._trail.reader(self._step).stayed_rows()
 
     def row(self, flat: Row, after: bool) -> Any:
         with self._trail.reading():
@@ -156,7 +163,10 @@ class Noted:
 
     def patch(self) -> list[Operation]:
         with self._trail.reading():
-            return self._trail.patch(self._step)
+            return self.patch_locked()
+
+    def patch_locked(self) -> list[Operation]:
+        return self._trail.patch(self._step)
 
     @property
     def known_patch(self) -> list[Operation] | None:

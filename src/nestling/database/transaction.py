@@ -246,13 +246,13 @@ class Transaction(Changing):
         see ``elements``.
         """
         changes = arguments.changes_argument(changes, self.state.tables)
-        if self.state.engine.is_remote:
-            prefetch_changes(self.stored, self.state.tables, changes)
         total = {
             name: self._total(self._table(name), change)
             for name, change in changes.items()
             if inner_bag(self.state.tables, name) is None
         }
+        if self.state.engine.is_remote:
+            prefetch_changes(self.stored, self.state.tables, {**changes, **total})
         if len(total) > 1 and self.objects.has_order:
             self._apply_in_order(total)
             total = dict.fromkeys(total, EMPTY)

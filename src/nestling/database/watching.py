@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, Protocol
 
 from nestling.calculus.types import Record, Scalar, Type
-from nestling.database.change import Change, InnerChange
+from nestling.database.change import Change, InnerChange, Stayed
 from nestling.database.rows import Row
 from nestling.transform.viewlet.watch import Watch
 from nestling.values.bag import EMPTY, ZBag, add_all
@@ -152,14 +152,14 @@ class Reader:
         found = dict.fromkeys(prefix[: self.width] for prefix in prefixes)
         return {flat: None for flat in found if flat not in self.changed}
 
-    def replaced(self) -> Iterator[tuple[Any, Any, int]]:
+    def stayed_rows(self) -> Stayed:
         """The rows that have changed only inside: as they were, as they are, and how many are equal."""
+        found: Stayed = {}
         for flat in self.stayed():
             here, now = self.copies(self.root, (), flat)
             was = self.at(self.past_logs, self.root, (), flat, here, now)
-            row = self.at(self.later, self.root, (), flat, here, now)
-            if was != row:
-                yield was, row, now
+            found[flat] = was, self.at(self.later, self.root, (), flat, here, now), now
+        return found
 
     def row(self, flat: Row, after: bool) -> Any:
         """A row that stayed, as it is or as it was."""

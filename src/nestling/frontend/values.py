@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias, assert_never
 
@@ -23,7 +23,7 @@ from nestling.calculus.typing import element_type, term_type
 #: A value of each type; false where a type has such a value.
 DEFAULTS: dict[str, Any] = {
     "bool": False, "int": 0, "float": 0.0, "decimal": Decimal(0), "str": "", "bytes": b"",
-    "date": date.min, "datetime": datetime.min, "timedelta": timedelta(0),
+    "date": date.min, "datetime": datetime.min, "time": time(), "timedelta": timedelta(0),
 }  # fmt: skip
 
 #: What Python calls a bag; elsewhere a bag is a list, and one that holds each element once a set.

@@ -11,6 +11,7 @@ strings. A tuple is an array. Everything else is an object with one member, whos
     {"b": "AAE="}              bytes: base64
     {"D": "2024-02-29"}        date
     {"T": "2024-02-29T12:00"}  datetime; [text, fold, zone] where a fold or the name of a zone must be kept
+    {"C": "08:30:00"}          time
     {"P": 1500000}             timedelta, in microseconds
     {"l": [site, value, …]}    Label: the site, then the environment
     {"z": [value, times, …]}   ZBag: elements and multiplicities, sorted by the text of the element
@@ -24,7 +25,7 @@ from __future__ import annotations
 import math
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, time, timedelta, timezone
 from decimal import Context, Decimal
 from json import JSONDecoder
 from json.encoder import encode_basestring
@@ -202,6 +203,7 @@ _SCALARS: Mapping[type, Callable[[Any], str]] = {
     bytes: lambda value: f'{{"b":"{_base64(value)}"}}',
     date: lambda value: f'{{"D":"{value.isoformat()}"}}',
     datetime: _datetime,
+    time: lambda value: f'{{"C":"{value.isoformat()}"}}',
     timedelta: lambda value: f'{{"P":{value // _MICROSECOND}}}',
 }
 
@@ -303,6 +305,7 @@ _READERS: Mapping[str, Callable[[Any, int], Any]] = {
     "b": _flat(_bytes),
     "D": _flat(date.fromisoformat),
     "T": _flat(_read_datetime),
+    "C": _flat(time.fromisoformat),
     "P": _flat(_read_timedelta),
     "l": _read_label,
     "z": _read_bag,
@@ -333,5 +336,5 @@ def _malformed(text: str, why: object) -> StoreError:
 def _unknown(value: Any) -> StoreError:
     return StoreError(
         f"a value of type {type(value).__qualname__} cannot be stored: {value!r:.60}",
-        hint="convert it to bool, int, float, Decimal, str, bytes, date, datetime, timedelta, tuple or ZBag",
+        hint="convert it to bool, int, float, Decimal, str, bytes, date, datetime, time, timedelta, tuple or ZBag",
     )

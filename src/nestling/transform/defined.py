@@ -10,7 +10,7 @@ Law (19): ``h`` has a value iff ``undefined(h)`` is empty, and then ``total(h)``
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, assert_never
 
@@ -86,7 +86,7 @@ def _may_be_absent(fold: Fold) -> bool:
 #: A value of each type, which nobody sees.
 SOME: dict[str, Any] = {
     "bool": False, "int": 0, "float": 0.0, "decimal": Decimal(0), "str": "", "bytes": b"",
-    "date": date.min, "datetime": datetime.min, "timedelta": timedelta(0),
+    "date": date.min, "datetime": datetime.min, "time": time(), "timedelta": timedelta(0),
 }  # fmt: skip
 
 

@@ -23,6 +23,8 @@ Attributes: TypeAlias = tuple[tuple[str, str], ...]
 Labels: TypeAlias = tuple[str, ...]
 
 ELEMENT, TEXT, COMMENT, INSTRUCTION = "e", "t", "c", "p"
+#: The namespace that the prefix ``xml`` always stands for.
+XML = "http://www.w3.org/XML/1998/namespace"
 #: How deep a document may nest.
 DEEPEST = 200
 
@@ -56,6 +58,21 @@ def written(name: str) -> str:
     return name.rpartition("}")[2]
 
 
+def space_of(name: str) -> tuple[str, str]:
+    """The prefix and the namespace of a name.
+
+    >>> space_of("{urn:x}p:item"), space_of("{urn:x}item"), space_of("item")
+    (('p', 'urn:x'), ('', 'urn:x'), ('', ''))
+    """
+    uri, brace, rest = name.rpartition("}")
+    return rest.rpartition(":")[0], uri[1:] if brace else ""
+
+
+def is_declaration(name: str) -> bool:
+    """Whether an attribute declares a namespace."""
+    return name[:5] == "xmlns" and (len(name) == 5 or name[5] == ":")
+
+
 def label_of(entry: Entry) -> str:
     """What a step of a pattern tests of a node."""
     return expanded(entry[2]) if entry[1] == ELEMENT else TESTS[entry[1]]
@@ -76,7 +93,7 @@ def listed(entry: Entry) -> str | None:
     """
     if entry[1] != ELEMENT:
         return None
-    pairs = [(name, value) for name, value in entry[3] if name != "xmlns" and not name.startswith("xmlns:")]
+    pairs = [(name, value) for name, value in entry[3] if not is_declaration(name)]
     return json.dumps(pairs, ensure_ascii=False) if pairs else None
 
 

@@ -8,18 +8,27 @@ kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 from xml.parsers import expat
 
 from nestling.errors import ChangeError
-from nestling.xml.entries import COMMENT, DEEPEST, ELEMENT, INSTRUCTION, TEXT, Entry
+from nestling.xml.entries import (
+    COMMENT,
+    DEEPEST,
+    ELEMENT,
+    INSTRUCTION,
+    TEXT,
+    XML,
+    Entry,
+    expanded,
+    is_declaration,
+)
 from nestling.xml.orderkeys import FIRST, following
 
 #: Before this version the parser had no limit to what entities expand to.
 _BOUNDED = (2, 4, 1)
 _CHUNK = 1 << 16
-_XML = "http://www.w3.org/XML/1998/namespace"
 _WRAPPER = "<_>"
 
 
@@ -33,14 +42,18 @@ def document_entries(chunks: Iterable[bytes | str], strip: bool = False) -> Iter
     yield from loader.taken()
 
 
-def fragment_entries(text: str) -> list[Entry]:
+def fragment_entries(text: str, namespaces: Mapping[str, str] | None = None) -> list[Entry]:
     """The nodes that ``text`` has, as if it stood inside an element: their keys begin with that of the document.
+
+    Prefixes that it does not declare are those of ``namespaces``.
 
     >>> fragment_entries("<a>1</a>b")
     [('a0', 'e', 'a', ()), ('a0.a0', 't', '', '1'), ('a1', 't', '', 'b')]
     """
     loader = _Loader(False, len(_WRAPPER))
     loader.feed(_WRAPPER)
+    if namespaces:
+        loader.open[-1].prefixes = {**loader.plain, **namespaces}
     for place in range(0, len(text), _CHUNK):
         loader.feed(text[place : place + _CHUNK])
     loader.feed("</_>", True)
@@ -74,7 +87,7 @@ class _Loader:
         self.strip, self.shift = strip, shift
         self.found: list[Entry] = []
         #: The namespaces where none is declared: most elements take a shorter way there.
-        self.plain = {"xml": _XML}
+        self.plain = {"xml": XML}
         self.open = [_Open("", self.plain)]
         self.text: list[str] = []
         parser = self.parser = expat.ParserCreate()
@@ -123,37 +136,41 @@ class _Loader:
             raise self.refused(
                 f"it nests more than {DEEPEST} elements", "store its parts as documents of their own"
             )
-        outer = self.open[-1]
-        if not pairs and outer.prefixes is self.plain and ":" not in name:
-            self.open.append(_Open(outer.next_key(), self.plain))
-            self.found.append((self.open[-1].key, ELEMENT, name, ()))
+        outer, names = self.open[-1], pairs[::2]
+        if (
+            outer.prefixes is self.plain
+            and ":" not in name
+            and (not pairs or ("xmlns" not in names and ":" not in "".join(names)))
+        ):
+            key = outer.next_key()
+            self.open.append(_Open(key, self.plain))
+            attributes = tuple(zip(names, pairs[1::2], strict=True)) if pairs else ()
+            self.found.append((key, ELEMENT, name, attributes))
             return
-        prefixes = self.prefixes(pairs, outer.prefixes)
+        prefixes = self.prefixes(names, pairs[1::2], outer.prefixes)
         opened = _Open(outer.next_key(), prefixes)
-        attributes = [
-            (
-                each if each == "xmlns" or each.startswith("xmlns:") else self.named(each, prefixes, False),
-                value,
-            )
-            for each, value in zip(pairs[::2], pairs[1::2], strict=True)
-        ]
-        self.found.append((opened.key, ELEMENT, self.named(name, prefixes, True), tuple(attributes)))
+        full = [each if is_declaration(each) else self.named(each, prefixes, False) for each in names]
+        if len(set(map(expanded, full))) < len(full):
+            raise self.refused("two attributes have one name in one namespace", "leave one of them out")
+        attributes = tuple(zip(full, pairs[1::2], strict=True))
+        self.found.append((opened.key, ELEMENT, self.named(name, prefixes, True), attributes))
         self.open.append(opened)
 
-    def prefixes(self, pairs: list[str], outer: dict[str, str]) -> dict[str, str]:
+    def prefixes(self, names: list[str], values: list[str], outer: dict[str, str]) -> dict[str, str]:
         """The namespaces inside an element."""
-        if not any(name.startswith("xmlns") for name in pairs[::2]):
-            return outer
         declared = {
-            name[6:]: value
-            for name, value in zip(pairs[::2], pairs[1::2], strict=True)
-            if name == "xmlns" or name.startswith("xmlns:")
+            name[6:]: value for name, value in zip(names, values, strict=True) if is_declaration(name)
         }
+        for prefix, uri in declared.items():
+            if prefix == "xmlns" or (prefix == "xml") != (uri == XML) or (prefix and not uri):
+                raise self.refused(f"the prefix {prefix!r} cannot stand for {uri!r}", "use another prefix")
         return outer | declared if declared else outer
 
     def named(self, name: str, prefixes: dict[str, str], is_element: bool) -> str:
         """A name with its namespace."""
-        prefix, colon, _ = name.partition(":")
+        prefix, colon, local = name.partition(":")
+        if colon and (not prefix or not local or ":" in local):
+            raise self.refused(f"{name!r} is no name with a prefix", "one colon, and a name on either side")
         if not colon:
             uri = prefixes.get("", "") if is_element else ""
         elif prefix in prefixes:
@@ -172,6 +189,8 @@ class _Loader:
 
     def instruction(self, target: str, text: str) -> None:
         self.flush()
+        if ":" in target:
+            raise self.refused(f"{target!r} is no name of a processing instruction", "leave the colon out")
         self.found.append((self.open[-1].next_key(), INSTRUCTION, target, text))
 
     def declared(self, name: str, is_parameter: bool, value: str | None, *rest: Any) -> None:

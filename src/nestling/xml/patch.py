@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from nestling.xml.entries import ELEMENT, TEXT, written
 from nestling.xml.load import fragment_entries
+from nestling.xml.namespaces import NONE, Scope, declared_by
 from nestling.xml.orderkeys import depth_of
 from nestling.xml.serialise import attribute, in_text, in_value
 
@@ -34,9 +35,9 @@ class PatchChild(NamedTuple):
     def __hash__(self) -> int:
         return hash((self.kind, self.text))
 
-    def opened(self) -> PatchTree:
-        """An element as a tree."""
-        return self.tree if self.tree is not None else parsed_tree(self.text)
+    def opened(self, scope: Scope) -> PatchTree:
+        """An element as a tree; ``scope`` is seen where it stands."""
+        return self.tree if self.tree is not None else parsed_tree(self.text, scope)
 
 
 @dataclass(slots=True)
@@ -66,11 +67,15 @@ class PatchOperation(NamedTuple):
     #: What it acts on, by a selector on the tree before all operations, and whether it adds beside that.
     target: str = ""
     beside: bool = False
+    #: The prefix of the attribute that it acts on, and the namespace of that.
+    space: tuple[str, str] | None = None
 
     def __str__(self) -> str:
         more = ""
         if self.place:
             more = f' type="{self.place}"' if self.place.startswith("@") else f' pos="{self.place}"'
+        if self.space is not None:
+            more += attribute(f"xmlns:{self.space[0]}", self.space[1])
         start = f'<{self.kind} sel="{in_value(self.selector)}"{more}'
         return f"{start}>{self.content}</{self.kind}>" if self.content else f"{start}/>"
 
@@ -85,20 +90,26 @@ class PatchGap(NamedTuple):
 
 
 class PatchPath(NamedTuple):
-    """An element: its selector when an operation is applied, and before all of them."""
+    """An element: its selector when an operation is applied, and before all of them, and the namespaces seen there."""
 
     now: str = "/*"
     before: str = "/*"
+    scope: Scope = NONE
 
     def at(self, now: str, before: str) -> PatchPath:
-        return PatchPath(f"{self.now}/{now}", f"{self.before}/{before}")
+        return PatchPath(f"{self.now}/{now}", f"{self.before}/{before}", self.scope)
+
+    def inside(self, tree: PatchTree) -> PatchPath:
+        """The same with the namespaces that the element declares."""
+        declared = declared_by(tree.attributes.items())
+        return self._replace(scope={**self.scope, **declared}) if declared else self
 
 
 def patch(old: PatchTree, new: PatchTree) -> list[PatchOperation]:
     """The operations that lead from one root element to another; where names differ, the root is replaced."""
-    if old.name != new.name:
+    if _start(old) != _start(new):
         return [PatchOperation("replace", "/*", new.as_child().text, target="/*")]
-    return _changed(old, new, PatchPath())
+    return _changed(old, new, PatchPath().inside(old))
 
 
 def patch_elements(
@@ -111,9 +122,9 @@ def patch_elements(
     return _elements([part for gap in gaps for part in _gaps(gap)], size, path, moved, grown)
 
 
-def parsed_tree(text: str) -> PatchTree:
+def parsed_tree(text: str, scope: Scope = NONE) -> PatchTree:
     """The tree of an element's text, one level deep: its children are opened where a patch goes into them."""
-    entries = fragment_entries(text)
+    entries = fragment_entries(text, scope)
     root = PatchTree(written(entries[0][2]), {written(name): value for name, value in entries[0][3]})
     open_: list[PatchTree] = [root]
     for key, kind, name, value in entries[1:]:
@@ -149,6 +160,27 @@ def shown(child: PatchChild) -> str:
     return child.text
 
 
+def _alone(child: PatchChild, scope: Scope) -> str:
+    """A child as text that can stand anywhere: an element declares what it uses of ``scope``."""
+    if child.kind != "*" or not scope:
+        return shown(child)
+    end = next(place for place, sign in enumerate(child.text) if sign in " />")
+    first = child.text[end : child.text.index(">")]
+    more = [
+        attribute(f"xmlns:{prefix}" if prefix else "xmlns", uri)
+        for prefix, uri in sorted(scope.items())
+        if uri
+        and (f"{prefix}:" in child.text if prefix else True)
+        and f" xmlns{':' * bool(prefix)}{prefix}=" not in first
+    ]
+    return f"{child.text[:end]}{''.join(more)}{child.text[end:]}"
+
+
+def _start(tree: PatchTree) -> tuple[str, list[tuple[str, str]]]:
+    """What a patch cannot change of an element: its name, and the namespaces that it declares."""
+    return tree.name, sorted(declared_by(tree.attributes.items()).items())
+
+
 def _changed(old: PatchTree, new: PatchTree, path: PatchPath) -> list[PatchOperation]:
     return _attributes(old, new, path) + _children(old.children, new.children, path)
 
@@ -172,7 +204,10 @@ def _attributes(old: PatchTree, new: PatchTree, path: PatchPath) -> list[PatchOp
 
 
 def _operation(kind: str, path: PatchPath, content: str = "", place: str = "") -> PatchOperation:
-    return PatchOperation(kind, path.now, content, place, path.before, place == "before")
+    name = (place or path.now.rpartition("/")[2]).removeprefix("@")
+    prefix = name.partition(":")[0] if ":" in name and not name.startswith("xml:") else ""
+    space = (prefix, path.scope[prefix]) if prefix else None
+    return PatchOperation(kind, path.now, content, place, path.before, place == "before", space)
 
 
 def _prefix(old: list[str], new: list[str]) -> list[str]:
@@ -200,22 +235,23 @@ def _children(old: Sequence[PatchChild], new: Sequence[PatchChild], path: PatchP
     if start == len(old) == len(new):
         return []
     gap = PatchGap(start, old[start : len(old) - end], start, new[start : len(new) - end])
-    if _shape(gap.gone) == _shape(gap.come):
+    if _shape(gap.gone, path.scope) == _shape(gap.come, path.scope):
         return _in_place(old, new, path, start, len(old) - end)
     if all(child.kind == "*" for child in (*old, *new)):
         return _elements(_gaps(gap), len(old), path)
     return _anew(old, new, path, start, end)
 
 
-def _shape(children: Sequence[PatchChild]) -> list[str]:
-    return [_tag(child) if child.kind == "*" else child.kind for child in children]
+def _shape(children: Sequence[PatchChild], scope: Scope) -> list[object]:
+    return [_tag(child, scope) if child.kind == "*" else child.kind for child in children]
 
 
-def _tag(child: PatchChild) -> str:
-    if child.tree is not None:
-        return child.tree.name
-    end = next((place for place, sign in enumerate(child.text) if sign in " />"), len(child.text))
-    return child.text[1:end]
+def _tag(child: PatchChild, scope: Scope) -> object:
+    """What children must have in common if one is to be changed into the other."""
+    if child.tree is None and " xmlns" not in child.text:
+        end = next((place for place, sign in enumerate(child.text) if sign in " />"), len(child.text))
+        return child.text[1:end], []
+    return _start(child.opened(scope))
 
 
 def _step(children: Sequence[PatchChild], place: int) -> str:
@@ -233,7 +269,8 @@ def _in_place(
             continue
         inner = path.at(*[_step(old, place)] * 2)
         if old[place].kind == "*":
-            found += _changed(old[place].opened(), new[place].opened(), inner)
+            tree = old[place].opened(path.scope)
+            found += _changed(tree, new[place].opened(path.scope), inner.inside(tree))
         else:
             found.append(_operation("replace", inner, shown(new[place])))
     return found
@@ -251,7 +288,7 @@ def _anew(
     found = [
         _operation("remove", path.at(*[_step(old, place)] * 2)) for place in range(last - 1, start - 1, -1)
     ]
-    content = "".join([shown(child) for child in new[start : len(new) - end]])
+    content = "".join([_alone(child, path.scope) for child in new[start : len(new) - end]])
     if not content:
         return found
     if not end:
@@ -271,7 +308,8 @@ def _elements(
         rest = list(range(len(gap.come)))
         before: dict[int, int] = {}
         for x, old in enumerate(gap.gone):
-            y = next((y for y in rest if _is_pair(old, gap.come[y], len(gap.gone) == len(gap.come))), None)
+            same = len(gap.gone) == len(gap.come)
+            y = next((y for y in rest if _is_pair(old, gap.come[y], same, path.scope)), None)
             if y is None:
                 gone.append(gap.old + x)
             else:
@@ -291,19 +329,21 @@ def _elements(
         now = path.now if y >= left else f"{path.now}/*[{y + 1}]"
         beside = following < size
         target = f"{path.before}/*[{following + 1}]" if beside else path.before
-        found.append(PatchOperation("add", now, child.text, "before" if y < left else "", target, beside))
+        content = _alone(child, path.scope)
+        found.append(PatchOperation("add", now, content, "before" if y < left else "", target, beside))
         left += 1
     for x, y, old, made in pairs:
-        found += _changed(old.opened(), made.opened(), path.at(f"*[{y + 1}]", f"*[{x + 1}]"))
+        tree, inner = old.opened(path.scope), path.at(f"*[{y + 1}]", f"*[{x + 1}]")
+        found += _changed(tree, made.opened(path.scope), inner.inside(tree))
     return found
 
 
-def _is_pair(old: PatchChild, new: PatchChild, same_number: bool) -> bool:
-    if _tag(old) != _tag(new):
+def _is_pair(old: PatchChild, new: PatchChild, same_number: bool, scope: Scope) -> bool:
+    if _tag(old, scope) != _tag(new, scope):
         return False
     if same_number:
         return True
-    one, other = old.opened(), new.opened()
+    one, other = old.opened(scope), new.opened(scope)
     return one.attributes == other.attributes or _first_text(one) == _first_text(other)
 
 

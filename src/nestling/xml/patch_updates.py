@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from nestling.errors import QueryError
 from nestling.xml.entries import COMMENT, ELEMENT, TEXT, Entry, written
 from nestling.xml.load import fragment_entries
 from nestling.xml.orderkeys import depth_of
@@ -26,7 +27,12 @@ def updates_of(operations: Iterable[PatchOperation]) -> str:
     'insert nodes <a>{{1}}</a> before /*/*[2]'
     """
     found: dict[str, list[str]] = {}
+    spaces: dict[str, str] = {}
     for each in operations:
+        if each.space is not None and spaces.setdefault(*each.space) != each.space[1]:
+            raise QueryError(
+                f"the prefix {each.space[0]} stands for two namespaces in this change", hint="to_xml_patch()"
+            )
         if each.kind == "remove":
             found[f"delete node {each.target}"] = []
         elif each.kind == "replace":
@@ -37,7 +43,8 @@ def updates_of(operations: Iterable[PatchOperation]) -> str:
         else:
             place = f"before {each.target}" if each.beside else f"as last into {each.target}"
             found.setdefault(place, []).extend(_items(fragment_entries(each.content)))
-    return ",\n".join(
+    prolog = [f"declare namespace {prefix} = {_literal(in_value(uri))};\n" for prefix, uri in spaces.items()]
+    return "".join(prolog) + ",\n".join(
         [f"insert nodes {_listed(items)} {text}" if items else text for text, items in found.items()]
     )
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nestling.database.database import Database
 from nestling.engine.spark import limits
-from nestling.engine.spark.choice import costs, recomputed_maps, recomputed_views
+from nestling.engine.spark.choice import costs, recomputed_maps, recomputed_views, transaction_rows
 from nestling.engine.spark.state import LakeState, SourceRows, TempView
 from nestling.program.statements import Program
 from nestling.program.steps import maps_of
@@ -60,6 +60,16 @@ def test_triggers_cost_more_for_more_rows_and_recomputation_for_more_that_are_st
     # Where the driver no longer runs them a row costs less, but what it meets is scanned.
     if (changed > limits.MAX_DRIVER_ROWS) == (changed + more > limits.MAX_DRIVER_ROWS):
         assert before.triggers <= after.triggers
+
+
+def test_a_transaction_may_be_longer_where_more_is_stored_and_never_much_longer(program):
+    def most(stored: int) -> int:
+        return transaction_rows(program, moment(program, {"orders": stored}))
+
+    least = limits.MAX_TRANSACTION_ROWS
+    assert most(0) == most(least * limits.STORED_PER_TRANSACTION_ROW) == least
+    assert least < most(2 * least * limits.STORED_PER_TRANSACTION_ROW - 300) < 2 * least
+    assert most(10**12) == limits.TRANSACTION_FACTOR * least
 
 
 def test_few_rows_go_through_triggers_and_all_of_a_table_does_not(program):

@@ -1,5 +1,6 @@
 """Documents on Spark: the same texts, answers, patches and refusals as in an embedded database, to the byte."""
 
+from decimal import Decimal
 from functools import partial
 from random import Random
 from threading import Thread
@@ -405,3 +406,18 @@ def test_what_is_interrupted_is_done_or_not_begun(opened, kind):
         assert texts(db) == texts(done)
         place = 4 * place + 1
     assert hits > 3
+
+
+def test_a_table_with_decimals_is_verified_as_it_is_written(nothing):
+    """Both write all places of the column; what is recomputed from the table does too."""
+    twins = Twins(nothing, nl.Database())
+    twins.do(lambda db: db.table("t", "id INT, price DECIMAL(10, 2)", key="id"))
+    twins.do(
+        lambda db: db.insert("t", [{"id": 1, "price": Decimal("5")}, {"id": 2, "price": Decimal("5.5")}])
+    )
+    query = '<r>{for $o in doc("t")/t/row return <x p="{$o/price}">{$o/price, $o[price = 5]/id}</x>}</r>'
+    twins.do(lambda db: db.view("v", query, language="xquery"))
+    twins.do(lambda db: db.insert("t", [{"id": 3, "price": Decimal("100")}]))
+    for db in twins.both:
+        db.views["v"].verify(maps=True)
+        assert '<x p="100.00"><price>100.00</price></x>' in db.views["v"].xml()

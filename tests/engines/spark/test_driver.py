@@ -20,6 +20,7 @@ from nestling.engine.spark.driver.lookup import Budget, TooMuchError, entries, m
 from nestling.engine.spark.state import SourceRows, TempView
 from nestling.engine.spark.types import arrow_table, ddl
 from nestling.program.statements import Assign, Find, Statement
+from nestling.storage.lake.local import LocalStore
 from tests.engines.spark.test_cost import Counters
 
 DECIMAL = Scalar("decimal")
@@ -55,7 +56,9 @@ def test_entries_are_found_wherever_they_are(tmp_path, positions, many):
         tuple([random.randrange(2100), random.choice([None, "a", "c"])][p] for p in positions)
         for _ in range(many)
     }
-    found = entries(Files(tmp_path), stored(tmp_path, rows), PAIRS, positions, wanted, Budget(10**6, 10**6))
+    found = entries(
+        Files(LocalStore(tmp_path)), stored(tmp_path, rows), PAIRS, positions, wanted, Budget(10**6, 10**6)
+    )
 
     whole = merged(rows, PAIRS)
     expected: dict[Any, list[Any]] = {}
@@ -70,18 +73,24 @@ def test_entries_are_found_wherever_they_are(tmp_path, positions, many):
 def test_more_than_may_be_gone_through(tmp_path, budget):
     with pytest.raises(TooMuchError):
         entries(
-            Files(tmp_path), stored(tmp_path, [(n, "a", 1, 1) for n in range(100)]), PAIRS, (), {()}, budget
+            Files(LocalStore(tmp_path)),
+            stored(tmp_path, [(n, "a", 1, 1) for n in range(100)]),
+            PAIRS,
+            (),
+            {()},
+            budget,
         )
 
 
 def test_what_is_kept_has_an_end(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "MAX_CACHED_BYTES", 100_000)
-    files = Files(tmp_path)
+    files = Files(LocalStore(tmp_path))
     for number in range(5):
         table = arrow_table(PAIRS.columns, [(n, "a", 1, 1) for n in range(1500)])
         pq.write_table(table, tmp_path / f"{number}.parquet")
         (group,) = files.groups(f"{number}.parquet")
-        assert files.read(group, PAIRS).table.num_rows == group.rows == 1500
+        with files.reading(PAIRS) as read:
+            assert read(group).table.num_rows == group.rows == 1500
     assert 0 < sum(rows.table.nbytes for rows in files._kept.values()) <= 100_000
 
 
@@ -89,12 +98,43 @@ def test_a_group_is_read_where_it_may_hold_a_key(tmp_path):
     """what lies between no two ends costs nothing"""
     table = arrow_table(PAIRS.columns, [(n, "a", 1, 1) for n in range(1000)])
     pq.write_table(table, tmp_path / "0", row_group_size=100)
-    where, files = SourceRows((TempView("", 1000, ("0",)),)), Files(tmp_path)
+    where, files = SourceRows((TempView("", 1000, ("0",)),)), Files(LocalStore(tmp_path))
     for keys, values in (({250, 260}, 100 * 4), ({5000, -1}, 0), ({99, 100}, 200 * 4), ({99, 100}, 0)):
         budget = Budget(10**6, 10**6)
         found = entries(files, where, PAIRS, (0,), {(key,) for key in keys}, budget)
         assert {key for (key,) in found} == {key for key in keys if 0 <= key < 1000}
         assert 10**6 - budget.values == values
+
+
+def test_what_was_found_in_files_is_not_read_again(tmp_path):
+    """a key that was not found neither; what was added since is seen, and no row is counted twice"""
+    pairs = [(x, y, 1, 1) for x in range(3) for y in "ab"]
+    pq.write_table(arrow_table(PAIRS.columns, pairs), tmp_path / "0")
+    files, parts = Files(tmp_path), (TempView("", 6, ("0",)),)
+    asked = [{(0, "a"), (7, "a")}, {(0, "a"), (1, "a"), (0, "b"), (7, "a")}]
+    first = entries(files, SourceRows(parts), PAIRS, (0, 1), asked[0], Budget())
+    assert first == {(0, "a"): [(0, "a", 1, 1)]}
+    more = SourceRows(parts, arrow_table(PAIRS.columns, [(0, "a", 2, 5), (7, "a", 1, 1)]))
+    for _ in range(2):
+        found = entries(files, more, PAIRS, (0, 1), asked[1], Budget())
+        assert found == {
+            (0, "a"): [(0, "a", 3, 6)],
+            (0, "b"): [(0, "b", 1, 1)],
+            (1, "a"): [(1, "a", 1, 1)],
+            (7, "a"): [(7, "a", 1, 1)],
+        }
+    files._kept.clear()
+    assert entries(files, more, PAIRS, (0, 1), asked[1], Budget()) == found
+    assert files.reads == 1
+
+
+def test_what_is_remembered_has_an_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "MAX_REMEMBERED_ROWS", 10)
+    pq.write_table(arrow_table(PAIRS.columns, [(n, "a", 1, 1) for n in range(100)]), tmp_path / "0")
+    files, where = Files(tmp_path), SourceRows((TempView("", 100, ("0",)),))
+    for n in range(100):
+        assert entries(files, where, PAIRS, (0,), {(n,)}, Budget()) == {(n,): [(n, "a", 1, 1)]}
+        assert sum(len(found) for found in files._found.values()) <= 10
 
 
 # -- statements: what they mean is tested in ``tests/engines/test_writers.py``
@@ -234,7 +274,7 @@ def test_what_spark_wrote_is_found(spark, tmp_path, position):
     paths = tuple(f"rows/{path.name}" for path in (tmp_path / "rows").glob("*.parquet"))
     wanted = {(row[position],) for row in rows[:3]}
     there = SourceRows((TempView("", len(rows), paths),))
-    found = entries(Files(tmp_path), there, layout, (position,), wanted, Budget(10**6, 10**6))
+    found = entries(Files(LocalStore(tmp_path)), there, layout, (position,), wanted, Budget(10**6, 10**6))
 
     expected = [row for row in merged(rows, layout) if (row[position],) in wanted]
     assert sorted(map(repr, (row for group in found.values() for row in group))) == sorted(

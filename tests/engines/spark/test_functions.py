@@ -1,7 +1,7 @@
 """Every scalar function on Spark, on a grid of values with nulls and edges: what the reference says, text by text."""
 
 from collections.abc import Iterator
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import product
 from math import inf, isclose, isnan, nan
@@ -43,6 +43,7 @@ GRID: dict[str, list[Any]] = {
         None, datetime(1, 1, 1), datetime(1969, 12, 31, 23, 59, 59, 999_999), datetime(2024, 1, 31, 8, 30),
         datetime(2024, 5, 17, 8, 30, 0, 500_000), datetime(9999, 12, 31, 23, 59, 59),
     ],
+    "time": [None, time(0, 0), time(9, 5, 7, 250_000), time(23, 59, 59, 999_999)],
     "timedelta": [None, timedelta(0), timedelta(days=1, microseconds=5), timedelta(hours=-36), LONG],
 }  # fmt: skip
 
@@ -60,6 +61,7 @@ CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
     "regexp_count": [("[a-c]",)],
     "regexp_substr": [("[0-9]+",), ("$",)],
     "regexp_instr": [("[0-9]+",), ("b",)],
+    "clock_trunc": [("HOUR",), ("second",)], "clock_diff": [("MINUTE",), ("MILLISECOND",)],
     "next_day": [("MO",), ("sunday",), ("Thu",)],
     "date_format": [("yyyy-MM-dd HH:mm:ss.SSSSSS",), ("EEE, d MMM y h:m:s a",), ("EEEE D 'of' MMMM yy ''''",),
                     ("Q DDD hh",)],
@@ -75,7 +77,8 @@ CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
 WRONG: dict[str, tuple[Any, ...]] = {
     "matches": ("(",), "like": ("a!", "!"), "round": (2_000_000,), "regexp_replace": ("b", "$7"),
     "regexp_extract": ("b", 1), "regexp_count": ("(",), "regexp_substr": ("(",), "regexp_instr": ("(",),
-    "next_day": ("never",), "date_format": ("zzz",), "tumbled": (0,), "tumbled_end": (0,), "get_json_object": ("a",),
+    "next_day": ("never",), "date_format": ("zzz",), "tumbled": (0,), "tumbled_end": (0,),
+    "get_json_object": ("a",), "clock_trunc": ("DAY",), "clock_diff": ("DAY",),
 }  # fmt: skip
 #: Whether constants have a value is known before, and of a division it is asked whether it is by zero.
 KNOWN_BEFORE = {

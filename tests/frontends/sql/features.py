@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from tests.frontends.sql import later_features as later
 from tests.frontends.sql import more_features as more
 from tests.frontends.sql import nested_features as nested
 
@@ -433,3 +434,7 @@ feature("t", **more.STATISTICS)
 feature("t", **more.CLAUSES)
 feature("d", **nested.NULLS)
 feature("d", **nested.MAPS)
+feature("c", **later.TIMES)
+feature("r", **later.STRUCTS)
+feature("t", **later.IGNORED)
+feature("m", **later.WINDOWS_OF_TIME)

@@ -13,6 +13,7 @@ from tests.frontends.sql.worlds import TABLES
 SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.timeType.enabled": "true",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isnan
 from random import Random
@@ -49,6 +49,7 @@ TABLES = {
         " z VARCHAR",
         "k",
     ),
+    "c": Columns("id INT NOT NULL, since TIME NULL, till TIME NOT NULL", "id BIGINT, since TIME, till TIME"),
     "o": Columns(
         "id INT NOT NULL, cust STRING, items ARRAY<STRUCT<pid: INT, qty: INT NULL>>, tags ARRAY<STRING>,"
         " nums ARRAY<INT NULL>, ship STRUCT<city: STRING, fee: INT NULL>",
@@ -94,6 +95,9 @@ def row(table: str, rng: Random, taken: set[int]) -> tuple[Any, ...]:
                 maybe(rng.random() < 0.5),
                 maybe(rng.choice([0.5, 1.5, -2.0])),
             )
+        case "c":
+            clock = lambda: time(rng.choice([0, 9, 12, 23]), rng.choice([0, 30]), 0, rng.choice([0, 250_000]))  # noqa: E731
+            return small(), maybe(clock()), clock()
         case "n":
             return (
                 key,

@@ -17,6 +17,13 @@ class Queries:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         self.names = 0
+        #: Whether names have namespaces, in the document, the query and the updates.
+        self.is_spaced = seed % 4 == 3
+        self.prolog = (
+            'declare default element namespace "urn:d"; declare namespace q = "urn:q"; '
+            if self.is_spaced
+            else ""
+        )
 
     def pick(self, *choices):
         return self.random.choice(choices)
@@ -28,7 +35,8 @@ class Queries:
     # -- documents
 
     def document(self) -> str:
-        return f"<s>{''.join(self.element(2) for _ in range(self.random.randrange(1, 6)))}</s>"
+        root = '<s xmlns="urn:d" xmlns:q="urn:o">' if self.is_spaced else "<s>"
+        return f"{root}{''.join(self.element(2) for _ in range(self.random.randrange(1, 6)))}</s>"
 
     def element(self, depth: int) -> str:
         content = []
@@ -44,6 +52,9 @@ class Queries:
                 )
         id_ = self.pick("", f' id="{self.random.randrange(4)}"', f' id="{self.random.randrange(4)}"')
         day = self.pick("", "", f' d="2001-0{self.random.randrange(1, 5)}-1{self.random.randrange(3)}"')
+        if self.is_spaced:
+            day += self.pick("", ' xmlns:q="urn:q" q:m="1"', ' xmlns:z="urn:z"', ' xmlns:q="urn:d"')
+            content += self.pick("", "<e xmlns=''><n/></e>", "<z:e xmlns:z='urn:y' z:k='2'/>")
         return f"<c{id_}{day}>{''.join(content)}</c>"
 
     def update(self) -> str:
@@ -58,13 +69,18 @@ class Queries:
             f'replace value of node {target} with "{self.random.randrange(5)}"',
             f'(delete node {target}/@id, insert node attribute id {{ "2" }} into (//c[not(@id)])[1])',
         )
-        return f"if ({target}[not(self::s)] and (//c[not(@id)])[1]) then {change} else ()"
+        return f"{self.prolog}if ({target}[not(self::s)] and (//c[not(@id)])[1]) then {change} else ()"
 
     # -- queries
 
     def query(self) -> str:
         body = ", ".join(self.item({}, 2) for _ in range(self.random.randrange(1, 3)))
-        return f"<r>{{{body}}}</r>"
+        if not self.is_spaced:
+            return f"<r>{{{body}}}</r>"
+        start, end = self.pick(
+            ("<r>", "</r>"), ('<q:r xmlns:a="urn:a">', "</q:r>"), ('<r xmlns:q="urn:e">', "</r>")
+        )
+        return f"{self.prolog}{start}{{{body}}}{end}"
 
     def path(self, scope: dict[str, str], kinds: str = "cnpk") -> tuple[str, str]:
         """A path to nodes of a kind."""
@@ -231,4 +247,9 @@ class Queries:
     def made(self, scope: dict[str, str], depth: int) -> str:
         attribute = f' k="{{{self.values(scope)}}}"' if self.random.randrange(2) else ""
         content = f"{{{self.item(scope, depth)}}}" if self.random.randrange(4) else "text"
-        return f"<x{attribute}>{content}</x>"
+        if not self.is_spaced:
+            return f"<x{attribute}>{content}</x>"
+        tag = self.pick("x", "q:x", "z:x")
+        declared = ' xmlns:z="urn:z"' if tag == "z:x" else self.pick("", "", ' xmlns:q="urn:w"')
+        extra = ' q:l="1"' if not self.random.randrange(4) else ""
+        return f"<{tag}{declared}{attribute}{extra}>{content}</{tag}>"

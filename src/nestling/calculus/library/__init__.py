@@ -6,12 +6,15 @@ the function of the calculus, that of the SQL front end and the text on Spark; t
 
 from __future__ import annotations
 
+from nestling.calculus.library.clocks import CLOCKS
 from nestling.calculus.library.documents import DOCUMENTS
 from nestling.calculus.library.entry import LEAST, MOST, LibraryEntry
 from nestling.calculus.library.moments import MOMENTS
 from nestling.calculus.library.numbers import NUMBERS
 from nestling.calculus.library.texts import TEXTS
 
-LIBRARY: dict[str, LibraryEntry] = {found.name: found for found in (*TEXTS, *NUMBERS, *MOMENTS, *DOCUMENTS)}
+LIBRARY: dict[str, LibraryEntry] = {
+    found.name: found for found in (*TEXTS, *NUMBERS, *MOMENTS, *CLOCKS, *DOCUMENTS)
+}
 
 __all__ = ["LEAST", "LIBRARY", "MOST", "LibraryEntry"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from math import isfinite
 from pathlib import Path
 from queue import SimpleQueue
@@ -357,7 +357,7 @@ def plain(value: Any) -> Any:
             return value if abs(value) < EXACT else str(value)
         case float():
             return value if isfinite(value) else str(value)
-        case datetime() | date():
+        case datetime() | date() | time():
             return value.isoformat()
         case timedelta():
             return value.total_seconds()

@@ -49,6 +49,8 @@ def type_sql(type_: Type) -> str:
             return f"DECIMAL({size[0]},{size[1]})"
         case Scalar("timedelta"):
             return "INTERVAL DAY TO SECOND"
+        case Scalar("time"):
+            return "TIME"
         case Scalar(name):
             return SQL[name]
         case Record(fields):

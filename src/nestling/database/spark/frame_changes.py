@@ -12,17 +12,27 @@ from nestling.calculus.types import Record
 from nestling.database.export import to_arrow
 from nestling.database.feed import Pairs, z_bag
 from nestling.database.languages import is_frame
-from nestling.engine.spark import limits
 from nestling.errors import ChangeError
-from nestling.frontend.schema import arrow_rows, copies, multiplicity, python_value, row_value, without_zones
+from nestling.frontend.schema import (
+    arrow_rows,
+    copies,
+    has_zones,
+    multiplicity,
+    python_value,
+    row_value,
+    without_zones,
+)
 from nestling.quoting import sql_name
 
 
-def few_rows(frame: Any) -> list[dict[str, Any]] | None:
-    """The rows of a DataFrame, if they are few."""
+def few_rows(frame: Any, most: int) -> list[dict[str, Any]] | None:
+    """The rows of a DataFrame, if they are no more than ``most``."""
     check_batch(frame)
-    table = frame.limit(limits.MAX_TRANSACTION_ROWS + 1).toArrow()
-    return None if table.num_rows > limits.MAX_TRANSACTION_ROWS else without_zones(arrow_rows(table))
+    table = frame.limit(most + 1).toArrow()
+    if table.num_rows > most:
+        return None
+    rows = arrow_rows(table)
+    return without_zones(rows) if any(map(has_zones, table.schema.types)) else rows
 
 
 def check_batch(frame: Any) -> None:
@@ -41,23 +51,23 @@ def signed(rows: list[dict[str, Any]], feed: bool, sign: int = 1) -> Any:
     return z_bag(rows) if feed else Pairs((row, sign) for row in rows)
 
 
-def few_changes(changes: Mapping[str, Any], sign: int) -> dict[str, Any] | None:
+def few_changes(changes: Mapping[str, Any], sign: int, most: int) -> dict[str, Any] | None:
     """Changes of several tables as Z-bags, if they are few; what is no DataFrame is one already."""
     found = {}
     for table, change in changes.items():
         if not is_frame(change):
             found[table] = change
             continue
-        rows = few_rows(change)
+        rows = few_rows(change, most)
         if rows is None:
             return None
         found[table] = signed(rows, is_feed(change.columns), sign)
     return found
 
 
-def few_split(frame: Any, tables: Mapping[str, bool]) -> dict[str, Any] | None:
+def few_split(frame: Any, tables: Mapping[str, bool], most: int) -> dict[str, Any] | None:
     """Rows of several tables, each a struct in a column of its own, by table, if they are few."""
-    rows = few_rows(frame)
+    rows = few_rows(frame, most)
     if rows is None:
         return None
     return {

@@ -19,6 +19,7 @@ from nestling.engine.spark.types import plain_decimal, sql_type
 from nestling.errors import QueryError
 from nestling.quoting import sql_name, sql_text
 from nestling.values.bag import ZBag
+from nestling.values.clock import clock_of
 from nestling.values.exact import one_nan
 
 _BITS = {"ByteType": 8, "ShortType": 16, "IntegerType": 32, "LongType": 64}
@@ -27,7 +28,8 @@ _INTS = tuple(_BITS)
 _TAKEN = {
     "bool": ("BooleanType",), "int": _INTS, "float": (*_INTS, "FloatType", "DoubleType"),
     "decimal": (*_INTS, "DecimalType"), "str": ("StringType", "VarcharType", "CharType"), "bytes": ("BinaryType",),
-    "date": ("DateType",), "datetime": ("TimestampType", "TimestampNTZType"), "timedelta": ("DayTimeIntervalType",),
+    "date": ("DateType",), "datetime": ("TimestampType", "TimestampNTZType"), "time": ("TimeType",),
+    "timedelta": ("DayTimeIntervalType",),
 }  # fmt: skip
 
 
@@ -101,7 +103,7 @@ def _does_not_fit(name: str, size: tuple[int, ...], given: Any, at: str) -> list
 # -- one form for equal values
 
 
-def canonical(type_: Type, at: str, given: Any = None, in_order: bool = True) -> str:
+def canonical(type_: Type, at: str, given: Any = None, in_order: bool = True) -> str:  # noqa: C901 - by type
     """The value at ``at``; fields that ``given`` leaves out are null. Bags whose elements nobody compares as a whole
     need not be put ``in_order``."""
     match type_:
@@ -109,6 +111,8 @@ def canonical(type_: Type, at: str, given: Any = None, in_order: bool = True) ->
             return at
         case Scalar("timedelta"):
             return f"unix_micros(TIMESTAMP'1970-01-01 00:00:00' + {at})"
+        case Scalar("time"):
+            return f"time_to_micros({at})"
         case Scalar("float"):
             return f"(CAST({at} AS DOUBLE) + 0.0D)"  # there is one zero
         case Scalar():
@@ -179,6 +183,8 @@ def value_of(type_: Type, found: Any) -> Any:
             return ZBag((value_of(element, inner), 1) for inner in found)
         case Scalar("timedelta") if found is not None:
             return timedelta(microseconds=found)
+        case Scalar("time") if found is not None:
+            return clock_of(found)
         case Scalar("decimal") if found is not None:
             return plain_decimal(found)
         case Scalar("float") if found is not None:

@@ -19,6 +19,7 @@ _WRITTEN = {
     "bool": "CASE WHEN {} THEN 'b1' ELSE 'b0' END",
     "int": "concat('i', {}, ';')",
     "timedelta": "concat('t', {}, ';')",
+    "time": "concat('c', {}, ';')",
     "str": "concat('s', length({0}), ':', {0})",
     "bytes": "concat('x', lower(hex({})), ';')",
     "date": "concat('D', date_format({}, 'yyyy-MM-dd'), ';')",

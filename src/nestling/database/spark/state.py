@@ -48,7 +48,6 @@ from nestling.database.verdict import judge
 from nestling.database.view_state import Views
 from nestling.database.xml.definition import XQueryDef
 from nestling.engine.described import Described
-from nestling.engine.spark import limits
 from nestling.engine.spark.arriving import Arriving, nothing_arrives
 from nestling.engine.spark.columns import deferred_name
 from nestling.engine.spark.engine import SparkEngine
@@ -98,7 +97,7 @@ class SparkState:
         check_note(engine.note)  # of the last epoch in the log
         with self.gate.closed():
             self._go_on_with(found, engine, views)
-        if engine.built:
+        if engine.built and not self.lake.is_readonly:
             engine.tidied()
 
     def rebuild(self) -> bool:
@@ -360,10 +359,11 @@ class SparkState:
         if is_changed:
             raise uncommitted()
         table = self.table(name)
-        rows = few_rows(self.rows_where(name, where))
+        most = self.running.transaction_rows
+        rows = few_rows(self.rows_where(name, where), most)
         if rows is None:
             raise ChangeError(
-                f"more than {limits.MAX_TRANSACTION_ROWS:,} rows of {name} match,"
+                f"more than {most:,} rows of {name} match,"
                 " and a transaction on Spark deletes no more by where",
                 hint="delete them outside it",
             )

@@ -7,6 +7,7 @@ from nestling.database.xml.found import ATTRIBUTE, BuiltNode, FoundNode, Items, 
 from nestling.database.xml.interpret import Interpreter
 from nestling.errors import QueryError
 from nestling.xml.entries import COMMENT, ELEMENT, TEXT, written
+from nestling.xml.namespaces import NONE, Scope, declarations, within
 from nestling.xml.serialise import attribute, in_text
 
 
@@ -28,8 +29,8 @@ def _refused() -> list[BuiltNode]:
     raise QueryError("an attribute stands alone", hint="write data(…)")
 
 
-def built_xml(node: BuiltNode) -> str:
-    """A constructed node as text."""
+def built_xml(node: BuiltNode, outside: Scope = NONE, default: str = "") -> str:
+    """A constructed node as text, in an element that sees ``outside``; a copy's default is that of its new place."""
     if node.kind == TEXT:
         return in_text(node.text)
     if node.kind == COMMENT:
@@ -38,7 +39,12 @@ def built_xml(node: BuiltNode) -> str:
         return attribute(node.name, node.text)
     if node.kind != ELEMENT:
         return f"<?{node.name} {node.text}?>" if node.text else f"<?{node.name}?>"
-    name = written(node.name)
-    start = f"<{name}" + "".join([attribute(each, value) for each, value in node.attributes.items()])
-    inner = "".join([built_xml(each) for each in node.content])
+    name, own = written(node.name), node.namespaces
+    if node.is_copy and node.name[0] == "{" and own.get("") == "":
+        own = own | {"": default}
+    scope = within(node.name, own, outside)
+    pairs = [*declarations(scope, outside), *node.attributes.items()]
+    start = f"<{name}" + "".join([attribute(each, value) for each, value in pairs])
+    default = scope.get("", "") if not node.is_copy else default if node.name[0] == "{" else ""
+    inner = "".join([built_xml(each, scope, default) for each in node.content])
     return f"{start}>{inner}</{name}>" if inner else f"{start}/>"

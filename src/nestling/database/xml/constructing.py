@@ -13,10 +13,20 @@ from nestling.database.xml.found import (
     built_text,
     is_node,
 )
-from nestling.database.xml.reading import with_namespaces
 from nestling.database.xml.stepping import Scope, StepInterpreter
 from nestling.frontend.xquery.syntax import AttributeExpr, CommentExpr, ElementExpr, TextExpr
-from nestling.xml.entries import COMMENT, ELEMENT, TEXT, attribute_of, expanded, written
+from nestling.xml.entries import (
+    COMMENT,
+    ELEMENT,
+    TEXT,
+    XML,
+    attribute_of,
+    expanded,
+    is_declaration,
+    space_of,
+    written,
+)
+from nestling.xml.namespaces import declared_by, visible
 from nestling.xml.orderkeys import depth_of
 from nestling.xml.store import NodeStore
 
@@ -41,8 +51,8 @@ class ConstructInterpreter(StepInterpreter):
 
     def construct(self, syntax: ElementExpr | AttributeExpr | TextExpr | CommentExpr, scope: Scope) -> Items:
         match syntax:
-            case ElementExpr(name, attributes, content):
-                made = BuiltNode(ELEMENT, name)
+            case ElementExpr(name, attributes, content, namespaces):
+                made = BuiltNode(ELEMENT, name, namespaces=dict(namespaces))
                 for each, parts in attributes:
                     made.attributes[each] = "".join(
                         [p if isinstance(p, str) else self.joined(self.eval(p, scope)) for p in parts]
@@ -80,14 +90,12 @@ class ConstructInterpreter(StepInterpreter):
                     made.content.append(node)
                     continue
                 if made.content:
-                    raise self.refuse(at, f"the attribute {node.name} comes after content", "XQTY0024")
-                if node.name in made.attributes:
-                    raise self.refuse(at, f"the attribute {node.name} is there twice", "XQDY0025")
-                if node.name.startswith("{"):
-                    prefix = written(node.name).partition(":")[0]
-                    space = {f"xmlns:{prefix}": node.name[1:].partition("}")[0]}
-                    made.attributes = space | made.attributes
-                made.attributes[written(node.name)] = node.text
+                    raise self.refuse(
+                        at, f"the attribute {written(node.name)} comes after content", "XQTY0024"
+                    )
+                if expanded(node.name) in map(expanded, made.attributes):
+                    raise self.refuse(at, f"the attribute {written(node.name)} is there twice", "XQDY0025")
+                made.attributes[_named(made, node.name)] = node.text
 
     def copies(self, item: Item) -> list[BuiltNode]:
         """A node as a constructed one; a document is its children."""
@@ -108,15 +116,27 @@ class ConstructInterpreter(StepInterpreter):
         raise TypeError(item)
 
 
+def _named(made: BuiltNode, name: str) -> str:
+    """The name of a new attribute of an element, which then has its namespace; its prefix may be taken."""
+    prefix, uri = space_of(name)
+    if not uri or uri == XML:
+        return name
+    local, number = written(name).partition(":")[2], len(made.attributes) + 1
+    while made.namespaces.setdefault(prefix, uri) != uri:
+        prefix, number = f"{space_of(name)[0]}_{number}", number + 1
+    return f"{{{uri}}}{prefix}:{local}"
+
+
 def _copy(store: NodeStore, key: str) -> BuiltNode:
     opened: list[BuiltNode] = []
     first: BuiltNode | None = None
     base = depth_of(key)
     for entry in store.subtree(key):
-        whole = with_namespaces(store, entry) if first is None and entry[1] == ELEMENT else entry
         node = BuiltNode(entry[1], entry[2], "" if entry[1] == ELEMENT else entry[3])
         if entry[1] == ELEMENT:
-            node.attributes = dict(whole[3])
+            node.attributes = {name: value for name, value in entry[3] if not is_declaration(name)}
+            node.namespaces = visible(store, key) if first is None else declared_by(entry[3])
+            node.is_copy = True
         del opened[depth_of(entry[0]) - base :]
         if first is None:
             first = node

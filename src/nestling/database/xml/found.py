@@ -30,13 +30,19 @@ class FoundAttribute:
 
 @dataclass(eq=False, slots=True)
 class BuiltNode:
-    """A constructed node: an element with attributes and content, or a text, comment or attribute."""
+    """A constructed node: an element with attributes and content, or a text, comment or attribute.
+
+    Names are written as entries have them; ``namespaces`` are those that an element has of its own.
+    """
 
     kind: str
     name: str = ""
     text: str = ""
     attributes: dict[str, str] = field(default_factory=dict)
     content: list[BuiltNode] = field(default_factory=list)
+    namespaces: dict[str, str] = field(default_factory=dict)
+    #: Whether it is a copy of a node of a document, which may see no default namespace there.
+    is_copy: bool = False
 
 
 #: The kind of a constructed attribute.

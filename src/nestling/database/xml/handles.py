@@ -16,12 +16,12 @@ from nestling.database.xml.host import DocumentHost
 from nestling.database.xml.interpret import Interpreter
 from nestling.database.xml.paper_updates import run_paper_update
 from nestling.database.xml.primitives import PLACES, insert_at, rename, replace, replace_value, set_attribute
-from nestling.database.xml.reading import with_namespaces
 from nestling.database.xml.syncing import keys_argument, sync
 from nestling.errors import ChangeError, QueryError, StoreError, brief, shown
 from nestling.frontend.xquery.parse import parsed
-from nestling.xml.entries import ELEMENT, Entry, attribute_of
+from nestling.xml.entries import ELEMENT, Entry, attribute_of, check_name, expanded, written
 from nestling.xml.load import chunks_of, document_entries, fragment_entries
+from nestling.xml.namespaces import NONE, serialised_within, visible
 from nestling.xml.serialise import serialised
 from nestling.xml.store import NodeStore
 from nestling.xml.trees import is_tree, text_of, tree_of
@@ -102,12 +102,26 @@ class DocumentNode:
             store = document._store()
             if self._key:
                 self._entry(store)
-            found = Interpreter(module, lambda name: store, FoundNode(document.name, self._key)).run()
-            if len(found) != 1 or not isinstance(found[0], FoundNode | FoundAttribute):
+            own = FoundNode(document.name, self._key)
+
+            def own_store(name: str) -> NodeStore:
+                if name != document.name:
+                    raise QueryError(
+                        f"{path!r:.80} leads into another document", hint=f"db.document({name!r:.80})"
+                    )
+                return store
+
+            run = Interpreter(module, own_store, own, [document.name])
+            found = run.run()
+            if run.pending:
+                raise ChangeError(f"{path!r:.80} is no path", hint="db.xquery(…) runs an update")
+            if len(found) != 1:
                 raise ChangeError(
                     f"{path!r:.80} leads to {len(found)} nodes of {document.name}, not to one",
                     hint="add a condition: [@id = '…'], [1]",
                 )
+            if not isinstance(found[0], FoundAttribute) and not getattr(found[0], "key", None):
+                raise ChangeError(f"{path!r:.80} leads to no node inside {document.name}", hint="/*")
             name = found[0].name if isinstance(found[0], FoundAttribute) else None
             return DocumentNode(document, found[0].key, name)
 
@@ -134,8 +148,7 @@ class DocumentNode:
             entry = self._entry(store)
             if self._attribute is not None:
                 return attribute_of(entry, self._attribute) or ""
-            rest = list(store.subtree(self._key))[1:]
-            return serialised([with_namespaces(store, entry) if entry[1] == ELEMENT else entry, *rest])
+            return serialised_within(list(store.subtree(self._key)), visible(store, self._key), NONE)
 
     @property
     def value(self) -> str:
@@ -198,11 +211,17 @@ class DocumentNode:
         return self._document._edit(replace_)
 
     def rename(self, name: str) -> Refresh | None:
-        """Give it another name."""
+        """Give it another name, in the namespace that it is in."""
 
         def rename_(edit: Edit) -> None:
-            self._entry(edit.store)
-            rename(edit, self._key, name, self._attribute)
+            entry = self._entry(edit.store)
+            check_name(name, "a node")
+            stored = (
+                [each for each, _ in entry[3] if expanded(each) == self._attribute]
+                if self._attribute
+                else [entry[2]]
+            )
+            rename(edit, self._key, f"{stored[0].removesuffix(_local(stored[0]))}{name}", self._attribute)
 
         return self._document._edit(rename_)
 
@@ -221,6 +240,10 @@ class DocumentNode:
 
     def __repr__(self) -> str:
         return f"DocumentNode({self._document.name}, {self.xml()!r:.60})"
+
+
+def _local(name: str) -> str:
+    return written(name).rpartition(":")[2]
 
 
 def _text(xml: object) -> str:
@@ -242,6 +265,10 @@ def source_entries(source: Any, strip: bool, progress: Progress | None) -> Itera
         yield from document_entries(_told([source], len(source), progress), strip)
     elif isinstance(source, bytes):
         yield from document_entries(_told([source], len(source), progress), strip)
+    elif isinstance(source, str) and not source.strip():
+        raise ChangeError(
+            "this is no XML that can be stored: the text is empty", hint='"<a>…</a>", or a path'
+        )
     elif isinstance(source, str | PathLike):
         path = Path(source)
         try:

@@ -147,6 +147,8 @@ class Interpreter(ConstructInterpreter):
         """What has no value is an error at its place."""
         try:
             return function(*values)
+        except ZeroDivisionError as error:
+            raise self.refuse(at, "a division by zero", "FOAR0001") from error
         except (ValueError, TypeError, ArithmeticError) as error:
             raise self.refuse(at, str(error) or type(error).__name__, "FORG0001") from error
 

@@ -99,5 +99,5 @@ class _Positions:
         return self.run.eval(source, {".": [FoundNode(self.edit.document, "")]})
 
     def _note(self, kind: str, key: str, made: Items, at: int, place: str = "") -> None:
-        syntax = UpdateExpr(kind, ContextExpr(at), None, place, at)
+        syntax = UpdateExpr(kind, ContextExpr(at), None, place, at=at)
         self.pending.append((syntax, [FoundNode(self.edit.document, key)], made))

@@ -31,9 +31,9 @@ from nestling.frontend.xquery.template import (
     TextPart,
 )
 from nestling.values.bag import ZBag
-from nestling.xml.entries import ELEMENT, Entry, unlisted, written
+from nestling.xml.entries import ELEMENT, XML, space_of, unlisted, written
 from nestling.xml.entries import TEXT as TEXT_NODE
-from nestling.xml.orderkeys import parent_of
+from nestling.xml.namespaces import NONE, Scope, declarations, serialised_within, visible, within
 from nestling.xml.serialise import attribute, in_text, serialised
 from nestling.xml.store import NodeStore
 
@@ -57,10 +57,13 @@ class XmlReader:
 
     def whole(self, template: Sequence[Part]) -> str:
         """The text of a query's own sequence."""
-        return content_text(self.content(template, None))
+        return content_text(self.content(template, None, {}))
 
-    def content(self, parts: Sequence[Part], row: Row | None) -> list[WrittenItem]:
-        """What parts come to, with the spaces between atoms; neighbouring texts are one."""
+    def content(self, parts: Sequence[Part], row: Row | None, scope: dict[str, str]) -> list[WrittenItem]:
+        """What parts come to, with the spaces between atoms; neighbouring texts are one.
+
+        They stand in an element that sees ``scope``, to which its attributes add their namespaces.
+        """
         found: list[WrittenItem] = []
         for part in parts:
             if isinstance(part, StaticText):
@@ -70,8 +73,10 @@ class XmlReader:
             else:
                 before = ""
                 for item, its_row in self.items(part.sources, row):
-                    each = self.written(item, its_row)
+                    each = self.written(item, its_row, scope)
                     if each is not None:
+                        if each.kind == ATTRIBUTE and each.name[0] == "{":
+                            each = _bound(each, scope, len(found) + 1)
                         if each.kind == before == ATOM:
                             found.append(WrittenItem(TEXT, " "))
                         found.append(WrittenItem(TEXT, each.text) if each.kind == ATOM else each)
@@ -92,8 +97,12 @@ class XmlReader:
             found.sort(key=lambda each: each[0])
         return [one for _, item, each in found for one in _spread(item, each)]
 
-    def written(self, item: ItemTemplate, row: Row | None) -> WrittenItem | None:  # noqa: C901 (one arm per item)
-        """One item; none where its column is null. The query's own elements have no row: they read the views."""
+    def written(  # noqa: C901 (one arm per item)
+        self, item: ItemTemplate, row: Row | None, scope: Scope
+    ) -> WrittenItem | None:
+        """One item, in an element that sees ``scope``; none where its column is null. The query's own elements have no
+        row: they read the views.
+        """
         cells = row or ()
         match item:
             case AtomPart(column, type_):
@@ -105,7 +114,7 @@ class XmlReader:
             case AttributePart(name, column):
                 return None if cells[column] is None else WrittenItem(ATTRIBUTE, cells[column], name)
             case CopyPart(document, column):
-                return copied(self.stores(document), cells[column])
+                return copied(self.stores(document), cells[column], scope)
             case MadeText(content, name):
                 value = self.value(content, row)
                 if name:
@@ -116,20 +125,24 @@ class XmlReader:
             case JoinedText(content, separator):
                 return WrittenItem(ATOM, separator.join(self._values(content.sources, row)))
             case ElementPart():
-                return WrittenItem(NODE, self.element(item, row))
+                return WrittenItem(NODE, self.element(item, row, scope))
 
-    def element(self, item: ElementPart, row: Row | None) -> str:
-        attributes, content = self.opened(item, row)
-        inner = content_text(content)
-        start = f"<{item.name}" + "".join([attribute(name, value) for name, value in attributes.items()])
-        return f"{start}>{inner}</{item.name}>" if inner else f"{start}/>"
+    def element(self, item: ElementPart, row: Row | None, outside: Scope) -> str:
+        attributes, content = self.opened(item, row, outside)
+        inner, tag = content_text(content), written(item.name)
+        start = f"<{tag}" + "".join([attribute(name, value) for name, value in attributes.items()])
+        return f"{start}>{inner}</{tag}>" if inner else f"{start}/>"
 
-    def opened(self, item: ElementPart, row: Row | None) -> tuple[dict[str, str], list[WrittenItem]]:
-        """The attributes of an element, and its content."""
+    def opened(
+        self, item: ElementPart, row: Row | None, outside: Scope
+    ) -> tuple[dict[str, str], list[WrittenItem]]:
+        """The attributes of an element where ``outside`` is seen, declarations first, and its content."""
         attributes = {name: self.value(parts, row) for name, parts in item.attributes}
-        content = self.content(item.content, row)
+        scope = within(item.name, dict(item.namespaces), outside)
+        content = self.content(item.content, row, scope)
         attributes |= {each.name: each.text for each in content if each.kind == ATTRIBUTE}
-        return attributes, _joined([each for each in content if each.kind != ATTRIBUTE])
+        declared = dict(declarations(scope, outside)) if scope else {}
+        return declared | attributes, _joined([each for each in content if each.kind != ATTRIBUTE])
 
     def value(self, parts: Sequence[Part], row: Row | None) -> str:
         """The value of an attribute: the values of its items, parted by spaces."""
@@ -146,9 +159,21 @@ class XmlReader:
             if isinstance(item, CopyPart):
                 yield self.stores(item.document).string((each or ())[item.column])
             elif isinstance(item, ElementPart):
-                yield "".join([w.text for w in self.opened(item, each)[1]])
-            elif (found := self.written(item, each)) is not None:
+                yield "".join([w.text for w in self.opened(item, each, NONE)[1]])
+            elif (found := self.written(item, each, NONE)) is not None:
                 yield found.text
+
+
+def _bound(item: WrittenItem, scope: dict[str, str], number: int) -> WrittenItem:
+    """An attribute whose namespace its element sees; its prefix is another where it stands for something else there."""
+    prefix, uri = space_of(item.name)
+    if uri == XML:
+        return item
+    given, local = prefix, written(item.name).partition(":")[2]
+    while scope.get(prefix, uri) != uri:
+        prefix, number = f"{given}_{number}", number + 1
+    scope[prefix] = uri
+    return item._replace(name=f"{{{uri}}}{prefix}:{local}")
 
 
 def _spread(item: ItemTemplate, row: Row | None) -> list[tuple[ItemTemplate, Row | None]]:
@@ -157,14 +182,7 @@ def _spread(item: ItemTemplate, row: Row | None) -> list[tuple[ItemTemplate, Row
         return [(item, row)]
     text = (row or ())[item.column]
     pairs = unlisted(text) if text else ()
-    spaces = {
-        f"xmlns:{written(n).partition(':')[0]}": n[1:].partition("}")[0] for n, _ in pairs if n[0] == "{"
-    }
-    found = (
-        *((n, uri) for n, uri in spaces.items() if n != "xmlns:xml"),
-        *((written(n), v) for n, v in pairs),
-    )
-    return [(AttributePart(name, 0), (value,)) for name, value in found]
+    return [(AttributePart(name, 0), (value,)) for name, value in pairs]
 
 
 def content_text(content: Sequence[WrittenItem]) -> str:
@@ -182,8 +200,8 @@ def _joined(content: Sequence[WrittenItem]) -> list[WrittenItem]:
     return found
 
 
-def copied(store: NodeStore, key: str) -> WrittenItem:
-    """A node of a document, with the namespaces that it sees there."""
+def copied(store: NodeStore, key: str, scope: Scope) -> WrittenItem:
+    """A node of a document, with the namespaces that it sees there, in an element that sees ``scope``."""
     entries = list(store.subtree(key))
     if not entries:
         raise ChangeError("a node that a view has copied is gone", hint="report this: db.verify() says more")
@@ -193,24 +211,7 @@ def copied(store: NodeStore, key: str) -> WrittenItem:
             if entries[0][1] == TEXT_NODE
             else WrittenItem(NODE, serialised(entries))
         )
-    return WrittenItem(NODE, serialised([with_namespaces(store, entries[0]), *entries[1:]]))
-
-
-def with_namespaces(store: NodeStore, entry: Entry) -> Entry:
-    """An element that declares all namespaces it sees, so that it can stand alone."""
-    declared = {name: value for name, value in entry[3] if _is_declaration(name)}
-    above, key = dict[str, str](), parent_of(entry[0])
-    while key:
-        found = store.get(key)
-        assert found is not None
-        above = {name: value for name, value in found[3] if _is_declaration(name)} | above
-        key = parent_of(key)
-    missing = tuple((name, value) for name, value in above.items() if name not in declared and value)
-    return (entry[0], entry[1], entry[2], (*missing, *entry[3])) if missing else entry
-
-
-def _is_declaration(name: str) -> bool:
-    return name == "xmlns" or name.startswith("xmlns:")
+    return WrittenItem(NODE, serialised_within(entries, visible(store, key), scope))
 
 
 class _Reversed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from sys import maxsize
 from typing import TypeAlias
 
 from nestling.database.xml.atoms import effective
@@ -129,7 +130,7 @@ def _most(step: PathStep) -> int | None:
     """How many nodes a step need be followed to: to the k-th, where its first predicate is a number k."""
     first = step.predicates[0] if step.predicates else None
     if isinstance(first, LiteralExpr) and type(first.value) is int:
-        return max(0, first.value)
+        return min(max(0, first.value), maxsize)
     return None
 
 

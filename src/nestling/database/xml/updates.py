@@ -23,7 +23,8 @@ from nestling.database.xml.primitives import (
 )
 from nestling.errors import ChangeError
 from nestling.frontend.xquery.parse import parsed
-from nestling.xml.entries import ELEMENT, INSTRUCTION, expanded
+from nestling.frontend.xquery.syntax import UpdateExpr
+from nestling.xml.entries import ELEMENT, INSTRUCTION, expanded, written
 from nestling.xml.orderkeys import parent_of
 from nestling.xml.store import NodeStore
 
@@ -149,12 +150,12 @@ class _Applying:
                 for name, value in made.attributes.items():
                     if not owner:
                         raise self.run.refuse(syntax.at, "a document has no attributes", "XUTY0022")
-                    self._new_attribute(change, FoundAttribute(target.document, owner, name), value)
+                    self._new_attribute(change, target.document, owner, name, value)
                 insert_at(change, key, syntax.place, built_entries(made.content))
             case "delete":
                 change.delete(key)
             case "rename":
-                rename(change, key, self.run.joined(source))
+                rename(change, key, self._new_name(syntax, source, False))
             case "replace value":
                 self.emptied.add((target.document, key))
                 replace_value(change, key, self.run.joined(source))
@@ -178,10 +179,10 @@ class _Applying:
             case "delete":
                 self._take(change, target)
             case "rename":
-                new = self.run.joined(source)
-                self._make_room(change, FoundAttribute(target.document, key, new), target)
+                new = self._new_name(syntax, source, True)
+                self._make_room(change, FoundAttribute(target.document, key, expanded(new)), target)
                 rename(change, key, new, name)
-                self.names[target] = new
+                self.names[target] = expanded(new)
             case "replace value":
                 set_attribute(change, key, name, self.run.joined(source))
             case "replace":
@@ -192,7 +193,16 @@ class _Applying:
                     )
                 self._take(change, target)
                 for each, value in made.attributes.items():
-                    self._new_attribute(change, FoundAttribute(target.document, key, each), value)
+                    self._new_attribute(change, target.document, key, each, value)
+
+    def _new_name(self, syntax: UpdateExpr, source: Items, is_attribute: bool) -> str:
+        """The name that a text is, in the namespace that its prefix stands for in the update."""
+        name, spaces = self.run.joined(source), dict(syntax.namespaces)
+        prefix, colon, _ = name.partition(":")
+        if colon and not spaces.get(prefix):
+            raise self.run.refuse(syntax.at, f"the prefix {prefix} is not declared", "XQDY0074")
+        uri = spaces[prefix] if colon else "" if is_attribute else spaces.get("", "")
+        return f"{{{uri}}}{name}" if uri else name
 
     def _take(self, change: Edit, target: FoundAttribute) -> None:
         name = self.names.get(target, target.name)
@@ -210,14 +220,15 @@ class _Applying:
             ):
                 self._take(change, each)
 
-    def _new_attribute(self, change: Edit, new: FoundAttribute, value: str) -> None:
+    def _new_attribute(self, change: Edit, document: str, key: str, name: str, value: str) -> None:
+        new = FoundAttribute(document, key, expanded(name))
         self._make_room(change, new, None)
-        entry = change.store.get(new.key)
+        entry = change.store.get(key)
         if entry is not None and any(expanded(each) == new.name for each, _ in entry[3]):
             raise ChangeError(
-                f"there is an attribute {new.name} already (XUDY0021)", hint="replace its value"
+                f"there is an attribute {written(name)} already (XUDY0021)", hint="replace its value"
             )
-        set_attribute(change, new.key, new.name, value)
+        set_attribute(change, key, name, value)
 
     def _content(self, source: Items, at: int) -> BuiltNode:
         """What a source comes to: attributes first, then nodes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
@@ -19,9 +20,10 @@ from nestling.database.xml.reading import NODE, XmlReader
 from nestling.database.xml.stats import xquery_stats
 from nestling.database.xml.tabled import table_store
 from nestling.database.xml.watch import XmlChange, XmlWatches
-from nestling.errors import NestlingError, QueryError
+from nestling.errors import NestlingError, QueryError, brief
 from nestling.frontend.xquery.parse import parse
 from nestling.frontend.xquery.template import AtomPart, ConstantPart, SequencePart
+from nestling.xml.namespaces import NONE
 from nestling.xml.store import NodeStore
 from nestling.xml.trees import tree_of
 
@@ -81,7 +83,7 @@ class XQueryView:
             for part in self._definition.translated.template:
                 assert isinstance(part, SequencePart)
                 for item, row in reader.items(part.sources, None):
-                    written = reader.written(item, row)
+                    written = reader.written(item, row, NONE)
                     if isinstance(item, AtomPart):
                         value = (row or ())[item.column]
                     else:
@@ -144,11 +146,25 @@ class XQueryView:
         return self._store(document)
 
     def explain(self, format: str = "text", code: bool = False) -> str:
-        """How the view is kept: its tables, and each hidden view as its own ``explain`` has it."""
-        if format != "text":
-            raise QueryError("an XQuery view is explained as text", hint='format="text"')
+        """How the view is kept: its tables, and each hidden view as its ``explain`` has it, as text or as json."""
+        if format not in ("text", "json"):
+            raise QueryError(
+                f"an XQuery view is explained as text or json, not as {brief(format)}", hint='"json"'
+            )
         definition = self._definition
         stats = xquery_stats(self._database._state, self.name)
+        code = flag_argument(code, "code")
+        if format == "json":
+            hidden = [
+                json.loads(self._database._explain_view(v.name, "json", code)) for v in definition.views
+            ]
+            known = {
+                "view": self.name,
+                "language": "xquery",
+                "stored": definition.store,
+                "query": definition.text,
+            }
+            return json.dumps(known | stats | {"views": hidden}, indent=2, ensure_ascii=False)
         lines = [f"{self.name}: an XQuery view, stored {definition.store}: {size_text(stats['bytes'])}", ""]
         lines.append("navigation tables, shared with other views of the document")
         for table in definition.translated.tables:
@@ -156,7 +172,7 @@ class XQueryView:
             size = size_text(taken["bytes"])
             lines.append(f"  {table.name}: {table}, {taken['rows']} rows, {size}")
         for view in definition.views:
-            lines += ["", self._database._explain_view(view.name, format, flag_argument(code, "code"))]
+            lines += ["", self._database._explain_view(view.name, format, code)]
         return "\n".join(lines)
 
     def __repr__(self) -> str:

@@ -23,8 +23,9 @@ from nestling.frontend.xquery.template import (
     StaticText,
 )
 from nestling.values.bag import ZBag
-from nestling.xml.entries import string_value
+from nestling.xml.entries import string_value, written
 from nestling.xml.load import fragment_entries
+from nestling.xml.namespaces import NONE, Scope, declarations, within
 from nestling.xml.patch import (
     PatchChild,
     PatchGap,
@@ -47,6 +48,7 @@ class _Element:
 
     def __init__(self, item: ElementPart, key: tuple[Any, ...], home: WatchedSequence) -> None:
         self.item, self.key, self.home = item, key, home
+        self.scope = within(item.name, dict(item.namespaces), home.scope)
         self.sequences: list[WatchedSequence] = []
         self.has_statics = any(isinstance(part, StaticText | StaticComment) for part in item.content)
 
@@ -79,6 +81,8 @@ class WatchedSequence:
 
     def __init__(self, model: WatchedModel, part: SequencePart, parent: _Element | None, shown: bool) -> None:
         self.sources, self.parent = part.sources, parent
+        #: The namespaces that its items see: no data change them.
+        self.scope: Scope = NONE if parent is None else parent.scope
         self.placed: list[Placed] = []
         #: How many items are no element.
         self.others = 0
@@ -100,8 +104,8 @@ class WatchedSequence:
             for row, times in bag.items():
                 key = sort_key(source.order, row)
                 if times > 0:
-                    written = reader.written(source.item, row)
-                    come += [(key, row, source.item, None if written is None else _child(written))] * times
+                    made = reader.written(source.item, row, self.scope)
+                    come += [(key, row, source.item, None if made is None else _child(made))] * times
                     continue
                 place = bisect_left(self.placed, key, key=itemgetter(0))
                 for _ in range(-times):
@@ -224,7 +228,7 @@ class WatchedModel:
         before = [(parent.path(), parent.size(), parent.before(home)) for home, _, parent in within]
         found: list[PatchOperation] = []
         for (home, plan, parent), (path, size, first) in zip(within, before, strict=True):
-            now, start = PatchPath(parent.path(), path), parent.before(home)
+            now, start = PatchPath(parent.path(), path, parent.scope), parent.before(home)
             grown = parent.size() - size
             gaps: list[PatchGap] = []
             shift = 0
@@ -240,7 +244,7 @@ class WatchedModel:
     def _now(self, reader: XmlReader) -> PatchTree:
         """The answer as a tree; a sequence of the query's own stands inside an element."""
         _, children = self.children(self.template, reader)
-        return children[0].opened() if self.is_rooted else PatchTree("", {}, children)
+        return children[0].opened(NONE) if self.is_rooted else PatchTree("", {}, children)
 
     def children(self, parts: Sequence[Part], reader: XmlReader) -> tuple[dict[str, str], list[PatchChild]]:
         """The attributes and children that parts come to; neighbouring texts are one."""
@@ -265,19 +269,24 @@ class WatchedModel:
 
     def _items(self, part: SequencePart, reader: XmlReader) -> Iterator[PatchChild]:
         """The items of a sequence, in order."""
-        for _, row, item, child in self._made[id(part)].placed:
-            each = self._fixed_child(item, reader) if row is None else child
+        sequence = self._made[id(part)]
+        for _, row, item, child in sequence.placed:
+            each = self._fixed_child(item, reader, sequence.scope) if row is None else child
             if each is not None:
                 yield each
 
-    def _fixed_child(self, item: ItemTemplate, reader: XmlReader) -> PatchChild | None:
+    def _fixed_child(self, item: ItemTemplate, reader: XmlReader, outside: Scope) -> PatchChild | None:
         if isinstance(item, MadeText):
             text = self._value(item.content, reader)
-            return PatchChild(f"@{item.name}" if item.name else "text()", text)
+            return PatchChild(f"@{written(item.name)}" if item.name else "text()", text)
         if not isinstance(item, ElementPart):
-            written = reader.written(item, None)
-            return None if written is None else _child(written)
-        tree = PatchTree(item.name, {name: self._value(parts, reader) for name, parts in item.attributes})
+            made = reader.written(item, None, outside)
+            return None if made is None else _child(made)
+        tree = PatchTree(written(item.name))
+        if item.namespaces or outside:
+            tree.attributes |= declarations(within(item.name, dict(item.namespaces), outside), outside)
+        for name, parts in item.attributes:
+            tree.attributes[written(name)] = self._value(parts, reader)
         more, tree.children = self.children(item.content, reader)
         tree.attributes |= more
         return tree.as_child()
@@ -288,12 +297,13 @@ class WatchedModel:
             if isinstance(part, StaticText):
                 texts.append(part.text)
             elif not isinstance(part, StaticComment):
-                texts.append(" ".join([_string(child) for child in self._items(part, reader)]))
+                scope = self._made[id(part)].scope
+                texts.append(" ".join([_string(child, scope) for child in self._items(part, reader)]))
         return "".join(texts)
 
 
-def _string(child: PatchChild) -> str:
-    return string_value(fragment_entries(child.text)) if child.kind == "*" else child.text
+def _string(child: PatchChild, scope: Scope) -> str:
+    return string_value(fragment_entries(child.text, scope)) if child.kind == "*" else child.text
 
 
 def _put(found: list[PatchChild], child: PatchChild) -> None:
@@ -305,13 +315,13 @@ def _put(found: list[PatchChild], child: PatchChild) -> None:
         found.append(child)
 
 
-def _child(written: WrittenItem) -> PatchChild:
-    if written.kind == NODE:
-        if written.text.startswith("<!--"):
-            return PatchChild("comment()", written.text[4:-3])
-        if written.text.startswith("<?"):
-            return PatchChild("processing-instruction()", written.text[2:-2])
-        return PatchChild("*", written.text)
-    if written.kind in (TEXT, ATOM):
-        return PatchChild("text()" if written.kind == TEXT else ATOM, written.text)
-    return PatchChild(f"@{written.name}", written.text)
+def _child(item: WrittenItem) -> PatchChild:
+    if item.kind == NODE:
+        if item.text.startswith("<!--"):
+            return PatchChild("comment()", item.text[4:-3])
+        if item.text.startswith("<?"):
+            return PatchChild("processing-instruction()", item.text[2:-2])
+        return PatchChild("*", item.text)
+    if item.kind in (TEXT, ATOM):
+        return PatchChild("text()" if item.kind == TEXT else ATOM, item.text)
+    return PatchChild(f"@{written(item.name)}", item.text)

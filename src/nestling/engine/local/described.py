@@ -37,7 +37,7 @@ class LocalDescription:
         return rough_bytes(self._engine, name, indexes)
 
     def indexes(self, source: str) -> Collection[Places]:
-        return self._engine.stores[source].patterns
+        return self._engine.stores[source].made(self._engine.names)
 
     def finds(self, source: str, known: Places) -> float:
         return slice_size(self._engine, source, known)

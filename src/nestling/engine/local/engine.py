@@ -14,9 +14,17 @@ from nestling.engine.local.described import LocalDescription
 from nestling.engine.local.functions import Functions, functions
 from nestling.engine.local.helpers import helpers
 from nestling.engine.local.inorder import InOrder
-from nestling.engine.local.loading import load_cells, load_rows, take_over, take_slices
+from nestling.engine.local.loading import (
+    load_cells,
+    load_rows,
+    make_index,
+    put_row,
+    read_cells,
+    take_over,
+    take_slices,
+)
 from nestling.engine.local.ranges import ranged
-from nestling.engine.local.storage import Store, stores
+from nestling.engine.local.storage import Store, look_ups, stores
 from nestling.engine.local.unique import counted_once, unique_keys
 from nestling.engine.nesting import is_flat, leaves, nested, shape
 from nestling.engine.protocol import Batch
@@ -28,7 +36,7 @@ from nestling.program.statements import Program
 from nestling.program.traverse import exact_columns
 from nestling.quoting import identifier
 from nestling.values.bag import ZBag
-from nestling.values.exact import exact_rows, exactly
+from nestling.values.exact import exact_rows, exactly, exactly_alone
 from nestling.values.label import Label
 
 Row = tuple[Any, ...]
@@ -59,7 +67,9 @@ class LocalEngine:
         self.names = {**namespace(), **helpers()}
         for store in self.stores.values():
             self.names |= {name: [0] * store.width if store.is_cell else {} for name in store.dictionaries}
+            self.names |= {store.index(known): defaultdict(dict) for known in store.patterns}
             self.names |= {store.index(known): InOrder() for known in store.in_order}
+            self.names |= {store.index(known): None for known in store.on_demand}
         self.stored: dict[str, Any] = {
             name: self.names[store.slices or store.python] for name, store in self.stores.items()
         }
@@ -92,6 +102,14 @@ class LocalEngine:
             for name, view in program.views.items()
             if view.lookup is not None
         }
+        self._on_demand = {
+            name: [
+                (store, find.known, store.index(find.known))
+                for find in look_ups(view)
+                if find.known in (store := self.stores[find.source]).on_demand
+            ]
+            for name, view in local.views.items()
+        }
         self._bag_of = {
             (name, shape): self.names[bag_function(name, shape)]
             for name, view in program.views.items()
@@ -117,11 +135,11 @@ class LocalEngine:
         return self.functions.source
 
     def _compute_exactly(self) -> None:
-        """Operators on decimals follow the context of the thread; ours is exact."""
-        self.triggers = {name: exactly(trigger) for name, trigger in self.triggers.items()}
-        self.batches = {name: exactly(batch) for name, batch in self.batches.items()}
-        self.updates = {name: exactly(update) for name, update in self.updates.items()}
-        self.update_batches = {name: exactly(batch) for name, batch in self.update_batches.items()}
+        """Operators on decimals follow the context of the thread; ours is exact. There is one writer at a time."""
+        self.triggers = {name: exactly_alone(trigger) for name, trigger in self.triggers.items()}
+        self.batches = {name: exactly_alone(batch) for name, batch in self.batches.items()}
+        self.updates = {name: exactly_alone(update) for name, update in self.updates.items()}
+        self.update_batches = {name: exactly_alone(batch) for name, batch in self.update_batches.items()}
         if "settle" in self.names:
             self.names["settle"] = exactly(self.names["settle"])
         self._rows_of = {name: exact_rows(read) for name, read in self._rows_of.items()}
@@ -198,28 +216,7 @@ class LocalEngine:
     def cells(self, name: str) -> dict[Row, tuple[Any, ...]]:
         """The entries of a map, as ``meaning`` gives them."""
         self.flush()
-        store, stored = self.stores[name], self.stored[name]
-        if store.is_ordered:
-            return {
-                (*_parts(group, store.arity - 1), value): measures
-                for group, ordered in stored.items()
-                for value, measures in ordered.items()
-            }
-        if store.is_cell:
-            return {(): tuple(stored)} if any(stored) else {}
-        if store.key:
-            return dict.fromkeys(stored.values(), (1,))
-        if store.slices:
-            (known,) = store.patterns
-            order = sorted(range(store.arity), key=(*known, *store.free(known)).__getitem__)
-            return {
-                _arranged(
-                    (*_parts(bound, len(known)), *_parts(free, store.arity - len(known))), order
-                ): _cell(cell)
-                for bound, part in stored.items()
-                for free, cell in part.items()
-            }
-        return {_parts(key, store.arity): _cell(cell) for key, cell in stored.items()}
+        return read_cells(self.stores[name], self.stored[name])
 
     def read(self, view: str) -> ZBag:
         """The answer of ``view``, nested."""
@@ -239,8 +236,11 @@ class LocalEngine:
     def find(self, view: str, first: Any) -> ZBag:
         """The rows of ``view`` whose first column is ``first``."""
         self.flush()
-        element = self.program.views[view].element
-        return self._nested_all(view, self._rows_with[view](first), element)
+        plan = self.program.views[view]
+        for store, known, index in self._on_demand[view]:
+            if self.names[index] is None:
+                make_index(store, known, self.names)
+        return self._nested_all(view, self._rows_with[view](first), plan.element)
 
     def total(self, watch: str, flat: Row) -> int:
         """How often the query of ``watch`` has the row ``flat`` now, whatever was logged of it."""
@@ -356,18 +356,7 @@ class LocalEngine:
 
     def put(self, table: str, row: Row, times: int) -> None:
         """Set how often ``row`` is in ``table``, without running triggers."""
-        store = self.stores[table]
-        key = _key(row[i] for i in store.key) if store.key else row
-        places = [(self.stored[store.name], None)]
-        places += [(self.names[store.index(p)], _key(row[i] for i in p)) for p in store.patterns]
-        for dictionary, part in places:
-            inner = dictionary if part is None else dictionary.setdefault(part, {})
-            if times:
-                inner[key] = row if store.key else times
-            else:
-                inner.pop(key, None)
-            if part is not None and not inner:
-                del dictionary[part]
+        put_row(self.stores[table], row, times, self.names)
 
     def load_table(self, name: str, rows: Mapping[Row, int]) -> None:
         """Load the rows of a table, without running triggers."""
@@ -405,15 +394,3 @@ def _holds_decimals(type_: Type) -> bool:
 def _key(parts: Iterable[Any]) -> Any:
     values = tuple(parts)
     return values[0] if len(values) == 1 else values
-
-
-def _parts(key: Any, arity: int) -> Row:
-    return (key,) if arity == 1 else key
-
-
-def _arranged(columns: Row, order: list[int]) -> Row:
-    return tuple([columns[i] for i in order])
-
-
-def _cell(cell: Any) -> tuple[Any, ...]:
-    return tuple(cell) if isinstance(cell, list) else (cell,)

@@ -9,7 +9,7 @@ from nestling.storage.ordered import OrderedMap
 
 
 class InOrder(dict[Any, Any]):
-    """A dictionary whose keys are found by their order too.
+    """An index, each part of which is there when it is asked for; its keys are found by their order too.
 
     Law: ``between`` gives the keys, in order, that a scan would find.
 
@@ -32,10 +32,9 @@ class InOrder(dict[Any, Any]):
         super().__delitem__(key)
         self._order.add(key, -1)
 
-    def setdefault(self, key: Any, default: Any = None) -> Any:
-        if key not in self:
-            self[key] = default
-        return self[key]
+    def __missing__(self, key: Any) -> dict[Any, Any]:
+        part = self[key] = dict[Any, Any]()
+        return part
 
     def update(self, entries: Mapping[Any, Any] | Iterable[tuple[Any, Any]]) -> None:  # type: ignore[override]
         for key, value in dict(entries).items():

@@ -5,6 +5,7 @@ Law: the loaded dictionaries equal those that triggers would have left for the s
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from operator import itemgetter
 from typing import Any
@@ -24,6 +25,33 @@ def load_rows(store: Store, rows: Mapping[Row, int], names: Names) -> None:
     else:
         names[store.python].update(rows)
     _index(store, names, store.patterns, names[store.python])
+    names.update((store.index(known), None) for known in store.on_demand)
+
+
+def make_index(store: Store, known: Positions, names: Names) -> None:
+    """An index of a table that somebody asks for, from the rows that are there."""
+    made: Names = {store.index(known): defaultdict(dict)}
+    _index(store, made, [known], names[store.python])
+    names |= made  # all of it at once: from here on triggers follow it
+
+
+def put_row(store: Store, row: Row, times: int, names: Names) -> None:
+    """Set how often ``row`` is in a table."""
+    key = itemgetter(*store.key)(row) if store.key else row
+    _put(names[store.python], key, row if store.key else times, times)
+    for known in store.made(names):
+        index, part = names[store.index(known)], itemgetter(*known)(row)
+        inner = index[part]
+        _put(inner, key, row if store.key else times, times)
+        if not inner:
+            del index[part]
+
+
+def _put(stored: dict[Any, Any], key: Any, value: Any, times: int) -> None:
+    if times:
+        stored[key] = value
+    else:
+        stored.pop(key, None)
 
 
 def load_cells(store: Store, cells: Mapping[Row, tuple[Any, ...]], names: Names) -> None:
@@ -49,6 +77,43 @@ def load_cells(store: Store, cells: Mapping[Row, tuple[Any, ...]], names: Names)
     _sort(store, names, store.sorted, entries)
 
 
+def read_cells(store: Store, stored: Any) -> dict[Row, tuple[Any, ...]]:
+    """The entries of a map, as they are loaded."""
+    if store.is_ordered:
+        return {
+            (*_parts(group, store.arity - 1), value): measures
+            for group, ordered in stored.items()
+            for value, measures in ordered.items()
+        }
+    if store.is_cell:
+        return {(): tuple(stored)} if any(stored) else {}
+    if store.key:
+        return dict.fromkeys(stored.values(), (1,))
+    if store.slices:
+        (known,) = store.patterns
+        order = sorted(range(store.arity), key=(*known, *store.free(known)).__getitem__)
+        return {
+            _arranged((*_parts(bound, len(known)), *_parts(free, store.arity - len(known))), order): _cell(
+                cell
+            )
+            for bound, part in stored.items()
+            for free, cell in part.items()
+        }
+    return {_parts(key, store.arity): _cell(cell) for key, cell in stored.items()}
+
+
+def _parts(key: Any, arity: int) -> Row:
+    return (key,) if arity == 1 else key
+
+
+def _arranged(columns: Row, order: list[int]) -> Row:
+    return tuple([columns[i] for i in order])
+
+
+def _cell(cell: Any) -> tuple[Any, ...]:
+    return tuple(cell) if isinstance(cell, list) else (cell,)
+
+
 def take_over(store: Store, names: Names, other: Store, kept: Names) -> None:
     """Share the dictionaries of a table or map with another engine, and build new indexes beside them.
 
@@ -57,7 +122,8 @@ def take_over(store: Store, names: Names, other: Store, kept: Names) -> None:
     names[store.python] = stored = kept[other.python]
     if store.is_cell:
         return
-    shared = {known for known in store.patterns & other.patterns if is_in_order(store, other, known)}
+    wanted = store.patterns | store.on_demand
+    shared = {known for known in wanted & other.made(kept) if is_in_order(store, other, known)}
     names.update((store.index(known), kept[other.index(known)]) for known in shared)
     _index(store, names, store.patterns - shared, stored)
     sorted_ = store.sorted & other.sorted
@@ -87,17 +153,13 @@ def _index(store: Store, names: Names, patterns: Iterable[Positions], entries: M
     for known in patterns:
         found = names[store.index(known)]
         found.clear()
-        part = itemgetter(*known)
+        groups = map(itemgetter(*known), entries.values() if store.key else entries)
         # A table's rows stand in an index under what they stand under in its own dictionary.
-        free = _whole if store.is_table or store.key else itemgetter(*store.free(known))
-        rows = entries.values() if store.key else entries
-        for row, key, value in zip(rows, entries, entries.values(), strict=True):
-            group = part(row)
-            inner = found.get(group)
-            if inner is None:
-                found[group] = {free(key): value}
-            else:
-                inner[free(key)] = value
+        keys: Iterable[Any] = entries
+        if not (store.is_table or store.key):
+            keys = map(itemgetter(*store.free(known)), entries)
+        for group, key, value in zip(groups, keys, entries.values(), strict=True):
+            found[group][key] = value
 
 
 def _sort(store: Store, names: Names, patterns: Iterable[Positions], entries: Iterable[Row]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
+from operator import itemgetter
 from sys import getrefcount, getsizeof
 from typing import Any, Protocol, TypeVar
 
@@ -51,7 +52,7 @@ def rough_bytes(engine: Sized, name: str, indexes: Iterable[Positions]) -> int:
         own = _ordered(stored)
     elif not store.slices:
         own = _map(stored, _holders(store))
-    return own + sum(_index(engine, store, known) for known in indexes if known in store.patterns)
+    return own + sum(_index(engine, store, known) for known in indexes if known in store.made(engine.names))
 
 
 def view_bytes(engine: Sized, view: str) -> int:
@@ -70,7 +71,7 @@ def view_bytes(engine: Sized, view: str) -> int:
         if not store.is_table:
             total += rough_bytes(engine, source, store.patterns)
         else:
-            found = asked.get(source, set()) & store.patterns
+            found = asked.get(source, set()) & store.made(engine.names)
             # An inner bag is found by its label whatever the views are.
             total += sum(
                 _index(engine, store, known) for known in found - ({(0,)} if _is_inner(store) else set())
@@ -97,8 +98,18 @@ def slice_size(engine: Sized, name: str, known: Positions) -> float:
     total = entries(store, engine.stored[name])
     if len(known) == store.arity or (store.key and set(store.key) <= set(known)):
         return float(min(total, 1))
-    groups = len(engine.names[store.index(known)]) if known in store.patterns else 1
+    groups = 1.0
+    if known in store.made(engine.names):
+        groups = len(engine.names[store.index(known)])
+    elif known in store.on_demand and total:
+        groups = _groups(store, engine.stored[name], known)
     return round(total / max(groups, 1), 1) if known else float(total)
+
+
+def _groups(store: Store, stored: dict[Any, Any], known: Positions) -> float:
+    """Roughly, how many entries an index of a table would have."""
+    part, rows = itemgetter(*known), stored.values() if store.key else stored
+    return _how_many(list(map(part, _spread(rows, len(stored)))), len(stored))
 
 
 def _table(store: Store, stored: dict[Any, Any]) -> int:
@@ -115,7 +126,7 @@ def _table(store: Store, stored: dict[Any, Any]) -> int:
     return size
 
 
-def _how_many(sample: list[int], total: int) -> float:
+def _how_many(sample: list[Any], total: int) -> float:
     """How many different ones there are among ``total``, of which these are a sample (the estimator Duj1).
 
     >>> round(_how_many([1, 2, 3, 4], 1000)), round(_how_many([7, 7, 8, 8], 1000))

@@ -16,7 +16,10 @@ order                 ``{known part: [the one free column, …]}``, sorted
 index                 ``{known part: {what the source's own dictionary has}}`` or ``{known: {free: …}}``
 ====================  =============================================================================
 
-A key of one column is that column's value, otherwise a tuple.
+A key of one column is that column's value, otherwise a tuple. A part of an index is there as soon as something is put
+into it (``defaultdict``), and goes with its last entry. An index of a table that nothing but look-ups by the
+first column asks for is ``None`` until somebody looks up: many views are never asked that way, and an index costs
+something with every row.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from nestling.calculus.types import LABEL
 from nestling.engine.local.ranges import BetweenStep, PassedStep, SpanStep, every_local_step
@@ -36,6 +40,7 @@ from nestling.program.statements import (
     Range,
     Statement,
     TableDecl,
+    ViewPlan,
 )
 from nestling.program.steps import every_trigger, plans, trigger_statements
 from nestling.quoting import identifier
@@ -50,6 +55,7 @@ class Store:
     name: str
     decl: TableDecl | MapDecl
     patterns: set[Positions] = field(default_factory=set)
+    on_demand: set[Positions] = field(default_factory=set)  #: the indexes that look-ups alone ask for
     sorted: set[Positions] = field(default_factory=set)
     in_order: set[Positions] = field(default_factory=set)  #: the indexes whose keys are kept in order
     whole: bool = False  #: whether it is read by its key, or from beginning to end
@@ -72,6 +78,7 @@ class Store:
         """Every word of the generated source that is made from its name."""
         return (
             *self.dictionaries,
+            *map(self.index, self.on_demand),
             *map(self.index, self.in_order),
             f"change_{self.python}",
             self.waits,
@@ -117,6 +124,10 @@ class Store:
     def width(self) -> int:
         return self.decl.width if isinstance(self.decl, MapDecl) else 1
 
+    def made(self, names: Mapping[str, Any]) -> set[Positions]:
+        """The indexes that there are: those that are always kept, and those that somebody asked for."""
+        return self.patterns | {known for known in self.on_demand if names[self.index(known)] is not None}
+
     def index(self, known: Positions) -> str:
         return f"{self.python}_by_{'_'.join(map(str, known))}"
 
@@ -152,36 +163,70 @@ def _stores(program: Program, unique: Mapping[str, Positions]) -> dict[str, Stor
         if decl.columns and decl.columns[0].type == LABEL and "." in name:
             # The rows of an inner bag are found by its label: to read it, and to delete it with its row.
             found[name].patterns.add((0,))
-    for statement in statements(program):
+    for statement in _statements(program, lookups=False):
         for step in every_local_step(statement):
-            if isinstance(step, Find):
-                _need(found[step.source], step.known)
-            elif isinstance(step, Measure | Range):
-                found[step.source].whole = True
-            elif isinstance(step, SpanStep):
-                found[step.source].in_order.add((step.position,))
-            elif isinstance(step, PassedStep):
-                found[step.range.source].whole = True
-            elif isinstance(step, BetweenStep):
-                _need(found[step.find.source], step.find.known)
-                found[step.find.source].sorted.add(step.find.known)
+            _read_by(step, found)
+    for view in program.views.values():
+        for statement in view.lookup.statements if view.lookup else ():
+            for step in every_local_step(statement):
+                _looked_up_by(step, found)
     return found
 
 
+def _read_by(step: Any, found: Mapping[str, Store]) -> None:
+    """Keep what ``step`` reads."""
+    if isinstance(step, Find):
+        _need(found[step.source], step.known)
+    elif isinstance(step, Measure | Range):
+        found[step.source].whole = True
+    elif isinstance(step, SpanStep):
+        found[step.source].in_order.add((step.position,))
+    elif isinstance(step, PassedStep):
+        found[step.range.source].whole = True
+    elif isinstance(step, BetweenStep):
+        _need(found[step.find.source], step.find.known)
+        found[step.find.source].sorted.add(step.find.known)
+
+
+def _looked_up_by(step: Any, found: Mapping[str, Store]) -> None:
+    """The same of a look-up, but that an index of a table waits until somebody looks up."""
+    store = found[step.source] if isinstance(step, Find) else None
+    if store is None or not (store.is_table and _is_index(store, step.known)):
+        _read_by(step, found)
+    elif step.known not in store.patterns:
+        store.on_demand.add(step.known)
+
+
 def _need(store: Store, known: Positions) -> None:
-    by_key = store.key and set(store.key) <= set(known)
-    if known and len(known) < store.arity and not by_key:
+    if _is_index(store, known):
         store.patterns.add(known)
     else:
         store.whole = True
 
 
+def _is_index(store: Store, known: Positions) -> bool:
+    """Whether it takes an index to find what has given values at ``known``."""
+    by_key = store.key and set(store.key) <= set(known)
+    return bool(known) and len(known) < store.arity and not by_key
+
+
+def look_ups(view: ViewPlan) -> Iterator[Find]:
+    """The steps by which the rows of a given first column are found."""
+    for statement in view.lookup.statements if view.lookup else ():
+        yield from (step for step in every_local_step(statement) if isinstance(step, Find))
+
+
 def statements(program: Program) -> Iterator[Statement]:
     """Every statement of a program: of its triggers, its plans and its totals."""
+    return _statements(program, lookups=True)
+
+
+def _statements(program: Program, lookups: bool) -> Iterator[Statement]:
     for trigger in every_trigger(program):
         yield from trigger_statements(trigger)
     for view in program.views.values():
         for plan in plans(view):
-            yield from plan.statements
+            if lookups or plan is not view.lookup:
+                yield from plan.statements
     for total in program.totals.values():
         yield from total.statements

@@ -167,12 +167,13 @@ class FunctionWriter:
 
     def both(self, update: RowUpdate, scope: Scope) -> tuple[list[str], list[str]]:
         """The columns of the new row and of the old one, those that are used taken from them."""
-        columns, old = ([scope.name(column) for column in part] for part in (update.columns, update.old))
-        self.unpack(update, columns)
+        names = [scope.name(column) for column in update.columns]
+        columns = self.unpack(update, names)
+        old = [scope.name(column) for column in update.old]
+        stays = [name in names for name in old]
         used = self.used(update, update.old)
-        moved = [u and name not in columns for u, name in zip(used, old, strict=True)]
-        self.take(old, moved, "old")
-        return columns, old
+        moved = self.take(old, [u and not s for u, s in zip(used, stays, strict=True)], "old")
+        return columns, [c if s else m for c, m, s in zip(columns, moved, stays, strict=True)]
 
     def on_change(self, update: RowUpdate, scope: Scope) -> None:
         """The part of an update before it propagates changes."""
@@ -188,9 +189,8 @@ class FunctionWriter:
     def on_row(self, trigger: Trigger, scope: Scope, start: bool = True) -> None:
         """The part of a trigger before it propagates changes."""
         self.rows = [(trigger.table, trigger.columns)]
-        columns = [scope.name(column) for column in trigger.columns]
+        columns = self.unpack(trigger, [scope.name(column) for column in trigger.columns])
         scope.keep(trigger.times, "times")
-        self.unpack(trigger, columns)
         for action in self.passed_on(trigger) if start else ():
             nothing = "False" if action.map in self.single else "{}"
             self.out.line(f"change_{self.stores[action.map].python} = {nothing}")
@@ -204,10 +204,9 @@ class FunctionWriter:
                 case Write(table) if table in self.kept:
                     write_row(self.out, self.stores[table], columns)
 
-    def unpack(self, trigger: Trigger | RowUpdate, columns: Sequence[str]) -> None:
-        """The columns that the trigger uses, by their names."""
-        used = self.used(trigger, trigger.columns)
-        self.take(columns, used, "row")
+    def unpack(self, trigger: Trigger | RowUpdate, columns: Sequence[str]) -> list[str]:
+        """The columns that the trigger uses, by their names; the others by where they are."""
+        return self.take(columns, self.used(trigger, trigger.columns), "row")
 
     def used(self, trigger: Trigger | RowUpdate, columns: Sequence[Var]) -> list[bool]:
         """Which columns the statements use, and the indexes of a table that is kept."""
@@ -217,11 +216,12 @@ class FunctionWriter:
         names, is_kept = used_after(adds, 0), trigger.table in self.kept
         return [column.name in names or (i in stored and is_kept) for i, column in enumerate(columns)]
 
-    def take(self, columns: Sequence[str], used: Sequence[bool], row: str) -> None:
+    def take(self, columns: Sequence[str], used: Sequence[bool], row: str) -> list[str]:
         if sum(used) == 1:
             self.out.line(f"{columns[used.index(True)]} = {row}[{used.index(True)}]")
         elif any(used):
             self.out.line(f"{', '.join(c if u else '_' for c, u in zip(columns, used, strict=True))} = {row}")
+        return [c if u else f"{row}[{i}]" for i, (c, u) in enumerate(zip(columns, used, strict=True))]
 
     def passed_on(self, trigger: Trigger | RowUpdate) -> list[Propagate]:
         """The changes that ``trigger`` passes on itself."""

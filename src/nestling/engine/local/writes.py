@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from nestling.calculus.types import Scalar
 from nestling.engine.local.loops import key_of
@@ -21,11 +21,11 @@ def write_row(out: SourceWriter, store: Store, columns: Sequence[str]) -> None:
     out.line(f"total = {name}.get(row, 0) + times")
     with out.block("if total:"):
         out.line(f"{name}[row] = total")
-        for known in sorted(store.patterns):
-            out.line(f"{store.index(known)}.setdefault({_known(known, columns)}, {{}})[row] = total")
+        for known in _indexes(out, store):
+            out.line(f"{store.index(known)}[{_known(known, columns)}][row] = total")
     with out.block("else:"):
         out.line(f"del {name}[row]")
-        for known in sorted(store.patterns):
+        for known in _indexes(out, store):
             _forget(out, store, known, _known(known, columns), "row")
 
 
@@ -39,20 +39,20 @@ def _write_keyed(out: SourceWriter, store: Store, columns: Sequence[str], row: s
 def _put_keyed(out: SourceWriter, store: Store, columns: Sequence[str], row: str) -> None:
     key, row = key_of([columns[i] for i in store.key]), _made_once(out, store, row)
     out.line(f"{store.python}[{key}] = {row}")
-    for known in sorted(store.patterns):
-        out.line(f"{store.index(known)}.setdefault({_known(known, columns)}, {{}})[{key}] = {row}")
+    for known in _indexes(out, store):
+        out.line(f"{store.index(known)}[{_known(known, columns)}][{key}] = {row}")
 
 
 def _drop_keyed(out: SourceWriter, store: Store, columns: Sequence[str]) -> None:
     key = key_of([columns[i] for i in store.key])
     out.line(f"del {store.python}[{key}]")
-    for known in sorted(store.patterns):
+    for known in _indexes(out, store):
         _forget(out, store, known, _known(known, columns), key)
 
 
 def _made_once(out: SourceWriter, store: Store, row: str) -> str:
     """``row``, which several dictionaries share."""
-    if row == "row" or not store.patterns:
+    if row == "row" or not (store.patterns or store.on_demand):
         return row
     out.line(f"cell = {row}")
     return "cell"
@@ -75,7 +75,7 @@ def rewrite_row(
     """Put the row at hand in the place of the one that had its key."""
     key, row = key_of([columns[i] for i in store.key]), _made_once(out, store, row)
     out.line(f"{store.python}[{key}] = {row}")
-    for known in sorted(store.patterns):
+    for known in _indexes(out, store):
         index, part, before = store.index(known), _known(known, columns), _known(known, old)
         if part == before:
             out.line(f"{index}[{part}][{key}] = {row}")
@@ -83,9 +83,17 @@ def rewrite_row(
         moves = " or ".join(f"{columns[i]} != {old[i]}" for i in known if columns[i] != old[i])
         with out.block(f"if {moves}:"):
             _forget(out, store, known, before, key)
-            out.line(f"{index}.setdefault({part}, {{}})[{key}] = {row}")
+            out.line(f"{index}[{part}][{key}] = {row}")
         with out.block("else:"):
             out.line(f"{index}[{part}][{key}] = {row}")
+
+
+def _indexes(out: SourceWriter, store: Store) -> Iterator[Positions]:
+    """The indexes of a source; what follows for one that is made on demand, runs where there is one."""
+    yield from sorted(store.patterns)
+    for known in sorted(store.on_demand):
+        with out.block(f"if {store.index(known)} is not None:"):
+            yield known
 
 
 def _known(known: Positions, columns: Sequence[str]) -> str:
@@ -135,7 +143,7 @@ def _put_number(out: SourceWriter, store: Store, parts: list[str], key: str, tot
         out.line(f"{name}[{key}] = {total}")
         for known in sorted(store.patterns):
             bound, free = _split(store, known, parts)
-            out.line(f"{store.index(known)}.setdefault({bound}, {{}})[{free}] = {total}")
+            out.line(f"{store.index(known)}[{bound}][{free}] = {total}")
     # An amount of zero for a key that is not there leaves nothing to delete.
     with out.block(f"elif {key} in {name}:"):
         out.line(f"del {name}[{key}]")
@@ -151,23 +159,17 @@ def _add_number_in_slice(out: SourceWriter, store: Store, parts: list[str], amou
     if len(store.free(known)) > 1:
         out.line(f"key = {free}")
         free = "key"
-    out.line(f"part = {store.slices}.get({bound})")
-    with out.block("if part is None:"):
-        depth = out.depth
-        if not _is_never_zero(amount):
-            out.open(f"if {amount}:")
-        out.line(f"{store.slices}[{bound}] = {{{free}: {amount}}}")
-        _enter(out, store, parts)
-        out.close_to(depth)
-    with out.block("else:"):
-        out.line(f"total = part.get({free}, 0) + {amount}")
-        with out.block("if total:"):
-            if store.sorted:
-                with out.block(f"if {free} not in part:"):
-                    _enter(out, store, parts)
-            out.line(f"part[{free}] = total")
-        with out.block(f"elif {free} in part:"):
-            _leave_slice(out, store, parts, bound, free)
+    out.line(f"part = {store.slices}[{bound}]")
+    out.line(f"total = part.get({free}, 0) + {amount}")
+    with out.block("if total:"):
+        if store.sorted:
+            with out.block(f"if {free} not in part:"):
+                _enter(out, store, parts)
+        out.line(f"part[{free}] = total")
+    with out.block(f"elif {free} in part:"):
+        _leave_slice(out, store, parts, bound, free)
+    if not _is_never_zero(amount):
+        _leave_nothing(out, store, bound)
 
 
 def _add_cell_in_slice(out: SourceWriter, store: Store, parts: list[str], amounts: Sequence[str]) -> None:
@@ -177,24 +179,26 @@ def _add_cell_in_slice(out: SourceWriter, store: Store, parts: list[str], amount
         out.line(f"key = {free}")
         free = "key"
     new = f"[{', '.join(amounts)}]"
-    out.line(f"part = {store.slices}.get({bound})")
-    with out.block("if part is None:"):
+    out.line(f"part = {store.slices}[{bound}]")
+    out.line(f"cell = part.get({free})")
+    with out.block("if cell is None:"):
         depth = _if_any(out, amounts)
-        out.line(f"{store.slices}[{bound}] = {{{free}: {new}}}")
+        out.line(f"part[{free}] = {new}")
         _enter(out, store, parts)
-        out.close_to(depth)
-    with out.block("else:"):
-        out.line(f"cell = part.get({free})")
-        with out.block("if cell is None:"):
-            depth = _if_any(out, amounts)
-            out.line(f"part[{free}] = {new}")
-            _enter(out, store, parts)
+        if out.depth > depth:
             out.close_to(depth)
-        with out.block("else:"):
-            _add_up(out, amounts)
-            if _may_go(store, amounts):
-                with out.block(f"if {_is_gone(store)}:"):
-                    _leave_slice(out, store, parts, bound, free)
+            _leave_nothing(out, store, bound)
+    with out.block("else:"):
+        depth = _add_up(out, store, amounts)
+        if out.depth > depth:
+            _leave_slice(out, store, parts, bound, free)
+            out.close_to(depth)
+
+
+def _leave_nothing(out: SourceWriter, store: Store, bound: str) -> None:
+    """Where nothing was added, do not leave a part behind that has no entry."""
+    with out.block("elif not part:"):
+        out.line(f"del {store.slices}[{bound}]")
 
 
 def _leave_slice(out: SourceWriter, store: Store, parts: list[str], bound: str, free: str) -> None:
@@ -243,17 +247,17 @@ def _add_cell(out: SourceWriter, store: Store, parts: list[str], key: str, amoun
         _enter(out, store, parts)
         for known in sorted(store.patterns):
             bound, free = _split(store, known, parts)
-            out.line(f"{store.index(known)}.setdefault({bound}, {{}})[{free}] = cell")
+            out.line(f"{store.index(known)}[{bound}][{free}] = cell")
         out.close_to(depth)
     with out.block("else:"):
-        _add_up(out, amounts)
-        if _may_go(store, amounts):
-            with out.block(f"if {_is_gone(store)}:"):
-                out.line(f"del {name}[{key}]")
-                _leave(out, store, parts)
-                for known in sorted(store.patterns):
-                    bound, free = _split(store, known, parts)
-                    _forget(out, store, known, bound, free)
+        depth = _add_up(out, store, amounts)
+        if out.depth > depth:
+            out.line(f"del {name}[{key}]")
+            _leave(out, store, parts)
+            for known in sorted(store.patterns):
+                bound, free = _split(store, known, parts)
+                _forget(out, store, known, bound, free)
+            out.close_to(depth)
 
 
 def _if_any(out: SourceWriter, amounts: Sequence[str]) -> int:
@@ -264,25 +268,28 @@ def _if_any(out: SourceWriter, amounts: Sequence[str]) -> int:
     return depth
 
 
-def _add_up(out: SourceWriter, amounts: Sequence[str]) -> None:
-    for i, amount in enumerate(amounts):
-        if amount != "0":
-            out.line(f"cell[{i}] += {amount}")
-
-
-def _may_go(store: Store, amounts: Sequence[str]) -> bool:
-    """Whether an entry may be gone after ``amounts``: not where its count decides, and stays as it is."""
-    return amounts[0] != "0" or not (isinstance(store.decl, MapDecl) and store.decl.positive)
+def _add_up(out: SourceWriter, store: Store, amounts: Sequence[str]) -> int:
+    """Add to the entry at hand, and where it may be gone by that, go on where it is. Returns the depth before."""
+    depth, is_positive = out.depth, isinstance(store.decl, MapDecl) and store.decl.positive
+    adds = [f"cell[{i}] += {amount}" for i, amount in enumerate(amounts) if amount != "0"]
+    if is_positive and amounts[0] != "0":
+        # Its count alone says whether it is there.
+        out.line(f"total = cell[0] + {amounts[0]}")
+        with out.block("if total:"):
+            for line in ("cell[0] = total", *adds[1:]):
+                out.line(line)
+        out.open("else:")
+        return depth
+    for line in adds:
+        out.line(line)
+    if not is_positive:
+        out.open("if not any(cell):")
+    return depth
 
 
 def _is_never_zero(amount: str) -> bool:
     """Whether an amount is how often a row comes or goes."""
     return amount in ("times", "1", "(-1)")
-
-
-def _is_gone(store: Store) -> str:
-    positive = isinstance(store.decl, MapDecl) and store.decl.positive
-    return "not cell[0]" if positive else "not any(cell)"
 
 
 def _split(store: Store, known: Positions, parts: list[str]) -> tuple[str, str]:

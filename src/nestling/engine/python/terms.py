@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterable, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cache
 from types import CodeType
@@ -38,9 +38,15 @@ LEVELS = 40
 
 
 def namespace() -> dict[str, Any]:
-    """What generated expressions may name."""
+    """What generated expressions may name; the dictionary is the caller's."""
+    return _namespace().copy()
+
+
+@cache
+def _namespace() -> dict[str, Any]:
     names: dict[str, Any] = {
-        "Label": Label, "Decimal": Decimal, "date": date, "datetime": datetime, "timedelta": timedelta,
+        "Label": Label, "Decimal": Decimal, "date": date, "datetime": datetime, "time": time,
+        "timedelta": timedelta,
         "inf": float("inf"), "nan": NAN, "FLOAT_END": FLOAT_END, "lazy_and": lazy_and, "lazy_or": lazy_or,
         "mean": mean, "one_nan": one_nan, "mean_float": mean_float, "rounded_float": rounded_float,
     }  # fmt: skip
@@ -80,7 +86,7 @@ def _strict_name(name: str) -> str:
 @cache
 def _names_in_use() -> frozenset[str]:
     """What generated expressions call: no variable may stand in its way."""
-    return frozenset(namespace()) | frozenset(dir(builtins))
+    return frozenset(_namespace()) | frozenset(dir(builtins))
 
 
 class Scope:
@@ -88,13 +94,13 @@ class Scope:
 
     def __init__(self, taken: Iterable[str] = (), constants: dict[str, str] | None = None) -> None:
         self._names: dict[str | tuple[str, str], str] = {}
-        self._words = Words({*taken, *_names_in_use()})
+        self._words = Words(taken, reserved=_names_in_use())
         self._constants = constants
 
     def constant(self, value: Any) -> str:
         """``value`` as a literal, or the name of what a constructor makes of one."""
         text = literal(value)
-        if self._constants is None or not isinstance(value, Decimal | date | timedelta):
+        if self._constants is None or not isinstance(value, Decimal | date | time | timedelta):
             return text
         return self._named(text)
 

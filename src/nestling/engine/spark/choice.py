@@ -32,6 +32,13 @@ def recomputed_maps(program: Program, moment: LakeState, changes: Mapping[str, i
     return _closed(program, found)
 
 
+def transaction_rows(program: Program, moment: LakeState) -> int:
+    """Rows of a change up to which the driver checks and shreds it: more where Spark would go through more."""
+    stored = sum(moment.stored[name].rows for name in program.tables)
+    least, most = limits.MAX_TRANSACTION_ROWS, limits.TRANSACTION_FACTOR * limits.MAX_TRANSACTION_ROWS
+    return min(max(least, stored // limits.STORED_PER_TRANSACTION_ROW), most)
+
+
 def recomputed_views(program: Program, maps: Set[str]) -> tuple[str, ...]:
     """The views that are read from recomputed maps alone."""
     by_view = {view: maps_of(program, view) for view in program.views}

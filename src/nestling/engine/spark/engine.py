@@ -12,7 +12,7 @@ from nestling.engine.protocol import Batch, Row, consolidated, inner_first, is_i
 from nestling.engine.spark import limits
 from nestling.engine.spark.arriving import Arriving, nothing_arrives
 from nestling.engine.spark.batch import restricted, run_batch, size
-from nestling.engine.spark.choice import recomputed_maps, recomputed_views
+from nestling.engine.spark.choice import recomputed_maps, recomputed_views, transaction_rows
 from nestling.engine.spark.columns import DEFERRED, Layout, deferred_name, layouts
 from nestling.engine.spark.deferred import propagate_deferred
 from nestling.engine.spark.described import SparkDescription
@@ -71,7 +71,7 @@ class SparkEngine(Reading):
         self.check()
         self.durable = EngineLake(lake, self.session, self.layouts, keys or {}) if lake is not None else None
         self._fetched = Fetched(self)
-        self.driver = Driver(Files(None if lake is None else lake.path))
+        self.driver = Driver(Files(None if lake is None else lake.store))
         stored = {} if self.durable is None else {**self.durable.load(), **arriving(self.durable)}
         self.snapshots = Snapshots(self._empty())
         self.now.stored |= stored
@@ -159,7 +159,7 @@ class SparkEngine(Reading):
     def _sink(self, rows: int, broadcast: bool) -> Sink | None:
         return (
             None
-            if self.durable is None
+            if self.durable is None or self.durable.lake.is_readonly
             else Sink(partial(self.durable.write, is_summed=True), rows, broadcast)
         )
 
@@ -175,8 +175,7 @@ class SparkEngine(Reading):
 
     def described(self) -> SparkDescription:
         """Rows in files, and for every statement who runs it."""
-        folder = None if self.durable is None else self.durable.lake.path
-        return SparkDescription(self.program, self.now, self.driver, self.layouts, folder)
+        return SparkDescription(self.program, self.now, self.driver, self.layouts)
 
     def entries(self, name: str) -> int:
         """How many rows a table or map has, as they are stored: what is added once more is another row."""
@@ -187,9 +186,14 @@ class SparkEngine(Reading):
         described = self.described()
         return sum(described.bytes(name, ()) for name in maps_of(self.program, view))
 
+    @property
+    def transaction_rows(self) -> int:
+        """Rows of its tables up to which a change is checked and shredded by the driver."""
+        return transaction_rows(self.program, self.now)
+
     def fits(self, rows: int) -> bool:
         """Whether so many rows of its tables may come to the driver."""
-        return rows <= limits.MAX_TRANSACTION_ROWS
+        return rows <= self.transaction_rows
 
     def differing(self, maps: Iterable[str]) -> list[str] | None:
         """Those of ``maps`` that are not what their queries say: Spark computes them anew, and compares."""

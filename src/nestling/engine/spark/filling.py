@@ -28,8 +28,8 @@ from nestling.program.steps import reads, trigger_statements
 #: The program that fills some maps of another from its tables alone, if there is one that Spark can run.
 Filling = Callable[[Program, Set[str]], Program | None]
 
-#: Adds the rows of a query to a map.
-Keep = Callable[[str, str], object]
+#: Adds the rows of a query to a map: its name, its text, and about how many rows it goes through.
+Keep = Callable[[str, str, int], object]
 
 
 def no_filling(program: Program, maps: Set[str]) -> Program | None:
@@ -45,9 +45,9 @@ def filled(program: Program, moment: LakeState, maps: Set[str], sink: Sink | Non
 
     done = count(1)
 
-    def keep(name: str, text: str) -> None:
+    def keep(name: str, text: str, rows: int) -> None:
         say(f"map {next(done)} of {len(maps)}")
-        now.add(name, arrow(now, text) if sink is None else sink(name, text))
+        now.add(name, arrow(now, text) if sink is None else sink.write(name, text, rows))
 
     try:
         fill(program, now, keep, maps)
@@ -64,19 +64,23 @@ def fill(program: Program, now: LakeState, keep: Keep, kept: Collection[str] = (
     Those that are ``kept``, or that several statements read, are computed now; the others when they are read.
     """
     fillings = statements_by_map(program)
+    #: The rows of the largest table that each is made from: what is summed becomes no more.
+    rows: dict[str, int] = {}
     readers = Counter(source for found in fillings.values() for each in found for source in set(reads(each)))
     for name, statements in fillings.items():
+        sources = {source for statement in statements for source in reads(statement)}
+        rows[name] = max((rows.get(s, now.stored[s].rows) for s in sources), default=0)
         is_kept = name in kept or (bool(kept) and readers[name] > 1)
         here = now.driver.added(statements, now) if _is_little(now, statements) else {}
         if name in here:
             now.add(name, here[name])
         elif text := _query(now, name, statements, is_kept or gathers(program, statements)):
             if is_kept:
-                keep(name, text)
+                keep(name, text, rows[name])
             else:
                 with python_errors():
-                    rows = register_frame(now.session.sql(text), UNCOUNTED)
-                now.stored[name] = SourceRows((rows,))
+                    part = register_frame(now.session.sql(text), UNCOUNTED)
+                now.stored[name] = SourceRows((part,))
 
 
 def _query(now: LakeState, name: str, statements: list[Statement], is_summed: bool) -> str:

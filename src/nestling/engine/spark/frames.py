@@ -209,6 +209,8 @@ class _Frame:
                     attached.append(f"LEFT JOIN {bags} {name} ON {' AND '.join(on) or 'true'}")
                     bag = f"coalesce({name}.bag, {_no_bag(inner)})"
                     return f"map_from_entries({bag})" if is_map(type_) else bag
+                case Scalar("time"):
+                    return f"time_from_micros(r.k{next(left).places[0]})"
                 case Scalar("timedelta"):
                     micros = f"CAST(r.k{next(left).places[0]} AS DECIMAL(24,6))"
                     return f"make_dt_interval(0, 0, 0, CAST({micros} / 1000000 AS DECIMAL(18,6)))"
@@ -338,6 +340,8 @@ def _nested_type(type_: Type) -> str:
             return f"ARRAY<{_nested_type(element)}>"
         case Scalar("timedelta"):
             return "INTERVAL DAY TO SECOND"
+        case Scalar("time"):
+            return "TIME"
     return sql_type(type_)
 
 

@@ -9,11 +9,12 @@ Law: ``read_label(write_label(l)) == l``; two labels are equal iff their texts a
 from __future__ import annotations
 
 import re
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Context, Decimal
 from typing import Any
 
 from nestling.errors import NestlingError
+from nestling.values.clock import clock_of, micros_of
 from nestling.values.label import Label
 
 EPOCH = datetime(1970, 1, 1)
@@ -64,6 +65,8 @@ def _written(value: Any) -> str:  # noqa: C901 - one arm per type
             return f"D{value.isoformat()};"
         case timedelta():
             return f"t{value // MICROSECOND};"
+        case time():
+            return f"c{micros_of(value)};"
         case tuple():
             return f"({''.join(map(_written, value))})"
     raise NestlingError(f"a label has no value {value!r}")
@@ -114,6 +117,8 @@ class _Reader:
                 return date.fromisoformat(self.until())
             case "t":
                 return int(self.until()) * MICROSECOND
+            case "c":
+                return clock_of(int(self.until()))
             case "(":
                 return tuple(self.members())
         raise NestlingError(f"not a label: {self.text!r}")

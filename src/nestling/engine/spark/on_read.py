@@ -35,7 +35,7 @@ class OnReadProgram(Reading):
         fill(self.program, self.now, _none)
 
 
-def _none(name: str, text: str) -> None:
+def _none(name: str, text: str, rows: int) -> None:
     raise AssertionError(f"{name} is kept nowhere")
 
 

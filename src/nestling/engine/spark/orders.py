@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from nestling.calculus.types import LABEL
 from nestling.engine.protocol import is_inner
 from nestling.program.batches import GROUPS, is_change
 from nestling.program.statements import (
@@ -79,9 +80,12 @@ def _checked(program: Program) -> Iterator[Noted]:
 
 
 def _maintained(program: Program) -> Iterator[Noted]:
+    """A change looks up once what several of its statements ask for: who has the most views does not say what changes
+    most often. By a label that is made from a key it asks for the key."""
     for trigger in program.triggers.values():
-        for statement in trigger_statements(trigger):
-            yield from ((*place, MAINTAINED) for place in asked(statement))
+        places = {place for statement in trigger_statements(trigger) for place in asked(statement)}
+        for source, given in sorted(places):
+            yield source, _owner(program, source, given), MAINTAINED
         for action in trigger.actions:
             # The first element of a group is found among all of the group.
             if isinstance(action, Propagate) and any(
@@ -90,10 +94,18 @@ def _maintained(program: Program) -> Iterator[Noted]:
                 yield action.map, tuple(range(len(program.maps[action.map].columns) - 1)), MAINTAINED
 
 
+def _owner(program: Program, source: str, places: tuple[int, ...]) -> tuple[int, ...]:
+    """The key of a table, where ``places`` have a label of one of its bags; else ``places``."""
+    table = program.tables.get(source)
+    if table is None or is_inner(table) or not table.key:
+        return places
+    return table.key if any(table.columns[place].type == LABEL for place in places) else places
+
+
 def _read(program: Program) -> Iterator[Noted]:
-    statements = (s for view in program.views.values() for plan in plans(view) for s in plan.statements)
-    for statement in statements:
-        yield from ((*place, READ) for place in asked(statement))
+    found = (s for view in program.views.values() for plan in plans(view) for s in plan.statements)
+    for source, given in sorted({place for statement in found for place in asked(statement)}):
+        yield source, _owner(program, source, given), READ
 
 
 def asked(statement: Statement) -> Iterator[tuple[str, tuple[int, ...]]]:

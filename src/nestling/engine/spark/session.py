@@ -15,6 +15,8 @@ from nestling.errors import NestlingError, NoValue
 SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
+    # Times of the day, which Spark has and does not turn on by itself.
+    "spark.sql.timeType.enabled": "true",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.parquet.pushdown.inFilterThreshold": "20000",
     # A set is an object that code refers to; values in the code itself would have it compiled anew for every batch.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isinf, isnan
 from typing import Any, assert_never
@@ -26,6 +26,7 @@ from nestling.engine.spark.labels import MICROSECOND
 from nestling.engine.spark.types import fits_decimal, sql_type
 from nestling.errors import QueryError
 from nestling.quoting import is_utf8, sql_text
+from nestling.values.clock import micros_of
 
 #: The record without fields.
 UNIT_VALUE = "'u', 0L"
@@ -143,6 +144,7 @@ def _in_label(arg: Term, scope: Scope) -> str:
             written = {
                 "bool": f"CASE WHEN {text} THEN 'b1' ELSE 'b0' END",
                 "int": f"concat('i', CAST({text} AS STRING), ';')",
+                "time": f"concat('c', CAST({text} AS STRING), ';')",
                 "timedelta": f"concat('t', CAST({text} AS STRING), ';')",
                 "float": f"concat('f', CAST({text} + 0.0D AS STRING), ';')",
                 "decimal": f"concat('d', CAST({text} AS STRING), ';')",
@@ -188,6 +190,8 @@ def literal(value: Any, type_: Type = INT) -> str:  # noqa: C901 - one arm per t
             return f"DATE{sql_text(value.isoformat())}"
         case timedelta():
             return f"{value // MICROSECOND}L"
+        case time():
+            return f"{micros_of(value)}L"
     raise QueryError(f"Spark has no constant {value!r}")
 
 

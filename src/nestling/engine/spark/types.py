@@ -8,6 +8,7 @@ str        STRING
 bytes      BINARY
 date       DATE
 datetime   TIMESTAMP_NTZ
+time       BIGINT          microseconds since midnight
 timedelta  BIGINT          microseconds
 label      STRING          see ``labels``
 record     STRUCT          fields ``f0, f1, …``: the elements that are kept in order
@@ -22,19 +23,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from nestling.calculus.types import Bag, LabelType, Record, Scalar, Type, show_type
 from nestling.engine.spark.labels import MICROSECOND, read_label, write_label
 from nestling.errors import ChangeError, QueryError
 from nestling.values.bag import ZBag
+from nestling.values.clock import clock_of, micros_of
 from nestling.values.exact import WIDE, one_nan
 from nestling.values.order import order_key
 
 SQL = {
     "bool": "BOOLEAN", "int": "BIGINT", "float": "DOUBLE", "decimal": "DECIMAL(37,18)", "str": "STRING",
-    "bytes": "BINARY", "date": "DATE", "datetime": "TIMESTAMP_NTZ", "timedelta": "BIGINT",
+    "bytes": "BINARY", "date": "DATE", "datetime": "TIMESTAMP_NTZ", "time": "BIGINT",
+    "timedelta": "BIGINT",
 }  # fmt: skip
 
 #: Behind the point of a decimal.
@@ -146,6 +149,8 @@ def _writer(type_: Type) -> Callable[[Any], Any] | None:
     match type_:
         case Scalar("timedelta"):
             return lambda value: value // MICROSECOND
+        case Scalar("time"):
+            return micros_of
         case Scalar("float"):
             return float
         case LabelType():
@@ -194,6 +199,10 @@ def _reader(type_: Type) -> Callable[[Any], Any] | None:
     match type_:
         case Scalar("timedelta"):
             return lambda value: timedelta(microseconds=value)
+        case Scalar("time"):
+            return clock_of
+        case Scalar("decimal", size=(_, places)):
+            return partial(placed_decimal, places)
         case Scalar("decimal"):
             return plain_decimal
         case Scalar("float"):
@@ -223,6 +232,18 @@ def fits_decimal(value: Decimal) -> bool:
     """Whether a column holds all digits of ``value``."""
     places = WIDE.normalize(value).as_tuple().exponent
     return isinstance(places, int) and places >= -PLACES and value.copy_abs() < 10**19
+
+
+def placed_decimal(places: int, value: Decimal) -> Decimal:
+    """``value`` with all places of its column, as tables in this process have it: a text of it shows them.
+
+    >>> placed_decimal(2, Decimal("5.0000")), placed_decimal(0, Decimal("100"))
+    (Decimal('5.00'), Decimal('100'))
+    """
+    short = plain_decimal(value)
+    exponent = short.as_tuple().exponent
+    # A size that was not followed to here is no reason to lose digits.
+    return WIDE.quantize(short, Decimal(1).scaleb(-places)) if -int(exponent) <= places else short
 
 
 def plain_decimal(value: Decimal) -> Decimal:

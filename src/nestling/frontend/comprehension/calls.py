@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from types import FunctionType
 from typing import Any
@@ -32,7 +32,7 @@ from nestling.frontend.values import Many, One, Row, Value, fields_of
 
 Builtin = Callable[[ast.Call, PythonEnv], Value]
 
-_CONSTRUCTORS = (date, datetime, timedelta, Decimal)
+_CONSTRUCTORS = (date, datetime, time, timedelta, Decimal)
 #: Methods of scalars: the function, and how many arguments follow the receiver.
 _METHODS: dict[str, dict[str, tuple[str, int]]] = {
     "str": {

@@ -6,7 +6,7 @@ import ast
 import enum
 from collections.abc import Sequence
 from dataclasses import is_dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -18,7 +18,7 @@ from nestling.frontend.comprehension.context import PythonEnv
 from nestling.frontend.comprehension.values import Items, Object
 from nestling.frontend.values import Null, One, Row, Value
 
-_CLASSES = (bool, int, float, Decimal, str, bytes, date, datetime, timedelta)
+_CLASSES = (bool, int, float, Decimal, str, bytes, date, datetime, time, timedelta)
 #: Bits of an int that Python writes in decimal digits, whatever its settings: about 4,000 digits.
 LONGEST = 13_000
 SCALAR_OF: dict[type, Scalar] = {class_: Scalar(name) for class_, name in zip(_CLASSES, SCALARS, strict=True)}

@@ -16,7 +16,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from types import CodeType, FunctionType
@@ -33,7 +33,7 @@ CACHED = type(lru_cache(lambda: None))
 
 #: What a text may name without having it from anywhere: the builtins, and the constructors of scalars.
 TEXT_NAMES: Mapping[str, object] = {
-    **vars(builtins), "date": date, "datetime": datetime, "timedelta": timedelta, "Decimal": Decimal,
+    **vars(builtins), "date": date, "datetime": datetime, "time": time, "timedelta": timedelta, "Decimal": Decimal,
 }  # fmt: skip
 
 

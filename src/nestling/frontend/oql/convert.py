@@ -33,7 +33,7 @@ from nestling.frontend.values import (
 
 _WORDS = {
     "bool": "a boolean", "int": "an int", "float": "a float", "decimal": "a decimal", "str": "a string",
-    "bytes": "bytes", "date": "a date", "datetime": "a timestamp", "timedelta": "a span",
+    "bytes": "bytes", "date": "a date", "datetime": "a timestamp", "time": "a time", "timedelta": "a span",
 }  # fmt: skip
 
 

@@ -22,6 +22,7 @@ _WORDS = {
     "bytes": "BINARY",
     "date": "DATE",
     "datetime": "TIMESTAMP TIMESTAMP_NTZ TIMESTAMP_LTZ",
+    "time": "TIME",
     "timedelta": "INTERVAL",
 }
 _BITS = {

@@ -26,7 +26,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from typing import Any
@@ -41,7 +41,7 @@ from nestling.frontend.schema.ddl import parse_ddl
 from nestling.frontend.schema.foreign import arrow_record, is_arrow_schema, is_spark_struct, spark_record
 from nestling.frontend.schema.objects import InverseOf, RefTo
 
-_CLASSES = (bool, int, float, Decimal, str, bytes, date, datetime, timedelta)
+_CLASSES = (bool, int, float, Decimal, str, bytes, date, datetime, time, timedelta)
 SCALAR_OF: dict[Any, Scalar] = {class_: Scalar(name) for class_, name in zip(_CLASSES, SCALARS, strict=True)}
 _TYPES = (
     ", ".join(class_.__name__ for class_ in _CLASSES) + ", list[T], set[T], dict[K, V], a dict or a dataclass"

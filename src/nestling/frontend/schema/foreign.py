@@ -19,6 +19,7 @@ _SPARK = {
     "bytes": "BinaryType",
     "date": "DateType",
     "datetime": "TimestampType TimestampNTZType",
+    "time": "TimeType",
     "timedelta": "DayTimeIntervalType",
 }
 _BITS = {"ByteType": 8, "ShortType": 16, "IntegerType": 32, "LongType": 64}
@@ -38,6 +39,7 @@ _ARROW = (
     (r"(large_|fixed_size_)?binary", "bytes"),
     (r"date(32|64)\[", "date"),
     (r"timestamp\[", "datetime"),
+    (r"time(32|64)\[", "time"),
     (r"duration\[", "timedelta"),
 )
 

@@ -14,7 +14,7 @@
 from __future__ import annotations
 
 import math
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from typing import Any
@@ -27,7 +27,7 @@ from nestling.values.nan import NAN
 
 _CLASSES: dict[str, type] = {
     "bool": bool, "int": int, "float": float, "decimal": Decimal, "str": str, "bytes": bytes,
-    "date": date, "datetime": datetime, "timedelta": timedelta,
+    "date": date, "datetime": datetime, "time": time, "timedelta": timedelta,
 }  # fmt: skip
 #: The types whose instances, if of no subclass, are all plain values.
 _PLAIN = {name: _CLASSES[name] for name in ("bool", "int", "str", "bytes", "date", "timedelta")}
@@ -59,7 +59,7 @@ def constant(value: object, what: str) -> Any:
     if found is None:
         return None
     # A bool is an int to Python, and a datetime a date: the narrower class is asked first.
-    for name in ("bool", "int", "float", "decimal", "str", "bytes", "datetime", "date", "timedelta"):
+    for name in ("bool", "int", "float", "decimal", "str", "bytes", "datetime", "date", "time", "timedelta"):
         if isinstance(found, _CLASSES[name]):
             plain = _plain(name, found)
             if plain is not _NO_VALUE:
@@ -139,6 +139,8 @@ def _plain(name: str, value: Any) -> Any:
     match value:
         case datetime():
             return _moment(value)
+        case time():
+            return _NO_VALUE if value.tzinfo is not None else value.replace(fold=0)
         case timedelta() if getattr(value, "nanoseconds", False):
             return _NO_VALUE
     return _base(_CLASSES[name], value)
@@ -213,6 +215,8 @@ def _hint(type_: Scalar, value: object) -> str:
     match type_.name, value:
         case "datetime", datetime() if value.tzinfo is not None:
             return "a column has no time zone: pass value.astimezone(UTC).replace(tzinfo=None), or as it is there"
+        case "time", time():
+            return "a column has no time zone: pass value.replace(tzinfo=None)"
         case (("datetime" | "timedelta"), _) if _is_finer(value):
             return "it is finer than a microsecond: round it first"
         case "date", datetime():

@@ -49,6 +49,12 @@ def arrow_rows(table: Any) -> list[Any]:
     return rows
 
 
+def has_zones(type_: Any) -> bool:
+    """Whether moments with a time zone stand anywhere in values of one of Arrow's types."""
+    inner = (type_.field(place).type for place in range(type_.num_fields))
+    return getattr(type_, "tz", None) is not None or any(map(has_zones, inner))
+
+
 def without_zones(value: Any) -> Any:
     """Rows with moments of a time zone as the same moments in UTC, without one: what Spark's timestamps are."""
     match value:

@@ -97,10 +97,11 @@ def _named(record: Record, row: object) -> Mapping[Any, Any] | None:
 
 
 def _by_name(record: Record, row: Mapping[Any, Any], where: str) -> list[Any]:
+    names = record.names
     for name in row:
-        if name not in record.names:
-            close = get_close_matches(str(name), record.names, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"the columns are {', '.join(record.names)}"
+        if name not in names:
+            close = get_close_matches(str(name), names, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"the columns are {', '.join(names)}"
             raise ChangeError(f"there is no column {_join(where, name)!r}", hint=hint)
     return [
         row[name] if name in row else _left_out(type_, _join(where, name)) for name, type_ in record.fields

@@ -7,7 +7,7 @@ structure. An int or a text is there as if it were written out; anything else is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, ClassVar
 
@@ -24,7 +24,14 @@ from nestling.frontend.values import One, Value
 Params = Sequence[Any] | Mapping[str, Any]
 #: Where a number is a place, the first column or the second, and where a word is a name.
 _NO_VALUES = (exp.Ordered, exp.Group, exp.Table, exp.TableAlias)
-_TYPES = {float: "float", bytes: "bytes", date: "date", datetime: "datetime", timedelta: "timedelta"}
+_TYPES = {
+    float: "float",
+    bytes: "bytes",
+    date: "date",
+    datetime: "datetime",
+    time: "time",
+    timedelta: "timedelta",
+}
 
 
 class BoundValue(exp.Expression):  # type: ignore[misc]  # sqlglot has no types here

@@ -20,12 +20,13 @@ _CASTS = {
     "TINYINT": "int", "SMALLINT": "int", "INT": "int", "BIGINT": "int", "DOUBLE": "float", "DECIMAL": "decimal",
     "TEXT": "str", "VARCHAR": "str", "CHAR": "str", "BOOLEAN": "bool", "DATE": "date", "TIMESTAMP": "datetime",
     "TIMESTAMPTZ": "datetime", "TIMESTAMPLTZ": "datetime", "TIMESTAMPNTZ": "datetime", "DATETIME": "datetime",
+    "TIME": "time",
 }  # fmt: skip
 #: Functions that are casts, by the type they cast to.
 CAST_FUNCTIONS = {
     "tinyint": "int", "smallint": "int", "int": "int", "bigint": "int",
     "double": "float", "string": "str", "boolean": "bool", "date": "date",
-    "timestamp": "datetime", "to_date": "date", "to_timestamp": "datetime",
+    "timestamp": "datetime", "to_date": "date", "to_timestamp": "datetime", "to_time": "time",
 }  # fmt: skip
 
 
@@ -60,6 +61,9 @@ def cast(value: Value, to: str, params: tuple[int, ...], node: Any, env: SqlEnv,
         ("str", "bool"): (("read_bool", []),),
         ("str", "date"): (("read_date", []),),
         ("str", "datetime"): (("read_datetime", []),),
+        ("str", "time"): (("read_time", []),),
+        ("datetime", "time"): (("time_of", []),),
+        ("time", "int"): (("whole_seconds", []), ("to_bits", digits)),
         ("date", "datetime"): (("to_datetime", []),),
         ("datetime", "date"): (("to_date", []),),
         **{(name, "decimal"): (("to_decimal", digits),) for name in NUMERIC},
@@ -70,7 +74,7 @@ def cast(value: Value, to: str, params: tuple[int, ...], node: Any, env: SqlEnv,
         return value
     if (own, to) in (("bool", "int"), ("int", "bool")):
         return One(_of_bool(term) if own == "bool" else _differs_from_zero(term))
-    if to == "str" and own in ("bool", "int", "float", "decimal", "date", "datetime"):
+    if to == "str" and own in ("bool", "int", "float", "decimal", "date", "datetime", "time"):
         return One(as_text(term, node, env, "CAST"))
     if (own, to) not in steps:
         raise env.error(

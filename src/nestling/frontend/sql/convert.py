@@ -14,6 +14,7 @@ from typing import Any, cast
 from nestling.calculus import standard
 from nestling.calculus.build import FALSE, TRUE, call, empty, for_
 from nestling.calculus.functions import FUNCTIONS
+from nestling.calculus.library.clocks import read_time
 from nestling.calculus.optional import ITEMS, THERE, held, is_optional, optional
 from nestling.calculus.sizes import decimal_size, widest
 from nestling.calculus.terms import Const, Expr, Term
@@ -39,7 +40,7 @@ from nestling.frontend.values import (
 _WIDTH = {"int": 0, "decimal": 1, "float": 2}
 _READ: dict[str, Any] = {
     "int": standard.read_int, "float": standard.read_float, "date": standard.read_date, "bool": standard.read_bool,
-    "datetime": standard.read_datetime, "decimal": lambda text: Decimal(standard.digits(text)),
+    "datetime": standard.read_datetime, "time": read_time, "decimal": lambda text: Decimal(standard.digits(text)),
 }  # fmt: skip
 NULL_BOOL = Const(None, nullable(BOOL))
 

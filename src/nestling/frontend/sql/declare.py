@@ -17,7 +17,7 @@ _SCALARS = {
     "BOOLEAN": "bool", "TINYINT": "int", "SMALLINT": "int", "INT": "int", "BIGINT": "int", "FLOAT": "float",
     "DOUBLE": "float", "DECIMAL": "decimal", "TEXT": "str", "VARCHAR": "str", "CHAR": "str", "BINARY": "bytes",
     "DATE": "date", "TIMESTAMP": "datetime", "TIMESTAMPTZ": "datetime", "TIMESTAMPLTZ": "datetime",
-    "TIMESTAMPNTZ": "datetime", "INTERVAL": "timedelta",
+    "TIMESTAMPNTZ": "datetime", "INTERVAL": "timedelta", "TIME": "time",
 }  # fmt: skip
 BITS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 

@@ -25,10 +25,12 @@ from nestling.frontend.sql.convert import (
 )
 from nestling.frontend.sql.library import entry_of, library_call
 from nestling.frontend.sql.nested import ARRAYS, added, of_present
-from nestling.frontend.sql.scalars import arithmetic, as_text, compared
+from nestling.frontend.sql.parts import PARTS, part_named, part_of, timestamp_of, unit_last
+from nestling.frontend.sql.scalars import as_text, compared
 from nestling.frontend.values import Many, Null, One, Row, Value, there
 
 Builder = Callable[[list[Value], Any, SqlEnv], Value]
+
 
 #: Functions that are one of the calculus; of a null they are null.
 _PLAIN: dict[str, tuple[str, int]] = {
@@ -38,11 +40,6 @@ _PLAIN: dict[str, tuple[str, int]] = {
     "startswith": ("starts_with", 2), "endswith": ("ends_with", 2), "contains": ("contains", 2),
     "instr": ("position", 2), "add_months": ("add_months", 2), "sqrt": ("sqrt", 1), "date_add": ("add_days", 2),
     "dateadd": ("add_days", 2), "datediff": ("days_between", 2), "date_diff": ("days_between", 2),
-}  # fmt: skip
-_PARTS = {
-    "year": "year", "month": "month", "day": "day", "dayofmonth": "day", "hour": "hour", "minute": "minute",
-    "second": "second", "quarter": "quarter", "dayofweek": "day_of_week", "dow": "day_of_week", "weekday": "weekday",
-    "dayofyear": "day_of_year", "doy": "day_of_year",
 }  # fmt: skip
 #: What the arguments of a function must be, where a string written out would do.
 _WANTED = {
@@ -61,8 +58,8 @@ def of_function(node: Any, env: SqlEnv) -> Value:
     values = [env.value(part) for part in node.expressions]
     if name in _BUILDERS:
         return _BUILDERS[name](values, node, env)
-    if name in _PARTS:
-        return part_of(_PARTS[name], _arguments(values, 1, node, env)[0], node, env)
+    if name in PARTS:
+        return part_of(PARTS[name], _arguments(values, 1, node, env)[0], node, env)
     if name in CAST_FUNCTIONS:
         return cast_function(name, _arguments(values, 1, node, env)[0], node, env)
     if name == "reverse" and any(isinstance(value, Many) for value in values):
@@ -82,7 +79,7 @@ def _by_words(name: str, node: Any, env: SqlEnv) -> Value | None:
     if name in ARRAYS:
         return of_present(ARRAYS[name], node, env)
     if name == "date_part" and len(node.expressions) == 2:
-        return _part(str(node.expressions[0].this), env.value(node.expressions[1]), node, env)
+        return part_named(str(node.expressions[0].this), env.value(node.expressions[1]), node, env)
     return with_unit(name, node, env)
 
 
@@ -138,47 +135,6 @@ def _as(value: Value, wanted: str, node: Any, env: SqlEnv) -> Term:
     if wanted == "float" and type_.name in ("int", "decimal"):
         return widened(term, Scalar("float", type_.nullable), node, env)
     return term
-
-
-def part_of(function: str, value: Value, node: Any, env: SqlEnv) -> Value:
-    """A part of a moment."""
-    if isinstance(value, Null):
-        return value
-    if is_text(value):
-        value = cast(value, "datetime" if function in ("hour", "minute", "second") else "date", (), node, env)
-    return One(applied(function, [scalar_of(value, node, env)], node, env, function.replace("_", "")))
-
-
-def of_extract(node: Any, env: SqlEnv) -> Value:
-    """``EXTRACT(part FROM moment)``."""
-    only(node, env, "this", "expression")
-    return _part(str(node.this.this), env.value(node.expression), node, env)
-
-
-_ENTRIES = {"week": "weekofyear", "weeks": "weekofyear", "yearofweek": "yearofweek"}
-
-
-def _part(word: str, value: Value, node: Any, env: SqlEnv) -> Value:
-    """The part of a moment that ``word`` names; the seconds have places."""
-    name = word.lower()
-    if name in ("dayofweek_iso", "dow_iso") and not isinstance(value, Null):
-        from_monday = part_of("weekday", value, node, env)
-        return arithmetic("+", from_monday, One(const(1)), node, env)
-    if name in ("second", "seconds"):
-        if isinstance(value, Null):
-            return One(Const(None, Scalar("decimal", True, (8, 6))))
-        moment = scalar_of(cast(value, "datetime", (), node, env), node, env)
-        return One(call("to_decimal", call("seconds_of", moment), const(8), const(6)))
-    if name in _ENTRIES:
-        if isinstance(value, Null):
-            return One(Const(None, Scalar("int", True)))
-        day = scalar_of(cast(value, "date", (), node, env), node, env)
-        return One(call(_ENTRIES[name], day))
-    known = _PARTS.get(name) or _PARTS.get(name.removesuffix("s"))
-    if known is None:
-        known_words = ", ".join((*_PARTS, "week", "yearofweek", "dayofweek_iso"))
-        raise env.error(node, f"there is no part {word.upper()} of a moment", f"one of {known_words}".upper())
-    return part_of(known, value, node, env)
 
 
 def of_substring(node: Any, env: SqlEnv) -> Value:
@@ -384,5 +340,6 @@ _BUILDERS: dict[str, Builder] = {
     "pmod": _pmod, "mod": _mod, "left": _side(False), "right": _side(True), "ltrim": _trim("trim_left", 1),
     "rtrim": _trim("trim_right", 1), "btrim": _trim("trim", 0), "date_sub": _date_sub, "date_trunc": _truncated(True),
     "trunc": _truncated(False), "replace": _replace, "isnull": _isnull(False), "isnotnull": _isnull(True),
-    "regexp_like": _rlike, "regexp": _rlike, "rlike": _rlike,
+    "make_timestamp": timestamp_of, "make_timestamp_ntz": timestamp_of, "time_trunc": unit_last("clock_trunc", 2),
+    "time_diff": unit_last("clock_diff", 3), "regexp_like": _rlike, "regexp": _rlike, "rlike": _rlike,
 }  # fmt: skip

@@ -8,6 +8,7 @@ from nestling.calculus import standard
 from nestling.calculus.build import call, const
 from nestling.calculus.functions import FUNCTIONS
 from nestling.calculus.library import LIBRARY, LibraryEntry
+from nestling.calculus.library.clocks import read_time
 from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import Scalar
 from nestling.errors import NoValue
@@ -25,6 +26,9 @@ ALIASES = {
 #: Entries that stand for something that is written otherwise.
 _UNWRITTEN = {
     "is_nan", "bit_and_of", "bit_or_of", "bit_xor_of", "bit_not", "seconds_of", "tumbled", "tumbled_end", "yearofweek",
+    "read_time", "time_text", "hour_of", "minute_of", "second_of", "clock_seconds", "whole_seconds", "time_of",
+    "at_time",
+    "time_plus", "time_minus", "clock_trunc", "clock_diff",
     *(name for name in LIBRARY if name.endswith("s_apart")),
 }  # fmt: skip
 _PATTERNS = {"regexp_replace", "regexp_extract", "regexp_count", "regexp_substr", "regexp_instr"}
@@ -79,7 +83,7 @@ def _checked(entry: LibraryEntry, terms: list[Term], node: Any, env: SqlEnv) -> 
 
 _SAMPLES: dict[str, Any] = {
     "str": "", "int": 1, "float": 1.0, "date": standard.read_date("2000-01-01"),
-    "datetime": standard.read_datetime("2000-01-01"),
+    "datetime": standard.read_datetime("2000-01-01"), "time": read_time("00:00"),
 }  # fmt: skip
 
 
@@ -92,16 +96,21 @@ def _as(value: Value, kind: str, node: Any, env: SqlEnv) -> Term:
         return term
     if wanted == "float" and own in ("int", "decimal"):
         return widened(term, Scalar("float", scalar_type(term).nullable), node, env)
-    if wanted == "str" and own in ("int", "bool", "decimal", "date", "datetime", "float"):
+    if wanted == "decimal" and own == "int":
+        return widened(term, Scalar("decimal", scalar_type(term).nullable), node, env)
+    if wanted == "time" and (own == "datetime" or is_text(value)):
+        return scalar_of(cast(value, "time", (), node, env), node, env)
+    if wanted == "str" and own in ("int", "bool", "decimal", "date", "datetime", "time", "float"):
         return as_text(term, node, env, node.name)
     if wanted in ("date", "datetime") and (own in ("date", "datetime") or is_text(value)):
         return scalar_of(cast(value, wanted, (), node, env), node, env)
     if is_text(value) and wanted in ("int", "float"):
         return widened(term, Scalar(wanted), node, env)
     spelled = {"int": "a whole number", "float": "a number", "str": "a string", "date": "a date",
-               "datetime": "a timestamp"}.get(wanted, "a scalar")  # fmt: skip
+               "datetime": "a timestamp", "time": "a time", "decimal": "a number"}.get(wanted, "a scalar")  # fmt: skip
     raise env.error(node, f"{node.name} takes {spelled} here, not {_TYPES.get(own, own)}", "write a CAST")
 
 
 _TYPES = {"int": "BIGINT", "float": "DOUBLE", "decimal": "DECIMAL", "str": "STRING", "bool": "BOOLEAN",
-          "date": "DATE", "datetime": "TIMESTAMP", "timedelta": "INTERVAL", "bytes": "BINARY"}  # fmt: skip
+          "date": "DATE", "datetime": "TIMESTAMP", "time": "TIME", "timedelta": "INTERVAL",
+          "bytes": "BINARY"}  # fmt: skip

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, time
 from typing import Any
 
 from sqlglot import exp
@@ -124,6 +124,8 @@ def _turned(term: Term, key: Key, env: SqlEnv) -> Term:
             return call("not", term)
         case "date":
             return call("days_between", Const(date.min, Scalar("date")), term)
+        case "time":
+            return call("time_minus", Const(time(), Scalar("time")), term)
         case "datetime":
             return call("-", Const(datetime.min, Scalar("datetime")), term)
     hint = "order by strings in one direction, all ASC or all DESC"

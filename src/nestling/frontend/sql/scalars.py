@@ -110,6 +110,8 @@ def arithmetic(operator: str, left: Value, right: Value, node: Any, env: SqlEnv)
             return One(call("add_days", terms[0], terms[1] if operator == "+" else call("neg", terms[1])))
         if names == ["date", "date"] and operator == "-":
             return One(call("-", *terms))
+        if names == ["time", "time"] and operator == "-":
+            return One(call("time_minus", *terms))
         if "str" in names:
             raise env.error(
                 node, f"{operator} takes numbers, not strings", "write a CAST; join strings with ||"
@@ -176,6 +178,8 @@ def as_text(term: Term, node: Any, env: SqlEnv, name: str) -> Term:
         return term
     if type_.name == "decimal" and type_.size:
         term = call("round", term, const(type_.size[1]))
+    if type_.name == "time":
+        return call("time_text", term)
     return applied("to_text", [term], node, env, name)
 
 
@@ -215,6 +219,8 @@ def moved(moment: Term, span: int | timedelta, operator: str, node: Any, env: Sq
         raise env.error(node, "a string is not moved by an interval", "write DATE '…'")
     if isinstance(span, int):
         return applied("add_months", [moment, const(sign * span)], node, env, operator)
+    if type_.name == "time":
+        return call("time_plus", moment, Const(sign * span, Scalar("timedelta")))
     if type_.name == "date":
         if span % timedelta(days=1):
             return call("+", call("to_datetime", moment), Const(sign * span, Scalar("timedelta")))
@@ -225,13 +231,17 @@ def moved(moment: Term, span: int | timedelta, operator: str, node: Any, env: Sq
 def compared(operator: str, left: Value, right: Value, node: Any, env: SqlEnv) -> Term:
     """``left operator right``, null where a side is. Nulls inside two structs are equal, as they are in Spark."""
     ours, theirs = fields_of(left), fields_of(right)
-    if ours is not None and theirs is not None and operator in ("=", "<>"):
+    if ours is not None and theirs is not None:
         pairs = _pairs(ours, theirs, node, env)
-        equal = conjunction([identical(one, two, node, env) for one, two in pairs])
+        if operator in ("=", "<>"):
+            found = conjunction([identical(one, two, node, env) for one, two in pairs])
+        else:
+            first = pairs if operator in ("<", "<=") else [(two, one) for one, two in pairs]
+            found = _before(first, operator in ("<=", ">="), node, env)
         for is_there in [flag for flag in (there(left), there(right)) if flag is not None]:
             null = Const(None, Scalar("bool", True))
-            equal = call("if", is_there, equal if is_nullable(equal) else call("nullable", equal), null)
-        return equal if operator == "=" else call("not", equal)
+            found = call("if", is_there, found if is_nullable(found) else call("nullable", found), null)
+        return call("not", found) if operator == "<>" else found
     for side in (left, right):
         if isinstance(side, Many) or fields_of(side) is not None:
             raise env.error(node, f"{operator} does not take {shown(side)}", "compare scalars")
@@ -242,6 +252,31 @@ def compared(operator: str, left: Value, right: Value, node: Any, env: SqlEnv) -
     if operator == "<>":
         return call("!=", one, two) if total else call("not", call("=", one, two))
     return call("==" if operator == "=" and total else operator, one, two)
+
+
+def _before(pairs: Sequence[tuple[Value, Value]], or_same: bool, node: Any, env: SqlEnv) -> Term:
+    """Whether a struct comes before another: by the first fields that differ, and a null comes before all else."""
+    if not pairs:
+        return TRUE if or_same else FALSE
+    (one, two), rest = pairs[0], _before(pairs[1:], or_same, node, env)
+    ours, theirs = fields_of(one), fields_of(two)
+    if ours is not None and theirs is not None:
+        first: Term = _before(_pairs(ours, theirs, node, env), False, node, env)
+        flags = [flag for flag in (there(one), there(two)) if flag is not None]
+    else:
+        terms = operands([one, two], node, env)
+        first = (
+            call("coalesce", call("<", *terms), FALSE) if any(map(is_nullable, terms)) else call("<", *terms)
+        )
+        flags = [call("not", call("is_null", term)) for term in terms if is_nullable(term)]
+        both = [is_nullable(term) for term in terms]
+        if flags:
+            # They differ: where the left one is null it comes first, and where the right one is it does not.
+            first = call("or", call("not", flags[0]), first) if both[0] else first
+        return call("if", identical(one, two, node, env), rest, first)
+    if len(flags) == 2:
+        first = call("if", flags[0], call("and", flags[1], first), TRUE)
+    return call("if", identical(one, two, node, env), rest, first)
 
 
 def _comparable(left: Value, right: Value, node: Any, env: SqlEnv) -> Sequence[Term]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -22,7 +22,7 @@ from nestling.frontend.values import One, Row, Value
 #: A value of each type, where there is none.
 DEFAULTS: dict[str, Any] = {
     "bool": False, "int": 0, "float": 0.0, "decimal": Decimal(0), "str": "", "bytes": b"",
-    "date": date.min, "datetime": datetime.min, "timedelta": timedelta(0),
+    "date": date.min, "datetime": datetime.min, "time": time(), "timedelta": timedelta(0),
 }  # fmt: skip
 #: By the name in SQL, that in the calculus.
 STATISTICS = {

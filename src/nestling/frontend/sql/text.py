@@ -189,5 +189,7 @@ _WORDS: dict[Any, tuple[str, ...]] = {
     exp.Drop: ("IF", "MATERIALIZED"),
     exp.MaterializedProperty: ("MATERIALIZED",),
     exp.When: ("MATCHED", "BY", "SOURCE", "TARGET"),
+    exp.IgnoreNulls: ("IGNORE", "NULLS"),
+    exp.RespectNulls: ("RESPECT", "NULLS"),
     exp.Ordered: ("NULLS", "FIRST", "LAST"),
 }

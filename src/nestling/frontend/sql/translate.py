@@ -27,7 +27,8 @@ from nestling.frontend.sql.columns import of_column, of_dot, of_identifier
 from nestling.frontend.sql.composed import of_bit_not, of_bits
 from nestling.frontend.sql.context import QueryRows, SqlEnv, SqlTranslation
 from nestling.frontend.sql.final_order import final_order, unordered
-from nestling.frontend.sql.functions import of_extract, of_function, of_rlike, of_substring, of_trim
+from nestling.frontend.sql.functions import of_function, of_rlike, of_substring, of_trim
+from nestling.frontend.sql.parts import of_extract
 from nestling.frontend.sql.queries import of_query
 from nestling.frontend.sql.subqueries import of_subquery
 from nestling.frontend.sql.tables import record_fields

@@ -10,7 +10,7 @@ from nestling.frontend.values import Barred, Null, Value, type_of
 #: What Spark calls a scalar type.
 SPARK = {
     "bool": "BOOLEAN", "int": "BIGINT", "float": "DOUBLE", "decimal": "DECIMAL", "str": "STRING",
-    "bytes": "BINARY", "date": "DATE", "datetime": "TIMESTAMP", "timedelta": "INTERVAL",
+    "bytes": "BINARY", "date": "DATE", "datetime": "TIMESTAMP", "time": "TIME", "timedelta": "INTERVAL",
 }  # fmt: skip
 
 

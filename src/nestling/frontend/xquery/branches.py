@@ -174,6 +174,7 @@ class ElementItem:
     name: str
     attributes: tuple[tuple[str, tuple[Part | list[Branch], ...]], ...]
     content: tuple[Part | list[Branch], ...]
+    namespaces: tuple[tuple[str, str], ...] = ()
     at: int = 0
 
 

@@ -44,6 +44,7 @@ from nestling.frontend.xquery.template import (
     TextPart,
 )
 from nestling.xml import patterns
+from nestling.xml.entries import XML, expanded, space_of, written
 
 #: Adds a column to a row, and says which it is.
 Put = Callable[[Expr], int]
@@ -81,9 +82,9 @@ class Writer:
     def _top_item(self, item: Item) -> ItemTemplate:
         match item:
             case ElementItem(name, attributes, content):
-                self._check_attributes(item)
+                namespaces = self._check_attributes(item)
                 named = tuple((each, self._top_parts(parts)) for each, parts in attributes)
-                return ElementPart(name, named, self._top_parts(content))
+                return ElementPart(name, named, self._top_parts(content), namespaces)
             case AtomItem(Const(value), type_):
                 return ConstantPart(value, type_)
             case TextItem(content, name):
@@ -144,9 +145,9 @@ class Writer:
                     SequencePart(tuple([self._source(each, put) for each in content])), separator
                 )
             case ElementItem(name, attributes, content):
-                self._check_attributes(item)
+                namespaces = self._check_attributes(item)
                 named = tuple((each, self._parts(parts, put)) for each, parts in attributes)
-                return ElementPart(name, named, self._parts(content, put))
+                return ElementPart(name, named, self._parts(content, put), namespaces)
             case DocumentItem():
                 self.translator.refuse(0, "a document is no item here", "write its root element: /*")
 
@@ -180,9 +181,10 @@ class Writer:
         rows, order, item = self._rows(branch)
         return Source(put(SingBag(next(self.translator.sites), rows)), order, item)
 
-    def _check_attributes(self, item: ElementItem) -> None:
-        """Attributes in content come first, once each, and none is there already."""
-        names, is_late, at = [name for name, _ in item.attributes], False, item.at
+    def _check_attributes(self, item: ElementItem) -> tuple[tuple[str, str], ...]:
+        """Attributes in content come first, once each; returns the element's namespaces, with theirs."""
+        names, is_late, at = [expanded(name) for name, _ in item.attributes], False, item.at
+        spaces = dict(item.namespaces)
         for part in item.content:
             if not isinstance(part, list):
                 is_late = True
@@ -203,14 +205,33 @@ class Writer:
                     is_late = True
                 elif is_late:
                     self.translator.refuse(
-                        at, f"the attribute {name} comes after content", "put it first", "XQTY0024"
+                        at, f"the attribute {written(name)} comes after content", "put it first", "XQTY0024"
                     )
-                elif name in names or "*" in names or branch.is_many:
+                elif expanded(name) in names or "*" in names or branch.is_many:
+                    short = written(name)
                     self.translator.refuse(
-                        at, f"there may be two attributes {name}", f'write {name}="{{…}}"', "XQDY0025"
+                        at, f"there may be two attributes {short}", f'write {short}="{{…}}"', "XQDY0025"
                     )
                 else:
-                    names.append(name)
+                    names.append(expanded(name))
+                    self._check_space(branch, name, spaces, at)
+        return tuple(sorted(spaces.items()))
+
+    def _check_space(self, branch: Branch, name: str, spaces: dict[str, str], at: int) -> None:
+        """The namespace of an attribute in content is one of its element, whatever the data are."""
+        prefix, uri = space_of(name)
+        if not uri or uri == XML or spaces.get(prefix) == uri:
+            return
+        advice = f'declare it at the element: xmlns:{prefix}="{uri}"'
+        if prefix in spaces:
+            self.translator.refuse(
+                at, f"the prefix {prefix} stands for two namespaces in one element", advice
+            )
+        if branch.binds:
+            self.translator.refuse(
+                at, f"the attribute {written(name)} may be missing, and with it its namespace", advice
+            )
+        spaces[prefix] = uri
 
 
 def _is_fixed(item: Item) -> bool:

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from nestling.frontend.xquery.steps import PathParser
 from nestling.frontend.xquery.syntax import CommentExpr, ElementExpr, SequenceExpr, Syntax
+from nestling.xml.entries import expanded, is_declaration
 
 Part: TypeAlias = "str | Syntax"
 
@@ -17,33 +18,56 @@ def element(parser: PathParser) -> ElementExpr:
 
 
 def _element(parser: PathParser) -> ElementExpr:
-    begun = parser.i
+    begun, outside = parser.i, (parser.namespaces, parser.declared)
     parser.need("<")
-    name = _plain(parser, parser.name())
-    attributes: dict[str, tuple[Part, ...]] = {}
+    tag = parser.name()
+    found: list[tuple[str, tuple[Part, ...], int]] = []
+    spaces: dict[str, str] = {}
     while not parser.sees("/>") and not parser.sees(">"):
         place = parser.i
-        each = _plain(parser, parser.name())
-        if each in attributes:
-            raise parser.error(f"the attribute {each} is there twice", "write it once", "XQST0040", place)
+        each = parser.name()
         parser.need("=")
         parser.space()
-        attributes[each] = _value(parser)
-    if parser.eat("/>"):
-        return ElementExpr(name, tuple(attributes.items()), (), begun)
-    parser.need(">")
-    content = _content(parser, name, begun)
-    return ElementExpr(name, tuple(attributes.items()), content, begun)
+        if is_declaration(each):
+            if any(not isinstance(part, str) for _, parts, _ in found for part in parts):
+                raise parser.error(
+                    f"{each} after an attribute with braces is not supported", "declare it first", at=place
+                )
+            _declare(parser, each[6:], spaces, place)
+        else:
+            found.append((each, _value(parser), place))
+    name = parser.qualified(tag, False, begun)
+    attributes: dict[str, tuple[Part, ...]] = {}
+    for each, parts, place in found:
+        full = parser.qualified(each, True, place)
+        if expanded(full) in map(expanded, attributes):
+            raise parser.error(f"the attribute {each} is there twice", "write it once", "XQST0040", place)
+        attributes[full] = parts
+    namespaces = parser.own_spaces(name, *attributes)
+    content: tuple[Part, ...] = ()
+    if not parser.eat("/>"):
+        parser.need(">")
+        content = _content(parser, tag, begun)
+    parser.namespaces, parser.declared = outside
+    return ElementExpr(name, tuple(attributes.items()), content, namespaces, begun)
 
 
-def _plain(parser: PathParser, name: str) -> str:
-    if ":" in name or name == "xmlns":
+def _declare(parser: PathParser, prefix: str, spaces: dict[str, str], at: int) -> None:
+    """``xmlns:prefix="uri"``, which holds in all of the element."""
+    parts = _value(parser)
+    if not all(isinstance(part, str) for part in parts):
+        raise parser.error("the name of a namespace is a literal", "write it without braces", "XQST0022", at)
+    uri = parser.space_declared(prefix, "".join(map(str, parts)), at)
+    if prefix in spaces:
         raise parser.error(
-            f"{name}: a constructor with a namespace is not supported",
-            "write names without a prefix",
-            at=parser.i,
+            f"the prefix {prefix or 'xmlns'} is declared twice", "declare it once", "XQST0071", at
         )
-    return name
+    if prefix and not uri:
+        raise parser.error(f"the prefix {prefix} stands for nothing", 'xmlns:p="urn:…"', "XQST0085", at)
+    spaces[prefix] = uri
+    parser.namespaces = parser.namespaces | {prefix: uri}
+    if prefix != "xml":
+        parser.declared = parser.declared | {prefix: uri}
 
 
 def _value(parser: PathParser) -> tuple[Part, ...]:

@@ -33,7 +33,7 @@ from nestling.frontend.xquery.syntax import (
 )
 from nestling.xml.entries import NAME
 
-_NAME = re.compile(NAME)
+_NAME = re.compile(rf"(?:{NAME}:)?{NAME}")
 
 
 def parse(text: str) -> ModuleSyntax:
@@ -49,6 +49,8 @@ class Parser(ClauseParser):
         super().__init__(text)
         self.functions: dict[str, FunctionSyntax] = {}
         self.variables: list[LetClause] = []
+        #: The prefixes that the prolog declares.
+        self.prolog: set[str] = set()
 
     # -- the prolog
 
@@ -56,6 +58,9 @@ class Parser(ClauseParser):
         if self.words("xquery", "version"):
             self.space()
             self.string()
+            if self.words("encoding"):
+                self.space()
+                self.string()
             self.need(";")
         while self.sees_words("declare"):
             self.words("declare")
@@ -83,14 +88,21 @@ class Parser(ClauseParser):
         elif self.words("namespace"):
             name = self.name()
             self.need("=")
-            self.space()
-            self.namespaces[name] = self.string()
+            self._namespace(name, at)
         elif self.words("default", "element", "namespace"):
-            self.space()
-            self.namespaces[""] = self.string()
+            self._namespace("", at)
         elif not (self.words("boundary-space", "strip") or self.words("ordering", "ordered")):
             raise self.error("this declaration is not supported", "leave it out", at=at)
         self.need(";")
+
+    def _namespace(self, prefix: str, at: int) -> None:
+        self.space()
+        uri = self.space_declared(prefix, self.string(), at)
+        if prefix in self.prolog:
+            what = f"the prefix {prefix}" if prefix else "the default namespace"
+            raise self.error(f"{what} is declared twice", "declare it once", "XQST0033", at)
+        self.prolog.add(prefix)
+        self.namespaces[prefix] = uri
 
     def _function(self, at: int) -> None:
         name = self.name()
@@ -149,7 +161,7 @@ class Parser(ClauseParser):
         if self.words("insert") and (self.words("nodes") or self.words("node")):
             source = self.single()
             place, target = self._target()
-            return UpdateExpr("insert", target, source, place, at)
+            return UpdateExpr("insert", target, source, place, at=at)
         self.i = at
         if self.words("delete") and (self.words("nodes") or self.words("node")):
             return UpdateExpr("delete", self.single(), at=at)
@@ -162,7 +174,8 @@ class Parser(ClauseParser):
         if self.words("rename", "node"):
             target = self.single()
             self.need_word("as")
-            return UpdateExpr("rename", target, self.single(), at=at)
+            spaces = tuple(self.namespaces.items())
+            return UpdateExpr("rename", target, self.single(), namespaces=spaces, at=at)
         self.i = at
         return None
 
@@ -229,26 +242,12 @@ class Parser(ClauseParser):
             if self.words(word) and self.sees_name():
                 name = self.name()
                 if self.eat("{"):
-                    if ":" in name:
-                        raise self.error(
-                            "a constructor with a namespace is not supported", "leave the prefix", at=at
-                        )
-                    content = self._enclosed()
-                    return (
-                        ElementExpr(name, (), (content,), at)
-                        if word == "element"
-                        else AttributeExpr(name, content, at)
-                    )
+                    return self._made(word, name, at)
             self.i = at
             if self.words(word) and self.eat("{"):
                 name = self._static_name(word, at)
                 self.need("{")
-                content = self._enclosed()
-                return (
-                    ElementExpr(name, (), (content,), at)
-                    if word == "element"
-                    else AttributeExpr(name, content, at)
-                )
+                return self._made(word, name, at)
             self.i = at
         if self.words("text") and self.eat("{"):
             return TextExpr(self._enclosed(), at)
@@ -258,6 +257,13 @@ class Parser(ClauseParser):
                 raise self.error(f"{word} {{…}} is not supported", "use elements and texts", at=at)
             self.i = at
         return None
+
+    def _made(self, word: str, name: str, at: int) -> Syntax:
+        full = self.qualified(name, word == "attribute", at)
+        content = self._enclosed()
+        if word == "attribute":
+            return AttributeExpr(full, content, at)
+        return ElementExpr(full, (), (content,), self.own_spaces(full), at)
 
     def _static_name(self, word: str, at: int) -> str:
         """A computed name that is a literal, and so known from the text."""

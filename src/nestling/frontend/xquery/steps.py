@@ -8,12 +8,21 @@ from contextlib import contextmanager
 
 from nestling.frontend.xquery.scan import Scanner
 from nestling.frontend.xquery.syntax import PathExpr, PathStep, RootExpr, Syntax
+from nestling.xml.entries import XML, space_of
 
 _AXES = (
     "child", "descendant", "descendant-or-self", "self", "attribute", "parent", "following-sibling",
     "preceding-sibling", "ancestor", "ancestor-or-self",
 )  # fmt: skip
 _OTHER_AXES = ("following", "preceding", "namespace")
+#: The prefixes that need no declaration.
+KNOWN = {
+    "xml": XML,
+    "xs": "http://www.w3.org/2001/XMLSchema",
+    "xsi": "http://www.w3.org/2001/XMLSchema-instance",
+    "fn": "http://www.w3.org/2005/xpath-functions",
+    "local": "http://www.w3.org/2005/xquery-local-functions",
+}
 #: How deep expressions and constructors may nest.
 DEEPEST = 100
 NODE_TESTS = ("text", "node", "comment", "processing-instruction", "element")
@@ -24,7 +33,9 @@ class PathParser(Scanner):
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        self.namespaces: dict[str, str] = {}
+        #: What prefixes stand for here, and those of them that constructors around this place declare.
+        self.namespaces: dict[str, str] = dict(KNOWN)
+        self.declared: dict[str, str] = {}
         self.levels = 0
 
     @contextmanager
@@ -135,16 +146,41 @@ class PathParser(Scanner):
 
     def expanded(self, name: str, is_attribute: bool, at: int) -> str:
         """A name with the namespace that its prefix stands for."""
-        prefix, colon, local = name.rpartition(":")
+        uri, local = self._space(name, is_attribute, at), name.rpartition(":")[2]
+        return f"{{{uri}}}{local}" if uri else local
+
+    def qualified(self, name: str, is_attribute: bool, at: int) -> str:
+        """The name of what is constructed, with its namespace and its prefix."""
+        if name.partition(":")[0] == "xmlns":
+            raise self.error(
+                f"{name} is no name of what a query makes", 'xmlns:p="…" in an element', "XQDY0044", at
+            )
+        uri = self._space(name, is_attribute, at)
+        return f"{{{uri}}}{name}" if uri else name
+
+    def _space(self, name: str, is_attribute: bool, at: int) -> str:
+        prefix, colon, _ = name.rpartition(":")
         if not colon:
-            uri = "" if is_attribute else self.namespaces.get("", "")
-        elif prefix in self.namespaces:
-            uri = self.namespaces[prefix]
-        else:
+            return "" if is_attribute else self.namespaces.get("", "")
+        if not self.namespaces.get(prefix):
             raise self.error(
                 f"the prefix {prefix} is not declared", f'declare namespace {prefix} = "…";', "XPST0081", at
             )
-        return f"{{{uri}}}{local}" if uri else local
+        return self.namespaces[prefix]
+
+    def space_declared(self, prefix: str, uri: str, at: int) -> str:
+        """The namespace that a declaration gives to a prefix, with its white space normalised."""
+        uri = " ".join(uri.split())
+        if prefix == "xmlns" or (prefix == "xml") != (uri == XML):
+            raise self.error(
+                f"{prefix or 'the default'} cannot stand for {uri}", "use another prefix", "XQST0070", at
+            )
+        return uri
+
+    def own_spaces(self, *names: str) -> tuple[tuple[str, str], ...]:
+        """The namespaces of an element that is constructed here, with these names."""
+        found = self.declared | {prefix: uri for prefix, uri in map(space_of, names) if uri}
+        return tuple(sorted(found.items()))
 
     def predicates(self) -> tuple[Syntax, ...]:
         found: list[Syntax] = []

@@ -232,11 +232,16 @@ class FilterExpr:
 
 @dataclass(frozen=True, slots=True)
 class ElementExpr:
-    """``<name a="…">…</name>``, ``element name {…}``; a part of content is text or an expression."""
+    """``<name a="…">…</name>``, ``element name {…}``; a part of content is text or an expression.
+
+    Names are written as entries have them, ``{uri}prefix:local``; ``namespaces`` are those that it has by the text:
+    what constructors around it declare, and what its own names are in.
+    """
 
     name: str
     attributes: tuple[tuple[str, tuple[str | Syntax, ...]], ...]
     content: tuple[str | Syntax, ...]
+    namespaces: tuple[tuple[str, str], ...] = ()
     at: int = _place()
 
 
@@ -286,13 +291,14 @@ class CastExpr:
 @dataclass(frozen=True, slots=True)
 class UpdateExpr:
     """``insert``, ``delete``, ``replace``, ``replace value of`` and ``rename``; ``place`` says where an
-    insertion goes.
+    insertion goes. ``namespaces`` are those that a new name may be in.
     """
 
     kind: str
     target: Syntax
     source: Syntax | None = None
     place: str = ""
+    namespaces: tuple[tuple[str, str], ...] = ()
     at: int = _place()
 
 

@@ -83,11 +83,12 @@ class CopyPart:
 
 @dataclass(frozen=True, slots=True)
 class ElementPart:
-    """An element: attributes and content are parts."""
+    """An element: attributes and content are parts. ``namespaces`` are its own, whatever is around it."""
 
     name: str
     attributes: tuple[tuple[str, tuple[Part, ...]], ...]
     content: tuple[Part, ...]
+    namespaces: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

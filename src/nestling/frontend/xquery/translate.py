@@ -72,6 +72,7 @@ from nestling.frontend.xquery.syntax import (
     VariableExpr,
 )
 from nestling.frontend.xquery.template import Part, StaticComment, StaticText
+from nestling.xml.entries import XML, space_of, written
 from nestling.xml.patterns import ALL_ATTRIBUTES, Navigation
 
 
@@ -268,9 +269,9 @@ class Translator(FlworTranslator):
         self, syntax: ElementExpr | AttributeExpr | TextExpr | CommentExpr, variables: Variables
     ) -> ElementItem | TextItem:
         match syntax:
-            case ElementExpr(name, attributes, content, at):
+            case ElementExpr(name, attributes, content, namespaces, at):
                 named = tuple((each, self._parts(parts, variables)) for each, parts in attributes)
-                return ElementItem(name, named, self._parts(content, variables, True), at)
+                return ElementItem(name, named, self._parts(content, variables, True), namespaces, at)
             case AttributeExpr(name, content):
                 return TextItem(self.sequence(content, variables), name)
             case TextExpr(content):
@@ -322,8 +323,11 @@ class Translator(FlworTranslator):
     def _copied(self, branch: Branch, part: Syntax, variables: Variables, is_content: bool) -> list[Branch]:
         """A document in content stands for its nodes."""
         if is_content and isinstance(branch.item, AttributeItem) and branch.item.name.startswith("{"):
-            self.refuse(
-                part.at, "an attribute with a namespace is not copied alone", "copy all of them: $e/@*"
+            if space_of(branch.item.name)[1] != XML:
+                what = "an attribute with a namespace is not copied alone, since its prefix is data"
+                self.refuse(part.at, what, "name it: attribute p:name {…}, or copy all: $e/@*")
+            branch = replace(
+                branch, item=replace(branch.item, name=f"{{{XML}}}xml:{written(branch.item.name)}")
             )
         if is_content and isinstance(branch.item, AttributeItem) and branch.is_many:
             what = f"the attribute {branch.item.name} of an element"

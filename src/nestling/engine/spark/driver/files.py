@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import date
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from nestling.engine.protocol import Row
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.types import arrow_schema, sql_type
+from nestling.storage.lake.store import BlobStore
 
+#: Files, and the columns by which something is looked up in them.
+Asked = tuple[tuple[str, ...], tuple[int, ...]]
 #: Values whose ends tell what lies between them.
 ENDS = (int, str, date)
 
@@ -106,12 +110,15 @@ class RowGroup:
 
 @dataclass
 class Files:
-    """The files in ``folder``."""
+    """The files in a store."""
 
-    folder: Path | None
+    store: BlobStore | None
     _kept: OrderedDict[tuple[str, int], Rows] = field(default_factory=OrderedDict)
     _known: OrderedDict[str, list[RowGroup]] = field(default_factory=OrderedDict)
     _bytes: int = 0
+    #: What was found in some files, by these, by the columns that were given, and by what stands there.
+    _found: dict[Asked, dict[Row, list[Row]]] = field(default_factory=dict)
+    _remembered: int = 0
     #: Readers and a writer come at the same time.
     _lock: Any = field(default_factory=Lock)
     #: How many groups were read from files.
@@ -123,7 +130,7 @@ class Files:
 
         found = self._known.get(path)
         if found is None:
-            metadata = pq.read_metadata(self._path(path))
+            metadata = pq.read_metadata(self._open(path))
             names = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
             keys = {name: i for i, name in enumerate(names) if name.startswith("k") and "." not in name}
             found = [
@@ -136,18 +143,38 @@ class Files:
                     self._known.popitem(last=False)
         return found
 
-    def read(self, group: RowGroup, layout: Layout) -> Rows:
-        """The rows of a group."""
+    @contextmanager
+    def reading(self, layout: Layout) -> Iterator[Callable[[RowGroup], Rows]]:
+        """Reads groups, those of a file one after the other: it is opened once. A footer says something of each group,
+        and to read it takes longer than to read a group where there are a hundred."""
         import pyarrow.parquet as pq
 
+        path = ""
+        file: Any = None
+        with ExitStack() as opened:
+
+            def read(group: RowGroup) -> Rows:
+                nonlocal path, file
+                rows = self._kept.get((group.path, group.number))
+                if rows is None:
+                    if path != group.path:
+                        opened.close()
+                        file = pq.ParquetFile(self._open(group.path))
+                        opened.callback(file.close, force=True)
+                        path = group.path
+                    # A group is too small to be worth while several threads.
+                    table = file.read_row_group(group.number, columns=layout.names, use_threads=False)
+                    table = table.combine_chunks().cast(arrow_schema(layout.sql))
+                    rows = Rows(table, _in_order(table, layout))
+                    self.reads += 1
+                self._keep(group, rows)
+                return rows
+
+            yield read
+
+    def _keep(self, group: RowGroup, rows: Rows) -> None:
+        """Rows that were read last stay, as far as there is room."""
         place = (group.path, group.number)
-        rows = self._kept.get(place)
-        if rows is None:
-            file = pq.ParquetFile(self._path(group.path))
-            table = file.read_row_group(group.number, columns=layout.names).combine_chunks()
-            table = table.cast(arrow_schema(layout.sql))
-            rows = Rows(table, _in_order(table, layout))
-            self.reads += 1
         with self._lock:
             if place not in self._kept:
                 self._kept[place] = rows
@@ -155,7 +182,21 @@ class Files:
                 while len(self._kept) > 1 and self._bytes > limits.MAX_CACHED_BYTES:
                     self._bytes -= self._kept.popitem(last=False)[1].table.nbytes
             self._kept.move_to_end(place)
-        return rows
+
+    def remembered(self, asked: Asked, wanted: Set[Row]) -> dict[Row, list[Row]]:
+        """What is known of ``wanted`` already: the rows that have it, not summed."""
+        known = self._found.get(asked, {})
+        return {key: known[key] for key in wanted if key in known}
+
+    def remember(self, asked: Asked, found: Mapping[Row, list[Row]]) -> None:
+        """Remember what was found, and what was not."""
+        size = len(found) + sum(map(len, found.values()))
+        with self._lock:
+            self._remembered += size
+            if self._remembered > limits.MAX_REMEMBERED_ROWS:
+                # Files that are no longer there go with all others.
+                self._found, self._remembered = {}, size
+            self._found.setdefault(asked, {}).update(found)
 
     def cost(self, group: RowGroup, layout: Layout, asked: Any) -> int:
         """How many values are gone through to find what is asked for."""
@@ -164,9 +205,9 @@ class Files:
             return group.rows * len(layout.columns)
         return 0 if rows.is_halved(asked) else group.rows
 
-    def _path(self, path: str) -> Path:
-        assert self.folder is not None
-        return self.folder / path
+    def _open(self, path: str) -> Any:
+        assert self.store is not None
+        return self.store.open(path)
 
 
 def _ends(metadata: Any, number: int, keys: Mapping[str, int]) -> dict[str, tuple[Any, Any]]:
@@ -180,13 +221,15 @@ def _ends(metadata: Any, number: int, keys: Mapping[str, int]) -> dict[str, tupl
 
 
 def _in_order(table: Any, layout: Layout) -> str:
-    """The column that the rows are sorted by, if it can be searched by halving."""
+    """The column that the rows are sorted by, if it can be searched by halving: the first of the layout's order, or of
+    the order that they were written in, before there were other views."""
     import pyarrow.compute as pc
 
-    if not layout.keys or not table.num_rows or not hasattr(pc, "search_sorted"):
+    if not table.num_rows or not hasattr(pc, "search_sorted"):
         return ""
-    name = layout.sorted_names[0]
-    column = table.column(name).combine_chunks()
-    if sql_type(layout.keys[int(name[1:])]) not in ("BIGINT", "STRING") or column.null_count:
-        return ""
-    return name if pc.all(pc.less_equal(column[:-1], column[1:])).as_py() is not False else ""
+    for name in layout.sorted_names:
+        column = table.column(name).combine_chunks()
+        is_searched = sql_type(layout.keys[int(name[1:])]) in ("BIGINT", "STRING") and not column.null_count
+        if is_searched and pc.all(pc.less_equal(column[:-1], column[1:])).as_py() is not False:
+            return name
+    return ""

@@ -5,7 +5,7 @@ Law: what is found is what a semi-join of the source with the keys finds, summed
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,30 +51,84 @@ def entries(
     wanted: Set[Row],
     budget: Budget,
 ) -> Found:
-    """The entries that have one of ``wanted`` at ``positions``."""
+    """The entries that have one of ``wanted`` at ``positions``.
+
+    A change asks twice: to check what goes, and for its statements. So what was found in files is remembered; and who
+    asks by a label that is made from a key asks by the key.
+    """
     if not wanted:
         return {}
     if not positions and stored.rows > budget.entries:
         raise TooMuchError
-    asked = _asked(layout, positions, wanted) if positions else None
-    groups = _groups(files, stored, layout, asked)
-    budget.spend(sum(files.cost(group, layout, some) for group, some in groups))
-    budget.spend(stored.recent_rows)
-    parts = [(files.read(group, layout), some) for group, some in groups]
-    if stored.recent_rows:
-        parts.append((Rows(stored.recent.select(layout.names)), asked))
-    rows: list[Row] = []
-    for part, some in parts:
-        table = part.near(some)
-        if len(rows) + table.num_rows > budget.entries:
-            raise TooMuchError
-        rows += values([type_ for _, type_ in layout.columns], table)
+    if any(part.rows and not part.paths for part in stored.files):
+        raise TooMuchError  # what is in no file is a query of many rows
+    if layout.key == (0,) and (first := first_keys(layout, positions, wanted)) is not None:
+        owners = entries(files, stored, layout, (0,), {(key,) for key in first}, budget)
+        return _by(positions, wanted, (row for rows in owners.values() for row in rows))
+    asked = tuple(path for part in stored.files for path in part.paths), tuple(positions)
+    known = files.remembered(asked, wanted)
+    left = wanted - known.keys()
+    found: Found = {key: [] for key in left} | _by(
+        positions, left, _in_files(files, stored, layout, positions, left, budget)
+    )
+    if positions:
+        files.remember(asked, found)
+    rows = [row for rows in (*known.values(), *found.values()) for row in rows]
+    rows += _recent(stored, layout, positions, wanted, budget)
+    if len(rows) > budget.entries:
+        raise TooMuchError
+    return _by(positions, wanted, merged(rows, layout))
+
+
+def _by(positions: Sequence[int], wanted: Set[Row], rows: Iterable[Row]) -> Found:
+    """``rows`` by what stands at ``positions``, if that is ``wanted``."""
     found: Found = {}
-    for entry in merged(rows, layout):
-        key = tuple([entry[p] for p in positions])
+    for row in rows:
+        key = tuple([row[p] for p in positions])
         if key in wanted:
-            found.setdefault(key, []).append(entry)
+            found.setdefault(key, []).append(row)
     return found
+
+
+def _in_files(
+    files: Files,
+    stored: SourceRows,
+    layout: Layout,
+    positions: Sequence[int],
+    wanted: Set[Row],
+    budget: Budget,
+) -> list[Row]:
+    """The rows in files that may be wanted, not summed."""
+    import pyarrow as pa
+
+    if not wanted:
+        return []
+    asked = _asked(layout, positions, wanted) if positions else None
+    groups = _groups(files, stored, asked)
+    budget.spend(sum(files.cost(group, layout, some) for group, some in groups))
+    parts, number = [], 0
+    with files.reading(layout) as read:
+        for group, some in groups:
+            parts.append(read(group).near(some))
+            number += parts[-1].num_rows
+            if number > budget.entries:
+                raise TooMuchError
+    return _values(layout, pa.concat_tables(parts)) if number else []
+
+
+def _recent(
+    stored: SourceRows, layout: Layout, positions: Sequence[int], wanted: Set[Row], budget: Budget
+) -> list[Row]:
+    """The same of what was added since."""
+    if not stored.recent_rows:
+        return []
+    budget.spend(stored.recent_rows)
+    asked = _asked(layout, positions, wanted) if positions else None
+    return _values(layout, Rows(stored.recent.select(layout.names)).near(asked))
+
+
+def _values(layout: Layout, table: Any) -> list[Row]:
+    return values([type_ for _, type_ in layout.columns], table)
 
 
 def _asked(layout: Layout, positions: Sequence[int], wanted: Set[Row]) -> Any:
@@ -88,10 +142,8 @@ def _asked(layout: Layout, positions: Sequence[int], wanted: Set[Row]) -> Any:
     )
 
 
-def _groups(files: Files, stored: SourceRows, layout: Layout, asked: Any) -> list[tuple[RowGroup, Any]]:
+def _groups(files: Files, stored: SourceRows, asked: Any) -> list[tuple[RowGroup, Any]]:
     """The groups of rows that may hold what is asked for, and which of it."""
-    if any(part.rows and not part.paths for part in stored.files):
-        raise TooMuchError  # what is in no file is a query of many rows
     paths = [path for part in stored.files for path in part.paths]
     groups = [group for path in paths for group in files.groups(path)]
     if asked is None:
