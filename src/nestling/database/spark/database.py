@@ -177,7 +177,7 @@ class SparkDatabase(SharedDatabase):
                 if once is None:
                     change.apply(self._in_order(few))
                 else:
-                    change.apply_once(self._in_order(few), once)
+                    change._apply_once(self._in_order(few), once)
             return change.refresh
 
     def _in_order(self, changes: Mapping[str, Any]) -> dict[str, Any]:
