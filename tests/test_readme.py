@@ -8,6 +8,8 @@ import pytest
 
 import nestling as nl
 from nestling.cli.main import app
+from tests.database.habits import shop
+from tests.habit_table import LINES, verdict
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -108,3 +110,15 @@ def test_commands_exist():
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
         assert target.startswith("https://") or (page.parent / target).exists(), target
+
+
+def test_the_table_of_habits_has_lines():
+    assert len(LINES) >= 17
+    assert {line["embedded"] for line in LINES} == {line["spark"] for line in LINES} == {"works", "not"}
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: line["habit"])
+def test_the_table_of_habits_is_true(line, tmp_path):
+    with nl.Database(tmp_path / "shop.nest") as db:
+        shop(db)
+        assert verdict(line["code"], db, tmp_path) == line["embedded"]

@@ -103,7 +103,7 @@ def is_attribute(name: str) -> bool:
     return usable and unicodedata.normalize("NFKC", name) == name
 
 
-def literal(value: Any) -> str:
+def literal(value: Any) -> str:  # noqa: C901 - one arm per type
     """A constant as Python writes it: a literal, or a call of a class that generated code knows by its name.
 
     >>> literal("it's"), literal(date(2024, 2, 29)), literal(Decimal("1.50"))

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from nestling.calculus.types import BOOL, FLOAT, INT, STR, Bag, Scalar, record
-from nestling.cli.jsonl import from_json, read_lines, to_json
+from nestling.database.jsonl import from_json, read_lines, to_json
 from nestling.errors import ChangeError
 from nestling.frontend.schema import python_value, row_value
 

@@ -9,6 +9,7 @@ import pytest
 
 from nestling.cli.demo.on_spark import FRAME, spend
 from tests.cli.commands import EXAMPLES, masked, message, nestling, write
+from tests.engines.spark.mounted import mounted
 from tests.engines.spark.session import missing, session
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -38,6 +39,26 @@ def test_run_writes_the_same_files(spark, tmp_path):
     assert set(texts[0]) == {"shelves.jsonl", "revenue.jsonl", "unsold.jsonl"}
     assert texts[0] == texts[1]
     assert "68 rows in 4 batches applied in T" in masked(result.stdout)
+
+
+def test_run_keeps_what_it_made(spark, tmp_path):
+    """at an address; a later run goes on there"""
+    write(tmp_path, pipeline=PIPELINE)
+    path = f"{mounted(spark, tmp_path / 'mount')}/kept"
+    for number in range(2):
+        folder = write(tmp_path / str(number), T=f'{{"k": {number}, "xs": [1, 2]}}\n')
+        options = ("--changes", folder, "--engine", "spark", "--path", path)
+        result = nestling("run", tmp_path / "pipeline.py", *options)
+        assert result.exit_code == 0, result.output
+    again = nestling(
+        "run", tmp_path / "pipeline.py", "--out", tmp_path / "out", "--engine", "spark", "--path", path
+    )
+    assert again.exit_code == 0, again.output
+    lines = (tmp_path / "out" / "sums.jsonl").read_text("utf-8").splitlines()
+    assert lines == ['{"k": 0, "_1": 3}', '{"k": 1, "_1": 3}']
+    refused = nestling("run", tmp_path / "pipeline.py", "--path", path)
+    assert refused.exit_code == 1
+    assert "--path is for --engine spark" in message(refused.stderr)
 
 
 def test_verify_and_explain(spark, tmp_path):

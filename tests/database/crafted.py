@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nestling.storage.format import SEPARATOR, checksum
+from nestling.storage.format import SEPARATOR, checksum, unpacked
 
 
 @dataclass
@@ -47,10 +47,10 @@ def parse(path: Path) -> Parsed:
             for kind, name, body in db.execute("SELECT kind, name, body FROM definition ORDER BY id")
         ]
         snapshot: list[list[Any]] = [
-            [name, [json.loads(text) for text in body.decode().split(SEPARATOR)]]
+            [name, [json.loads(text) for text in unpacked(body).decode().split(SEPARATOR)]]
             for name, body in db.execute("SELECT map, body FROM snapshot ORDER BY id")
         ]
-        log = [json.loads(body) for (body,) in db.execute("SELECT body FROM log ORDER BY seq")]
+        log = [json.loads(unpacked(body)) for (body,) in db.execute("SELECT body FROM log ORDER BY seq")]
         at, _, edits = db.execute("SELECT at, chunks, edits FROM state").fetchone()
     return Parsed(definitions, snapshot, log, [at, None, edits])
 

@@ -1,7 +1,10 @@
 """Mutants of a database over a lake that are caught without a session: all run with every test."""
 
+from pathlib import Path
+
 from tests.database import test_lake_pieces as pieces
 from tests.mutants.mutant import Check, Mutant, example
+from tests.storage import test_stores as stores
 
 
 def labels(name: str) -> Check:
@@ -15,11 +18,53 @@ WRITTEN = example(pieces.test_a_key_that_spark_writes_otherwise_makes_no_label)
 WAITS = example(pieces.test_who_replaces_waits_for_readers_and_readers_for_that_alone)
 
 
+FENCED = example(
+    stores.test_who_opens_later_keeps_out_who_opened_before, tmp_path=Path("nowhere"), kind="memory"
+)
+KEPT = example(stores.test_versions_that_are_kept_are_read_as_they_were, keep=7)
+
+
 def note(**given: object) -> Check:
     return example(pieces.test_a_senseless_note_is_rejected, note=dict(given))
 
 
 MUTANTS = [
+    Mutant(
+        "whoever finds its number taken takes it for its own",
+        "storage/lake/sequence", "Sequence.put",
+        "if self.store.get(record_name(number)) != data:", "if False:",
+        FENCED, quick=True,
+    ),
+    Mutant(
+        "openings go with other records",
+        "storage/lake/lake", "Lake._remove_records",
+        'if size > _OPENING or self._log.record(n).kind != "open"', "if True",
+        FENCED, quick=True,
+    ),
+    Mutant(
+        "who has read the lake again may write to it",
+        "storage/lake/sequence", "Sequence._look_for_others",
+        "self._lost_to = self._lost_to or found", "pass",
+        example(stores.test_who_reads_again_what_another_took_over_stays_out), quick=True,
+    ),
+    Mutant(
+        "a listing has all there is",
+        "storage/lake/sequence", "Sequence._end",
+        "self.store.get(record_name(last + 1))", "raise FileNotFoundError",
+        example(stores.test_what_a_listing_lacks_is_found), quick=True,
+    ),
+    Mutant(
+        "older manifests are not kept",
+        "storage/lake/lake", "Lake._switch",
+        "every[first:] if after.keep else ()", "()",
+        KEPT, quick=True,
+    ),
+    Mutant(
+        "a merge begins the log anew",
+        "storage/lake/lake", "Lake.exchange",
+        "before.since if self.logged else self._log.last + 2", "self._log.last + 2",
+        KEPT, quick=True,
+    ),
     Mutant(
         "rows of a table that is not declared are taken",
         "database/spark/remembered", "check_tables",

@@ -1,5 +1,7 @@
 """What a full disk, an interrupt or a kill cuts short is there whole or not at all; the store knows which."""
 
+from random import Random
+
 import pytest
 
 from nestling.storage.file import FileStore
@@ -13,11 +15,11 @@ def path(tmp_path):
 
 def test_a_kill_in_a_snapshot_leaves_the_one_before(path):
     store = filled(path)
-    before, images = contents(store), []
+    before, images, random = contents(store), [], Random(7)
 
     def rows():
         for number in range(40_000):  # more than SQLite's cache holds: it writes before the end
-            yield f"key {number}", "payload" * 20
+            yield f"key {number}", random.randbytes(100).hex()  # of which packing makes a half
             if number % 5_000 == 0:
                 images.append(image(path))
 
@@ -32,6 +34,7 @@ def test_a_kill_in_a_snapshot_leaves_the_one_before(path):
 
 def test_a_full_disk_loses_nothing(path):
     script = f"""
+import random
 import resource
 from nestling.errors import StoreError
 from nestling.storage.file import FileStore
@@ -39,8 +42,8 @@ with FileStore.open({str(path)!r}) as store:
     store.append("first")
     resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
     for attempt in (
-        lambda: store.append("x" * 300_000),
-        lambda: store.write_snapshot(1, [("m", ((str(n), "p" * 100) for n in range(5_000)))]),
+        lambda: store.append(random.randbytes(300_000).hex()),
+        lambda: store.write_snapshot(1, [("m", ((str(n), random.randbytes(50).hex()) for n in range(10_000)))]),
     ):
         try:
             store.atomically(lambda: (store.put_definition("view", "v", "x"), attempt()))

@@ -151,8 +151,8 @@ REFUSED = {
     "not a Nestling file: it is no database": lambda path: path.write_bytes(b"id,name\n" * 100),
     "not a Nestling file: it is an SQLite": make_sqlite,
     "is damaged: it ends after 50 bytes": lambda path: path.write_bytes(format.MAGIC + bytes(34)),
-    "newer Nestling: it has format 9, and this one knows 1": make_version(9),
-    "has format 0, which this Nestling cannot bring to its own, 1": make_version(0),
+    "newer Nestling: it has format 9, and this one knows 2": make_version(9),
+    "has format 0, which this Nestling cannot bring to its own, 2": make_version(0),
     "its tables are not those of a store": make_trigger,
 }
 
@@ -197,15 +197,15 @@ def test_an_older_version_is_brought_up(path, monkeypatch):
     filled(path).close()
     with closing(sqlite3.connect(path)) as db:
         db.execute("ALTER TABLE snapshot RENAME TO old")
-    monkeypatch.setattr(format, "VERSION", 2)
-    monkeypatch.setattr(connect, "VERSION", 2)
-    monkeypatch.setattr(format, "MIGRATIONS", {1: ("ALTER TABLE old RENAME TO later", "SELECT nothing")})
+    monkeypatch.setattr(format, "VERSION", 3)
+    monkeypatch.setattr(connect, "VERSION", 3)
+    monkeypatch.setattr(format, "MIGRATIONS", {2: ("ALTER TABLE old RENAME TO later", "SELECT nothing")})
     before = path.read_bytes()
     with pytest.raises(StoreError):
         FileStore.open(path)
     assert path.read_bytes() == before
     monkeypatch.setattr(
-        format, "MIGRATIONS", {1: ("DROP TABLE old", format.SCHEMA[2], "UPDATE state SET at = 0")}
+        format, "MIGRATIONS", {2: ("DROP TABLE old", format.SCHEMA[2], "UPDATE state SET at = 0")}
     )
     with pytest.raises(StoreError, match="the state is not what was written"):
         FileStore.open(path)
@@ -216,9 +216,9 @@ def test_a_version_without_changes_of_shape_is_brought_up(path, monkeypatch):
     store = filled(path)
     wanted = contents(store)
     store.close()
-    monkeypatch.setattr(format, "VERSION", 2)
-    monkeypatch.setattr(connect, "VERSION", 2)
-    monkeypatch.setattr(format, "MIGRATIONS", {1: ()})
+    monkeypatch.setattr(format, "VERSION", 3)
+    monkeypatch.setattr(connect, "VERSION", 3)
+    monkeypatch.setattr(format, "MIGRATIONS", {2: ()})
     for _ in range(2):
         with FileStore.open(path) as store:
             assert contents(store) == wanted

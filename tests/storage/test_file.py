@@ -4,6 +4,7 @@ import os
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from random import randbytes
 
 import pytest
 from hypothesis import settings
@@ -167,12 +168,13 @@ def test_looking_changes_nothing(path):
 def test_a_snapshot_streams(path):
     """Memory is that of a chunk, however many rows there are."""
     script = f"""
+import random
 import resource
 from nestling.storage.file import FileStore
 with FileStore.open({str(path)!r}, durability="process") as store:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    store.write_snapshot(0, [("m", ((str(n), "payload" * 20) for n in range(400_000)))])
-    assert store.stats().snapshot_bytes > 50_000_000
+    store.write_snapshot(0, [("m", ((str(n), random.randbytes(70).hex()) for n in range(400_000)))])
+    assert store.stats().snapshot_bytes > 25_000_000
     assert sum(1 for _ in store.read_snapshot()[1]) == 400_000
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20_000
 """
@@ -246,10 +248,25 @@ def test_a_log_may_grow_while_it_is_read(path):
 def test_stats_say_when_a_snapshot_is_due(path):
     with FileStore.open(path, durability="process") as store:
         assert not store.stats().snapshot_due
-        seq = [store.append("x" * 100_000) for _ in range(12)][-1]
+        texts = [randbytes(100_000).hex() for _ in range(12)]
+        seq = [store.append(text) for text in texts][-1]
         assert store.stats().snapshot_due
         assert store.stats().file_bytes > 1_200_000
-        store.write_snapshot(seq, [("m", [(str(number), "x" * 100_000) for number in range(12)])])
+        store.write_snapshot(seq, [("m", [(str(number), text) for number, text in enumerate(texts)])])
         assert not store.stats().snapshot_due
         assert (store.stats().log_entries, store.stats().log_bytes) == (0, 0)
         assert store.stats().snapshot_bytes > 1_200_000
+
+
+@pytest.mark.parametrize("body", [b"", b"x" * 512, b"x" * 513, "ü\x1e{[".encode() * 1000])
+def test_what_is_packed_is_unpacked(body):
+    assert format.unpacked(format.packed(body)) == body
+    assert len(format.packed(body)) <= len(body)
+
+
+@pytest.mark.parametrize(
+    "body", [b"\xff", b"\xffno", format.packed(b"x" * 999)[:-1], format.packed(b"x" * 999) + b"y"]
+)
+def test_what_was_not_packed_so_is_refused(body):
+    with pytest.raises(ValueError, match="packed"):
+        format.unpacked(body)

@@ -19,6 +19,8 @@ import pyarrow.parquet as pq  # noqa: E402 - after the skip
 
 from nestling.errors import StoreError  # noqa: E402 - after the skip
 from nestling.storage.lake import Lake, RelationFiles  # noqa: E402 - after the skip
+from nestling.storage.lake.local import LocalStore  # noqa: E402 - after the skip
+from tests.storage.lakes import of_kind, read, write  # noqa: E402 - after the skip
 
 OLD = Path(__file__).parent / "fixtures" / "lake_1.zip"
 
@@ -75,6 +77,7 @@ FOREIGN: dict[str, Callable[[Path], object]] = {
     "an empty CURRENT": lambda f: (f / "CURRENT").write_text(""),
     "bytes": lambda f: (f / "CURRENT").write_bytes(bytes(range(256))),
     "a folder CURRENT": lambda f: (f / "CURRENT").mkdir(),
+    "a record of others": lambda f: put(f, ("log/000000000001.record",)),
     "a temporary without a lock": lambda f: (f / "CURRENT.tmp").write_text("x"),
     "a manifest of tomorrow": lambda f: (f / "CURRENT").write_text('{"lake": "nestling", "format": 4, "all": "new"}'),
     "a manifest of another lake": lambda f: (f / "CURRENT").write_text('{"lake": "delta", "format": 2}'),
@@ -99,7 +102,7 @@ def test_a_manifest_without_its_files_removes_nothing(tmp_path):
     folder = tmp_path / "theirs"
     (folder / "data").mkdir(parents=True)
     (folder / "data" / "mine.parquet").write_text("x")
-    shutil.copy(tmp_path / "lake" / "CURRENT", folder)
+    shutil.copytree(tmp_path / "lake" / "log", folder / "log")
     before = contents(folder)
     with pytest.raises(StoreError, match="missing"):
         Lake(folder)
@@ -143,6 +146,8 @@ def test_who_dies_while_a_lake_is_made_can_make_it_again(tmp_path):
     folder.mkdir()
     (folder / "CURRENT-lock").write_bytes(b"process        1234\n")
     (folder / "CURRENT.tmp").write_bytes(b"{")
+    (folder / "log").mkdir()
+    (folder / "log" / ".000000000001.record.0123456789abcdef.tmp").write_bytes(b"{")
     opened(folder)
     opened(folder)
 
@@ -167,7 +172,7 @@ def test_a_lake_that_could_not_be_used_leaves_nothing(tmp_path):
 @pytest.mark.parametrize(
     "path",
     ["s3a://bucket/shop", "hdfs://host/shop", "hdfs:///shop", "dbfs:/shop", "gs://b/c", "abfss://c@a.dfs/x",
-     "file:///data/shop", "file://host/shop", "file:/data/shop", "viewfs://lake/x", "S3A://b/c", "wasbs://x", "s3:",
+     "file://host/shop", "viewfs://lake/x", "S3A://b/c", "wasbs://x", "s3:",
      Path("s3a://bucket/shop"), Path("dbfs:/shop"), "", "a\0b"],
 )  # fmt: skip
 def test_what_is_no_local_folder_is_refused_by_name(tmp_path, monkeypatch, path):
@@ -196,14 +201,16 @@ def test_a_local_folder_may_have_almost_any_name(tmp_path, monkeypatch):
 
 MINE = (
     "notes.txt", "data/mine.parquet", "data/part-00000-x.parquet", "data/mine/rows.parquet", "log/notes.txt",
-    "log/1.changes", "log/abc.changes", "log/000000000001.changes.gz", "log/000000000001/x", "streams/s/offsets/0",
+    "log/1.record", "log/abc.record", "log/000000000001.record.gz",
+    "log/000000000001.changes", "log/000000000001/x", "streams/s/offsets/0",
     "data/0123456789abcdef01234567/mine.parquet", "data/0123456789abcdef01234567/changes-1.parquet",
     "data/0123456789abcdef01234567/rows-1/part-00000-x-c000.parquet",
     "data/0123456789abcdef01234567/rows-0123456789abcdef0123456789abcdef/mine.parquet",
     "data/0123456789abcdef01234567/rows-0123456789abcdef0123456789abcdef/mine/part-00000-x-c000.parquet",
 )  # fmt: skip
 OURS = (
-    "log/000000000000.changes", "log/000000000009.changes.tmp",
+    "log/.000000000009.record.0123456789abcdef.tmp",
+    "data/0123456789abcdef01234567/.changes-1-0123456789abcdef0123456789abcdef.parquet.0123456789abcdef.tmp",
     "data/0123456789abcdef01234567/changes-1-0123456789abcdef0123456789abcdef.parquet",
     *(f"data/0123456789abcdef01234567/rows-0123456789abcdef0123456789abcdef/{name}" for name in (
         "part-00000-5d5c9e13-0f35-4e00-a20d-80c607aed8e4-c000.snappy.parquet", "_SUCCESS", "._SUCCESS.crc",
@@ -227,8 +234,8 @@ def test_the_files_of_a_user_stay_and_ours_go(tmp_path):
     put(outside, OURS)
     links = {
         "data/ffffffffffffffffffffffff": outside / "data" / "0123456789abcdef01234567",
-        "data/0123456789abcdef01234567/changes-2-0123456789abcdef0123456789abcdef.parquet": outside / OURS[2],
-        "data/0123456789abcdef01234567/rows-f123456789abcdef0123456789abcdef": (outside / OURS[3]).parent,
+        "data/0123456789abcdef01234567/changes-2-0123456789abcdef0123456789abcdef.parquet": outside / OURS[3],
+        "data/0123456789abcdef01234567/rows-f123456789abcdef0123456789abcdef": (outside / OURS[4]).parent,
     }
     for name, target in links.items():
         (folder / name).symlink_to(target)
@@ -236,6 +243,7 @@ def test_the_files_of_a_user_stay_and_ours_go(tmp_path):
     for _ in range(2):
         lake = Lake(folder)
         list(lake.replay())
+        lake.claim()
         lake.commit(lake.manifest.relations, lake.manifest.definitions, {})
         lake.discard()
         lake.close()
@@ -248,10 +256,11 @@ def test_the_files_of_a_user_stay_and_ours_go(tmp_path):
 
 def test_checksums_of_files_that_are_used_stay(tmp_path):
     lake = Lake(tmp_path / "lake")
-    folder = lake.fresh("a")
+    name = lake.fresh("a")
+    folder = tmp_path / "lake" / name
     put(folder, (".part-00000-a-c000.snappy.parquet.crc", "_SUCCESS"))
     pq.write_table(change(1), folder / "part-00000-a-c000.snappy.parquet")
-    lake.commit({"a": RelationFiles(lake.adopt(folder))}, (), {})
+    lake.commit({"a": RelationFiles(lake.adopt(name))}, (), {})
     assert sorted(path.name for path in folder.iterdir()) == [
         ".part-00000-a-c000.snappy.parquet.crc", "part-00000-a-c000.snappy.parquet",
     ]  # fmt: skip
@@ -309,50 +318,61 @@ def is_refused(folder: Path) -> bool:
     return False
 
 
-@pytest.mark.parametrize("whole", [False, True], ids=["body", "file"])
-def test_senseless_manifests(tmp_path, whole):
+def test_senseless_manifests(tmp_path):
     """the database, or a StoreError; files elsewhere stay"""
     put(tmp_path, ("secret.parquet",))
     folder, sound = tmp_path / "lake", made(tmp_path / "sound")
-    stored = json.loads((sound / "CURRENT").read_text())
+    last = of_kind(sound, "manifest")[-1]
+    head, _ = read(last)
     results: list[bool] = []
-    for mutant in mutants(stored if whole else stored["body"]):
+    for mutant in mutants(head):
         if not results or not results[-1]:
             shutil.copytree(sound, folder, dirs_exist_ok=True)
-        check = crc32(json.dumps(mutant, sort_keys=True).encode())
-        (folder / "CURRENT").write_text(
-            json.dumps(mutant if whole else {**stored, "body": mutant, "check": check})
-        )
+        write(folder / "log" / last.name, mutant)
         results.append(is_refused(folder))
     assert sum(results) > 0.8 * len(results)
     assert (tmp_path / "secret.parquet").read_text() == "secret.parquet"
 
 
+@pytest.mark.parametrize("whole", [False, True], ids=["body", "file"])
+def test_senseless_manifests_of_former_lakes(tmp_path, whole):
+    with zipfile.ZipFile(OLD.with_name("lake_3.zip")) as archive:
+        archive.extractall(tmp_path / "lake")
+    stored = json.loads((tmp_path / "lake" / "CURRENT").read_text())
+    stored["body"]["definitions"], relations = [], stored["body"]["relations"]
+    stored["body"]["relations"] = {name: relations[name] for name in sorted(relations)[:2]}
+    results: list[bool] = []
+    for mutant in mutants(stored if whole else stored["body"]):
+        check = crc32(json.dumps(mutant, sort_keys=True).encode())
+        (tmp_path / "lake" / "CURRENT").write_text(
+            json.dumps(mutant if whole else {**stored, "body": mutant, "check": check})
+        )
+        results.append(is_refused(tmp_path / "lake"))
+    assert sum(results) > 0.7 * len(results)
+
+
 def test_senseless_epochs(tmp_path):
     folder = made(tmp_path / "lake")
-    [first, _] = sorted((folder / "log").iterdir())
-    data = first.read_bytes()
-    line, _, rest = data.partition(b"\n")
-    length = int(line.split()[0])
-    head, parts = json.loads(rest[:length]), rest[length:]
+    [first, _] = of_kind(folder, "epoch")
+    head, parts = read(first)
     results: list[bool] = []
     for mutant in mutants(head):
-        other = json.dumps(mutant).encode()
-        first.write_bytes(b"%d %d\n" % (len(other), crc32(other)) + other + parts)
+        write(first, mutant, parts)
         results.append(is_refused(folder))
     assert sum(results) > 0.8 * len(results)
 
 
 def test_any_cut_and_any_changed_byte_of_a_manifest_is_found(tmp_path):
     folder = made(tmp_path / "lake")
-    data = (folder / "CURRENT").read_bytes()
+    last = of_kind(folder, "manifest")[-1]
+    data = last.read_bytes()
     for at in range(0, len(data), 7):
-        (folder / "CURRENT").write_bytes(data[:at])
+        last.write_bytes(data[:at])
         with pytest.raises(StoreError):
             opened(folder)
         other = bytearray(data)
         other[at] ^= 1
-        (folder / "CURRENT").write_bytes(other)
+        last.write_bytes(other)
         with pytest.raises(StoreError):
             opened(folder)
 
@@ -360,22 +380,60 @@ def test_any_cut_and_any_changed_byte_of_a_manifest_is_found(tmp_path):
 def test_an_epoch_of_another_lake_is_refused(tmp_path):
     for name in ("one", "other"):
         made(tmp_path / name)
-    shutil.copy(tmp_path / "one" / "log" / "000000000001.changes", tmp_path / "other" / "log")
+    shutil.copy(of_kind(tmp_path / "one", "epoch")[0], tmp_path / "other" / "log")
     with pytest.raises(StoreError, match="another lake"):
         opened(tmp_path / "other")
 
 
-def test_a_lake_of_format_1_opens_and_becomes_one_of_format_3(tmp_path):
+@pytest.mark.parametrize(("former", "versions"), [("lake_1", [3, 4, 4]), ("lake_3", [6])])
+def test_a_lake_of_a_former_format_opens_and_is_carried_over(tmp_path, former, versions):
+    folder = tmp_path / "lake"
+    with zipfile.ZipFile(OLD.with_name(f"{former}.zip")) as archive:
+        archive.extractall(folder)
+    before = contents(folder)
+    lake = Lake(folder)
+    assert [epoch.note["version"] for epoch in lake.replay()] == versions
+    lake.close()
+    assert contents(folder) == before  # it was only read
+    for number in range(2):
+        lake = Lake(folder)
+        assert [epoch.note["version"] for epoch in lake.replay()] == [*versions, 7][: len(versions) + number]
+        lake.append({"version": 7}, {})
+        lake.close()
+        assert not (folder / "CURRENT").exists()
+        assert not list((folder / "log").glob("*.changes"))
+    lake = Lake(folder)
+    assert len(list(lake.replay())) == len(versions) + 2
+    lake.commit(lake.manifest.relations, lake.manifest.definitions, {})
+    lake.append({"version": 8}, {})
+    lake.close()
+    opened(folder)
+
+
+@pytest.mark.parametrize("puts", range(6))
+def test_a_former_lake_that_was_carried_over_in_part_is_the_former_one(tmp_path, monkeypatch, puts):
+    """cut off after any record: nothing lost, nothing doubled"""
     with zipfile.ZipFile(OLD) as archive:
         archive.extractall(tmp_path / "lake")
+    real, left = LocalStore.put_new, [puts]
+
+    def cut(store: LocalStore, name: str, data: bytes) -> None:
+        if not left[0]:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        real(store, name, data)
+
+    monkeypatch.setattr(LocalStore, "put_new", cut)
+    lake = Lake(tmp_path / "lake")
+    list(lake.replay())
+    with pytest.raises(KeyboardInterrupt):
+        lake.append({"version": 5}, {})
+    lake.close()
+    monkeypatch.undo()
     lake = Lake(tmp_path / "lake")
     assert [epoch.note["version"] for epoch in lake.replay()] == [3, 4, 4]
     lake.append({"version": 5}, {})
     lake.close()
     lake = Lake(tmp_path / "lake")
-    assert len(list(lake.replay())) == 4
-    lake.commit(lake.manifest.relations, lake.manifest.definitions, {})
-    lake.append({"version": 6}, {})
+    assert [epoch.note["version"] for epoch in lake.replay()] == [3, 4, 4, 5]
     lake.close()
-    assert json.loads((tmp_path / "lake" / "CURRENT").read_text())["format"] == 3
-    opened(tmp_path / "lake")

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nestling.cli.jsonl import FileLine, from_json, read_lines
 from nestling.cli.terminal import Advance, progress
 from nestling.database import Database
 from nestling.database.definitions import TableDef
 from nestling.database.feed import FEED_COLUMNS, SIGNS
+from nestling.database.jsonl import FileLine, from_json, read_lines
 from nestling.database.transaction import Transaction
 from nestling.errors import ChangeError, ConstraintError, NestlingError
 from nestling.frontend.schema import row_value

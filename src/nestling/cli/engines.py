@@ -22,16 +22,21 @@ class EngineName(StrEnum):
 
 
 @contextmanager
-def opened(pipeline: Path, engine: EngineName) -> Iterator[Database]:
-    """The database that ``pipeline`` declares, on ``engine``; on Spark its state lasts as long as the command."""
+def opened(pipeline: Path, engine: EngineName, path: str | None = None) -> Iterator[Database]:
+    """The database that ``pipeline`` declares, on ``engine``; on Spark its state lasts as long as the command, unless
+    there is a ``path`` to keep it at."""
     if engine is EngineName.EMBEDDED:
+        if path is not None:
+            raise NestlingError(
+                "--path is for --engine spark", hint="a pipeline says itself where its database is"
+            )
         with load(pipeline) as database:
             yield database
         return
     with (
         session() as spark,
         TemporaryDirectory(prefix="nestling-") as folder,
-        Database(spark=spark, path=Path(folder) / "state") as database,
+        Database(spark=spark, path=path or Path(folder) / "state") as database,
     ):
         yield load(pipeline, database)
 

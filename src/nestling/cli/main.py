@@ -93,9 +93,17 @@ def run_command(
         typer.Option("--out", metavar="DIR", file_okay=False, help="Write each view to VIEW.jsonl here."),
     ] = None,
     engine: EngineOption = EngineName.EMBEDDED,
+    path: Annotated[
+        str | None,
+        typer.Option(
+            "--path",
+            metavar="URI",
+            help="On Spark: where to keep tables and views; a later run goes on there.",
+        ),
+    ] = None,
 ) -> None:
     """Maintain the views a file declares while changes arrive."""
-    run(pipeline, queries or (), changes, out, engine)
+    run(pipeline, queries or (), changes, out, engine, path)
 
 
 @app.command("explain")

@@ -15,10 +15,10 @@ from rich.text import Text
 from nestling.calculus.types import Bag
 from nestling.cli.changes import Applied, apply_all
 from nestling.cli.engines import EngineName, opened
-from nestling.cli.jsonl import write_rows
 from nestling.cli.queries import add_views
 from nestling.cli.terminal import answers, counted, duration
 from nestling.database import Database
+from nestling.database.jsonl import write_rows
 from nestling.database.names import check_path_name
 from nestling.database.xml.view import XQueryView
 from nestling.frontend.schema import python_value
@@ -27,10 +27,15 @@ Stats = Mapping[str, Mapping[str, Any]]
 
 
 def run(
-    pipeline: Path, queries: Iterable[Path], changes: Path | None, out: Path | None, engine: EngineName
+    pipeline: Path,
+    queries: Iterable[Path],
+    changes: Path | None,
+    out: Path | None,
+    engine: EngineName,
+    path: str | None = None,
 ) -> None:
     """Load the pipeline and the queries, apply the changes, write the views, and say what it took."""
-    with opened(pipeline, engine) as database:
+    with opened(pipeline, engine, path) as database:
         add_views(database, queries)
         for name in database.views if out is not None else ():
             check_path_name(name, f"a file in {out}")

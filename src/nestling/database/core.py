@@ -30,6 +30,7 @@ from nestling.database.refresh import Refresh
 from nestling.database.replan import follow_data
 from nestling.database.row_logs import RowLogging
 from nestling.database.rows import RowEvent, Shredder
+from nestling.database.seen import Seen
 from nestling.database.single import COMING, Ways
 from nestling.database.state import Holder, State
 from nestling.database.subscribers import Subscribers
@@ -68,6 +69,7 @@ class Core:
         self._subscribers = Subscribers(self._access, self._logging)
         self._xml_watches = XmlWatches(self)
         self._ways = Ways()
+        self._seen = Seen()
 
     #: Who guards the state.
     _accessing: type[Access] = Access
@@ -292,6 +294,8 @@ class Core:
         count = rows if told is tables else sum(told.values())
         refresh = Refresh(version, took, count, statements, told, changes, recomputed)
         self._state.patience -= rows
+        for name in tables:
+            self._seen.changed[name] = version
         self.version, self._last_refresh, self._access.journal = version, refresh, None
         return refresh
 

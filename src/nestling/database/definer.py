@@ -43,6 +43,7 @@ class Definer(Core):
         file = self._file
         self._references.forget()
         self._documents.forget()
+        self._seen.forget()
         before = after = self._state.checkpoint()
         edits = file.edits if file is not None else 0
         try:

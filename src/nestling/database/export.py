@@ -111,7 +111,7 @@ def _imported(module: str) -> Any:
         raise NestlingError(f"{module} is not installed", hint=f"pip install {module}") from error
 
 
-def _arrow_type(type_: Type, arrow: Any) -> Any:
+def _arrow_type(type_: Type, arrow: Any) -> Any:  # noqa: C901 - one arm per type
     if is_optional(type_):
         return _arrow_type(held(type_), arrow)
     match type_:

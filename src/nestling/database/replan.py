@@ -6,12 +6,12 @@ as few. Views that are stored as somebody asked for stay so.
 Law: after a load, in one commit, of tables that were empty, a view is stored as it would be if it were declared then,
 if the load is ``worth`` it.
 
-What it costs: to compile what may be stored takes time in proportion to its maps. That is spent where ``PER_MAP`` rows
-have come or gone for each map that was compiled the last time: at once after a commit that brought as many by itself,
-and beside the commits that follow where they come a few at a time (``planning``). To count and to fill take time in
-proportion to the rows that the view reads. That is spent where at least one in ``MOVED`` of them has come or gone since
-the last time, or where the estimate says that it pays. In between a commit pays for a subtraction. A commit decides for
-one view, and for one more per ``EACH`` of its rows; the next commits go on.
+What it costs: to compile what may be stored takes time in proportion to its maps. A commit that brings ``PER_MAP`` rows
+for each of them pays for it at once: the law above. Where rows come a few at a time that time is spent beside the
+commits (``planning``), and after ``SPREAD`` times as many rows, so that a stream pays a fraction of what its rows take.
+To count and to fill take time in proportion to the rows that the view reads. That is spent where at least one in
+``MOVED`` of them has come or gone since the last time, or where the estimate says that it pays. In between a commit
+pays for a subtraction. A commit decides for one view, and for one more per ``EACH`` of its rows; the next go on.
 """
 
 from __future__ import annotations
@@ -29,9 +29,13 @@ from nestling.errors import UNDEFINED
 from nestling.transform.cost.statistics import ENOUGH, Statistics
 from nestling.transform.viewlet.choose import MEMORY, tables_of
 
-#: How many rows come or go for each map that has to be compiled to decide again. Estimated, not fitted: a map takes
-#: about 10 to 15 ms of one core, a row that comes by itself 5 to 15 µs.
+#: How many rows in one commit are worth a map that has to be compiled to decide again. Estimated: a map takes 2 to 5 ms
+#: of one core, a row 5 to 15 µs.
 PER_MAP = 500
+#: For one map that is compiled where nothing was counted, so many are where something was.
+WAYS = 2
+#: How many times as many rows are worth it where they come a few at a time.
+SPREAD = 4
 #: After how many rows a plan that is being found is asked for again.
 WAIT = 10
 #: For how many rows of a commit one more view is looked at.
@@ -48,9 +52,11 @@ def follow_data(logging: RowLogging, file: Backing | None, rows: int) -> None:
     if planning is not None:
         changed += _taken_up(logging, planning)
         looks -= 1
-    for name in [name for name in state.views.decisions if _has_moved(state, name)]:
+    # Views that were left over are as due as they were.
+    largest, logging.left_over = max(rows, logging.left_over), 0
+    for name in [name for name in state.views.decisions if _has_moved(state, name, largest)]:
         if not looks:
-            state.patience = 0
+            state.patience, logging.left_over = 0, largest
             break
         looks -= 1
         question = _question(state, name)
@@ -65,18 +71,21 @@ def follow_data(logging: RowLogging, file: Backing | None, rows: int) -> None:
     tell_of_unkept(state, changed)
 
 
-def _has_moved(state: RowState, name: str) -> bool:
+def _has_moved(state: RowState, name: str, rows: int = 0) -> bool:
+    """Whether a view is due after a commit of so many ``rows``."""
     decision = state.views.decisions[name]
     if decision.knob != "auto" and decision.code != MEMORY:
         return False
-    now = counted(state.engine, decision.statistics.rows, state.version)
-    is_paid = _came(decision.statistics, now) >= worth(decision)
+    now, price = counted(state.engine, decision.statistics.rows, state.version), worth(decision)
+    is_paid = _came(decision.statistics, now) >= (price if rows >= price else SPREAD * price)
     return is_paid and any(has_moved(decision.statistics, now, table) for table in now.rows)
 
 
 def worth(decision: Decision) -> int:
-    """How many rows must have come or gone before it is worth while to decide again."""
-    return max(ENOUGH, PER_MAP * sum(way.maps for way in decision.ways))
+    """How many rows must come in one commit for it to be worth while to decide again."""
+    then = decision.statistics
+    ways = 1 if all(map(then.is_counted, then.rows)) else WAYS
+    return max(ENOUGH, ways * PER_MAP * sum(way.maps for way in decision.ways))
 
 
 def _came(then: Statistics, now: Statistics) -> int:
@@ -114,7 +123,9 @@ def _until_moved(state: RowState) -> float:
             ),
             default=left,
         )
-        left = min(left, max(moved, worth(decision) - _came(then, now)))
+        price = worth(decision)
+        # A commit of that many rows is noticed; fewer at a time are counted together.
+        left = min(left, max(moved, min(price, SPREAD * price - _came(then, now))))
     return max(left, float(ENOUGH))
 
 

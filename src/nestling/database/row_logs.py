@@ -38,6 +38,8 @@ class RowLogging:
         self.before_unlogged: Callable[[str], None] = lambda name: None
         #: A plan that is being found for a view whose tables have moved.
         self.planning: Planning | None = None
+        #: The rows of a commit after which views were left for the next ones to decide for.
+        self.left_over = 0
 
     @property
     def state(self) -> RowState:

@@ -37,6 +37,11 @@ class Decision:
     ways: tuple[Way, ...] = field(default=(), compare=False, repr=False)
     _choices: list[Choice] = field(default_factory=list, compare=False, repr=False)
 
+    @property
+    def maps(self) -> int | None:
+        """How many maps that takes, where it was compiled to be decided."""
+        return next((way.maps for way in self.ways if way.storing == self.storing), None)
+
     def considered(self, tables: Mapping[str, TableDecl]) -> Choice:
         """Every way to store the view, and what each would cost; found out when somebody asks."""
         if not self._choices:

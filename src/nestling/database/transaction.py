@@ -28,6 +28,7 @@ from nestling.database.refused import (
     key_parts,
 )
 from nestling.database.rows import Row, RowEvent, nested_row
+from nestling.database.seen import SeenRows, digest
 from nestling.database.state import State
 from nestling.database.statements import check_statement
 from nestling.database.table_in import TableIn
@@ -194,12 +195,12 @@ class Transaction(Changing):
             self._merge(merging)
 
     @_all_or_nothing
-    def merged(self, merging: Merging) -> None:
+    def _merged(self, merging: Merging) -> None:
         """The same, of rows that were read already."""
         self._merge(merging)
 
     @_all_or_nothing
-    def apply_once(self, changes: Mapping[str, Any], once: tuple[str, int]) -> None:
+    def _apply_once(self, changes: Mapping[str, Any], once: tuple[str, int]) -> None:
         """Apply a batch of a job, unless it is there already."""
         if self._is_new(once):
             self.apply(changes)
@@ -211,6 +212,31 @@ class Transaction(Changing):
         rows = arguments.rows_argument(snapshot, definition.record)
         wanted = ZBag(self._values(definition, rows))
         self.apply({table: wanted - self.rows(table)})
+
+    @_all_or_nothing
+    def _sync_seen(self, table: TableDef, rows: Iterable[object], known: SeenRows, seen: SeenRows) -> None:
+        """The same where the table holds what is ``known``: a row that is known stays; ``seen`` notes them."""
+        is_plain, record, links = table.is_plain, table.record, self.objects.links.get(table.name)
+        kept: set[Row] = set()
+        come: list[tuple[Row, int]] = []
+        for row in arguments.rows_argument(rows, record):
+            text = digest(row)
+            key = None if text is None else known.by_digest.get(text)
+            if key is None or key in kept:
+                value = row if is_plain(row) else row_value(record, row, links)
+                key = tuple([value[i] for i in table.key_positions])
+                come.append((value, 1))
+            else:
+                kept.add(key)
+            seen.add(text, key)
+        gone = [key for keys in (known.by_digest.values(), known.others) for key in keys if key not in kept]
+        with self.using():  # rows are the user's, and may have read a view
+            old = [
+                nested_row(table, flat, self.stored)
+                for flat in (self._by_key(table, key) for key in gone)
+                if flat
+            ]
+        self.apply({table.name: ZBag(come) - ZBag([(row, 1) for row in old])})
 
     @_all_or_nothing
     def apply(self, changes: Mapping[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from nestling.database import arguments
@@ -12,7 +12,9 @@ from nestling.database.evolving import Evolving
 from nestling.database.fed import ONCE, once_argument
 from nestling.database.merging import Merging
 from nestling.database.refresh import Refresh
+from nestling.database.seen import MANY, SeenRows, is_followed, note_all
 from nestling.database.single import COMING, GOING, KEY
+from nestling.database.transaction import Transaction
 from nestling.values.bag import ZBag
 
 
@@ -25,6 +27,10 @@ class Writing(Evolving):
             done = self._one(table, COMING, rows[0])
             if done is not None:
                 return done
+        if type(rows) is list and len(rows) >= MANY and not self._state.engine.is_remote:
+            definition = self._state.table(table)
+            if is_followed(definition):
+                return self._seeing(table, rows, self._insert_seen)
         return self._changed(lambda change: change.insert(table, rows))
 
     def delete(
@@ -76,7 +82,7 @@ class Writing(Evolving):
             merging = Merging(definition, rows, delete_when, sequence_by, links)
             if merging.memory is not None:
                 self._remember(merging.memory)
-            done = self._changed(lambda change: change.merged(merging))
+            done = self._changed(lambda change: change._merged(merging))
         if not is_nested:
             self._tell(done)
         return done
@@ -109,8 +115,48 @@ class Writing(Evolving):
     def _apply_batch(self, changes: Mapping[str, Any], once: tuple[str, int]) -> Refresh:
         given = arguments.changes_argument(changes, self._state.tables)
         self._remember(ONCE)
-        return self._changed(lambda change: change.apply_once(given, once))
+        return self._changed(lambda change: change._apply_once(given, once))
 
     def sync(self, table: str, snapshot: Iterable[object]) -> Refresh:
         """Make ``table`` hold exactly ``snapshot``: the difference is found and applied."""
-        return self._changed(lambda change: change.sync(table, snapshot))
+        definition = self._state.table(table)
+        if not is_followed(definition) or self._state.engine.is_remote:
+            return self._changed(lambda change: change.sync(table, snapshot))
+        return self._seeing(table, snapshot, self._sync_seen)
+
+    def _seeing(
+        self,
+        table: str,
+        rows: Any,
+        act: Callable[[Transaction, TableDef, Any, SeenRows], bool],
+    ) -> Refresh:
+        """A change that may end with a table holding ``rows`` and nothing else; then these are noted."""
+        noted: list[tuple[TableDef, SeenRows]] = []
+
+        def run(change: Transaction) -> None:
+            now = self._state.table(table)  # nobody changes it from here on
+            seen = self._seen.begin(now)
+            if act(change, now, rows, seen):
+                noted.append((now, seen))
+
+        done = self._changed(run)
+        for now, seen in noted:
+            self._seen.keep(now, seen, done)
+        return done
+
+    def _sync_seen(self, change: Transaction, table: TableDef, rows: Any, seen: SeenRows) -> bool:
+        known = self._seen.of(table)
+        if known is not None:
+            change._sync_seen(table, rows, known, seen)
+            return True
+        given = list(arguments.rows_argument(rows, table.record))
+        change.sync(table.name, given)
+        note_all(seen, table, given, self._state.objects.links.get(table.name))
+        return True
+
+    def _insert_seen(self, change: Transaction, table: TableDef, rows: Any, seen: SeenRows) -> bool:
+        is_first = not self._state.engine.entries(table.name)
+        change.insert(table.name, rows)
+        if is_first:
+            note_all(seen, table, rows, self._state.objects.links.get(table.name))
+        return is_first

@@ -25,6 +25,7 @@ from nestling.storage.format import (
     check_structure,
     check_version,
     damaged,
+    is_shaped_alike,
     migrate,
     verify,
 )
@@ -164,11 +165,11 @@ def _inspect(path: Path, witness: int) -> tuple[int, Contents | None]:
     with closing(_connection(path, "mode=ro" if _size(_wal(path)) else "immutable=1")) as db:
         version = check_version(db, path)
         check_structure(db, path)
-        if version != VERSION:
+        if not is_shaped_alike(version):
             return version, None
         contents = verify(db, path)
         _check_witness(path, contents.acknowledged, witness)
-        return version, contents
+        return version, contents if version == VERSION else None
 
 
 def _check_witness(path: Path, found: int, witness: int) -> None:

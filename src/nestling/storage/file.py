@@ -42,6 +42,7 @@ from nestling.storage.format import (
     as_text,
     checksum,
     chunks_of,
+    packed,
     verify,
 )
 from nestling.storage.lock import Lock
@@ -134,7 +135,7 @@ class FileStore(Readable):
     def append(self, text: str) -> int:
         """Add an entry to the log; its number, one more than that of the last."""
         self._check_place()
-        now, body = self._now, as_bytes(text)
+        now, body = self._now, packed(as_bytes(text))
         seq = now.last + 1
         try:
             self._run("INSERT INTO log VALUES (?, ?, ?)", (seq, body, checksum(body, "log", seq, None)))
@@ -275,7 +276,8 @@ class FileStore(Readable):
         self._snapshots += 1
         self._now.chunks = self._now.snapshot_bytes = 0
         self._run("DELETE FROM snapshot")
-        for id_, (name, body) in enumerate(chunks_of(maps), 1):
+        for id_, (name, text) in enumerate(chunks_of(maps), 1):
+            body = packed(text)
             row = id_, as_text(name), body, checksum(body, "snapshot", id_, name)
             self._run("INSERT INTO snapshot VALUES (?, ?, ?, ?)", row)
             self._now.chunks, self._now.snapshot_bytes = id_, self._now.snapshot_bytes + len(body)

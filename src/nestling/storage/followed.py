@@ -20,7 +20,6 @@ from nestling.storage.claim import reading_here
 from nestling.storage.connect import Translated, locate_there, reading_connection
 from nestling.storage.copied import copy_store
 from nestling.storage.format import (
-    VERSION,
     check_header,
     check_structure,
     check_version,
@@ -56,11 +55,7 @@ class FollowedStore(Readable):
             self._files = file, identity(self._beside)
             self._seen = self._data_version()
             try:
-                if check_version(self._db, self.path) != VERSION:
-                    raise StoreError(
-                        f"{self.path} has an older format",
-                        hint="open it once for writing, which brings it to today's",
-                    )
+                check_version(self._db, self.path)
                 if not is_known:
                     check_structure(self._db, self.path)
             except BaseException:

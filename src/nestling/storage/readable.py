@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nestling.errors import StoreError
-from nestling.storage.format import SEPARATOR, Contents, check_row, damaged
+from nestling.storage.format import SEPARATOR, Contents, check_row, damaged, unpacked
 
 BATCH = 256  # log entries read at a time: no statement stays open while their reader does something else
 
@@ -78,6 +78,6 @@ class Readable:
             if row is None:
                 raise ValueError(f"a row of the {table} is gone")
             check_row(table, *row)
-            return row[2].decode()
+            return unpacked(row[2]).decode()
         except ValueError as error:
             raise damaged(self.path, str(error)) from error

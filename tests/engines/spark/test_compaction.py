@@ -77,11 +77,13 @@ class Source:
 
     def __init__(self, folder: Path) -> None:
         self.lake = Lake(folder)
+        self.folder = folder
         session: Any = SimpleNamespace(sparkContext=None)
         self.durable = EngineLake(self.lake, session, {"s": LAYOUT}, {"s": "table s"})
         self.durable.parts = lambda name, relation: (TempView("", relation.rows, relation.names),)  # type: ignore[method-assign]
         self.moment = LakeState(session, {"s": LAYOUT}, {"s": SourceRows()}, None)  # type: ignore[arg-type]
         self.moment.stored |= self.durable.load()
+        self.lake.claim()
 
     def add(self, *numbers: int) -> None:
         moment = self.moment.next()
@@ -99,7 +101,7 @@ class Source:
     def rows(self) -> Counter[int]:
         found: Counter[int] = Counter()
         for name in self.files.names:
-            table = pq.read_table(self.lake.path / name)
+            table = pq.read_table(self.folder / name)
             for key, n in zip(table["k0"].to_pylist(), table["m0"].to_pylist(), strict=True):
                 found[key] += n
         return found
@@ -132,9 +134,7 @@ def test_what_is_merged_holds_the_same_rows(tmp_path, monkeypatch, most):
     source.lake.close()
     again = Source(tmp_path / "lake")
     assert again.rows() == held
-    there = {
-        path.relative_to(again.lake.path).as_posix() for path in (again.lake.path / "data").rglob("*.parquet")
-    }
+    there = {path.relative_to(again.folder).as_posix() for path in (again.folder / "data").rglob("*.parquet")}
     assert there == again.lake.manifest.files
     again.lake.close()
 
@@ -226,7 +226,7 @@ def test_an_interrupt_anywhere_leaves_all_rows(tmp_path, what):
     for source, where in everywhere(prepare, act, "/nestling/storage/lake/lake.py"):
         places.add(where)
         source.lake.close()
-        again = Source(source.lake.path)
+        again = Source(source.folder)
         found = again.rows()
         if again.moment.stored["s"].recent_rows:
             found.update(again.moment.stored["s"].recent["k0"].to_pylist())

@@ -20,6 +20,7 @@ from nestling.engine.spark.driver.lookup import Budget, TooMuchError, entries, m
 from nestling.engine.spark.state import SourceRows, TempView
 from nestling.engine.spark.types import arrow_table, ddl
 from nestling.program.statements import Assign, Find, Statement
+from nestling.storage.lake.local import LocalStore
 from tests.engines.spark.test_cost import Counters
 
 DECIMAL = Scalar("decimal")
@@ -55,7 +56,9 @@ def test_entries_are_found_wherever_they_are(tmp_path, positions, many):
         tuple([random.randrange(2100), random.choice([None, "a", "c"])][p] for p in positions)
         for _ in range(many)
     }
-    found = entries(Files(tmp_path), stored(tmp_path, rows), PAIRS, positions, wanted, Budget(10**6, 10**6))
+    found = entries(
+        Files(LocalStore(tmp_path)), stored(tmp_path, rows), PAIRS, positions, wanted, Budget(10**6, 10**6)
+    )
 
     whole = merged(rows, PAIRS)
     expected: dict[Any, list[Any]] = {}
@@ -70,13 +73,18 @@ def test_entries_are_found_wherever_they_are(tmp_path, positions, many):
 def test_more_than_may_be_gone_through(tmp_path, budget):
     with pytest.raises(TooMuchError):
         entries(
-            Files(tmp_path), stored(tmp_path, [(n, "a", 1, 1) for n in range(100)]), PAIRS, (), {()}, budget
+            Files(LocalStore(tmp_path)),
+            stored(tmp_path, [(n, "a", 1, 1) for n in range(100)]),
+            PAIRS,
+            (),
+            {()},
+            budget,
         )
 
 
 def test_what_is_kept_has_an_end(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "MAX_CACHED_BYTES", 100_000)
-    files = Files(tmp_path)
+    files = Files(LocalStore(tmp_path))
     for number in range(5):
         table = arrow_table(PAIRS.columns, [(n, "a", 1, 1) for n in range(1500)])
         pq.write_table(table, tmp_path / f"{number}.parquet")
@@ -90,7 +98,7 @@ def test_a_group_is_read_where_it_may_hold_a_key(tmp_path):
     """what lies between no two ends costs nothing"""
     table = arrow_table(PAIRS.columns, [(n, "a", 1, 1) for n in range(1000)])
     pq.write_table(table, tmp_path / "0", row_group_size=100)
-    where, files = SourceRows((TempView("", 1000, ("0",)),)), Files(tmp_path)
+    where, files = SourceRows((TempView("", 1000, ("0",)),)), Files(LocalStore(tmp_path))
     for keys, values in (({250, 260}, 100 * 4), ({5000, -1}, 0), ({99, 100}, 200 * 4), ({99, 100}, 0)):
         budget = Budget(10**6, 10**6)
         found = entries(files, where, PAIRS, (0,), {(key,) for key in keys}, budget)
@@ -266,7 +274,7 @@ def test_what_spark_wrote_is_found(spark, tmp_path, position):
     paths = tuple(f"rows/{path.name}" for path in (tmp_path / "rows").glob("*.parquet"))
     wanted = {(row[position],) for row in rows[:3]}
     there = SourceRows((TempView("", len(rows), paths),))
-    found = entries(Files(tmp_path), there, layout, (position,), wanted, Budget(10**6, 10**6))
+    found = entries(Files(LocalStore(tmp_path)), there, layout, (position,), wanted, Budget(10**6, 10**6))
 
     expected = [row for row in merged(rows, layout) if (row[position],) in wanted]
     assert sorted(map(repr, (row for group in found.values() for row in group))) == sorted(

@@ -12,8 +12,7 @@ import pytest
 
 import nestling as nl
 from nestling.engine.spark import limits
-from nestling.storage.lake import files
-from nestling.storage.lake import lake as lakes
+from nestling.storage.lake.local import LocalStore
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -139,19 +138,20 @@ class Cut(BaseException):
 
 @pytest.mark.parametrize("done", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("what", ["epoch", "manifest"])
-def test_the_renaming_is_what_commits(spark, tmp_path, monkeypatch, what, done):
-    """raised just before it: old; just after it: new; and no file that is used is removed"""
+def test_the_record_is_what_commits(spark, tmp_path, monkeypatch, what, done):
+    """raised just before it is put: old; just after it: new; and no file that is used is removed"""
     db = made(spark, tmp_path / "lake")
     db.insert("M", [("z", "g0", [])])
-    real = files.write_atomically
+    real = LocalStore.put_new
 
-    def cut(path: Path, data: bytes) -> None:
+    def cut(store: LocalStore, name: str, data: bytes) -> None:
+        if not name.startswith("log/"):
+            return real(store, name, data)
         if done:
-            real(path, data)
+            real(store, name, data)
         raise Cut
 
-    place = lakes if what == "manifest" else sys.modules["nestling.storage.lake.log"]
-    monkeypatch.setattr(place, "write_atomically", cut)
+    monkeypatch.setattr(LocalStore, "put_new", cut)
     if what == "manifest":  # of what is in files
         monkeypatch.setattr(limits, "MAX_TRANSACTION_ROWS", 0)
         monkeypatch.setattr(limits, "MAX_FETCHED_ROWS", 0)

@@ -37,7 +37,7 @@ GRID: dict[str, list[Any]] = {
         '{"a": {"b": [1, 2.50, "x"]}, "c": null}', '[{"b": "y\\u00e9"}, 1e3]', '{"a": "t", "c": 2}', "[1, 2",
         "Aa bB  cC", "a,b,,12",
     ],
-    "bytes": [None, b"", b"a\x00b"],
+    "bytes": [None, b"", b"a\x00b", b"\xc3\xa9", b"\xff\xc3"],
     "date": [None, date(1, 1, 1), date(1969, 12, 31), date(2024, 2, 29), date(2024, 12, 31), date(9999, 12, 31)],
     "datetime": [
         None, datetime(1, 1, 1), datetime(1969, 12, 31, 23, 59, 59, 999_999), datetime(2024, 1, 31, 8, 30),
@@ -77,8 +77,8 @@ CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
 WRONG: dict[str, tuple[Any, ...]] = {
     "matches": ("(",), "like": ("a!", "!"), "round": (2_000_000,), "regexp_replace": ("b", "$7"),
     "regexp_extract": ("b", 1), "regexp_count": ("(",), "regexp_substr": ("(",), "regexp_instr": ("(",),
-    "next_day": ("never",), "date_format": ("zzz",), "tumbled": (0,), "tumbled_end": (0,), "get_json_object": ("a",), "clock_trunc": ("DAY",),
-    "clock_diff": ("DAY",),
+    "next_day": ("never",), "date_format": ("zzz",), "tumbled": (0,), "tumbled_end": (0,),
+    "get_json_object": ("a",), "clock_trunc": ("DAY",), "clock_diff": ("DAY",),
 }  # fmt: skip
 #: Whether constants have a value is known before, and of a division it is asked whether it is by zero.
 KNOWN_BEFORE = {

@@ -17,7 +17,8 @@ from nestling.engine.spark.orders import lookups, orders  # noqa: E402 - after t
 from nestling.engine.spark.state import SourceRows, TempView  # noqa: E402 - after the skip
 from nestling.engine.spark.types import arrow_table  # noqa: E402 - after the skip
 from nestling.program.statements import Program  # noqa: E402 - after the skip
-from nestling.storage.lake.files import write_parquet  # noqa: E402 - after the skip
+from nestling.storage.lake.files import parquet_bytes  # noqa: E402 - after the skip
+from nestling.storage.lake.local import LocalStore  # noqa: E402 - after the skip
 from nestling.transform.pipeline import SPARK, flat_form  # noqa: E402 - after the skip
 from nestling.transform.viewlet import compile_batches  # noqa: E402 - after the skip
 from nestling.values.label import Label  # noqa: E402 - after the skip
@@ -75,7 +76,7 @@ def test_a_table_is_sorted_by_its_key_however_many_views_of_others_find_it_other
 
 def stored(folder: Path, layout: Layout, rows: list[Any]) -> SourceRows:
     table = in_order(arrow_table(layout.columns, rows), layout)
-    write_parquet(folder / "rows.parquet", table, GROUP)
+    (folder / "rows.parquet").write_bytes(parquet_bytes(table, GROUP))
     return SourceRows((TempView("", len(rows), ("rows.parquet",)),))
 
 
@@ -89,7 +90,7 @@ def test_a_look_up_by_the_second_column_reads_few_groups_at_any_size(tmp_path, t
     """a tenth of the groups would be 2 and 20: it is never more than 2, and halving goes through no column"""
     layout = Layout((INT, type_), order=(1, 0))
     rows = [(i * 7919 % size, key(type_, i // 4), 1) for i in range(size)]
-    source, files = stored(tmp_path, layout, rows), Files(tmp_path)
+    source, files = stored(tmp_path, layout, rows), Files(LocalStore(tmp_path))
     for number in (0, size // 8, size // 4 - 1):
         before = files.reads
         found = entries(files, source, layout, (1,), {(key(type_, number),)}, Budget())
@@ -104,11 +105,11 @@ def test_a_look_up_that_gives_no_sorted_column_goes_through_all(tmp_path):
     """the answer is the same; a file of an older order is pruned by what it is sorted by"""
     layout = Layout((INT, INT), order=(1, 0))
     rows = [(i % 100, i, 1) for i in range(5 * GROUP)]
-    source, files = stored(tmp_path, layout, rows), Files(tmp_path)
+    source, files = stored(tmp_path, layout, rows), Files(LocalStore(tmp_path))
     found = entries(files, source, layout, (0,), {(7,)}, Budget())
     assert len(found[7,]) == len(rows) // 100
     assert files.reads == 5
-    other, again = Layout((INT, INT), order=(0, 1)), Files(tmp_path)
+    other, again = Layout((INT, INT), order=(0, 1)), Files(LocalStore(tmp_path))
     assert entries(again, source, other, (1,), {(4321,)}, Budget()) == {(4321,): [(21, 4321, 1)]}
     assert again.reads == 1
 
@@ -127,7 +128,9 @@ def test_what_is_near_has_a_value_asked_for_in_every_column():
 def test_nulls_are_found(tmp_path):
     layout = Layout((INT, STR))
     table = pa.table({"k0": [1, 2, None], "k1": ["a", None, "b"], "m0": [1, 1, 1]})
-    write_parquet(tmp_path / "rows.parquet", table, GROUP)
+    (tmp_path / "rows.parquet").write_bytes(parquet_bytes(table, GROUP))
     source = SourceRows((TempView("", 3, ("rows.parquet",)),))
-    found = entries(Files(tmp_path), source, layout, (0, 1), {(None, "b"), (2, None), (1, "z")}, Budget())
+    found = entries(
+        Files(LocalStore(tmp_path)), source, layout, (0, 1), {(None, "b"), (2, None), (1, "z")}, Budget()
+    )
     assert found == {(None, "b"): [(None, "b", 1)], (2, None): [(2, None, 1)]}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import nestling as nl
+from tests.engines.spark.mounted import mounted
 
 pytestmark = pytest.mark.xdist_group("spark")
 ROOT = Path(__file__).parents[3]
@@ -25,10 +26,13 @@ TABLES = {
 }
 
 
-def test_on_spark(spark: Any, tmp_path: Path, capsys: Any) -> None:
+@pytest.mark.parametrize("where", ["folder", "viewfs"])
+def test_on_spark(spark: Any, tmp_path: Path, capsys: Any, where: str) -> None:
+    """in a local folder, and behind a scheme that is none"""
+    place = tmp_path / "shop" if where == "folder" else f"{mounted(spark, tmp_path)}/shop"
     section = README.read_text("utf-8").partition("## On Spark")[2].partition("\n## ")[0]
     blocks = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
-    names: dict[str, Any] = {"nl": nl, "spark": spark.newSession(), "folder": tmp_path / "shop"}
+    names: dict[str, Any] = {"nl": nl, "spark": spark.newSession(), "folder": place}
     try:
         for block in blocks:
             exec(compile(block, str(README), "exec"), names)

@@ -25,3 +25,54 @@ TIMES: dict[str, Texts] = {
     "time_case": "SELECT id, CASE WHEN since IS NULL THEN till ELSE since END AS a, coalesce(since, TIME '00:00:00') AS b, greatest(since, till) AS g FROM c",
     "time_of_timestamp": ("SELECT id, CAST(TIMESTAMP '2024-01-01 10:11:12' AS TIME) AS a, CAST(till AS BIGINT) AS s FROM c", ""),
 }  # fmt: skip
+
+#: Structs in order, over ``r``.
+STRUCTS: dict[str, Texts] = {
+    "struct_less": ("SELECT a, b, struct(a, b) < struct(b, 1) AS l, struct(a, c) >= struct(b, 'b') AS g, named_struct('x', a, 'y', b) <= named_struct('x', 1, 'y', CAST(NULL AS INT)) AS e FROM r", ""),
+    "struct_less_where": ("SELECT a, b FROM r WHERE struct(a, b) > struct(1, 0)", ""),
+    "struct_less_nested": ("SELECT a, b, struct(a, struct(b, c)) < struct(1, struct(b, 'b')) AS l FROM r", ""),
+    "struct_max": ("SELECT c, max(struct(a, b)) AS m, min(struct(b, a)) AS n FROM r GROUP BY c", ""),
+    "struct_max_all": ("SELECT max(struct(c, a)) AS m, min(struct(a, b)) AS n FROM r", ""),
+    "struct_max_field": ("SELECT a, max(struct(b, c)).c AS m FROM r GROUP BY a", ""),
+    "struct_max_where": ("SELECT a, max(struct(b, c)) FILTER (WHERE b > 0) AS m, min(if(b > 1, struct(b, c), NULL)) AS n FROM r GROUP BY a", ""),
+    "struct_group": ("SELECT struct(a, b) AS s, count(*) AS n FROM r GROUP BY struct(a, b)", ""),
+    "struct_distinct": ("SELECT DISTINCT struct(a, c) AS s FROM r", ""),
+    "struct_join": ("SELECT x.c, y.b FROM r x JOIN r y ON struct(x.a, x.c) = struct(y.a, y.c)", ""),
+}  # fmt: skip
+
+#: IGNORE NULLS, over ``t``, whose key is ``k``.
+IGNORED: dict[str, Texts] = {
+    "ignore_nulls_lag": ("SELECT k, lag(x) IGNORE NULLS OVER (PARTITION BY g ORDER BY k) AS a, lead(x) IGNORE NULLS OVER (PARTITION BY g ORDER BY k) AS b FROM t",
+                         "SELECT k, lag(x IGNORE NULLS) OVER (PARTITION BY g ORDER BY k), lead(x IGNORE NULLS) OVER (PARTITION BY g ORDER BY k) FROM t"),
+    "ignore_nulls_lag_two": ("SELECT k, lag(x, 2, -9) IGNORE NULLS OVER (ORDER BY k) AS a, lead(x, 2) IGNORE NULLS OVER (ORDER BY k DESC) AS b, lag(x) RESPECT NULLS OVER (ORDER BY k) AS d FROM t", ""),
+    "ignore_nulls_first": ("SELECT k, first_value(x) IGNORE NULLS OVER (PARTITION BY g ORDER BY k) AS a, last_value(x) IGNORE NULLS OVER (PARTITION BY g ORDER BY k) AS b FROM t",
+                           "SELECT k, first_value(x IGNORE NULLS) OVER (PARTITION BY g ORDER BY k), last_value(x IGNORE NULLS) OVER (PARTITION BY g ORDER BY k) FROM t"),
+    "ignore_nulls_frames": ("SELECT k, last(x, true) OVER (ORDER BY k ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS a, first(x, true) OVER (ORDER BY k ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS b,"
+                            " first_value(x, false) OVER (ORDER BY k) AS d FROM t", ""),
+    "ignore_nulls_nth": ("SELECT k, nth_value(x, 2) IGNORE NULLS OVER (PARTITION BY g ORDER BY k) AS a FROM t", "SELECT k, nth_value(x, 2 IGNORE NULLS) OVER (PARTITION BY g ORDER BY k) FROM t"),
+    "ignore_nulls_peers": ("SELECT k, last_value(k) IGNORE NULLS OVER (ORDER BY g, k) AS a, min(x) OVER (PARTITION BY g) AS m FROM t", ""),
+}  # fmt: skip
+
+#: Windows of time that overlap, and sessions, over ``m``.
+WINDOWS_OF_TIME: dict[str, Texts] = {
+    "tumbling_with_nulls": ("SELECT window.start AS a, count(*) AS n FROM m GROUP BY window(seen, '6 hours')", ""),
+    "hopping": ("SELECT window.start AS a, window.end AS b, count(*) AS n, sum(id) AS s FROM m GROUP BY window(seen, '6 hours', '3 hours')", ""),
+    "hopping_uneven": ("SELECT window.start AS a, id, count(*) AS n FROM m WHERE ok IS NOT NULL GROUP BY id, window(seen, '5 hours', '2 hours')", ""),
+    "sessions": ("SELECT session_window.start AS a, session_window.end AS b, count(*) AS n, sum(id) AS s FROM m GROUP BY session_window(seen, '2 hours')", ""),
+    "sessions_by_key": ("SELECT id, session_window.start AS a, count(*) AS n, max(price) AS p FROM m GROUP BY id, session_window(seen, '90 minutes')", ""),
+    "sessions_having": ("SELECT session_window AS w, ok, count(*) AS n FROM m WHERE id > 0 GROUP BY ok, session_window(seen, '1 hour') HAVING count(*) > 1", ""),
+}  # fmt: skip
+
+#: Intervals in every form, over ``m``.
+INTERVALS: dict[str, Texts] = {
+    "interval_spans": ("SELECT id, seen + INTERVAL '1 02:03:04.5' DAY TO SECOND AS a, seen - INTERVAL '-2:30' HOUR TO MINUTE AS b, day + INTERVAL '1-2' YEAR TO MONTH AS d FROM m", ""),
+    "interval_words": ("SELECT id, seen + INTERVAL '1 day 2 hours' AS a, seen - INTERVAL 1 YEAR 2 MONTHS AS b, seen + INTERVAL '1.25' SECOND AS d, day - INTERVAL '2 weeks' AS e, day + INTERVAL '3' QUARTER AS f FROM m", "",
+                       "SELECT id, seen + INTERVAL '1 day 2 hours' AS a, seen - INTERVAL 1 YEAR 2 MONTHS AS b, seen + INTERVAL '1.25' SECOND AS d, CAST(day - INTERVAL '14' DAY AS DATE) AS e, CAST(day + INTERVAL '9' MONTH AS DATE) AS f FROM m"),
+    "interval_where": ("SELECT id FROM m WHERE seen > TIMESTAMP '2024-02-28 12:00:00' + INTERVAL '0 06:00:00' DAY TO SECOND", ""),
+}  # fmt: skip
+
+#: Bytes, over ``r``.
+BYTES: dict[str, Texts] = {
+    "binary_cast": ("SELECT a, CAST(c AS BINARY) AS x, CAST(CAST(c AS BINARY) AS STRING) AS y FROM r", ""),
+    "binary_group": ("SELECT CAST(c AS BINARY) AS x, count(*) AS n, max(CAST(c AS BINARY)) AS m FROM r GROUP BY CAST(c AS BINARY)", ""),
+}  # fmt: skip

@@ -19,12 +19,12 @@ from threading import RLock
 from typing import Any
 
 from nestling.calculus.types import Bag, show_type
-from nestling.cli.jsonl import from_json, to_json
 from nestling.cli.play.samples import SAMPLES, Sample
 from nestling.database import Database
 from nestling.database.explain import collect
 from nestling.database.explain.html import sections
 from nestling.database.explain.report import Report
+from nestling.database.jsonl import from_json, to_json
 from nestling.database.markup import tag
 from nestling.database.refresh import Refresh
 from nestling.database.table import Table

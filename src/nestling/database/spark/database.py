@@ -14,7 +14,6 @@ from nestling.database.accept import known
 from nestling.database.arguments import NOT_GIVEN
 from nestling.database.by_key import row_by_key
 from nestling.database.core import Core
-from nestling.database.database import Database
 from nestling.database.definitions import HIDDEN, ViewDef
 from nestling.database.elements import inner_bag
 from nestling.database.evolving import over_it
@@ -24,6 +23,7 @@ from nestling.database.refresh import Refresh
 from nestling.database.reshape import Reshape
 from nestling.database.spark.documents import LakeDocuments
 from nestling.database.spark.element_changes import change_elements, elements_frame
+from nestling.database.spark.files import read_frame, write_changes, write_frame
 from nestling.database.spark.frame_changes import (
     as_frame,
     check_batch,
@@ -39,6 +39,7 @@ from nestling.database.spark.large_merges import FrameMerge, merge_frame, note_b
 from nestling.database.spark.large_references import keep_references
 from nestling.database.spark.logs import SparkLogging
 from nestling.database.spark.opened import check_shared, readable
+from nestling.database.spark.shared import SharedDatabase
 from nestling.database.spark.state import SparkState
 from nestling.database.spark.store import LakeStore
 from nestling.database.spark.stream import Stream, started
@@ -47,35 +48,47 @@ from nestling.database.transaction import NOTHING
 from nestling.database.view_state import Feed
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.engine.spark.progress import shown
+from nestling.engine.spark.stores import store_of
 from nestling.errors import ChangeError, QueryError
 from nestling.storage.lake import Lake
+from nestling.storage.lake.local import LocalStore
 
 
-class SparkDatabase(Database):
+class SparkDatabase(SharedDatabase):
     """Tables and views whose rows and maps are files that Spark reads and writes.
 
     Law (7, durable): what is answered after reopening is what was answered when the last change was acknowledged.
     """
 
-    _state: SparkState  # type: ignore[assignment]  # another than the embedded one
     _logging: SparkLogging  # type: ignore[assignment]
 
-    def __init__(self, path: str | Path | None = None, *, spark: Any = None) -> None:
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        spark: Any = None,
+        readonly: bool = False,
+        _version: int | None = None,
+    ) -> None:
         if not isinstance(path, str | os.PathLike):
             raise QueryError("a database on Spark needs a folder", hint='Database(spark=spark, path="…")')
         check_session(spark)
-        lake = Lake(path)
+        readonly = arguments.flag_argument(readonly, "readonly")
+        lake = Lake(store_of(path, spark), readonly=readonly, version=_version)
         try:
             with readable(lake):
-                if not is_local(spark):
+                if not is_local(spark) and not lake.store.is_shared and not readonly:
                     check_shared(lake, spark)
                 state = SparkState(spark, lake)
-                self._frames = Frames(state, spark, lake.path)
+                self._frames = Frames(state, spark, lake.place)
                 self._store = LakeStore(state, self._frames.published.refresh)
+                if not readonly:
+                    lake.claim()
         except BaseException:
             lake.withdraw()
             raise
-        self.folder = lake.path
+        #: Where it is kept: a path, or an address.
+        self.folder: Path | str = Path(lake.place) if isinstance(lake.store, LocalStore) else lake.place
         self._streams: dict[str, Stream] = {}
         self._read_frame = lambda frame, catalog: self._frames.translated(frame, catalog)  # noqa: PLW0108 (made later)
         Core.__init__(self, state, self._store, LakeJournal, SparkLogging, LakeDocuments)
@@ -164,7 +177,7 @@ class SparkDatabase(Database):
                 if once is None:
                     change.apply(self._in_order(few))
                 else:
-                    change.apply_once(self._in_order(few), once)
+                    change._apply_once(self._in_order(few), once)
             return change.refresh
 
     def _in_order(self, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -203,6 +216,7 @@ class SparkDatabase(Database):
     @contextmanager
     def _large(self) -> Iterator[Large]:
         """A large change, in a transaction of its own."""
+        self._check_writable()
         with (
             self._changing(),
             self._access.reading(),
@@ -233,6 +247,32 @@ class SparkDatabase(Database):
 
     def _backup(self, path: Path) -> None:
         raise QueryError("a lake is a folder", hint=f"copy {self.folder} while no stream runs")
+
+    def _export_rows(self, name: str, path: Path) -> int:
+        return write_frame(self._frame_of(name), path)
+
+    def _export_changes(self, name: str, folder: Path) -> int:
+        if name in self._state.tables:
+            raise QueryError(
+                f"on Spark the changes of a table are not kept: {name} is one",
+                hint="export a view of it, after db.keep_changes(view)",
+            )
+        self._known_view(name)
+
+        def since(version: int) -> Any:
+            return self.view_df(name, changes_since=version)
+
+        return write_changes(self._state.running.spark, self._frame_of(name), since, self.version, folder)
+
+    def _frame_of(self, name: str) -> Any:
+        """A table or a view as a DataFrame."""
+        if name in self._state.tables and not name.startswith(HIDDEN):
+            return self._table_df(name)
+        return self.view_df(name)
+
+    def _load_rows(self, table: str, path: Path, is_feed: bool) -> Refresh:
+        frame = read_frame(self._state.running.spark, self._frame_of(table), path, is_feed)
+        return self.apply({table: frame}) if is_feed else self.insert(table, frame)
 
     def rename(self, old: str, new: str) -> None:
         """Refused: a lake has its tables and views under their names."""
@@ -266,6 +306,7 @@ class SparkDatabase(Database):
         across restarts with the same ``name`` and ``checkpoint``, which is a folder of the database if none is given.
         ``trigger`` says when, as Spark's ``trigger``: ``{"processingTime": "10 seconds"}``, ``{"availableNow": True}``.
         """
+        self._check_writable()
         running = self._streams.get(name)
         if running is not None:
             if running.isActive:
@@ -275,6 +316,9 @@ class SparkDatabase(Database):
             running.release()
         found = self._streams[name] = started(self, sources, name, checkpoint, trigger or {})
         return found
+
+    def _checkpoint_of(self, stream: str) -> str:
+        return self._state.lake.store.uri(f"streams/{stream}")
 
     def _apply_once(self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool]) -> None:
         """Apply a micro-batch, unless it is there already: rows of several tables side by side; see ``arriving``."""
@@ -313,6 +357,7 @@ class SparkDatabase(Database):
     def keep_changes(self, view: str, versions: int | None = None) -> None:
         """Keep the change feed of a view from now on, in files; with ``versions``, at least of so many."""
         self._known_view(view)
+        self._check_writable()
         with self._access.defining("change feeds"), self._store.doubting():
             feed = self._state.views[view].feed
             since = self.version if feed is None else feed.since

@@ -103,7 +103,7 @@ def _does_not_fit(name: str, size: tuple[int, ...], given: Any, at: str) -> list
 # -- one form for equal values
 
 
-def canonical(type_: Type, at: str, given: Any = None, in_order: bool = True) -> str:
+def canonical(type_: Type, at: str, given: Any = None, in_order: bool = True) -> str:  # noqa: C901 - by type
     """The value at ``at``; fields that ``given`` leaves out are null. Bags whose elements nobody compares as a whole
     need not be put ``in_order``."""
     match type_:

@@ -17,6 +17,7 @@ from nestling.database.state import computing
 from nestling.errors import QueryError
 from nestling.frontend.dataframe import in_session, marked, recognised, to_sql
 from nestling.frontend.view_query import Orders, ViewQuery
+from nestling.storage.lake.folder import scheme_of
 
 if TYPE_CHECKING:
     from nestling.database.spark.state import SparkState
@@ -29,8 +30,9 @@ class Frames:
     as of the last change.
     """
 
-    def __init__(self, state: SparkState, spark: Any, path: str | Path) -> None:
-        self.state, self.spark, self.place = state, spark, str(Path(path).resolve())
+    def __init__(self, state: SparkState, spark: Any, place: str) -> None:
+        self.state, self.spark = state, spark
+        self.place = place if scheme_of(place) else str(Path(place).resolve())
         self.published = Published(state, spark, self.place, self.frame)
 
     def frame(self, name: str, orders: Orders = ()) -> Any:

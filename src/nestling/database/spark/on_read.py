@@ -58,7 +58,7 @@ class OnReadView:
     def described(self, moment: LakeState) -> SparkDescription:
         """What each reading does."""
         tables = OnReadProgram(self.program, self.layouts, moment).now
-        return SparkDescription(self.program, tables, None, self.layouts, None)
+        return SparkDescription(self.program, tables, None, self.layouts)
 
     def change(self, now: LakeState, before: LakeState) -> ZBag:
         """What came and went between two moments: the difference is found by Spark."""

@@ -28,7 +28,7 @@ def readable(lake: Lake) -> Iterator[None]:
             else f"{type(error).__name__}: {first_line(str(error))}"
         )
         raise StoreError(
-            f"{lake.path} cannot be opened: {what}", hint="restore it from a copy, if it was damaged"
+            f"{lake.place} cannot be opened: {what}", hint="restore it from a copy, if it was damaged"
         ) from error
 
 

@@ -36,8 +36,7 @@ Apply = Callable[[str, int, Any], None]
 class Fed(Protocol):
     """What a stream asks of the database that it feeds."""
 
-    @property
-    def folder(self) -> Path: ...
+    def _checkpoint_of(self, name: str) -> str: ...
     @property
     def _state(self) -> State: ...
     def _apply_once(self, batch: tuple[str, str, int], rows: Any, tables: Mapping[str, bool]) -> None: ...
@@ -125,7 +124,7 @@ def started(
     """A stream that feeds ``database``."""
     check_path_name(name, "a stream")
     tables = {table: is_feed(frame.columns) for table, frame in checked(database, sources).items()}
-    where = str(checkpoint or database.folder / "streams" / name)
+    where = str(checkpoint or database._checkpoint_of(name))
     stream = Stream(name, lock_of(where))
 
     def apply(query: str, number: int, rows: Any) -> None:

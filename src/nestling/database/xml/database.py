@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from nestling.database import arguments
-from nestling.database.backups import Backups
+from nestling.database.exporting import Exporting
 from nestling.database.refresh import Refresh
 from nestling.database.xml.defining import open_document
 from nestling.database.xml.handles import Progress, XmlDocument
 
 
-class DocumentDatabase(Backups):
+class DocumentDatabase(Exporting):
     """A database that holds XML documents beside tables."""
 
     @property

@@ -36,7 +36,7 @@ from nestling.program.statements import Program
 from nestling.program.traverse import exact_columns
 from nestling.quoting import identifier
 from nestling.values.bag import ZBag
-from nestling.values.exact import exact_rows, exactly
+from nestling.values.exact import exact_rows, exactly, exactly_alone
 from nestling.values.label import Label
 
 Row = tuple[Any, ...]
@@ -135,11 +135,11 @@ class LocalEngine:
         return self.functions.source
 
     def _compute_exactly(self) -> None:
-        """Operators on decimals follow the context of the thread; ours is exact."""
-        self.triggers = {name: exactly(trigger) for name, trigger in self.triggers.items()}
-        self.batches = {name: exactly(batch) for name, batch in self.batches.items()}
-        self.updates = {name: exactly(update) for name, update in self.updates.items()}
-        self.update_batches = {name: exactly(batch) for name, batch in self.update_batches.items()}
+        """Operators on decimals follow the context of the thread; ours is exact. There is one writer at a time."""
+        self.triggers = {name: exactly_alone(trigger) for name, trigger in self.triggers.items()}
+        self.batches = {name: exactly_alone(batch) for name, batch in self.batches.items()}
+        self.updates = {name: exactly_alone(update) for name, update in self.updates.items()}
+        self.update_batches = {name: exactly_alone(batch) for name, batch in self.update_batches.items()}
         if "settle" in self.names:
             self.names["settle"] = exactly(self.names["settle"])
         self._rows_of = {name: exact_rows(read) for name, read in self._rows_of.items()}

@@ -153,12 +153,13 @@ def _index(store: Store, names: Names, patterns: Iterable[Positions], entries: M
     for known in patterns:
         found = names[store.index(known)]
         found.clear()
-        part = itemgetter(*known)
+        groups = map(itemgetter(*known), entries.values() if store.key else entries)
         # A table's rows stand in an index under what they stand under in its own dictionary.
-        free = _whole if store.is_table or store.key else itemgetter(*store.free(known))
-        rows = entries.values() if store.key else entries
-        for row, key, value in zip(rows, entries, entries.values(), strict=True):
-            found[part(row)][free(key)] = value
+        keys: Iterable[Any] = entries
+        if not (store.is_table or store.key):
+            keys = map(itemgetter(*store.free(known)), entries)
+        for group, key, value in zip(groups, keys, entries.values(), strict=True):
+            found[group][key] = value
 
 
 def _sort(store: Store, names: Names, patterns: Iterable[Positions], entries: Iterable[Row]) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -114,7 +113,7 @@ class Compactor:
     def _by_spark(self, merge: Merge, name: str, group: str) -> Callable[[], tuple[DataFile, ...]]:
         """The merging by a job."""
         state, layout = self._state, self._state.layouts[name]
-        folder: Path = state.lake.fresh(state.keys[name], True)
+        folder = state.lake.fresh(state.keys[name], True)
 
         def work() -> tuple[DataFile, ...]:
             state.session.sparkContext.setJobGroup(group, str(merge))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 
 from nestling.engine.described import Places
 from nestling.engine.spark import limits
@@ -23,7 +22,7 @@ from nestling.program.steps import maps_of, trigger_statements
 
 
 class SparkDescription:
-    """A program over one state of its relations, whose files are in ``folder``; ``driver``: what may run it."""
+    """A program over one state of its relations; ``driver``: what may run it."""
 
     def __init__(
         self,
@@ -31,9 +30,8 @@ class SparkDescription:
         now: LakeState,
         driver: Driver | None,
         layouts: Mapping[str, Layout],
-        folder: Path | None,
     ) -> None:
-        self.program, self._now, self._driver, self._own, self._folder = program, now, driver, layouts, folder
+        self.program, self._now, self._driver, self._own = program, now, driver, layouts
 
     def entries(self, name: str) -> int:
         return self._now.stored[name].rows
@@ -41,9 +39,8 @@ class SparkDescription:
     def bytes(self, name: str, indexes: Iterable[Places]) -> int:
         """Of files as they are stored, and of what the driver holds."""
         stored = self._now.stored[name]
-        paths = [self._folder / path for part in stored.files for path in part.paths if self._folder]
         held = int(stored.recent.nbytes) if stored.recent is not None else 0
-        return held + sum(path.stat().st_size for path in paths)
+        return held + sum(part.bytes for part in stored.files)
 
     def indexes(self, source: str) -> Collection[Places]:
         return ()  # files are ordered by their keys

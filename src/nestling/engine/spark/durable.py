@@ -8,7 +8,6 @@ them (``compaction``), sorted by key, so that a look-up reads few row groups.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from nestling.engine.spark import limits
@@ -21,7 +20,7 @@ from nestling.engine.spark.types import arrow_schema
 from nestling.engine.spark.written import by_rows, has_plain_names, written, written_and_checked
 from nestling.errors import StoreError
 from nestling.storage.lake import DataFile, Lake, RelationFiles
-from nestling.storage.lake.files import rows_of_file
+from nestling.storage.lake.files import footer
 
 Definitions = tuple[tuple[str, str, str], ...]
 
@@ -72,17 +71,15 @@ class EngineLake:
     def _check(self, name: str, relation: RelationFiles, recent: Iterable[Any]) -> RelationFiles:
         """Reject files and epochs with other columns, and files with another number of rows than expected; the
         files, counted."""
-        import pyarrow.parquet as pq
-
         wanted = arrow_schema(self.layouts[name].sql)
         if any(table.schema != wanted for table in recent):
-            raise StoreError(f"the log of {self.lake.path.name} has other columns for {name}", hint=_COPY)
+            raise StoreError(f"the log of {self.lake.name} has other columns for {name}", hint=_COPY)
         found = self.counted(relation)
         if (found.base_rows, found.change_rows) != (relation.base_rows, relation.change_rows):
-            raise StoreError(f"the files of {name} in {self.lake.path.name} lack rows", hint=_COPY)
+            raise StoreError(f"the files of {name} in {self.lake.name} lack rows", hint=_COPY)
         for file in relation.names:
-            if pq.read_schema(self.lake.path / file).names != wanted.names:
-                raise StoreError(f"{file} of {self.lake.path.name} has other columns", hint=_COPY)
+            if footer(self.lake.store, file).schema.to_arrow_schema().names != wanted.names:
+                raise StoreError(f"{file} of {self.lake.name} has other columns", hint=_COPY)
         return found
 
     def counted(self, relation: RelationFiles) -> RelationFiles:
@@ -95,8 +92,7 @@ class EngineLake:
     def file(self, name: str) -> DataFile:
         """A file by its name; it is looked at once."""
         if name not in self.files:
-            path = self.lake.path / name
-            self.files[name] = DataFile(name, rows_of_file(path), path.stat().st_size)
+            self.files[name] = self.lake.measured(name)
         return self.files[name]
 
     def parts(self, name: str, relation: RelationFiles) -> tuple[TempView, ...]:
@@ -110,8 +106,11 @@ class EngineLake:
         return (unregistered(lambda: self.read(names, columns), relation.rows, names, is_summed, size),)
 
     def append(self, note: Mapping[str, Any], moment: LakeState) -> None:
-        """Append an epoch with what was added. When this returns, it is durable."""
+        """Append an epoch with what was added. When this returns, it is durable; who only reads keeps it here."""
         import pyarrow as pa
+
+        if self.lake.is_readonly:
+            return
 
         changes = {
             self.keys[n]: pa.concat_tables(tables) for n, tables in moment.added.items() if n in self.keys
@@ -121,18 +120,18 @@ class EngineLake:
 
     def passing(self, name: str) -> str:
         """A temporary folder for rows that are needed until the next commit."""
-        return str(self.lake.fresh(f"passing {name}"))
+        return self.lake.fresh(f"passing {name}")
 
     def arrived(self, frame: Any, wrong: str) -> tuple[Any, int, int, int]:
         """A copy of a DataFrame of any session, in the engine's session, that lasts until the next commit; its rows,
         its bytes, and for how many of its rows a condition, ``wrong``, holds."""
-        folder, is_plain = Path(self.passing("arrived")), has_plain_names(frame.schema)
+        folder, is_plain = self.passing("arrived"), has_plain_names(frame.schema)
         files, rows, refused = written_and_checked(self.lake, frame, folder, wrong if is_plain else "false")
         size, copy = sum(file.bytes for file in files), self.read([file.name for file in files], frame.schema)
         return copy, rows, size, refused if is_plain else copy.where(wrong).count()
 
     def read(self, files: Iterable[str], schema: Any) -> Any:
-        paths = [str(self.lake.path / file) for file in files]
+        paths = [self.lake.store.uri(file) for file in files]
         return (
             self.session.read.schema(schema).parquet(*paths)
             if paths
@@ -147,7 +146,7 @@ class EngineLake:
         ``is_placed``: equal keys are in one partition already, and there are as many as there are to be files.
         """
         stays = name in self.keys
-        folder = self.lake.fresh(self.keys[name]) if stays else Path(self.passing(name))
+        folder = self.lake.fresh(self.keys[name]) if stays else self.passing(name)
         with python_errors():
             frame = self.session.sql(text)
             if name in self.layouts and self.layouts[name].keys:
@@ -169,7 +168,9 @@ class EngineLake:
     def tidy(
         self, moment: LakeState, definitions: Definitions | None = None, note: Mapping[str, Any] | None = None
     ) -> LakeState:
-        """Flush the log to files."""
+        """Flush the log to files; who only reads has none."""
+        if self.lake.is_readonly:
+            return moment
         relations = {self.keys[name]: self.flushed(name, moment) for name in self.keys}
         kept = self.lake.manifest.definitions if definitions is None else definitions
         after = self.note if note is None else note

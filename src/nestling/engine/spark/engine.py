@@ -71,7 +71,7 @@ class SparkEngine(Reading):
         self.check()
         self.durable = EngineLake(lake, self.session, self.layouts, keys or {}) if lake is not None else None
         self._fetched = Fetched(self)
-        self.driver = Driver(Files(None if lake is None else lake.path))
+        self.driver = Driver(Files(None if lake is None else lake.store))
         stored = {} if self.durable is None else {**self.durable.load(), **arriving(self.durable)}
         self.snapshots = Snapshots(self._empty())
         self.now.stored |= stored
@@ -159,7 +159,7 @@ class SparkEngine(Reading):
     def _sink(self, rows: int, broadcast: bool) -> Sink | None:
         return (
             None
-            if self.durable is None
+            if self.durable is None or self.durable.lake.is_readonly
             else Sink(partial(self.durable.write, is_summed=True), rows, broadcast)
         )
 
@@ -175,8 +175,7 @@ class SparkEngine(Reading):
 
     def described(self) -> SparkDescription:
         """Rows in files, and for every statement who runs it."""
-        folder = None if self.durable is None else self.durable.lake.path
-        return SparkDescription(self.program, self.now, self.driver, self.layouts, folder)
+        return SparkDescription(self.program, self.now, self.driver, self.layouts)
 
     def entries(self, name: str) -> int:
         """How many rows a table or map has, as they are stored: what is added once more is another row."""

@@ -29,7 +29,9 @@ def merged_here(lake: Lake, files: Sequence[DataFile], layout: Layout, whole: bo
     import pyarrow.parquet as pq
 
     schema = arrow_schema(layout.sql)
-    parts = [pq.ParquetFile(lake.path / file.name).read(columns=layout.names).cast(schema) for file in files]
+    parts = [
+        pq.ParquetFile(lake.store.open(file.name)).read(columns=layout.names).cast(schema) for file in files
+    ]
     rows = summed_here(pa.concat_tables(parts), layout)
     if whole and layout.positive:
         rows = rows.filter(pc.not_equal(rows.column("m0"), 0))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
@@ -25,7 +24,7 @@ _SHARED = (
 )
 
 
-def written(lake: Lake, frame: Any, folder: Path) -> tuple[tuple[DataFile, ...], int]:
+def written(lake: Lake, frame: Any, folder: str) -> tuple[tuple[DataFile, ...], int]:
     """Write a DataFrame as files, and count; ``folder`` is a fresh one of the lake."""
     files, rows, _ = written_and_checked(lake, frame, folder, "false")
     return files, rows
@@ -45,7 +44,7 @@ def has_plain_names(type_: Any) -> bool:
 
 
 def written_and_checked(
-    lake: Lake, frame: Any, folder: Path, wrong: str
+    lake: Lake, frame: Any, folder: str, wrong: str
 ) -> tuple[tuple[DataFile, ...], int, int]:
     """The same, and how many of the rows are ``wrong``."""
     from pyspark.sql import Observation
@@ -54,13 +53,15 @@ def written_and_checked(
     observed = Observation()
     counts = [count(lit(1)).alias("rows"), expr(f"count_if({wrong})").alias("wrong")]
     rows = frame.observe(observed, *counts)
-    rows.write.mode("overwrite").option("parquet.block.size", limits.ROW_GROUP_BYTES).parquet(str(folder))
+    rows.write.mode("overwrite").option("parquet.block.size", limits.ROW_GROUP_BYTES).parquet(
+        lake.store.uri(folder)
+    )
     counted, files = _counted(observed), lake.adopt(folder)
     wrote = counted["rows"]
     seen = sum(file.rows for file in files)
     if seen != wrote:
         raise StoreError(
-            f"Spark's executors wrote {wrote} rows to {lake.path}, and this process sees {seen} of them",
+            f"Spark's executors wrote {wrote} rows to {lake.place}, and this process sees {seen} of them",
             hint=_SHARED,
         )
     return files, wrote, counted["wrong"]
@@ -103,17 +104,17 @@ def probe(lake: Lake, session: Any, executors: int) -> None:
 
     files = [lake.write_changes("passing probe", pa.table({"k0": [number]})) for number in range(executors)]
     try:
-        rows = session.read.schema("k0 BIGINT").parquet(*(str(lake.path / file.name) for file in files))
+        rows = session.read.schema("k0 BIGINT").parquet(*(lake.store.uri(file.name) for file in files))
         _, seen = written(lake, rows, lake.fresh("passing probe"))
     except (PySparkException, Py4JJavaError) as error:
         raise StoreError(
-            f"Spark's executors do not see what this process writes to {lake.path}: {first_line(str(error))}",
+            f"Spark's executors do not see what this process writes to {lake.place}: {first_line(str(error))}",
             hint=_SHARED,
         ) from error
     finally:
         lake.discard()
     if seen != executors:
         raise StoreError(
-            f"Spark's executors see {seen} of {executors} files that this process wrote to {lake.path}",
+            f"Spark's executors see {seen} of {executors} files that this process wrote to {lake.place}",
             hint=_SHARED,
         )

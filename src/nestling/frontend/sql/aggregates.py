@@ -12,11 +12,11 @@ from typing import Any
 
 from sqlglot import exp
 
-from nestling.calculus.build import FALSE, TRUE, call, conjunction, const, countwise, for_
-from nestling.calculus.optional import is_optional
+from nestling.calculus.build import FALSE, TRUE, call, conjunction, const, countwise, first, for_
+from nestling.calculus.optional import THERE, is_optional
 from nestling.calculus.sizes import of_average
 from nestling.calculus.terms import Const, Expr, Field, Term, Var
-from nestling.calculus.types import NUMERIC, Scalar, Type, is_base, leaf_types, nullable
+from nestling.calculus.types import NUMERIC, Record, Scalar, Type, is_base, leaf_types, nullable
 from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.sql.conditions import YES
 from nestling.frontend.sql.context import SqlEnv, only, where
@@ -94,6 +94,7 @@ def calls(node: Any) -> list[Any]:
 
 def _window_parts(node: Any) -> list[Any]:
     over = node.this.this if isinstance(node.this, exp.Filter) else node.this
+    over = over.this if isinstance(over, exp.IgnoreNulls | exp.RespectNulls) else over
     parts = [*over.iter_expressions(), *(node.args.get("partition_by") or ())]
     return parts + ([node.args["order"]] if node.args.get("order") is not None else [])
 
@@ -159,6 +160,8 @@ def _argument(node: Any, kind: str, env: SqlEnv) -> Value:
     type_ = type_of(value)
     if kind in ("list", "set", "count"):
         return value
+    if kind in ("min", "max") and isinstance(type_, Record) and is_base(type_):
+        return value
     if not isinstance(type_, Scalar):
         raise env.error(node, f"an aggregate of {shown(value)} is not supported", "take a scalar field")
     if kind in ("every", "some", "count_if") and type_.name != "bool":
@@ -181,7 +184,34 @@ class Folds:
             return Many(
                 countwise("distinct", source) if aggregate.name == "set" or aggregate.distinct else source
             )
+        if (
+            aggregate.name in ("min", "max")
+            and aggregate.value is not None
+            and fields_of(aggregate.value) is not None
+        ):
+            return self._extreme_struct(aggregate, argument, filter_)
         return One(self._term(aggregate, argument, filter_))
+
+    def _extreme_struct(self, aggregate: AggregateCall, argument: str, filter_: str) -> Value:
+        """The least or the greatest struct: the first of them in order, field by field."""
+        run, source = self.env.run, self._source(argument, filter_, aggregate)
+        taken = run.let("first", first(1, source, greatest=aggregate.name == "max"))
+        type_ = element_type(source)
+        assert isinstance(type_, Record)
+        fields: list[tuple[str, Value]] = []
+        for name, field in type_.fields:
+            row = run.var("x", taken)
+            value = of_term(Field(row, name))
+            found = singleton(without_null(value), run.site)
+            some = (
+                where(call("not", call("is_null", Field(row, name))), found) if _may_be_null(field) else found
+            )
+            fields.append((name, One(run.fold("max", for_(row, taken, some)))))
+        if self._never_empty(aggregate):
+            return Row(tuple(fields))
+        row = run.var("x", taken)
+        number = run.fold("count", for_(row, taken, YES))
+        return Row(((THERE, One(call("!=", number, const(0)))), *fields))
 
     def _term(self, aggregate: AggregateCall, argument: str, filter_: str) -> Term:
         name, run = aggregate.name, self.env.run

@@ -26,6 +26,7 @@ from nestling.frontend.sql.convert import (
     widened,
 )
 from nestling.frontend.sql.scalars import arithmetic, as_text, compared
+from nestling.frontend.sql.time_windows import length
 from nestling.frontend.values import Null, One, Row, Value
 
 Builder = Callable[[list[Value], Any, SqlEnv], Value]
@@ -261,32 +262,23 @@ _WITH_UNIT: dict[str, Callable[[str, Value, Value, Any, SqlEnv], Value]] = {
 
 
 def _window(values: list[Value], node: Any, env: SqlEnv) -> Value:
-    """``window(t, '10 minutes')``: the start and the end of the window that ``t`` lies in; one follows the other."""
-    if len(values) != 2 or not is_text(values[1]):
-        hint = "write window(t, '10 minutes'); windows that overlap are not supported"
+    """``window(t, '10 minutes')``: the start and the end of the window that ``t`` lies in; one follows the other.
+
+    With a slide and a step (``time_windows``), that of those which overlap that begins so far before the last one.
+    """
+    lengths = [
+        length(str(v.term.value)) for v in values[1:3] if isinstance(v, One) and isinstance(v.term, Const)
+    ]
+    if len(values) not in (2, 4) or not is_text(values[1]) or not all(lengths):
+        hint = "write window(t, '10 minutes'), or GROUP BY window(t, '10 minutes', '5 minutes')"
         raise env.error(node, "window takes a timestamp and a length", hint)
-    assert isinstance(values[1], One)
-    assert isinstance(values[1].term, Const)
-    size = _length(values[1].term.value)
-    if not size:
-        raise env.error(
-            node, f"{values[1].term.value!r} is no length of a window", "write '10 minutes', '1 hour'"
-        )
-    ends = (call(name, _moment(values[0], node, env), const(size)) for name in ("tumbled", "tumbled_end"))
+    moment = _moment(values[0], node, env)
+    if len(values) == 2:
+        ends = [call(name, moment, const(lengths[0])) for name in ("tumbled", "tumbled_end")]
+    else:
+        start = call("-", call("tumbled", moment, const(lengths[1])), scalar_of(values[3], node, env))
+        ends = [start, call("+", start, Const(timedelta(microseconds=lengths[0]), Scalar("timedelta")))]
     return Row(tuple(zip(("start", "end"), map(One, ends), strict=True)))
-
-
-def _length(text: str) -> int:
-    """The microseconds of ``'1 hour 30 minutes'``; 0 where it is none."""
-    words, total = text.lower().removeprefix("interval ").split(), 0
-    if len(words) % 2:
-        return 0
-    for number, word in zip(words[::2], words[1::2], strict=True):
-        unit = _SECONDS.get(_WORDS.get(word, ""), 0)
-        if not number.isdigit() or not unit:
-            return 0
-        total += int(number) * unit
-    return total * 1_000_000
 
 
 COMPOSED: dict[str, Builder] = {

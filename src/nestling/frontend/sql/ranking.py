@@ -17,6 +17,7 @@ from nestling.frontend.sql.conditions import YES
 from nestling.frontend.sql.context import SqlEnv, where
 from nestling.frontend.sql.convert import alike, is_nullable, scalar, scalar_of, scalar_type
 from nestling.frontend.sql.frames import FIRST, HERE, Frame, frame_of, framed
+from nestling.frontend.sql.present import framed_place, shifted_place
 from nestling.frontend.sql.tables import row_of
 from nestling.frontend.sql.windows import Window
 from nestling.frontend.values import One, Value, singleton
@@ -120,7 +121,11 @@ def _shifted(sign: str) -> Callable[[Window], Value]:
         far = _offset(window, args[1], name) if len(args) > 1 else 1
         if far == 0:
             return One(scalar(args[0], window.here))
-        test = _at_place(call(sign, window.number_before(), const(far)))
+        if window.ignores_nulls:
+            away, way = abs(far), name if far > 0 else {"lag": "lead", "lead": "lag"}[name]
+            test = _at_place(shifted_place(window, way, away))
+        else:
+            test = _at_place(call(sign, window.number_before(), const(far)))
 
         found = _at(window, args[0], test)
         if len(args) < 3:
@@ -162,13 +167,18 @@ def _at(window: Window, node: Any, test: Callable[[Term], Term]) -> Term:
 def _first_value(window: Window) -> Value:
     """``first_value(x)`` of the frame."""
     frame = _frame(window, 1)
-    return _nth(window, frame, 0)
+    return _present(window, False, 0) if window.ignores_nulls else _nth(window, frame, 0)
 
 
 def _nth_value(window: Window) -> Value:
     """``nth_value(x, n)`` of the frame."""
     frame = _frame(window, 2)
-    return _nth(window, frame, _number(window, window.call.expressions[1], "nth_value") - 1)
+    far = _number(window, window.call.expressions[1], "nth_value") - 1
+    return _present(window, False, far) if window.ignores_nulls else _nth(window, frame, far)
+
+
+def _present(window: Window, from_end: bool, far: int) -> Value:
+    return framed_place(window, lambda node, place: _at(window, node, _at_place(place)), from_end, far)
 
 
 def _nth(window: Window, frame: Frame, far: int) -> Value:
@@ -185,6 +195,8 @@ def _nth(window: Window, frame: Frame, far: int) -> Value:
 def _last_value(window: Window) -> Value:
     """``last_value(x)`` of the frame."""
     frame, node = _frame(window, 1), window.call.expressions[0]
+    if window.ignores_nulls:
+        return _present(window, True, 0)
     if frame.end.is_row and frame.holds_row and not _has_peers(window, frame):
         return One(scalar(node, window.here))
     size = window.size()

@@ -7,13 +7,16 @@ from typing import Any
 from sqlglot import exp
 
 from nestling.frontend.sql.context import SqlEnv
+from nestling.frontend.sql.time_windows import with_time_windows
 
 
 def written_out(node: Any, env: SqlEnv) -> Any:
-    """``node`` without WINDOW and QUALIFY; the same node where it has neither."""
+    """``node`` without WINDOW, QUALIFY, hopping windows and sessions; the same node where it has none."""
     if node.args.get("windows"):
         node = _with_windows(node, env)
-    return _qualified(node, env) if node.args.get("qualify") is not None else node
+    if node.args.get("qualify") is not None:
+        return _qualified(node, env)
+    return with_time_windows(node, env)
 
 
 def _with_windows(node: Any, env: SqlEnv) -> Any:

@@ -26,12 +26,11 @@ from nestling.frontend.sql.convert import (
     scalar_of,
     scalar_type,
 )
+from nestling.frontend.sql.intervals import interval_of
 from nestling.frontend.sql.values import shown
 from nestling.frontend.values import Many, Null, One, Value, fields_of, there
 
 FLOAT = Scalar("float")
-_UNITS = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
-_MONTHS = {"year": 12, "quarter": 3, "month": 1}
 
 
 def of_literal(node: Any, env: SqlEnv) -> Value:
@@ -183,26 +182,6 @@ def as_text(term: Term, node: Any, env: SqlEnv, name: str) -> Term:
     return applied("to_text", [term], node, env, name)
 
 
-def interval_of(node: Any, env: SqlEnv) -> int | timedelta | None:
-    """The months or the span of an ``INTERVAL``; ``None`` of anything else."""
-    if isinstance(node, exp.Paren):
-        return interval_of(node.this, env)
-    if not isinstance(node, exp.Interval):
-        return None
-    unit = str(node.unit.this).lower().removesuffix("s") if isinstance(node.unit, exp.Var) else ""
-    try:
-        number = int(str(node.this.this)) if isinstance(node.this, exp.Literal) else None
-    except ValueError:
-        number = None
-    if number is None or unit not in (*_UNITS, *_MONTHS, "week"):
-        raise env.error(
-            node, "this interval is not supported", "write INTERVAL '3' DAY, with one of YEAR … SECOND"
-        )
-    if unit in _MONTHS:
-        return number * _MONTHS[unit]
-    return timedelta(seconds=number * (7 * 86_400 if unit == "week" else _UNITS[unit]))
-
-
 def of_interval(node: Any, env: SqlEnv) -> Value:
     """``INTERVAL '3' DAY`` as a value."""
     span = interval_of(node, env)
@@ -231,13 +210,17 @@ def moved(moment: Term, span: int | timedelta, operator: str, node: Any, env: Sq
 def compared(operator: str, left: Value, right: Value, node: Any, env: SqlEnv) -> Term:
     """``left operator right``, null where a side is. Nulls inside two structs are equal, as they are in Spark."""
     ours, theirs = fields_of(left), fields_of(right)
-    if ours is not None and theirs is not None and operator in ("=", "<>"):
+    if ours is not None and theirs is not None:
         pairs = _pairs(ours, theirs, node, env)
-        equal = conjunction([identical(one, two, node, env) for one, two in pairs])
+        if operator in ("=", "<>"):
+            found = conjunction([identical(one, two, node, env) for one, two in pairs])
+        else:
+            first = pairs if operator in ("<", "<=") else [(two, one) for one, two in pairs]
+            found = _before(first, operator in ("<=", ">="), node, env)
         for is_there in [flag for flag in (there(left), there(right)) if flag is not None]:
             null = Const(None, Scalar("bool", True))
-            equal = call("if", is_there, equal if is_nullable(equal) else call("nullable", equal), null)
-        return equal if operator == "=" else call("not", equal)
+            found = call("if", is_there, found if is_nullable(found) else call("nullable", found), null)
+        return call("not", found) if operator == "<>" else found
     for side in (left, right):
         if isinstance(side, Many) or fields_of(side) is not None:
             raise env.error(node, f"{operator} does not take {shown(side)}", "compare scalars")
@@ -248,6 +231,31 @@ def compared(operator: str, left: Value, right: Value, node: Any, env: SqlEnv) -
     if operator == "<>":
         return call("!=", one, two) if total else call("not", call("=", one, two))
     return call("==" if operator == "=" and total else operator, one, two)
+
+
+def _before(pairs: Sequence[tuple[Value, Value]], or_same: bool, node: Any, env: SqlEnv) -> Term:
+    """Whether a struct comes before another: by the first fields that differ, and a null comes before all else."""
+    if not pairs:
+        return TRUE if or_same else FALSE
+    (one, two), rest = pairs[0], _before(pairs[1:], or_same, node, env)
+    ours, theirs = fields_of(one), fields_of(two)
+    if ours is not None and theirs is not None:
+        first: Term = _before(_pairs(ours, theirs, node, env), False, node, env)
+        flags = [flag for flag in (there(one), there(two)) if flag is not None]
+    else:
+        terms = operands([one, two], node, env)
+        first = (
+            call("coalesce", call("<", *terms), FALSE) if any(map(is_nullable, terms)) else call("<", *terms)
+        )
+        flags = [call("not", call("is_null", term)) for term in terms if is_nullable(term)]
+        both = [is_nullable(term) for term in terms]
+        if flags:
+            # They differ: where the left one is null it comes first, and where the right one is it does not.
+            first = call("or", call("not", flags[0]), first) if both[0] else first
+        return call("if", identical(one, two, node, env), rest, first)
+    if len(flags) == 2:
+        first = call("if", flags[0], call("and", flags[1], first), TRUE)
+    return call("if", identical(one, two, node, env), rest, first)
 
 
 def _comparable(left: Value, right: Value, node: Any, env: SqlEnv) -> Sequence[Term]:

@@ -32,6 +32,7 @@ from nestling.frontend.sql.columns import same
 from nestling.frontend.sql.conditions import YES
 from nestling.frontend.sql.context import Scope, SqlEnv, only, where
 from nestling.frontend.sql.convert import is_nullable, operands, scalar, scalar_of, scalar_type
+from nestling.frontend.sql.ignored import ignores_nulls, present_rows, without_flag
 from nestling.frontend.sql.joins import held, record_of
 from nestling.frontend.sql.statistics import DEFAULTS
 from nestling.frontend.values import One, Row, Value, as_term, fields_of, of_term, singleton
@@ -123,12 +124,16 @@ def with_windows(
     """What ``rest`` yields for every row, with the values of the window functions known."""
     whole = env.run.enclosed(lambda: rows.source(lambda inner: singleton(rows.record(inner), env.run.site)))
     bag = env.run.let("rows", whole)
-    placed = [env.run.let("placed", _placed(node, bag, rows, env)) for node in found]
+    bags = [_looked_at(node, bag, rows, env) for node in found]
+    placed = [
+        env.run.let("placed", _placed(node, own, rows, env)) for node, own in zip(found, bags, strict=True)
+    ]
     row = env.run.var("w", bag)
 
     def body() -> Expr:
         here = rows.place(row)
-        seen = [Window(node, bag, rows, row, env, there) for node, there in zip(found, placed, strict=True)]
+        parts = zip(found, bags, placed, strict=True)
+        seen = [Window(node, own, rows, row, env, there) for node, own, there in parts]
         values: dict[int, Value] = {}
         for window in seen:
             with env.run.reading(window.node):
@@ -136,6 +141,11 @@ def with_windows(
         return env.run.enclosed(lambda: rest(replace(here, settled={**here.settled, **values})))
 
     return for_(row, bag, env.run.enclosed(body))
+
+
+def _looked_at(node: Any, bag: Expr, rows: WindowInput, env: SqlEnv) -> Expr:
+    """The rows that a window function looks at: all, or with IGNORE NULLS those whose value is there."""
+    return env.run.let("present", present_rows(node, bag, rows.place, env)) if ignores_nulls(node) else bag
 
 
 def _placed(node: Any, bag: Expr, rows: WindowInput, env: SqlEnv) -> Expr:
@@ -170,6 +180,7 @@ class Window:
         self.call = node.this.this if isinstance(node.this, exp.Filter) else node.this
         if isinstance(self.call, exp.IgnoreNulls | exp.RespectNulls):
             self.call = self.call.this
+        self.call, self.ignores_nulls = without_flag(self.call), ignores_nulls(node)
         self.keys = [key for part in self.order for key in self._written(part)]
         self.ties = self._ties() if self.order and _tells_apart(node, self.call) else []
 

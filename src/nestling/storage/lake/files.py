@@ -1,54 +1,32 @@
-"""Files that are there whole or not at all."""
+"""Parquet files of rows."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
+from io import BytesIO
 from typing import Any
 
 from nestling.errors import StoreError
+from nestling.storage.lake.store import BlobStore
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Put ``data`` at ``path``; after a crash there is what was there before, or all of it."""
-    temporary = path.with_name(f"{path.name}.tmp")
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.rename(path)
-    sync_folder(path.parent)
-
-
-def sync_folder(path: Path) -> None:
-    """Make what was created, renamed or removed in a folder last."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def sync_all(folder: Path) -> None:
-    """Make a folder that another program wrote last, with all that is in it."""
-    for path in (*folder.rglob("*"), folder, folder.parent):
-        sync_folder(path)  # a file is synced through its handle like a folder
-
-
-def write_parquet(path: Path, table: Any, group_rows: int | None) -> None:
-    """Put a table of rows at ``path``, in row groups of so many; it does not last yet."""
+def parquet_bytes(table: Any, group_rows: int | None) -> bytes:
+    """A table of rows as a file, in row groups of so many."""
     import pyarrow.parquet as pq
 
-    pq.write_table(table, path, row_group_size=group_rows, compression="zstd")
+    sink = BytesIO()
+    pq.write_table(table, sink, row_group_size=group_rows, compression="zstd")
+    return sink.getvalue()
 
 
-def rows_of_file(path: Path) -> int:
-    """How many rows a file has, by its footer."""
+def footer(store: BlobStore, name: str) -> Any:
+    """What a file says of its rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        return int(pq.read_metadata(path).num_rows)
+        return pq.read_metadata(store.open(name))
     except (pa.ArrowException, OSError) as error:
         what = str(error).partition("\n")[0]
-        raise StoreError(f"{path.name} is damaged: {what}", hint="restore it from a copy") from error
+        raise StoreError(
+            f"{name.rpartition('/')[2]} is damaged: {what}", hint="restore it from a copy"
+        ) from error

@@ -1,104 +1,180 @@
-"""A folder of relations that change together.
+"""Relations that change together, in any storage.
 
 ::
 
-    CURRENT                       the manifest: definitions, the files of every relation, the epoch they stand at
-    log/000000000012.changes      what every relation gained or lost in epoch 12
+    log/000000000012.record       the twelfth record of the log: a manifest, an epoch, or who writes from then on
     data/<relation>/…             Parquet files: sorted bases, and changes that left the log
 
-A relation is the sum of the rows of its files and of the log after the manifest's epoch. Files are never changed; a
-manifest is replaced by renaming. What a manifest no longer names, and what was written and never named, goes with a
-later commit; files of ours that are left over from a crash are looked for on opening. What is not ours stays
-(``names``). A folder that is neither ours nor empty is refused (``folder``).
+A relation is the sum of the rows of the files that the last manifest names and of the epochs that the manifest has
+not got. Files and records are never changed, and put-if-absent of the next record is the only commit (``sequence``).
+What no manifest that is kept names goes with a later commit; files of ours that are left over from a crash are looked
+for once the lake is claimed: whoever wrote them can no longer commit. What is not ours stays (``names``). A place that
+is neither ours nor empty is refused (``folder``).
 
-Law: after a crash at any moment the folder holds exactly the epochs whose ``append`` returned, or one more.
+Law: after a crash at any moment the lake holds exactly the epochs whose ``append`` returned, or one more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from nestling.errors import ChangeError, NoValue, QueryError, StoreError
 from nestling.storage.lake.beside import Beside
-from nestling.storage.lake.files import rows_of_file, sync_all, sync_folder, write_atomically, write_parquet
-from nestling.storage.lake.folder import check_files, local_path, look
-from nestling.storage.lake.log import Epoch, read_epoch, write_epoch
-from nestling.storage.lake.manifest import DataFile, Definitions, Manifest, RelationFiles, write_manifest
+from nestling.storage.lake.folder import check_files, look, place_of, unlisted
+from nestling.storage.lake.former import former_epochs, former_manifest, former_names
+from nestling.storage.lake.lake_files import LakeFiles
+from nestling.storage.lake.local import LocalStore
+from nestling.storage.lake.manifest import (
+    Definitions,
+    KeptManifest,
+    Manifest,
+    RelationFiles,
+    manifest_head,
+    read_manifest,
+)
 from nestling.storage.lake.names import (
     CURRENT,
     DATA,
     LOG,
-    epochs,
-    log_path,
-    remove_data,
-    remove_epochs,
-    remove_files,
+    folders_of,
+    is_half_record,
+    numbers,
+    record_name,
+    unused,
 )
-from nestling.storage.lock import Lock
+from nestling.storage.lake.records import Epoch, epoch_number, epoch_parts, read_epoch
+from nestling.storage.lake.sequence import Sequence
+from nestling.storage.lake.store import BlobStore, Listed
 
 
-class Lake:
-    """An open folder; one process has it at a time."""
+class Lake(LakeFiles):
+    """An open lake; one process writes to it at a time, and any number read it."""
 
-    def __init__(self, path: str | Path) -> None:
-        self.path = local_path(path)
-        look(self.path)  # before anything is written: what is not ours stays as it is
-        #: Something was raised while folder and memory moved on: only the folder knows where they are.
+    def __init__(
+        self, where: BlobStore | str | Path, *, readonly: bool = False, version: int | None = None
+    ) -> None:
+        """``version``: as it was then, if that is kept; then it can only be read."""
+        super().__init__(local_store(where) if isinstance(where, str | Path) else where)
+        self.is_readonly, self._version = readonly, version
+        look(self.store)  # before anything is written: what is not ours stays as it is
+        #: Something was raised while the lake and memory moved on: only the lake knows where they are.
         self.is_ahead = False
-        #: Files that were named until the last commit: who reads them may go on. They go with the next one.
-        self._spared: set[str] = set()
-        #: Files that somebody is reading, whatever the manifest says.
-        self.in_use: Callable[[], set[str]] = set
-        #: Files that were exchanged since: they go with the next but one.
-        self._exchanged: set[str] = set()
-        #: Files, and folders of files, that were written since, and that no manifest names yet.
-        self._unnamed: set[str] = set()
-        #: Those of them that somebody still writes, whatever is committed meanwhile.
-        self.reserved: set[str] = set()
-        #: What is done beside the changes, such as merging files; it ends with the use of the folder.
+        #: What is done beside the changes, such as merging files; it ends with the use of the lake.
         self.beside = Beside()
-        with _told(self.path):
-            self._made = [folder for folder in (self.path, *self.path.parents) if not folder.exists()]
-            self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = Lock.acquire(self.path / CURRENT)
+        self._log = Sequence(self.store)
+        with self._told():
+            if not readonly:
+                self.store.hold()
             try:
                 self._open()
             except BaseException:
-                self._lock.release()
+                self.store.release()
                 raise
 
     def _open(self) -> None:
-        found = look(self.path)
+        for _ in range(_TRIES):
+            try:
+                return self._look()
+            except StoreError:
+                # Another process may have committed, and removed files that we were about to look for.
+                if not self.is_readonly or not self._log.has_moved():
+                    raise
+        self._look()
+
+    def _look(self) -> None:
+        is_former = look(self.store)
         #: Whether nothing was there.
-        self.is_new = found is None
-        self.manifest = found or Manifest()
-        check_files(self.path, self.manifest)
-        self.epoch = self.manifest.epoch
-        #: The manifest in the folder may be another by now: then we do not know which files are used.
+        self.is_new = is_former is None
+        self._is_former = bool(is_former)
+        #: The number of the last manifest, and whether the log may have records of older owners to remove.
+        self._number, self._has_older, self._removed = 0, True, 0
+        self._kept = {}
+        if is_former:
+            self.manifest = former_manifest(self.store.get(CURRENT), self.name)
+            self._logged: Iterable[tuple[int, Epoch]] = self._former_epochs()
+        elif self.is_new or not self._read_log():
+            self._make()
         self._is_unsure = False
-        if self.is_new:
-            write_atomically(self.path / CURRENT, write_manifest(self.manifest))
-        for name in (LOG, DATA):
-            (self.path / name).mkdir(exist_ok=True)
+        self.epoch, self._reached = self.manifest.epoch, self.manifest.reached
+        #: How many versions before the last stay readable, from the next manifest on.
+        self.keep = self.manifest.keep
+        listed = self.store.list(DATA, deep=True)
+        self._sizes = {entry.name: entry.size for entry in listed if entry.kind == "file"}
+        self._sizes |= unlisted(self.store, self._sizes, self.manifest)
+        self._measured = {}
+        if self._version is not None and not self.manifest.files <= self._sizes.keys():
+            raise self._log.not_kept(self._version)
+        check_files(self.store, self._sizes, self.manifest)
         self.beside.stop()
         for names in (self._unnamed, self._exchanged, self.reserved):
             names.clear()
-        self._remove_leftovers()
+        if self._log.is_claimed and not self._log.is_lost and not self.is_new:
+            self._remove_leftovers()
+
+    def _read_log(self) -> bool:
+        tail = self._log.read(self._version)
+        if tail is not None:
+            self.manifest, self._number = tail.manifest, tail.number
+            self._logged = (
+                (epoch_number(record), read_epoch(record.head, record.parts, record_name(record.number)))
+                for record in tail.epochs
+            )
+        return tail is not None
+
+    def _former_epochs(self) -> Iterator[tuple[int, Epoch]]:
+        return former_epochs(self.store, self.store.list(LOG), self.manifest.epoch, self.manifest.id)
+
+    def _make(self) -> None:
+        """A lake in which there is nothing."""
+        if self.is_readonly:
+            raise StoreError(f"there is no lake at {self.place}", hint="open it without readonly to make one")
+        self.is_new, self.manifest, self._logged = True, Manifest(), ()
+        self._log.lake = self._log.lake or self.manifest.id
+        self._log.claim()
+        self.manifest = replace(self.manifest, id=self._log.lake, since=self._log.last + 2)
+        self._number = self._log.put(manifest_head(self.manifest))
+
+    def claim(self) -> None:
+        """Be the one that writes from now on, and look for the files that nobody names: those of a crash."""
+        with self._told():
+            self._ready()
+            self._remove_leftovers()
+
+    def _ready(self) -> None:
+        """See to it that the next record can be put."""
+        self._check_writable()
+        if self._is_former:
+            self._carry_over()
+        self._log.claim()
+
+    def _carry_over(self) -> None:
+        """Copy a log of a former format into records. They count once ``CURRENT`` is removed."""
+        listed = self.store.list(LOG)
+        self.store.remove(map(record_name, numbers(listed)))  # of somebody who came no further
+        former, self._log.last = self.manifest, 0
+        self._log.lake = former.id or Manifest().id
+        self._log.claim()
+        after = replace(former, id=self._log.lake, since=3, reached=_version(former.note))
+        self._number = self._log.put(manifest_head(after))
+        for number, epoch in self._former_epochs():
+            self._log.put(*epoch_parts(number, *epoch))
+        self.store.remove([CURRENT])
+        self.store.settle(LOG)
+        self.manifest, self._is_former = after, False
+        self.store.remove([*former_names([*listed, Listed(f"{CURRENT}.tmp", "file")])])
 
     def reload(self) -> None:
-        """Forget what is known, and look at the folder again; who has done so as well says ``is_ahead = False``."""
-        with _told(self.path):
+        """Forget what is known, and look at the lake again; who has done so as well says ``is_ahead = False``."""
+        with self._told():
             self._open()
 
     @contextmanager
     def moving(self) -> Iterator[None]:
-        """While the folder moves on, and all that knows where it is: whatever is raised, ``is_ahead`` says so."""
+        """While the lake moves on, and all that knows where it is: whatever is raised, ``is_ahead`` says so."""
         before, self.is_ahead = self.is_ahead, True
         yield
         self.is_ahead = before
@@ -114,157 +190,170 @@ class Lake:
             self.is_ahead = True
             raise
 
-    def _remove_leftovers(self) -> None:
-        """Look for the files that nobody names: those of a crash."""
-        remove_data(self.path / DATA, {str(self.path / file) for file in self.manifest.files | self._spared})
-        remove_epochs(self.path / LOG, self.manifest.epoch)
-
-    def discard(self) -> None:
-        """Remove what was written and not committed."""
-        if not self._is_unsure:
-            mine, self._unnamed = self._unnamed - self.reserved, self._unnamed & self.reserved
-            self._remove(mine)
-
-    def _remove(self, names: Iterable[str]) -> None:
-        named = self.manifest.files | self._spared | self._exchanged | self.in_use()
-        remove_files(self.path, names, named)
-
     # -- the log
 
     def replay(self) -> Iterator[Epoch]:
         """The epochs after the manifest's, in order."""
-        for number, file in epochs(self.path / LOG):
-            if number != self.epoch + 1:
-                raise StoreError(
-                    f"epoch {self.epoch + 1} of {self.path.name} is missing", hint="restore it from a copy"
-                )
-            yield read_epoch(file, number, self.manifest.id)
-            self.epoch += 1
+        with self._told():
+            for number, epoch in self._logged:
+                yield epoch
+                self.epoch, self._reached = number, _version(epoch.note)
+            self._logged = ()
 
     def append(
         self, note: Mapping[str, Any], changes: Mapping[str, Any], emptied: Iterable[str] = ()
     ) -> None:
         """Store the next epoch: Arrow tables to be added to relations, some of which are ``emptied`` before."""
-        with self.moving():
-            write_epoch(self.path / LOG, self.epoch + 1, self.manifest.id, note, changes, emptied)
-            self.epoch += 1
+        with self.moving(), self._told():
+            self._ready()
+            self._log.put(*epoch_parts(self.epoch + 1, note, changes, emptied))
+            self.epoch, self._reached = self.epoch + 1, _version(note)
 
     @property
     def logged(self) -> int:
         """How many epochs the log has."""
         return self.epoch - self.manifest.epoch
 
-    # -- files
-
-    def folder(self, relation: str) -> Path:
-        """Where the files of a relation lie."""
-        name = blake2b(relation.encode(), digest_size=12).hexdigest()
-        found = self.path / DATA / name
-        if found.is_symlink():
-            raise StoreError(f"{found} is a symbolic link", hint="remove it, or put the folder in its place")
-        found.mkdir(exist_ok=True)
-        return found
-
-    def fresh(self, relation: str, reserved: bool = False) -> Path:
-        """A folder that was never used, for rows of a relation: what a reader may still use is not overwritten.
-
-        It goes with the next commit that does not name its files; a ``reserved`` one when it is no longer reserved.
-        """
-        folder = self.folder(relation) / f"rows-{uuid4().hex}"
-        self._unnamed.add(self._name(folder))
-        if reserved:
-            self.reserved.add(self._name(folder))
-        return folder
-
-    def adopt(self, folder: Path) -> tuple[DataFile, ...]:
-        """The Parquet files that were written to a fresh folder, made durable and counted."""
-        if not folder.exists():
-            return ()
-        sync_all(folder)
-        sync_folder(folder.parent.parent)
-        found = sorted(folder.glob("[!._]*.parquet"))
-        return tuple(DataFile(self._name(f), rows_of_file(f), f.stat().st_size) for f in found)
-
-    def write_changes(self, relation: str, table: Any, group_rows: int | None = None) -> DataFile:
-        """Write a table of rows of a relation to a file of its own, in row groups of so many."""
-        # Several commits may stand at one epoch: a large change is not in the log.
-        file = self.folder(relation) / f"changes-{self.epoch}-{uuid4().hex}.parquet"
-        self._unnamed.add(self._name(file))
-        write_parquet(file, table, group_rows)
-        for path in (file, file.parent, file.parent.parent):
-            sync_folder(path)
-        return DataFile(self._name(file), table.num_rows, file.stat().st_size)
-
-    def write_run(self, folder: Path, table: Any, group_rows: int) -> tuple[DataFile, ...]:
-        """Write a table to a fresh folder, as Spark would."""
-        folder.mkdir()
-        write_parquet(folder / "part-0.parquet", table, group_rows)
-        return self.adopt(folder)
-
-    def _name(self, path: Path) -> str:
-        return path.relative_to(self.path).as_posix()
+    # -- manifests
 
     def commit(
-        self, relations: Mapping[str, RelationFiles], definitions: Definitions, note: Mapping[str, Any]
+        self,
+        relations: Mapping[str, RelationFiles],
+        definitions: Definitions,
+        note: Mapping[str, Any],
     ) -> None:
         """A new manifest, at the present epoch; the log starts anew.
 
         Files that it no longer names stay until the next one, so that a query that has begun can end; where definitions
         change they go at once.
         """
-        before, named = self.manifest, self.manifest.id or Manifest().id
-        after = Manifest(self.epoch, definitions, dict(relations), dict(note), named)
-        self._switch(after)
-        gone, unnamed = self._spared - after.files, (before.files | self._exchanged) - after.files
-        self._spared, self._exchanged = unnamed, set()
-        if definitions != before.definitions:
-            gone, self._spared = gone | unnamed, set()
-        self._spared |= gone & self.in_use()  # they go with a later one
-        self._remove(gone)
-        for epoch in range(before.epoch + 1, after.epoch + 1):
-            log_path(self.path / LOG, epoch).unlink(missing_ok=True)
-        self.discard()
+        with self._told():
+            self._ready()
+            before, self._reached = self.manifest, _version(note)
+            after = Manifest(
+                self.epoch, definitions, dict(relations), dict(note), before.id, self._log.last + 2,
+                self._reached, self.keep,
+            )  # fmt: skip
+            gone = self._switch(after)
+            unnamed = (before.files | self._exchanged) - self.manifest.files
+            gone |= self._spared - self.manifest.files
+            self._spared, self._exchanged = unnamed, set()
+            if definitions != before.definitions:
+                gone, self._spared = gone | unnamed, set()
+            self._spared |= gone & self.in_use()  # they go with a later one
+            self._remove(gone)
+            self._remove_records()
+            self.discard()
+            used = self._used
+            self._measured = {name: file for name, file in self._measured.items() if name in used}
+
+    def sweep(self) -> None:
+        """Look for whatever nobody needs."""
+        with self._told():
+            self._remove_leftovers()
+
+    def has_moved(self) -> bool:
+        """Whether another process has put records since this one read them."""
+        with self._told():
+            return self._version is None and self._log.has_moved()
 
     def exchange(self, relations: Mapping[str, RelationFiles]) -> None:
         """A manifest with other files that hold the same rows, for some relations; the log stays as it is.
 
         What it no longer names stays until the next ``commit`` but one.
         """
-        before = self.manifest
-        after = replace(before, relations={**before.relations, **relations})
-        self._switch(after)
-        self._exchanged |= before.files - after.files
+        with self._told():
+            self._ready()
+            before = self.manifest
+            # Its epochs stand where they stood; if there are none, they come after it.
+            since = before.since if self.logged else self._log.last + 2
+            changed = {**before.relations, **relations}
+            self._exchanged |= self._switch(
+                replace(before, relations=changed, since=since, reached=self._reached)
+            )
+            self._exchanged |= before.files - self.manifest.files
 
-    def _switch(self, after: Manifest) -> None:
+    def _switch(self, after: Manifest) -> set[str]:
+        """Put a manifest; the files of those before it that are no longer kept."""
+        before, last, kept = self.manifest, self._number, dict(self._kept)
+        kept[last] = before.files
+        every = (*before.history, KeptManifest(last, before.since, before.reached))
+        floor = after.reached - after.keep
+        first = max((i for i, each in enumerate(every) if each.reached <= floor), default=0)
+        after = replace(after, history=every[first:] if after.keep else ())
         with self.moving():
             self._is_unsure = True
-            write_atomically(self.path / CURRENT, write_manifest(after))
+            self._number = self._log.put(manifest_head(after))
             self.manifest, self._is_unsure = after, False
+        named = {each.number for each in after.history}
+        self._kept = {number: files for number, files in kept.items() if number in named}
+        return {
+            file for number, files in kept.items() if number not in named and number != last for file in files
+        }
+
+    # -- what goes
+
+    def _remove_leftovers(self) -> None:
+        """Look for the files that nobody names, and for records that nobody needs."""
+        for each in self.manifest.history:
+            if each.number not in self._kept:
+                self._kept[each.number] = read_manifest(self._log.record(each.number)).files
+        gone = unused(self.store.list(DATA, deep=True), self._used)
+        self.store.remove([name for name in gone if not self._unnamed & {name, *folders_of(name)}])
+        self._has_older = True
+        self._remove_records()
+
+    def _remove_records(self) -> None:
+        """Remove records that no manifest that is kept needs. Openings stay: they keep out who wrote before them."""
+        places = [
+            (self._number, self.manifest.since),
+            *((each.number, each.since) for each in self.manifest.history),
+        ]
+        needed = min(min(place) for place in places) - _SLACK
+        if not self._has_older:
+            self.store.remove(map(record_name, range(self._removed, needed)))
+        else:
+            listed = self.store.list(LOG)
+            sizes = {number: entry.size for entry in listed for number in numbers([entry]) if number < needed}
+            gone = [n for n, size in sizes.items() if size > _OPENING or self._log.record(n).kind != "open"]
+            half = [entry.name for entry in listed if is_half_record(entry)]
+            self.store.remove([*map(record_name, gone), *half])
+        self._has_older, self._removed = False, max(needed, self._log.opened + 1)
+
+    # -- the end
 
     def close(self) -> None:
-        """End the use of the folder."""
+        """End the use of the lake."""
         self.beside.stop()
-        self._lock.release()
+        self.store.release()
 
     def withdraw(self) -> None:
-        """Close a lake that could not be used; if it is new, nothing of it stays."""
-        if self.is_new:
-            remove_data(self.path / DATA, set())
-            (self.path / CURRENT).unlink(missing_ok=True)
-        self.close()
-        if self.is_new:
-            with suppress(OSError):  # something else has come here
-                for folder in (self.path / LOG, self.path / DATA, *self._made):
-                    folder.rmdir()
+        """Close a lake that could not be used; of a new local one nothing stays."""
+        self.beside.stop()
+        is_gone = self.is_new and not self.store.is_shared
+        if is_gone:
+            self.store.remove([*unused(self.store.list(DATA, deep=True), set()), DATA])
+            self.store.remove([*map(record_name, range(self._log.last, 0, -1)), LOG])
+        self.store.release(is_gone)
 
 
-@contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """What the system refuses is told as such."""
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(
-            f"{path} cannot be a lake: {error.strerror or error}",
-            hint="choose a folder that you may write in",
-        ) from error
+def local_store(path: str | Path) -> LocalStore:
+    """The store in a folder of this machine."""
+    found = place_of(path)
+    if isinstance(found, str):
+        raise StoreError(f"{found} is reached by Spark", hint="Database(spark=spark, path=…)")
+    return LocalStore(found)
+
+
+#: How often a reader begins again whose files go while it opens.
+_TRIES = 5
+#: No opening is larger.
+_OPENING = 600
+#: So many records stay before the first that is needed. From where a listing ends, which may lag, the numbers that
+#: follow are asked for one by one: if they were gone, what is behind them would not be found.
+_SLACK = 16
+
+
+def _version(note: Mapping[str, Any]) -> int:
+    found = note.get("version", 0)
+    return found if type(found) is int and found >= 0 else 0

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import date
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -20,6 +19,7 @@ from nestling.engine.protocol import Row
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.types import arrow_schema, sql_type
+from nestling.storage.lake.store import BlobStore
 
 #: Files, and the columns by which something is looked up in them.
 Asked = tuple[tuple[str, ...], tuple[int, ...]]
@@ -110,9 +110,9 @@ class RowGroup:
 
 @dataclass
 class Files:
-    """The files in ``folder``."""
+    """The files in a store."""
 
-    folder: Path | None
+    store: BlobStore | None
     _kept: OrderedDict[tuple[str, int], Rows] = field(default_factory=OrderedDict)
     _known: OrderedDict[str, list[RowGroup]] = field(default_factory=OrderedDict)
     _bytes: int = 0
@@ -130,7 +130,7 @@ class Files:
 
         found = self._known.get(path)
         if found is None:
-            metadata = pq.read_metadata(self._path(path))
+            metadata = pq.read_metadata(self._open(path))
             names = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
             keys = {name: i for i, name in enumerate(names) if name.startswith("k") and "." not in name}
             found = [
@@ -159,7 +159,8 @@ class Files:
                 if rows is None:
                     if path != group.path:
                         opened.close()
-                        file = opened.enter_context(pq.ParquetFile(self._path(group.path)))
+                        file = pq.ParquetFile(self._open(group.path))
+                        opened.callback(file.close, force=True)
                         path = group.path
                     # A group is too small to be worth while several threads.
                     table = file.read_row_group(group.number, columns=layout.names, use_threads=False)
@@ -204,9 +205,9 @@ class Files:
             return group.rows * len(layout.columns)
         return 0 if rows.is_halved(asked) else group.rows
 
-    def _path(self, path: str) -> Path:
-        assert self.folder is not None
-        return self.folder / path
+    def _open(self, path: str) -> Any:
+        assert self.store is not None
+        return self.store.open(path)
 
 
 def _ends(metadata: Any, number: int, keys: Mapping[str, int]) -> dict[str, tuple[Any, Any]]:

@@ -1,7 +1,8 @@
 """JSON lines: one row a line, nested as it is.
 
 What JSON has no word for is a string: dates and datetimes in ISO 8601, bytes in Base64; a decimal is a string
-or a number, a timedelta its seconds.
+or a number, a timedelta its seconds. A map is an object where its keys are strings, and else a list of pairs. A float
+that is no number is one of Python's words for it: ``NaN``, ``Infinity``.
 
 Law: ``from_json(t, to_json(t, v))`` is ``v``.
 """
@@ -18,7 +19,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from nestling.calculus.types import Bag, Record, Scalar, Type
+from nestling.calculus.maps import is_map
+from nestling.calculus.optional import held, is_optional
+from nestling.calculus.types import STR, Bag, Record, Scalar, Type
 from nestling.errors import ChangeError, Span
 from nestling.quoting import is_utf8
 
@@ -68,7 +71,11 @@ def from_json(type_: Type, value: Any) -> Any:
     >>> from_json(record(day=Scalar("date"), tags=Bag(Scalar("str"))), {"day": "2024-02-29", "tags": ["a"]})
     {'day': datetime.date(2024, 2, 29), 'tags': ['a']}
     """
+    if is_optional(type_):
+        return None if value is None else from_json(held(type_), value)
     match type_, value:
+        case Bag(Record(((_, key), (_, inner)))), Mapping() if is_map(type_):
+            return {from_json(key, k): from_json(inner, v) for k, v in value.items()}
         case Record(), Mapping():
             types = dict(type_.fields)
             return {name: from_json(types[name], v) if name in types else v for name, v in value.items()}
@@ -110,7 +117,12 @@ def _from_text(name: str, text: str) -> Any:
 
 def to_json(type_: Type, value: Any) -> Any:
     """``value``, as a view gives it, for ``json.dumps``: records as objects, bags as lists."""
+    if is_optional(type_):
+        return None if value is None else to_json(held(type_), value)
     match type_, value:
+        case Bag(Record(((_, key), (_, inner)))), Mapping():
+            entries = [(to_json(key, k), to_json(inner, v)) for k, v in value.items()]
+            return dict(entries) if key == STR else entries
         case Record(fields), _:
             pairs = zip(fields, value, strict=True)
             return {name: to_json(field, part) for (name, field), part in pairs}

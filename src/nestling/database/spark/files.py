@@ -1,0 +1,61 @@
+"""Tables and views as files that Spark writes: folders of Parquet or JSON lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from nestling.database.feed import FEED_COLUMNS
+from nestling.database.files import format_of
+from nestling.errors import StoreError
+from nestling.quoting import sql_name
+
+_KIND, _VERSION = FEED_COLUMNS[:2]
+_WORDS = {"parquet": "parquet", "jsonl": "json"}
+
+
+def write_frame(frame: Any, path: Path) -> int:
+    """Write a DataFrame to a folder, in the place of the one there; how many rows it has."""
+    frame.write.format(_WORDS[format_of(path)]).mode("overwrite").save(str(path))
+    return int(frame.count())
+
+
+def write_changes(spark: Any, frame: Any, since: Callable[[int], Any], version: int, folder: Path) -> int:
+    """Add to a folder what changed since the last version there, which ``since`` has; the first time, all rows."""
+    words = "json" if folder.suffix.lower() in (".jsonl", ".ndjson") else "parquet"
+    last = _last(spark, folder, words)
+    if last is None:
+        change = frame.selectExpr("*", f"'insert' AS {_KIND}", f"{version}L AS {_VERSION}")
+    else:
+        change = since(last).drop(FEED_COLUMNS[2]).where(f"{_VERSION} > {last}")
+    count = int(change.count())
+    if count:
+        change.write.format(words).mode("append").save(str(folder))
+    return count
+
+
+def _last(spark: Any, folder: Path, words: str) -> int | None:
+    """The last version that a folder has; None where it has none."""
+    if not folder.exists() or not any(folder.iterdir()):
+        return None
+    there = spark.read.format(words).load(str(folder))
+    if _VERSION not in there.columns:
+        raise StoreError(
+            f"{folder} has no changes", hint="choose a folder of its own for the changes of each view"
+        )
+    [(last,)] = there.selectExpr(f"max({_VERSION})").collect()
+    return None if last is None else int(last)
+
+
+def read_frame(spark: Any, like: Any, path: Path, is_feed: bool) -> Any:
+    """The rows of a file or a folder, with the columns of ``like`` where JSON does not say their types."""
+    if not path.exists():
+        raise StoreError(f"there is no file {path}", hint="check its name")
+    reader = spark.read
+    words = _WORDS[format_of(path)] if path.suffix else "parquet"
+    if words == "json":
+        columns = [f"{sql_name(field.name)} {field.dataType.simpleString()}" for field in like.schema.fields]
+        columns += [f"{_KIND} STRING", f"{_VERSION} BIGINT"] if is_feed else []
+        reader = reader.schema(", ".join(columns)).option("mode", "FAILFAST")
+    return reader.format(words).load(str(path))
