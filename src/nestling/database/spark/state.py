@@ -35,14 +35,7 @@ from nestling.database.spark.remembered import (
     stored_definitions,
 )
 from nestling.database.spark.watching import record
-from nestling.database.state import (
-    EXCLUDE,
-    Defined,
-    computing,
-    evaluated,
-    parts_of,
-    table_of,
-)
+from nestling.database.state import EXCLUDE, Defined, computing, evaluated, parts_of, table_of
 from nestling.database.texts import check_storable, table_text, view_text
 from nestling.database.verdict import judge
 from nestling.database.view_state import Views
