@@ -110,7 +110,7 @@ def test_what_was_found_in_files_is_not_read_again(tmp_path):
     """a key that was not found neither; what was added since is seen, and no row is counted twice"""
     pairs = [(x, y, 1, 1) for x in range(3) for y in "ab"]
     pq.write_table(arrow_table(PAIRS.columns, pairs), tmp_path / "0")
-    files, parts = Files(tmp_path), (TempView("", 6, ("0",)),)
+    files, parts = Files(LocalStore(tmp_path)), (TempView("", 6, ("0",)),)
     asked = [{(0, "a"), (7, "a")}, {(0, "a"), (1, "a"), (0, "b"), (7, "a")}]
     first = entries(files, SourceRows(parts), PAIRS, (0, 1), asked[0], Budget())
     assert first == {(0, "a"): [(0, "a", 1, 1)]}
@@ -131,7 +131,7 @@ def test_what_was_found_in_files_is_not_read_again(tmp_path):
 def test_what_is_remembered_has_an_end(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "MAX_REMEMBERED_ROWS", 10)
     pq.write_table(arrow_table(PAIRS.columns, [(n, "a", 1, 1) for n in range(100)]), tmp_path / "0")
-    files, where = Files(tmp_path), SourceRows((TempView("", 100, ("0",)),))
+    files, where = Files(LocalStore(tmp_path)), SourceRows((TempView("", 100, ("0",)),))
     for n in range(100):
         assert entries(files, where, PAIRS, (0,), {(n,)}, Budget()) == {(n,): [(n, "a", 1, 1)]}
         assert sum(len(found) for found in files._found.values()) <= 10

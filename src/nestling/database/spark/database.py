@@ -308,9 +308,7 @@ class SparkDatabase(SharedDatabase):
         running = self._streams.get(name)
         if running is not None:
             if running.isActive:
-                raise QueryError(
-                    f"a stream {name!r} is running", hint="stop it first, or give this one another name"
-                )
+                raise QueryError(f"a stream {name!r} is running", hint="stop it first, or rename this one")
             running.release()
         found = self._streams[name] = started(self, sources, name, checkpoint, trigger or {})
         return found

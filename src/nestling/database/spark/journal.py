@@ -7,13 +7,14 @@ is raised leaves folder and memory in doubt, and whoever enters next reads the f
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from nestling.database.journal import rows_by_table
 from nestling.database.rows import RowEvent
 from nestling.database.spark.opened import computable
 from nestling.database.spark.patient import are_updates
-from nestling.database.spark.state import SparkState, now
+from nestling.database.spark.state import SparkState
 from nestling.engine.protocol import batch_of
 from nestling.engine.spark.batch import size
 from nestling.engine.spark.state import LakeState, TempView
@@ -83,3 +84,8 @@ class LakeJournal:
 
     def restore(self) -> None:
         """Nothing was changed in place."""
+
+
+def now() -> datetime:
+    """The time that is stored with a change."""
+    return datetime.now(UTC).replace(tzinfo=None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from copy import copy
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -408,8 +408,3 @@ class SparkState:
     def committed(self, events: Any) -> None:
         """What waits is stored with the change."""
         self.follow()
-
-
-def now() -> datetime:
-    """The time that is stored with a change."""
-    return datetime.now(UTC).replace(tzinfo=None)

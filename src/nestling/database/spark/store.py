@@ -10,9 +10,9 @@ from itertools import count
 from nestling.database.backing import Definition
 from nestling.database.definitions import TableDef, ViewDef
 from nestling.database.journal import Journal
-from nestling.database.spark.journal import LakeJournal
+from nestling.database.spark.journal import LakeJournal, now
 from nestling.database.spark.remembered import stored_definitions
-from nestling.database.spark.state import SparkState, now
+from nestling.database.spark.state import SparkState
 from nestling.database.spark.watching import feed_name
 from nestling.database.state import State
 
