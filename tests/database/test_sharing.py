@@ -1,5 +1,6 @@
 """Declaring and dropping cost what is declared or dropped: all else that is stored stays where it is."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -72,7 +73,7 @@ def test_tables_declared_one_after_the_other_make_one_engine(monkeypatch):
         made.append(len(program.tables))
         return filled(program, old)
 
-    monkeypatch.setattr(db._state, "engines", db._state.engines._replace(filled=counted))
+    monkeypatch.setattr(db._state, "engines", replace(db._state.engines, filled=counted))
     before = stored(db._state.engine)
     for i in range(20):
         db.table(f"t{i}", {"id": int}, key="id")
