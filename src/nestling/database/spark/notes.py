@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from nestling.database.definitions import ViewDef
 from nestling.database.spark.on_read import OnReadView
 from nestling.engine.spark.columns import deferred_name
 from nestling.engine.spark.engine import SparkEngine
@@ -17,9 +18,10 @@ class Kept(Protocol):
     @property
     def running(self) -> SparkEngine: ...
     @property
+    def definitions(self) -> dict[str, ViewDef]: ...
+    @property
     def lazy_programs(self) -> dict[str, LazyProgram]: ...
     def computed(self, name: str) -> OnReadView | None: ...
-    def is_hybrid(self, name: str) -> bool: ...
 
 
 def notes(state: Kept, name: str) -> list[str]:
@@ -29,7 +31,7 @@ def notes(state: Kept, name: str) -> list[str]:
         sizes = ", ".join(f"{table}: {stored[table].rows} rows" for table in on_read.tables)
         return [f"a batch costs it nothing; read from {sizes or 'no table'}"]
     if later is not None:
-        kind = "hybrid: updates wait" if state.is_hybrid(name) else "lazy"
+        kind = "hybrid: updates wait" if state.definitions[name].refresh == "hybrid" else "lazy"
         if not later.is_started:
             return [f"{kind}: computed when it is first read"]
         return [f"{kind}: {later.waiting} rows wait, and are run as one batch when it is read"]

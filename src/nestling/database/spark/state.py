@@ -200,12 +200,9 @@ class SparkState:
     def follow(self) -> None:
         """Bring views up to date whose changes somebody hears of, and hybrid ones where not only updates came."""
         for name in self.lazy_programs:
-            if name in self.views.watched or (self.has_moved and self.is_hybrid(name)):
+            if name in self.views.watched or (self.has_moved and self.definitions[name].refresh == "hybrid"):
                 with suppress(*UNDEFINED):  # told when it has a value
                     self.reader(name)
-
-    def is_hybrid(self, name: str) -> bool:
-        return self.definitions[name].refresh == "hybrid"
 
     @property
     def note(self) -> dict[str, Any]:
@@ -259,7 +256,7 @@ class SparkState:
         check_storable(view, view_text(view, found), found)
         try:
             self.reinstall(found, partial(check_empty, view) if constraint else None)
-            if view.name in self.lazy_programs and self.is_hybrid(view.name):
+            if view.refresh == "hybrid" and view.name in self.lazy_programs:
                 self.reader(view.name)
         except UNDEFINED as error:
             raise QueryError(
