@@ -149,7 +149,7 @@ REFUSED = {
     "SELECT regexp_replace(c, c, '') AS x FROM r": "argument 2 of regexp_replace is written out",
     "SELECT date_format(DATE '2024-01-01', 'ZZ') AS x FROM r": "'ZZ' is not supported in a format of dates",
     "SELECT CAST('10' AS TIME) AS x FROM r": "no time of the day",
-    "SELECT last_value(b) IGNORE NULLS OVER (ORDER BY a ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) FROM r": "counts rows",
+    "SELECT last_value(b) IGNORE NULLS OVER (ORDER BY a ROWS 2 PRECEDING) FROM r": "counts rows",
     "SELECT sum(b) IGNORE NULLS OVER (ORDER BY a) FROM r": "IGNORE NULLS is not supported here",
     "SELECT count(*) FROM r JOIN s ON r.a = s.a GROUP BY session_window(d, '5 minutes')": "the rows of one table",
     "SELECT count(*) FROM r GROUP BY session_window(a, 'soon')": "a length of session_window is written out",
