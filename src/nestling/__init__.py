@@ -24,7 +24,7 @@ from nestling.errors import (
 )
 from nestling.frontend.schema import Inverse, Ref
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Change",

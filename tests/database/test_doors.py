@@ -28,6 +28,7 @@ CALLS = calls()
 def elsewhere(tmp_path, monkeypatch):
     """What is written to a path is written there."""
     (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "more.jsonl").write_text('{"id": 77, "customer": "z", "items": []}')
     monkeypatch.chdir(tmp_path / "here")
 
 

@@ -66,3 +66,18 @@ def test_what_is_refused_changes_nothing(db, change, message):
     with pytest.raises(nl.ChangeError, match=message):
         db.apply({"orders.items": {(2, (5, 5)): 1}, **change})
     assert (db.views["sold"].bag(), db.views["words"].bag(), db.version) == before
+
+
+def test_elements_that_stay_keep_the_bags_inside_them():
+    """Only what differs travels, also where elements have bags of their own, and where some are there twice."""
+    db = nl.Database()
+    table = db.table("t", "k INT, xs ARRAY<STRUCT<n: INT, ys: ARRAY<INT>>>", key="k")
+    view = db.view("v", "[(t.k, sum(sum(y for y in x.ys) for x in t.xs)) for t in t]", language="python")
+    table.insert([(1, [(n, [n, n]) for n in range(50)] + [(7, [1]), (7, [1])])])
+    changed = [(n, [n, n]) for n in range(49)] + [(7, [1]), (99, [])]
+    assert table.upsert([(1, changed)]).tables == {"t.xs": 3, "t.xs.ys": 1}
+    assert sorted(table[1].xs) == sorted(changed)
+    assert table.upsert([(1, changed)]).events == 0
+    assert table.upsert([(1, changed[:1] * 3)]).events
+    assert table[1].xs == [(0, [0, 0])] * 3
+    view.verify(maps=True)

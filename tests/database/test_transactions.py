@@ -29,6 +29,7 @@ AFTERWARDS: dict[str, Callable[[Any], Any]] = {
     "delete_from": lambda t: t.delete_from("t", 1, ("xs",), [5]),
     "upsert": lambda t: t.upsert("t", [(1, [7])]),
     "sync": lambda t: t.sync("t", []),
+    "merge": lambda t: t.merge("t", [(1, [7])]),
     "table": lambda t: t.table("t").at(1).xs.insert([7]),
 }
 

@@ -115,6 +115,8 @@ class Shredder:
             before, type_ = tuple([flat[i] for i in places[name]]), types[name]
             if isinstance(type_, Scalar):
                 new[places[name][0]] = value
+            elif isinstance(type_, Bag):
+                self._refill((name,), type_.element, before[0], value, stored, come, gone)
             elif nested(iter(before), type_, stored) != value:
                 after = tuple(self._flat(value, type_, (name,), key, come))
                 gone += self._below(before, stored)
@@ -129,6 +131,29 @@ class Shredder:
                 else ()
             ),
         ]
+
+    def _refill(
+        self,
+        path: Path,
+        element: Type,
+        label: Label,
+        bag: ZBag,
+        stored: InnerBags,
+        come: list[RowEvent],
+        gone: list[RowEvent],
+    ) -> None:
+        """Let a bag hold ``bag``: elements that are in it stay as they are stored, with the bags inside them."""
+        name, left = dictionary_name(self.table.name, path), dict(bag.items())
+        for row, times in stored.under(name, label).items():
+            value = nested(iter(row), element, stored)
+            wanted = left.pop(value, 0)
+            if wanted < times:
+                gone.append(RowEvent(name, (label, *row), times - wanted))
+                gone += self._below(row, stored) if not wanted else ()
+            elif wanted > times:
+                left[value] = wanted - times
+        if left:
+            self._fill(path, element, label, ZBag(left), come)
 
     def _below(self, columns: Row, stored: InnerBags) -> Iterator[RowEvent]:
         for value in columns:

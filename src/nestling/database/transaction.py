@@ -195,12 +195,12 @@ class Transaction(Changing):
             self._merge(merging)
 
     @_all_or_nothing
-    def merged(self, merging: Merging) -> None:
+    def _merged(self, merging: Merging) -> None:
         """The same, of rows that were read already."""
         self._merge(merging)
 
     @_all_or_nothing
-    def apply_once(self, changes: Mapping[str, Any], once: tuple[str, int]) -> None:
+    def _apply_once(self, changes: Mapping[str, Any], once: tuple[str, int]) -> None:
         """Apply a batch of a job, unless it is there already."""
         if self._is_new(once):
             self.apply(changes)
@@ -214,7 +214,7 @@ class Transaction(Changing):
         self.apply({table: wanted - self.rows(table)})
 
     @_all_or_nothing
-    def sync_seen(self, table: TableDef, rows: Iterable[object], known: SeenRows, seen: SeenRows) -> None:
+    def _sync_seen(self, table: TableDef, rows: Iterable[object], known: SeenRows, seen: SeenRows) -> None:
         """The same where the table holds what is ``known``: a row that is known stays; ``seen`` notes them."""
         is_plain, record, links = table.is_plain, table.record, self.objects.links.get(table.name)
         kept: set[Row] = set()

@@ -82,7 +82,7 @@ class Writing(Evolving):
             merging = Merging(definition, rows, delete_when, sequence_by, links)
             if merging.memory is not None:
                 self._remember(merging.memory)
-            done = self._changed(lambda change: change.merged(merging))
+            done = self._changed(lambda change: change._merged(merging))
         if not is_nested:
             self._tell(done)
         return done
@@ -115,7 +115,7 @@ class Writing(Evolving):
     def _apply_batch(self, changes: Mapping[str, Any], once: tuple[str, int]) -> Refresh:
         given = arguments.changes_argument(changes, self._state.tables)
         self._remember(ONCE)
-        return self._changed(lambda change: change.apply_once(given, once))
+        return self._changed(lambda change: change._apply_once(given, once))
 
     def sync(self, table: str, snapshot: Iterable[object]) -> Refresh:
         """Make ``table`` hold exactly ``snapshot``: the difference is found and applied."""
@@ -147,7 +147,7 @@ class Writing(Evolving):
     def _sync_seen(self, change: Transaction, table: TableDef, rows: Any, seen: SeenRows) -> bool:
         known = self._seen.of(table)
         if known is not None:
-            change.sync_seen(table, rows, known, seen)
+            change._sync_seen(table, rows, known, seen)
             return True
         given = list(arguments.rows_argument(rows, table.record))
         change.sync(table.name, given)
