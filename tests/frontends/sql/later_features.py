@@ -76,3 +76,13 @@ BYTES: dict[str, Texts] = {
     "binary_cast": ("SELECT a, CAST(c AS BINARY) AS x, CAST(CAST(c AS BINARY) AS STRING) AS y FROM r", ""),
     "binary_group": ("SELECT CAST(c AS BINARY) AS x, count(*) AS n, max(CAST(c AS BINARY)) AS m FROM r GROUP BY CAST(c AS BINARY)", ""),
 }  # fmt: skip
+
+#: Higher-order functions, over ``o``.
+HIGHER: dict[str, Texts] = {
+    "aggregate_finish": ("SELECT id, aggregate(items, 0, (acc, i) -> acc + coalesce(i.qty, 0), acc -> acc * 2 + id) AS x FROM o", "SELECT id, 2 * coalesce(list_sum(list_transform(items, lambda i: coalesce(i.qty, 0))), 0) + id FROM o"),
+}  # fmt: skip
+
+#: The same of arrays that are NULL, over ``d``.
+HIGHER_OF_NULLS: dict[str, Texts] = {
+    "aggregate_finish_null": ("SELECT id, aggregate(transform(items, i -> coalesce(i.q, 0)), 0, (acc, x) -> acc + x, acc -> acc * 2) AS x FROM d", ""),
+}  # fmt: skip

@@ -270,8 +270,16 @@ def _present(expr: Expr, env: SqlEnv) -> Expr:
 
 
 def of_aggregate(node: Any, env: SqlEnv) -> Value:
-    """``aggregate(array, start, (acc, x) -> acc + …)``: a sum, null where a summand is."""
+    """``aggregate(array, start, (acc, x) -> acc + …)``, and what a last lambda makes of it."""
     parts = node.expressions
+    if len(parts) != 4 or not isinstance(parts[3], exp.Lambda) or len(parts[3].expressions) != 1:
+        return _summed(node, parts, env)
+    whole = {parts[3].expressions[0].name: _summed(node, parts[:3], env)}
+    return replace(env, bound={**env.bound, **whole}, match=None).value(parts[3].this)
+
+
+def _summed(node: Any, parts: Sequence[Any], env: SqlEnv) -> Value:
+    """A sum, null where a summand is."""
     shape = len(parts) == 3 and isinstance(parts[2], exp.Lambda) and len(parts[2].expressions) == 2
     body = parts[2].this if shape else None
     acc = parts[2].expressions[0].name.lower() if shape else ""
