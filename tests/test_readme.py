@@ -84,9 +84,9 @@ def test_what_is_not_in_the_interface_has_an_underscore():
     public = {name for name in dir(db) if not name.startswith("_")}
 
     assert public == {
-        "apply", "backup", "close", "constraint", "delete", "document", "documents", "drop", "export", "insert", "load",
-        "merge", "rename", "sql", "stats", "sync", "table", "tables", "transaction", "update", "upsert", "verify",
-        "version", "view", "views", "xquery",
+        "apply", "backup", "close", "constraint", "delete", "document", "documents", "drop", "export", "insert",
+        "load", "merge", "rename", "sql", "stats", "sync", "table", "tables", "transaction", "update", "upsert",
+        "verify", "version", "view", "views", "xquery",
     }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks.parts.goals import Goal
-from benchmarks.parts.turns import Calls, Prepared, Spent, run, turns
+from benchmarks.parts.turns import Calls, Found, Prepared, Spent, in_fresh_processes, ratio, run, turns
 from benchmarks.workloads import nakamura, nakamura_hand, nakamura_updates
 from benchmarks.workloads.harness import collector, show
 from benchmarks.workloads.workload import as_bag
@@ -17,8 +17,8 @@ from nestling.engine.local.engine import LocalEngine
 from nestling.program.statements import Program
 
 PRIMARY = (1_000, 2_000, 4_000, 8_000)
-#: A stream is run until so many calls were made.
-LEAST = 200_000
+#: In each process a stream is run until so many calls were made.
+LEAST = 80_000
 #: At most so many times the hand-written time; and at 8K so many times the ratio at 1K.
 BESIDE, GROWTH = 1.2, 1.1
 POLICIES = ("eager", "hybrid")
@@ -121,13 +121,12 @@ def whole(make: Callable[[], Database], load: Sequence[Any], events: Sequence[An
     return Prepared(found[first:])
 
 
-def spent(
-    view: str, text: str, stream: Stream, primary: int, least: int, entire: bool = False
-) -> dict[str, Spent]:
+def spent(number: int, view: str, kind: int, primary: int, least: int, entire: bool) -> dict[str, Spent]:
     """Generated triggers, eager and hybrid, beside hand-written ones and these again; with ``entire`` a user's calls.
 
-    A user's calls take longer by far, so there are fewer rounds of them.
+    A user's calls take longer by far, so there is one round of them, in the first process.
     """
+    text, stream = nakamura.OQL[view], STREAMS[kind]
     load = list(nakamura.load(nakamura.Size(primary=primary)))
     events = stream.events(primary)
     hand = partial(by_hand, stream.hand[view], load, events)
@@ -135,27 +134,26 @@ def spent(
     for policy in POLICIES:
         program = database(view, text, stream, policy)._state.engine.program
         makers[policy] = partial(generated, program, view, load, events)
-    number = len(hand().calls)
-    found = turns(makers, -(-least // number))
-    if entire:
-        user = partial(whole, partial(database, view, text, stream), load, events)
-        found["whole call"] = turns({"whole call": user, "hand-written": hand}, 1)["whole call"]
+    with collector(enabled=False):
+        found = turns(makers, -(-least // len(hand().calls)), seed=number)
+        if entire and not number:
+            user = partial(whole, partial(database, view, text, stream), load, events)
+            found["whole call"] = turns({"whole call": user, "hand-written": hand}, 1)["whole call"]
     return found
 
 
-def three_queries(quick: bool, texts: Texts = nakamura.OQL) -> list[Goal]:
+def three_queries(quick: bool, views: Sequence[str] = tuple(nakamura.OQL)) -> list[Goal]:
     """The paper's queries at four amounts, three kinds of streams."""
     amounts, least = ((200, 400), 1) if quick else (PRIMARY, LEAST)
     rows: list[list[str]] = []
     goals: list[Goal] = []
-    for stream in STREAMS:
-        for view, text in texts.items():
-            with collector(enabled=False):
-                found = [spent(view, text, stream, n, least, entire=n == amounts[-1]) for n in amounts]
+    for kind, stream in enumerate(STREAMS):
+        for view in views:
+            found = [in_fresh_processes(spent, view, kind, n, least, n == amounts[-1]) for n in amounts]
             for policy in (*POLICIES, AGAIN):
                 label = f"{view}, {stream.name}, {policy}"
-                ratios = [each[policy].each / each["hand-written"].each for each in found]
-                rows.append([label, *(f"{ratio:.2f}" for ratio in ratios), *_beside(found[-1], policy)])
+                ratios = [ratio(each, policy, "hand-written") for each in found]
+                rows.append([label, *(f"{each:.2f}" for each in ratios), *_beside(found[-1][0], policy)])
                 if policy != AGAIN:
                     goals += _goals(label, amounts, ratios)
             print(f"{view}, {stream.name}: done", flush=True)
@@ -172,8 +170,8 @@ def three_queries(quick: bool, texts: Texts = nakamura.OQL) -> list[Goal]:
     return goals
 
 
-def _beside(last: Mapping[str, Spent], policy: str) -> list[str]:
-    """At the largest amount: what the ratio is of, what it costs to read the answer, and a user's whole call."""
+def _beside(last: Found, policy: str) -> list[str]:
+    """In the first process at the largest amount: what the ratio is of, reading the answer, and a user's whole call."""
     hand = last["hand-written"]
     return [
         f"{hand.each * 1e9:,.0f}",
@@ -184,11 +182,11 @@ def _beside(last: Mapping[str, Spent], policy: str) -> list[str]:
 
 
 def _goals(label: str, amounts: Sequence[int], ratios: Sequence[float]) -> list[Goal]:
-    each = [
-        Goal(f"{label}, {n:,}: trigger / hand-written", ratio, BESIDE, unit="×")
-        for n, ratio in zip(amounts, ratios, strict=True)
+    beside = [
+        Goal(f"{label}, {n:,}: trigger / hand-written", each, BESIDE, unit="×")
+        for n, each in zip(amounts, ratios, strict=True)
     ]
-    return [*each, Goal(f"{label}: growth of that ratio", ratios[-1] / ratios[0], GROWTH, unit="×")]
+    return [*beside, Goal(f"{label}: growth of that ratio", ratios[-1] / ratios[0], GROWTH, unit="×")]
 
 
 def agree(primary: int, texts: Texts = nakamura.OQL) -> None:

@@ -3,20 +3,30 @@
 All that is compared gets the same stream, a few hundred calls at a time, each time in an order of its own: whoever ran
 before leaves caches and branch predictors behind as it likes, and with one order for all turns the same code differed
 from itself by a quarter. Other work can only add time, so of all rounds the quickest of each turn counts, and these are
-summed. How far the figure of one thing is from that of a second copy of it says how far figures can be trusted.
+summed. How far the figure of one thing is from that of a second copy of it says how far figures can be trusted. Ratios
+are medians of several processes.
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from importlib import import_module
+from pathlib import Path
 from random import Random
+from statistics import median
 from time import process_time
 from typing import Any
 
 #: Calls in a turn: short beside what disturbs, long beside reading the clock.
 TURN = 200
+
+#: Where the package of benchmarks is.
+HOME = Path(__file__).parent.parent.parent
 
 Calls = list[tuple[Callable[..., object], tuple[Any, ...]]]
 
@@ -93,3 +103,39 @@ def _call(calls: Calls) -> None:
     """The loop that is timed."""
     for call, args in calls:
         call(*args)
+
+
+#: So many processes measure, and of what they find the median counts.
+PROCESSES = 3
+#: What one process found.
+Found = Mapping[str, Spent]
+
+
+def in_fresh_processes(function: Callable[..., Found], *args: str | int | bool) -> list[Found]:
+    """``function(number, *args)`` in processes of their own, one after the other; ``number`` says which it is.
+
+    In a process that has done other things, what is built first lies scattered in memory and what is built later in a
+    row: the same code differed from itself by a half.
+    """
+    where = [function.__module__, function.__name__]
+    found: list[Found] = []
+    for number in range(PROCESSES):
+        call = [sys.executable, "-m", "benchmarks.parts.turns", json.dumps([*where, number, *args])]
+        answer = subprocess.run(call, check=True, stdout=subprocess.PIPE, text=True, cwd=HOME).stdout
+        found.append({name: Spent(*each) for name, each in json.loads(answer).items()})
+    return found
+
+
+def ratio(found: Sequence[Found], one: str, other: str) -> float:
+    """How many times as long a call of ``one`` takes as one of ``other``: the median of the processes."""
+    return median(each[one].each / each[other].each for each in found)
+
+
+def _fresh(module: str, function: str, *args: object) -> None:
+    """What ``in_fresh_processes`` runs."""
+    found: Found = getattr(import_module(module), function)(*args)
+    print(json.dumps({name: astuple(each) for name, each in found.items()}))
+
+
+if __name__ == "__main__":
+    _fresh(*json.loads(sys.argv[1]))

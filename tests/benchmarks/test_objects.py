@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchmarks.parts import objects, paths
-from benchmarks.workloads import nakamura, nakamura_hand
+from benchmarks.parts import objects, paths, turns
+from benchmarks.workloads import nakamura_hand
 
 
 def test_generated_and_hand_written_views_agree():
@@ -24,8 +24,8 @@ def test_a_disagreement_is_noticed(monkeypatch):
 def test_a_short_run(monkeypatch, capsys):
     monkeypatch.setattr(objects, "LEAST", 1)
     monkeypatch.setattr(objects, "PRIMARY", (20, 40))
-    texts = {"unpaid_sales": nakamura.OQL["unpaid_sales"]}
-    goals = objects.three_queries(False, texts)
+    monkeypatch.setattr(turns, "PROCESSES", 1)
+    goals = objects.three_queries(False, ["unpaid_sales"])
     assert len(goals) == 3 * 2 * (2 + 1)
     assert all(goal.measured > 0 for goal in goals)
     shown = capsys.readouterr().out
@@ -35,6 +35,7 @@ def test_a_short_run(monkeypatch, capsys):
 def test_a_short_run_along_paths(monkeypatch, capsys):
     monkeypatch.setattr(paths, "ROUNDS", 1)
     monkeypatch.setattr(paths, "CALLS", 1)
+    monkeypatch.setattr(turns, "PROCESSES", 2)
     goals = paths.path_updates(quick=True)
     assert len(goals) == 2 * 4 + 1
     assert all(goal.measured > 0 for goal in goals)
@@ -43,7 +44,7 @@ def test_a_short_run_along_paths(monkeypatch, capsys):
 
 def test_names_by_hand_are_those_of_the_view():
     db = paths.path_database(3, 4, "full")
-    hand = paths.Names(db)
+    hand = paths.Names(paths.path_rows(3, 4))
     hand.stored((1, "name 1", "", 1), (1, "eve", "", 1))
     db.update("customers", key=1, set={"name": "eve"})
     assert sorted(hand.rows.values()) == sorted((row[0], row[1]) for row in db.views["names"].rows())

@@ -131,6 +131,18 @@ def test_a_class_without_a_table_is_waited_for():
         db.insert("depts", [(1, "R&D", None)])
     with pytest.raises(nl.QueryError, match="hint: declare it"):
         depts.rows()
+    texts = {
+        "oql": "select d.id from d in depts",
+        "sql": "select id from depts",
+        "python": "[d.id for d in depts]",
+    }
+    for language, text in texts.items():
+        with pytest.raises(
+            nl.QueryError, match=r"depts waits for the table of Person[^§]*\^\^\^[^§]*hint: declare it"
+        ):
+            db.view("ids", text, language=language)
+    with pytest.raises(nl.QueryError, match="depts waits for the table of Person"):
+        db.view("ids", lambda depts: [d.id for d in depts])
     db.table("persons", Person, key="id")
     db.insert("depts", [(1, "R&D", None)])
     assert depts.rows() == [(1, "R&D", None)]

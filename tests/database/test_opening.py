@@ -96,16 +96,18 @@ def test_a_file_that_may_not_be_written(file, folder, why):
 
 
 FULL = """
+import random
 import resource
 import nestling as nl
+long = random.Random(1).randbytes(400_000).hex()  # nothing makes it small
 db = nl.Database({path!r})
 db.table("T", {{"a": int, "b": list[str]}}, key="a")
 view = db.view("v", "SELECT a FROM T")
 db.insert("T", [(1, ["x"])])
 resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, resource.RLIM_INFINITY))
 for attempt in (
-    lambda: db.insert("T", [(2, ["y" * 400_000])]),
-    lambda: db.view("w", "[(t.a, '" + "z" * 400_000 + "') for t in T]", language="python"),
+    lambda: db.insert("T", [(2, [long])]),
+    lambda: db.view("w", "[(t.a, '" + long + "') for t in T]", language="python"),
 ):
     try:
         attempt()
@@ -116,7 +118,7 @@ for attempt in (
     assert (view.rows(), set(db.tables), set(db.views), db.version) == ([(1,)], {{"T"}}, {{"v"}}, 1)
     db.verify(maps=True)
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-db.insert("T", [(2, ["y" * 400_000])])
+db.insert("T", [(2, [long])])
 db.close()
 """
 

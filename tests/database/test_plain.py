@@ -1,6 +1,6 @@
 """Rows that are stored as they come: where the short test holds, the long way would come to the same."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import IntEnum
 from typing import Any
@@ -57,7 +57,7 @@ def test_a_plain_row_is_its_own_value(columns):
 def test_ordinary_rows_are_plain(types, data):
     """Otherwise the test would be of no use."""
     ordinary = {"bool": True, "int": 7, "float": 1.5, "str": "tea", "bytes": b"x", "date": date(2026, 1, 1),
-                "datetime": datetime(2026, 1, 1), "timedelta": timedelta(1)}  # fmt: skip
+                "datetime": datetime(2026, 1, 1), "timedelta": timedelta(1), "time": time(12)}  # fmt: skip
     row = tuple(
         None if type_.nullable and data.draw(st.booleans()) else ordinary.get(type_.name) for type_ in types
     )

@@ -63,6 +63,55 @@ def test_what_is_there_is_not_copied():
     still_right(db)
 
 
+def test_tables_declared_one_after_the_other_make_one_engine(monkeypatch):
+    db, made = shop(), list[int]()
+    db.view(by_kind)
+    filled = db._state.engines.filled
+
+    def counted(program: Any, old: Any) -> Any:
+        made.append(len(program.tables))
+        return filled(program, old)
+
+    monkeypatch.setattr(db._state, "engines", db._state.engines._replace(filled=counted))
+    before = stored(db._state.engine)
+    for i in range(20):
+        db.table(f"t{i}", {"id": int}, key="id")
+    with pytest.raises(nl.QueryError):
+        db.table("t3", {"id": str}, key="id")
+    assert not made
+    db.insert("t7", [(1,)])
+    assert len(made) == 1
+    assert before.items() <= stored(db._state.engine).items()
+    assert (db.tables["t7"].rows(), db.tables["t8"].rows()) == ([(1,)], [])
+    db.verify(maps=True)
+
+
+@pytest.mark.parametrize("then", ["refused", "dropped", "view"])
+def test_what_is_defined_after_tables_that_nobody_used(then):
+    db = shop()
+    view = db.view(by_kind)
+    db.table("late", {"id": int, "good": int}, key="id")
+    match then:
+        case "refused":
+            with pytest.raises(nl.QueryError):
+                db.view(ratio)
+        case "dropped":
+            db.drop("late")
+            assert "late" not in db.tables
+            return
+        case "view":
+            db.view(
+                "lates", lambda late, goods: [(x.id, g.kind) for x in late for g in goods if g.id == x.good]
+            )
+            db.insert("late", [(1, 2)])
+            assert db.views["lates"].rows() == [(1, "k2")]
+    db.insert("late", [(7, 3)])
+    db.insert("goods", [(100, "k0", 5)])
+    assert (7, 3) in db.tables["late"].rows()
+    assert view.rows()
+    db.verify(maps=True)
+
+
 def test_what_is_dropped_leaves_the_rest():
     db = shop()
     db.view(by_day)

@@ -1,6 +1,9 @@
 """Documents in a database: changes by address and by text, transactions with tables, reopening, and what is refused."""
 
 import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
 
 import pytest
 
@@ -8,6 +11,8 @@ import nestling as nl
 from nestling.database.xml.definition import read_xquery
 from nestling.storage.file import FileStore
 from nestling.xml.store import NodeStore
+from tests.documents.oracle import saxon
+from tests.documents.patches import applied
 
 TEXT = '<s><c id="1"><n>Ann</n><p>50</p></c><c id="2"><n>Bob</n><p>30</p></c></s>'
 QUERY = "<r>{for $c in /s/c where $c/p >= 40 return <x>{$c/n/text()}</x>}</r>"
@@ -529,3 +534,37 @@ def test_an_address_that_leads_nowhere_is_refused(db, path, words):
     with pytest.raises(nl.NestlingError, match=words):
         document.at(path)
     assert document.xml() == before
+
+
+def test_patches_told_while_others_write_lead_to_the_text():
+    """Two threads edit, and whoever delivers tells of whole states: no change is lost, and none is told in parts."""
+    db = nl.Database()
+    document = db.document("d", f"<s>{''.join(f'<c><p>{n % 9}</p></c>' for n in range(40))}</s>")
+    view = db.view(
+        "v",
+        "<r><a>{for $c in /s/c where $c/p > 4 return $c}</a><b>{count(/s/c)}</b></r>",
+        language="xquery",
+    )
+    texts = [view.xml()]
+    view.subscribe(lambda change: texts.append(applied(texts[-1], change.to_xml_patch())))
+
+    def write(seed: int) -> None:
+        random = Random(seed)
+        for _ in range(40):
+            place = f"(/s/c)[{random.randrange(1, 20)}]"
+            new = f"insert node <c><p>{random.randrange(9)}</p></c> as first into /s"
+            db.xquery(
+                random.choice((new, f"delete node {place}", f"replace value of node {place}/p with '7'"))
+            )
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)  # threads take turns at every step that matters
+    try:
+        with ThreadPoolExecutor(3) as threads:
+            for thread in [threads.submit(write, seed) for seed in (1, 2, 3)]:
+                thread.result(120)
+    finally:
+        sys.setswitchinterval(before)
+    db.xquery("insert node <c><p>8</p></c> into /s")  # what another thread was still telling is told by now
+    assert texts[-1] == view.xml() == saxon(view._definition.text, document.xml())
+    view.verify(maps=True)

@@ -15,8 +15,8 @@ BETWEEN = law(test_in_order.test_between_is_a_scan)
 MUTANTS = [
     Mutant(
         "an entry is gone with its first measure",
-        "engine/local/writes", "_is_gone",
-        '"not cell[0]" if positive else "not any(cell)"', '"not cell[0]"',
+        "engine/local/writes", "_add_up",
+        "sums[: 1 if is_positive else None]", "sums[:1]",
         queries("floats_joined_twice"),
     ),
     Mutant(
@@ -129,8 +129,20 @@ MUTANTS = [
         example(test_stores.test_nan_has_no_place_in_an_order), quick=True,
     ),
     Mutant(
+        "an index that was asked for is not followed",
+        "engine/local/writes", "_indexes",
+        "for known in sorted(store.on_demand):", "for known in ():",
+        law(test_stores.test_look_ups_find_what_reading_finds),
+    ),
+    Mutant(
+        "a part in which nothing was put stays",
+        "engine/local/writes", "_leave_nothing",
+        'out.line(f"del {store.slices}[{bound}]")', 'out.line("pass")',
+        MAPS,
+    ),
+    Mutant(
         "rows that are found by their key have an index too",
-        "engine/local/storage", "_need",
+        "engine/local/storage", "_is_index",
         " and not by_key", "",
         example(test_stores.test_rows_found_by_their_key_need_no_index), quick=True,
     ),

@@ -121,11 +121,12 @@ def test_writers_that_take_a_lake_from_each_other_over_a_store_that_fails(tmp_pa
 def test_who_opens_later_keeps_out_who_opened_before(tmp_path, kind):
     """however much later the other comes back, and whatever was removed meanwhile"""
     base = Unlocked(MAKERS[kind](tmp_path / "lake"))
-    first, second = Writer(base), Writer(base)
+    first, second, third = Writer(base), Writer(base), Writer(base)
     first.add(1, False)
     second.add(2, False)
-    for number in range(3, 30):
+    for number in range(3, 29):
         second.add(number, number % 5 == 0)
+    third.add(29, True)
     before = stored(base)
     for _ in range(2):
         with pytest.raises(StoreError, match=r"taken over by process \d+ on .*: this process can only read"):
@@ -137,7 +138,9 @@ def test_who_opens_later_keeps_out_who_opened_before(tmp_path, kind):
     assert rows_of(first.lake) == before
     with pytest.raises(StoreError, match="taken over"):
         first.lake.append({"version": 2}, {"a": change(99)})
-    second.add(30, True)
+    with pytest.raises(StoreError, match="taken over"):
+        second.add(30, False)
+    third.add(30, True)
     assert stored(base) == [*before, 30]
 
 

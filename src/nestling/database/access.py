@@ -201,6 +201,9 @@ class Access:
         with self.exclusive():
             if self.open is not None:
                 raise QueryError(f"{what} cannot change inside a transaction", hint="commit it first")
+            if self.state.is_waiting and self.journal is None:
+                yield  # nobody has used the engine, so nothing is half done
+                return
             with self.reading():
                 yield
 

@@ -356,6 +356,7 @@ class Database(DocumentDatabase):
         for name, table in self._state.tables.items():
             if not name.startswith(HIDDEN):
                 catalog.declare(name, self._state.objects.entry(table))
+        catalog.waiting = {name: (asked.why, asked.hint) for name, asked in self._state.waiting.items()}
         return catalog
 
     # -- what is kept

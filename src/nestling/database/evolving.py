@@ -273,7 +273,7 @@ class Evolving(Definer):
         for name in [*evolution.gone, *(view.name for view in evolution.views)]:
             if name in state.views:
                 state.views = state.views.without(name)
-        state.engine = state.engines.computed(state._program(), rows)
+        state.engine = state.engines.computed(state.compiled.of(state.declarations(), state.views), rows)
         for view in evolution.views:
             state.define(view, constraint=is_constraint[view.name])
             if view.name in evolution.strict:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from nestling.database.answer import answer
@@ -48,8 +49,6 @@ from nestling.values.label import Label
 class RowState:
     """Tables, the views over them, and the engine that stores both."""
 
-    engine: RowEngine
-
     def __init__(self, engines: Engines | None = None) -> None:
         self.engines = engines or chosen()
         self.tables: dict[str, TableDef] = {}
@@ -68,7 +67,7 @@ class RowState:
         self._objects: tuple[Program, Objects] | None = None
         self.compiled = Compilations()
         self._computed = Computations()
-        self.engine = self.engines.empty(compile_views({}, {}))
+        self.engine = self._behind = self.engines.empty(compile_views({}, {}))
 
     def declarations(self) -> dict[str, TableDecl]:
         """The flat tables of all tables."""
@@ -87,12 +86,24 @@ class RowState:
         return table_of(self, name)
 
     def add_table(self, table: TableDef) -> None:
+        """Declare a table. Nobody asks it anything yet, so that the engine waits for the tables that follow."""
         self.tables[table.name], self._objects = table, None
-        self.reinstall()
+        self._behind = vars(self).pop("engine", self._behind)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether tables were declared since anybody asked the engine anything."""
+        return "engine" not in vars(self)
+
+    @cached_property
+    def engine(self) -> RowEngine:
+        """What stores tables and views: where tables were declared since, made when it is asked for."""
+        self._statements = {}
+        with room():
+            return self.engines.filled(self.compiled.of(self.declarations(), self.views), self._behind)
 
     @property
     def definitions(self) -> dict[str, ViewDef]:
-        """What the views are, by name."""
         return self.views.definitions
 
     def checkpoint(self) -> dict[str, Any]:
@@ -101,6 +112,7 @@ class RowState:
 
     def go_back_to(self, checkpoint: dict[str, Any]) -> None:
         """Be as at ``checkpoint``."""
+        vars(self).clear()
         vars(self).update(checkpoint)
 
     @contextmanager
@@ -141,13 +153,13 @@ class RowState:
         What is ``remembered`` of how it was stored stays so.
         """
         decided: list[Decision] = []
-        tables = self.declarations()
+        engine, tables = self.engine, self.declarations()
         drafts = self.compiled.begin(tables)
 
         def plan(flat: FlatView) -> Program | None:
             left = self.left_for(view.name)
             flat = replace(flat, is_asked=not view.is_hidden)
-            decided.append(decide(view, flat, drafts, self.engine, left, remembered, self.version))
+            decided.append(decide(view, flat, drafts, engine, left, remembered, self.version))
             return decided[0].program
 
         def plan_guard(guard: FlatView) -> Program | None:
@@ -206,9 +218,6 @@ class RowState:
         """Whether a view has an engine of its own."""
         return name in self.views.lazy
 
-    def _program(self) -> Program:
-        return self.compiled.of(self.declarations(), self.views)
-
     def engine_of(self, name: str) -> RowEngine:
         """The engine that answers for a view, up to date."""
         if not self.has_own_engine(name):
@@ -253,7 +262,7 @@ class RowState:
     @room()
     def install(self) -> None:
         """An engine for what is defined, with nothing in it."""
-        self.engine = self.engines.empty(self._program())
+        self.engine = self.engines.empty(self.compiled.of(self.declarations(), self.views))
         self.compiled.end()
         self._statements = {}
 
@@ -263,10 +272,7 @@ class RowState:
 
     def statements(self, tables: Mapping[str, int]) -> int:
         """How many maintenance statements so many rows of ``tables`` set off."""
-        total = 0
-        for table, times in tables.items():
-            total += self.statements_of(table) * times
-        return total
+        return sum(self.statements_of(table) * times for table, times in tables.items())
 
     def statements_of(self, table: str) -> int:
         """How many maintenance statements one row of ``table`` sets off."""
@@ -300,22 +306,19 @@ class RowState:
     def reinstall(self) -> None:
         """A new engine for what is defined now; maps that stay keep their contents."""
         # A row that cannot be computed leaves the old engine as it is.
-        self.engine = self.engines.filled(self._program(), self.engine)
+        self.engine = self.engines.filled(
+            self.compiled.of(self.declarations(), self.views), vars(self).get("engine", self._behind)
+        )
         self.compiled.end()
         self._statements = {}
 
-    def _inner_first(self) -> list[str]:
-        """The flat tables, a row's inner bags before the row."""
-        return [name for table in self.tables.values() for name in reversed(table.declarations)]
-
     def events(self) -> Iterable[RowEvent]:
-        """All stored rows, as the events that would bring them here."""
-        for name in self._inner_first():
+        """All stored rows, as the events that would bring them here: a row's inner bags before the row."""
+        for name in (name for table in self.tables.values() for name in reversed(table.declarations)):
             for row, times in self.engine.table(name).items():
                 yield RowEvent(name, row, times)
 
     def rebuild(self) -> bool:
-        """Compute every map anew from the tables."""
         self.restore({})
         return False
 
@@ -330,7 +333,6 @@ class RowState:
         """Whoever reads a lazy view refreshes it."""
 
     def offending(self, constraint: str) -> ZBag:
-        """Rows that a constraint forbids."""
         return self.read(constraint)
 
     def restore(self, before: Mapping[str, Mapping[Row, int]]) -> None:
@@ -398,7 +400,6 @@ class RowState:
         return None
 
     def under(self, dictionary: str, label: Label) -> dict[Row, int]:
-        """The rows of an inner bag of a table."""
         return self.engine.under(dictionary, label)
 
     # -- what is kept

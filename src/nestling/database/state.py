@@ -68,6 +68,10 @@ class State(Defined, Protocol):
     def engine(self) -> Engine:
         """What stores tables, and the maps of all views that are not lazy."""
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether tables were declared since anybody asked the engine anything."""
+
     # -- definitions
 
     def table(self, name: str) -> TableDef:

@@ -35,12 +35,14 @@ KEPT = 1000
 class Watched:
     """The readers of one view, and its trail."""
 
-    __slots__ = ("history", "pulled", "subscriptions", "trail")
+    __slots__ = ("followers", "history", "pulled", "subscriptions", "trail")
 
     def __init__(self, trail: Trail, version: int) -> None:
         self.trail = trail
         #: Replaced, never changed: who is told of a change is who was there when it was committed.
         self.subscriptions: tuple[Subscription, ...] = ()
+        #: Changes as they were noted, one queue for each who takes them with the state locked.
+        self.followers: tuple[deque[Change], ...] = ()
         #: How many changes whoever calls ``changes`` wants kept.
         self.pulled = 0
         self.history = History(trail.view, version)
@@ -52,7 +54,7 @@ class Watched:
 
     @property
     def has_readers(self) -> bool:
-        return bool(self.subscriptions) or self.pulled > 0
+        return bool(self.subscriptions) or bool(self.followers) or self.pulled > 0
 
 
 class Subscribers:
@@ -78,6 +80,8 @@ class Subscribers:
                 changes[name] = change
                 watched.history.add(change)
                 self._queue.extend([(subscription, change) for subscription in watched.subscriptions])
+                for noted in watched.followers:
+                    noted.append(change)
         return changes
 
     @property
@@ -92,6 +96,9 @@ class Subscribers:
         for watched in self._watched.values():
             watched.history.withdraw(version)
             watched.trail.withdraw(version)
+            for noted in watched.followers:
+                while noted and noted[-1].version > version:
+                    noted.pop()
 
     def miss(self, version: int) -> None:
         """A change may be stored that was not noted: histories begin anew, and the next patch is the whole document."""
@@ -138,6 +145,26 @@ class Subscribers:
             watched.subscriptions = (*watched.subscriptions, subscription)
             watched.resize()
         return subscription
+
+    def follow(self, view: str) -> deque[Change]:
+        """The changes of ``view`` from now on, as they are noted: who takes them holds the state locked, and so has all
+        that led to it, of this view and of others.
+        """
+        with self._access.defining("subscriptions"):
+            watched = self._watch(view)
+            noted: deque[Change] = deque()
+            watched.followers = (*watched.followers, noted)
+        return noted
+
+    def leave(self, view: str, noted: deque[Change]) -> None:
+        """Follow a view no more."""
+        if isinstance(self._access.state, Closed):
+            return
+        with self._access.reading():
+            watched = self._watched.get(view)
+            if watched is not None:
+                watched.followers = tuple(each for each in watched.followers if each is not noted)
+                self._drop_if_unread(view)
 
     def cancel(self, subscription: Subscription) -> None:
         """Tell a subscriber no more."""

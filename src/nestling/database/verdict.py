@@ -13,7 +13,7 @@ from types import FrameType
 from nestling.database.log import LOG
 from nestling.database.view_state import OnRead, ViewState
 from nestling.database.xml.definition import view_of
-from nestling.errors import EvaluatedOnRead, QueryError
+from nestling.errors import EvaluatedOnRead, QueryError, Span
 from nestling.transform.classify import Construct, Verdict
 from nestling.transform.pipeline import classified, verdict_of
 from nestling.transform.viewlet.choose import KNOB, MEMORY
@@ -54,13 +54,24 @@ def _refuse(view: ViewState) -> None:
     if verdict(view) is not Verdict.NOT:
         return
     found, name, on_read = _obstacle(view), view_of(view.definition.name), view.on_read
-    text = found.text if found else "the query as a whole"
+    text = (_words(found.at) if found.at else found.text) if found else "the query as a whole"
     hints = [f"{found.class_.code}: {found.class_.reason}, {found.class_.cost}"] if found else []
     if on_read is not None:
         hints.append(f"{on_read.code}: it would be evaluated on every read, because {on_read.reason}")
         hints.append(_instead(on_read))
     at = found.at if found else None
     raise QueryError(f"{name} is not efficiently incrementalizable: {text}", at=at, hint="; ".join(hints))
+
+
+def _words(at: Span) -> str:
+    """What the user wrote at a place, on its first line, with the parentheses that close it."""
+    end = at.column + at.length
+    while (
+        at.text[at.column : end].count("(") > at.text[at.column : end].count(")")
+        and at.text[end : end + 1] == ")"
+    ):
+        end += 1
+    return at.text[at.column : end]
 
 
 def _warn(view: ViewState) -> None:

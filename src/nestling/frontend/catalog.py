@@ -55,6 +55,8 @@ class Catalog(Mapping[str, Type]):
 
     def __init__(self, entries: Mapping[str, Type] | None = None) -> None:
         self._entries = {name: Entry(element) for name, element in (entries or {}).items()}
+        #: What is declared and not there yet: by name why, and what to do.
+        self.waiting: dict[str, tuple[str, str]] = {}
 
     def add(self, name: str, element: Type, key: Iterable[str] = ()) -> None:
         """Declare a table or view; a declared name gets its new meaning."""
@@ -72,7 +74,7 @@ class Catalog(Mapping[str, Type]):
     def find(self, name: str) -> Type:
         """The type of the rows of ``name``; ``QueryError`` where there is no such table or view."""
         if name not in self._entries:
-            raise unknown(name, self._entries)
+            raise unknown(name, self)
         return self._entries[name].element
 
     def entry(self, name: str) -> Entry:
@@ -98,8 +100,15 @@ class Catalog(Mapping[str, Type]):
         return len(self._entries)
 
 
+def waiting(name: str, names: Iterable[str]) -> tuple[str, str] | None:
+    """Why a name that was declared is not there yet, and what to do."""
+    return names.waiting.get(name) if isinstance(names, Catalog) else None
+
+
 def unknown(name: str, names: Iterable[str]) -> QueryError:
     """The error for a name that is not among ``names``, with the closest of them."""
+    if (waits := waiting(name, names)) is not None:
+        return QueryError(waits[0], hint=waits[1])
     known = sorted(names)
     close = get_close_matches(name, known, n=1)
     if close:

@@ -37,7 +37,7 @@ GRID: dict[str, list[Any]] = {
         '{"a": {"b": [1, 2.50, "x"]}, "c": null}', '[{"b": "y\\u00e9"}, 1e3]', '{"a": "t", "c": 2}', "[1, 2",
         "Aa bB  cC", "a,b,,12",
     ],
-    "bytes": [None, b"", b"a\x00b"],
+    "bytes": [None, b"", b"a\x00b", b"\xc3\xa9", b"\xff\xc3"],
     "date": [None, date(1, 1, 1), date(1969, 12, 31), date(2024, 2, 29), date(2024, 12, 31), date(9999, 12, 31)],
     "datetime": [
         None, datetime(1, 1, 1), datetime(1969, 12, 31, 23, 59, 59, 999_999), datetime(2024, 1, 31, 8, 30),

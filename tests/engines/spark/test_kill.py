@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 import nestling as nl
+from tests.engines.spark.mounted import BEHIND, place
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -27,13 +28,14 @@ APPLIES = """
 import sys
 import nestling as nl
 import nestling.engine.spark.limits as limits
+from tests.engines.spark.mounted import place
 from tests.engines.spark.session import session
 
 # Every so many epochs changes leave the log. All files are merged then, by so many rows at a time here, and the others
 # beside the changes: 1, 0 does nothing else for most of the time.
 limits.MAX_LOG_EPOCHS, limits.MAX_MERGED_ROWS = int(sys.argv[2]), int(sys.argv[3])
 limits.TIER_RUNS, limits.MIN_COMPACTED_ROWS, limits.MAX_ARROW_ROWS = 2, 20, 60
-db = nl.Database(spark=session(), path=sys.argv[1])
+db = nl.Database(spark=session(), path=place(session(), sys.argv[1]))
 db.table("M", {"name": str, "gen": str}, key="name")
 db.view("same", "[(m.name, n.name) for m in M for n in M if m.gen == n.gen]", language="python")
 db.view("often", "[(g, sum(1 for m in M if m.gen == g)) for g in {m.gen for m in M}]", language="python")
@@ -100,9 +102,9 @@ def rows_after(version: int) -> set[tuple[str, str]]:
     return found
 
 
-def survives(spark: Any, path: Path, wait: float, epochs: int, merged: int) -> None:
+def survives(spark: Any, path: Path | str, wait: float, epochs: int, merged: int) -> None:
     acknowledged = killed(wait, APPLIES, str(path), str(epochs), str(merged))
-    db = nl.Database(spark=spark, path=path)
+    db = nl.Database(spark=spark, path=place(spark, path))
 
     assert acknowledged <= db.version <= acknowledged + 1
     assert {tuple(row) for row in db.table("M")} == rows_after(db.version)
@@ -165,3 +167,12 @@ def test_many_killed_drivers_lose_nothing(spark, tmp_path):
     assert len(db.table("S")) == 3 * 400
     assert dict(db.views["often"].rows())["g"] == 2 * 400
     db.close()
+
+
+@pytest.mark.soak
+def test_killed_drivers_behind_a_scheme_lose_nothing(spark, tmp_path):
+    """whoever comes next takes over from who was killed, without a lock"""
+    random = Random(1)
+    for _ in range(10):
+        survives(spark, f"{BEHIND}{tmp_path}", random.random() * 3, 3, 20)
+        survives(spark, f"{BEHIND}{tmp_path}", random.random() * 3, 1, 0)

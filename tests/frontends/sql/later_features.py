@@ -62,3 +62,17 @@ WINDOWS_OF_TIME: dict[str, Texts] = {
     "sessions_by_key": ("SELECT id, session_window.start AS a, count(*) AS n, max(price) AS p FROM m GROUP BY id, session_window(seen, '90 minutes')", ""),
     "sessions_having": ("SELECT session_window AS w, ok, count(*) AS n FROM m WHERE id > 0 GROUP BY ok, session_window(seen, '1 hour') HAVING count(*) > 1", ""),
 }  # fmt: skip
+
+#: Intervals in every form, over ``m``.
+INTERVALS: dict[str, Texts] = {
+    "interval_spans": ("SELECT id, seen + INTERVAL '1 02:03:04.5' DAY TO SECOND AS a, seen - INTERVAL '-2:30' HOUR TO MINUTE AS b, day + INTERVAL '1-2' YEAR TO MONTH AS d FROM m", ""),
+    "interval_words": ("SELECT id, seen + INTERVAL '1 day 2 hours' AS a, seen - INTERVAL 1 YEAR 2 MONTHS AS b, seen + INTERVAL '1.25' SECOND AS d, day - INTERVAL '2 weeks' AS e, day + INTERVAL '3' QUARTER AS f FROM m", "",
+                       "SELECT id, seen + INTERVAL '1 day 2 hours' AS a, seen - INTERVAL 1 YEAR 2 MONTHS AS b, seen + INTERVAL '1.25' SECOND AS d, CAST(day - INTERVAL '14' DAY AS DATE) AS e, CAST(day + INTERVAL '9' MONTH AS DATE) AS f FROM m"),
+    "interval_where": ("SELECT id FROM m WHERE seen > TIMESTAMP '2024-02-28 12:00:00' + INTERVAL '0 06:00:00' DAY TO SECOND", ""),
+}  # fmt: skip
+
+#: Bytes, over ``r``.
+BYTES: dict[str, Texts] = {
+    "binary_cast": ("SELECT a, CAST(c AS BINARY) AS x, CAST(CAST(c AS BINARY) AS STRING) AS y FROM r", ""),
+    "binary_group": ("SELECT CAST(c AS BINARY) AS x, count(*) AS n, max(CAST(c AS BINARY)) AS m FROM r GROUP BY CAST(c AS BINARY)", ""),
+}  # fmt: skip

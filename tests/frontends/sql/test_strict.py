@@ -38,6 +38,9 @@ def test_an_obstacle_has_a_place(db, query):
     assert at.text[at.column : at.column + at.length] == text
     assert at.text == query.split("\n")[at.line - 1]
     assert code in str(caught.value)
+    said = str(caught.value).split("\n")[0]
+    assert text in said  # the user's words, and no others
+    assert "fold" not in said
 
 
 @pytest.mark.parametrize("query", REFUSED)

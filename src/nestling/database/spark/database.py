@@ -211,10 +211,8 @@ class SparkDatabase(SharedDatabase):
     def _large(self) -> Iterator[Large]:
         """A large change, in a transaction of its own."""
         self._check_writable()
-        with (
-            self._changing(),
-            self._access.reading(),
-        ):  # who refreshes a view meanwhile would remove our files
+        # Who refreshes a view meanwhile would remove our files.
+        with self._changing(), self._access.reading():
             if self._access.open is not None:
                 raise ChangeError("a transaction is already open", hint="apply DataFrames outside it")
             large = Large(self._state, self.version + 1)

@@ -13,6 +13,7 @@ from functools import partial
 from nestling.calculus.types import Record
 from nestling.database.definitions import ViewDef
 from nestling.database.spark.on_read import program_on_read
+from nestling.database.spark.patient import updates_wait
 from nestling.database.spark.programs import knob
 from nestling.database.state import NOTHING_KEPT, computing, guard_of
 from nestling.database.view_state import OnRead, ViewState, maintained_by
@@ -44,7 +45,9 @@ def compiled(view: ViewDef, tables: Mapping[str, TableDecl], constraint: bool) -
             f"{view_of(view.name)} cannot be maintained: {found.reason}",
             hint="on Spark no view is evaluated on read",
         )
-    return ViewState(view, maintained_by(view.refresh, found.flat), constraint, guard=found.guard)
+    waits = view.refresh == "hybrid" and not constraint and updates_wait(view.name, found)
+    policy = maintained_by("lazy" if waits else view.refresh, found.flat)
+    return ViewState(view, policy, constraint, guard=found.guard)
 
 
 def _plan(view: ViewDef, tables: Mapping[str, TableDecl], flat: FlatView) -> Program:

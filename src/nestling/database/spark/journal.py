@@ -12,6 +12,7 @@ from typing import Any
 from nestling.database.journal import rows_by_table
 from nestling.database.rows import RowEvent
 from nestling.database.spark.opened import computable
+from nestling.database.spark.patient import are_updates
 from nestling.database.spark.state import SparkState, now
 from nestling.engine.protocol import batch_of
 from nestling.engine.spark.batch import size
@@ -60,6 +61,7 @@ class LakeJournal:
             self.recomputed = engine.recomputed
             engine.snapshots.try_on(self._after[0])
             state.take(self._after[0], before)
+            state.has_moved = self.files is not None or not are_updates(self.events, engine.program.tables)
         self.is_running = False
 
     def store(self, note: Mapping[str, Any]) -> None:

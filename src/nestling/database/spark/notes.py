@@ -19,6 +19,7 @@ class Kept(Protocol):
     @property
     def lazy_programs(self) -> dict[str, LazyProgram]: ...
     def computed(self, name: str) -> OnReadView | None: ...
+    def is_hybrid(self, name: str) -> bool: ...
 
 
 def notes(state: Kept, name: str) -> list[str]:
@@ -27,10 +28,11 @@ def notes(state: Kept, name: str) -> list[str]:
     if (on_read := state.computed(name)) is not None:
         sizes = ", ".join(f"{table}: {stored[table].rows} rows" for table in on_read.tables)
         return [f"a batch costs it nothing; read from {sizes or 'no table'}"]
-    if later is not None and later.is_started:
-        return [f"lazy: {later.waiting} rows wait, and are run as one batch when it is read"]
     if later is not None:
-        return ["lazy: computed when it is first read"]
+        kind = "hybrid: updates wait" if state.is_hybrid(name) else "lazy"
+        if not later.is_started:
+            return [f"{kind}: computed when it is first read"]
+        return [f"{kind}: {later.waiting} rows wait, and are run as one batch when it is read"]
     program = state.running.program
     late = [map_ for map_ in maps_of(program, name) if map_ in program.deferred]
     rows = sum(stored[deferred_name(map_)].rows for map_ in late)

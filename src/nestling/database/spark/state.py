@@ -35,14 +35,7 @@ from nestling.database.spark.remembered import (
     stored_definitions,
 )
 from nestling.database.spark.watching import record
-from nestling.database.state import (
-    EXCLUDE,
-    Defined,
-    computing,
-    evaluated,
-    parts_of,
-    table_of,
-)
+from nestling.database.state import EXCLUDE, Defined, computing, evaluated, parts_of, table_of
 from nestling.database.texts import check_storable, table_text, view_text
 from nestling.database.verdict import judge
 from nestling.database.view_state import Views
@@ -68,12 +61,15 @@ class SparkState:
 
     engine: SparkEngine
 
+    is_waiting = False  #: a table is declared in the lake
+
     def __init__(self, spark: Any, lake: Lake) -> None:
         self.tables: dict[str, TableDef] = {}
         self.views = Views()
         self.xqueries: dict[str, XQueryDef] = {}
         self.memory: int | None = None  # every view is stored as it was asked for
-        self.looked_at, self.patience, self.version = 0, float("inf"), 0
+        # ``has_moved``: whether the last change was more than updates.
+        self.looked_at, self.patience, self.version, self.has_moved = 0, float("inf"), 0, False
         self.uncommitted: list[RowEvent] = []
         self.waiting: dict[str, Asked] = {}  # tables that wait for the class that they refer to
         self._objects: tuple[Program, Objects] | None = None
@@ -202,11 +198,14 @@ class SparkState:
         return self.running
 
     def follow(self) -> None:
-        """Bring views up to date that are refreshed when they are read, and whose changes somebody hears of."""
+        """Bring views up to date whose changes somebody hears of, and hybrid ones where not only updates came."""
         for name in self.lazy_programs:
-            if name in self.views.watched:
+            if name in self.views.watched or (self.has_moved and self.is_hybrid(name)):
                 with suppress(*UNDEFINED):  # told when it has a value
                     self.reader(name)
+
+    def is_hybrid(self, name: str) -> bool:
+        return self.definitions[name].refresh == "hybrid"
 
     @property
     def note(self) -> dict[str, Any]:
@@ -260,6 +259,8 @@ class SparkState:
         check_storable(view, view_text(view, found), found)
         try:
             self.reinstall(found, partial(check_empty, view) if constraint else None)
+            if view.name in self.lazy_programs and self.is_hybrid(view.name):
+                self.reader(view.name)
         except UNDEFINED as error:
             raise QueryError(
                 f"{view.name} cannot be computed from the rows in its tables: {error}", hint=EXCLUDE
@@ -371,8 +372,7 @@ class SparkState:
 
     def statements(self, tables: Mapping[str, int]) -> int:
         """A batch runs each once, however many rows it has."""
-        triggers = self.running.program.triggers
-        return sum(len(list(trigger_statements(triggers[table]))) for table in tables)
+        return sum(len(list(trigger_statements(self.running.program.triggers[t]))) for t in tables)
 
     # -- what is kept
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 
+from nestling.database.change import Change
 from nestling.database.subscription import OnError, Subscription, Told
 from nestling.database.turn import Turn
 from nestling.database.xml.definition import XQueryDef
@@ -14,7 +15,7 @@ from nestling.database.xml.host import DocumentHost
 from nestling.database.xml.reading import XmlReader
 from nestling.database.xml.watched import WatchedModel
 from nestling.errors import NestlingError
-from nestling.values.bag import ZBag
+from nestling.values.bag import EMPTY, ZBag
 from nestling.xml.patch import PatchOperation
 from nestling.xml.patch_updates import updates_of
 
@@ -53,26 +54,19 @@ class XmlWatch:
         self.subscriptions: tuple[Subscription, ...] = ()
         self.kept: deque[XmlChange] = deque(maxlen=0)
         self.since = database.version
-        #: What was heard and is not told yet: of which view, and of which version.
-        self._waiting: list[tuple[int, int, ZBag]] = []
-        self._hidden = []
-        for number, view in enumerate(definition.views):
-            told = self._hear(number)
-            self._hidden.append(database._subscribers.subscribe(view.name, told))
+        #: What was noted of each hidden view, and is not told yet.
+        self._noted = [database._subscribers.follow(view.name) for view in definition.views]
         self._is_behind = False
         self._model = self._filled()
 
-    def _hear(self, number: int) -> Told:
-        return lambda change: self._waiting.append((number, change.version, change.whole()))
-
     def _filled(self) -> WatchedModel:
-        """The view as it is; what is heard later, and was committed before, is in it already."""
+        """The view as it is; what was committed before is in it already."""
         database, definition = self.database, self.definition
         model = WatchedModel(definition.translated.template)
         with database._access.reading():
             bags = [database._state.read(view.name) for view in definition.views]
             model.fill(dict(enumerate(bags)), self._reader())
-            self._filled_at = database.version
+            self._at = database.version
         return model
 
     def _reader(self) -> XmlReader:
@@ -81,7 +75,14 @@ class XmlWatch:
 
     @property
     def is_due(self) -> bool:
-        return bool(self._waiting) or self._is_behind
+        return self._is_behind or any(map(self._is_committed, self._noted))
+
+    def _is_committed(self, noted: deque[Change]) -> bool:
+        """Whether there is a change that is committed: one is noted just before it is."""
+        try:
+            return noted[0].version <= self.database.version
+        except IndexError:
+            return False
 
     def miss(self) -> None:
         """A change may be stored that nobody was told of: the next patch is found by comparing all there is."""
@@ -90,30 +91,34 @@ class XmlWatch:
     def deliver(self) -> None:
         """Tell what has changed; one thread at a time comes here."""
         operations = self._caught_up() if self._is_behind else self._followed()
-        version = self.database.version
         if not operations:
             return
-        change = XmlChange(self.definition.name, version, tuple(operations), self._model.is_rooted)
+        change = XmlChange(self.definition.name, self._at, tuple(operations), self._model.is_rooted)
         self.kept.append(change)
         for subscription in self.subscriptions:
             if subscription.active:
                 subscription.tell(change)  # type: ignore[arg-type]
 
     def _followed(self) -> list[PatchOperation]:
-        """What the rows that were heard of change."""
-        waiting, self._waiting = self._waiting, []
+        """What the rows that came and went change: all of them that led to the state as it is, which is locked.
+
+        So the documents that rows are copied from are those of the rows.
+        """
         rows: dict[int, ZBag] = {}
-        for number, version, bag in waiting:
-            if version > self._filled_at:
-                rows[number] = rows[number] + bag if number in rows else bag
-        with self.database._reading():
+        with self.database._access.reading():
+            before, self._at = self._at, self.database.version
+            for number, noted in enumerate(self._noted):
+                while self._is_committed(noted):
+                    change = noted.popleft()
+                    if change.version > before:
+                        rows[number] = rows.get(number, EMPTY) + change.whole()
             return self._model.change(rows, self._reader()) if rows else []
 
     def _caught_up(self) -> list[PatchOperation]:
         """What has changed since it was last told."""
         before, self._is_behind = self._model, False
         self._model = self._filled()
-        with self.database._reading():
+        with self.database._access.reading():
             return self._model.difference(before, self._reader())
 
     def resize(self, kept: int) -> None:
@@ -123,8 +128,8 @@ class XmlWatch:
             self.kept = deque(self.kept, maxlen=most)
 
     def end(self) -> None:
-        for subscription in self._hidden:
-            subscription.cancel()
+        for view, noted in zip(self.definition.views, self._noted, strict=True):
+            self.database._subscribers.leave(view.name, noted)
 
 
 class XmlWatches:

@@ -16,6 +16,7 @@ from nestling.engine.local.writes import (
     add_to,
     add_to_ordered,
     collect,
+    measures,
     rewrite_row,
     write_entry,
     write_row,
@@ -55,6 +56,7 @@ def _taken(program: Program, stores: Mapping[str, Store]) -> Iterator[str]:
     yield from (f"{word}{i}" for word in ("key", "was") for i in range(width))
     for store in stores.values():
         yield from store.words
+        yield from measures(store)
     yield from (f"on_{identifier(name)}" for name in program.tables)
 
 

@@ -271,20 +271,26 @@ def _if_any(out: SourceWriter, amounts: Sequence[str]) -> int:
 def _add_up(out: SourceWriter, store: Store, amounts: Sequence[str]) -> int:
     """Add to the entry at hand, and where it may be gone by that, go on where it is. Returns the depth before."""
     depth, is_positive = out.depth, isinstance(store.decl, MapDecl) and store.decl.positive
-    adds = [f"cell[{i}] += {amount}" for i, amount in enumerate(amounts) if amount != "0"]
-    if is_positive and amounts[0] != "0":
-        # Its count alone says whether it is there.
-        out.line(f"total = cell[0] + {amounts[0]}")
-        with out.block("if total:"):
-            for line in ("cell[0] = total", *adds[1:]):
-                out.line(line)
-        out.open("else:")
+    adds = {i: amount for i, amount in enumerate(amounts) if amount != "0"}
+    if is_positive and 0 not in adds:  # its count decides, and stays as it is
+        for i, amount in adds.items():
+            out.line(f"cell[{i}] += {amount}")
         return depth
-    for line in adds:
-        out.line(line)
-    if not is_positive:
-        out.open("if not any(cell):")
+    sums = measures(store)
+    out.line(f"{', '.join(sums)} = cell")
+    decisive = adds.keys() & {0} if is_positive else adds.keys()
+    for i in decisive:
+        out.line(f"{sums[i]} += {adds[i]}")
+    with out.block(f"if {' or '.join(sums[: 1 if is_positive else None])}:"):
+        for i, amount in adds.items():
+            out.line(f"cell[{i}] = {sums[i]}{'' if i in decisive else f' + {amount}'}")
+    out.open("else:")
     return depth
+
+
+def measures(store: Store) -> list[str]:
+    """What the numbers of an entry are called while they are added to."""
+    return [f"measure{i}" for i in range(store.width)]
 
 
 def _is_never_zero(amount: str) -> bool:

@@ -10,6 +10,7 @@ from nestling.calculus.terms import Const
 from nestling.calculus.types import Record, Scalar
 from nestling.calculus.typing import element_type, term_type
 from nestling.frontend import paths
+from nestling.frontend.catalog import waiting
 from nestling.frontend.comprehension.capture import attribute, capture
 from nestling.frontend.comprehension.context import PythonEnv, PythonTranslation
 from nestling.frontend.comprehension.convert import applied
@@ -39,7 +40,9 @@ def of_name(node: ast.Name, env: PythonEnv) -> Value:
     try:
         found = env.source.names(node.id)
     except KeyError:
-        raise env.error(node, f"there is no {node.id!r} here", _name_hint(node.id, env)) from None
+        waits = waiting(node.id, env.run.catalog)
+        what = waits or (f"there is no {node.id!r} here", _name_hint(node.id, env))
+        raise env.error(node, *what) from None
     value = capture(found, node, env)
     if isinstance(value, Object) and node.id in env.run.catalog:
         hint = f"make it a parameter: def view({node.id}): …"

@@ -9,6 +9,7 @@ from nestling.calculus.types import Record
 from nestling.calculus.typing import term_type
 from nestling.errors import QueryError
 from nestling.frontend import paths
+from nestling.frontend.catalog import waiting
 from nestling.frontend.oql.context import OqlDefinition, OqlEnv, Ordered
 from nestling.frontend.oql.convert import applied, shown, type_of
 from nestling.frontend.oql.tree import Cast, Dot, FromClause, Name, NewObject, Nil, Query
@@ -40,7 +41,8 @@ def of_name(node: Name, env: OqlEnv) -> Value:
         return expanded(found, (), node, env)
     if node.text in env.run.catalog:
         return extent(node.text, env)
-    raise env.error(node, f"there is no {node.text!r} here", _hint(node.text, env))
+    waits = waiting(node.text, env.run.catalog)
+    raise env.error(node, *(waits or (f"there is no {node.text!r} here", _hint(node.text, env))))
 
 
 def extent(name: str, env: OqlEnv) -> Many:
@@ -55,6 +57,8 @@ def _hint(name: str, env: OqlEnv) -> str:
         return f"the condition on {name} ends before and, or: put it in parentheses: (… and …)"
     if name in env.expanding:
         return "a definition does not use itself"
+    if name == "partition":
+        return "only group by makes partitions; all of a collection are counted by count(…)"
     fields = [a for one in env.anonymous for a in paths.attributes(env.run.catalog, type_of(one))]
     known = [*env.names, *fields, *env.definitions, *env.run.catalog]
     close = get_close_matches(name, known, n=1)

@@ -72,6 +72,8 @@ class _OqlParser(OqlExpressions):
     def _unexpected(self) -> tuple[str, str]:
         """What to say of a token that nothing takes."""
         before = self.tokens[self.place - 1] if self.place else self.here
+        if self.place == 1 and before.is_word("import"):
+            return "there are no packages to import from", "write the name of the table or view itself"
         if before.is_sign(")") and self.place > 2 and self.tokens[self.place - 3].is_sign("("):
             return f"{self.here.text} is not expected here", f"a cast names a class: {self._known_classes()}"
         return f"{self.here.text} is not expected here", "write and, or, a comma or an operator before it"

@@ -46,6 +46,13 @@ _CALLS: dict[str, OqlConstruct] = {
 }
 
 
+#: What to write in the place of functions that a view has no use for.
+_INSTEAD = {
+    "nth": "a list has positions: (select … order by …)[1]",
+    "dictionary": "a table has keys, a bag has elements: bag(struct(key: …, value: …))",
+}
+
+
 def _of_invoke(node: tree.Invoke, env: OqlEnv) -> Value:
     """A definition with parameters, a function of OQL, or one of scalars."""
     if node.name in env.definitions and node.name not in _CALLS:
@@ -59,9 +66,7 @@ def _of_invoke(node: tree.Invoke, env: OqlEnv) -> Value:
     if node.name in env.run.catalog:
         raise env.error(node, f"{node.name} is no function", f"write {node.name} alone")
     parameters = ", ".join("xyzuvw"[: len(node.args)]) or "x"
-    if node.name == "nth":
-        raise env.error(node, "there is no function 'nth'", "a list has positions: (select … order by …)[1]")
-    hint = f"define {node.name}({parameters}) as …; before the query"
+    hint = _INSTEAD.get(node.name, f"define {node.name}({parameters}) as …; before the query")
     raise env.error(node, f"there is no function {node.name!r}", hint)
 
 

@@ -20,13 +20,13 @@ _CASTS = {
     "TINYINT": "int", "SMALLINT": "int", "INT": "int", "BIGINT": "int", "DOUBLE": "float", "DECIMAL": "decimal",
     "TEXT": "str", "VARCHAR": "str", "CHAR": "str", "BOOLEAN": "bool", "DATE": "date", "TIMESTAMP": "datetime",
     "TIMESTAMPTZ": "datetime", "TIMESTAMPLTZ": "datetime", "TIMESTAMPNTZ": "datetime", "DATETIME": "datetime",
-    "TIME": "time",
+    "TIME": "time", "BINARY": "bytes",
 }  # fmt: skip
 #: Functions that are casts, by the type they cast to.
 CAST_FUNCTIONS = {
     "tinyint": "int", "smallint": "int", "int": "int", "bigint": "int",
     "double": "float", "string": "str", "boolean": "bool", "date": "date",
-    "timestamp": "datetime", "to_date": "date", "to_timestamp": "datetime", "to_time": "time",
+    "timestamp": "datetime", "to_date": "date", "to_timestamp": "datetime", "to_time": "time", "binary": "bytes",
 }  # fmt: skip
 
 
@@ -61,6 +61,8 @@ def cast(value: Value, to: str, params: tuple[int, ...], node: Any, env: SqlEnv,
         ("str", "bool"): (("read_bool", []),),
         ("str", "date"): (("read_date", []),),
         ("str", "datetime"): (("read_datetime", []),),
+        ("str", "bytes"): (("to_bytes", []),),
+        ("bytes", "str"): (("from_bytes", []),),
         ("str", "time"): (("read_time", []),),
         ("datetime", "time"): (("time_of", []),),
         ("time", "int"): (("whole_seconds", []), ("to_bits", digits)),

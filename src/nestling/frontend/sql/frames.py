@@ -15,7 +15,8 @@ from nestling.calculus.build import TRUE, call, const
 from nestling.calculus.terms import Const, Expr, Term
 from nestling.frontend.sql.context import SqlEnv, only
 from nestling.frontend.sql.convert import scalar, scalar_of
-from nestling.frontend.sql.scalars import arithmetic, interval_of, moved
+from nestling.frontend.sql.intervals import interval_of
+from nestling.frontend.sql.scalars import arithmetic, moved
 from nestling.frontend.sql.windows import Window, first_of
 from nestling.frontend.values import One
 

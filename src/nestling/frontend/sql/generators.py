@@ -24,7 +24,9 @@ def generated(node: Any, names: Sequence[str], outer: bool, env: SqlEnv) -> Quer
     name = node.name.lower()
     if name.startswith("posexplode"):
         raise env.error(
-            node, "posexplode is not supported: an array is a bag and has no positions", "write explode(…)"
+            node,
+            "posexplode is not supported: an array is a bag and has no positions",
+            "keep the position in the element, ARRAY<STRUCT<at: INT, …>>, and write explode(…)",
         )
     if name not in GENERATORS or name == "stack":
         raise env.error(node, f"{node.name} yields no rows that are supported", "write explode(array)")

@@ -28,7 +28,8 @@ _UNWRITTEN = {
     "is_nan", "bit_and_of", "bit_or_of", "bit_xor_of", "bit_not", "seconds_of", "tumbled", "tumbled_end", "yearofweek",
     "read_time", "time_text", "hour_of", "minute_of", "second_of", "clock_seconds", "whole_seconds", "time_of",
     "at_time",
-    "time_plus", "time_minus", "clock_trunc", "clock_diff",
+    "time_plus", "time_minus", "clock_trunc", "clock_diff", "to_bytes",
+    "from_bytes",
     *(name for name in LIBRARY if name.endswith("s_apart")),
 }  # fmt: skip
 _PATTERNS = {"regexp_replace", "regexp_extract", "regexp_count", "regexp_substr", "regexp_instr"}

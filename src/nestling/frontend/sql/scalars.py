@@ -26,12 +26,11 @@ from nestling.frontend.sql.convert import (
     scalar_of,
     scalar_type,
 )
+from nestling.frontend.sql.intervals import interval_of
 from nestling.frontend.sql.values import shown
 from nestling.frontend.values import Many, Null, One, Value, fields_of, there
 
 FLOAT = Scalar("float")
-_UNITS = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
-_MONTHS = {"year": 12, "quarter": 3, "month": 1}
 
 
 def of_literal(node: Any, env: SqlEnv) -> Value:
@@ -181,26 +180,6 @@ def as_text(term: Term, node: Any, env: SqlEnv, name: str) -> Term:
     if type_.name == "time":
         return call("time_text", term)
     return applied("to_text", [term], node, env, name)
-
-
-def interval_of(node: Any, env: SqlEnv) -> int | timedelta | None:
-    """The months or the span of an ``INTERVAL``; ``None`` of anything else."""
-    if isinstance(node, exp.Paren):
-        return interval_of(node.this, env)
-    if not isinstance(node, exp.Interval):
-        return None
-    unit = str(node.unit.this).lower().removesuffix("s") if isinstance(node.unit, exp.Var) else ""
-    try:
-        number = int(str(node.this.this)) if isinstance(node.this, exp.Literal) else None
-    except ValueError:
-        number = None
-    if number is None or unit not in (*_UNITS, *_MONTHS, "week"):
-        raise env.error(
-            node, "this interval is not supported", "write INTERVAL '3' DAY, with one of YEAR … SECOND"
-        )
-    if unit in _MONTHS:
-        return number * _MONTHS[unit]
-    return timedelta(seconds=number * (7 * 86_400 if unit == "week" else _UNITS[unit]))
 
 
 def of_interval(node: Any, env: SqlEnv) -> Value:

@@ -171,6 +171,8 @@ def _words(trees: list[Any]) -> list[str]:
                 found.append(str(node.name or node.key).upper())
             if isinstance(node, exp.Cast):
                 found += _WORDS_OF_CAST
+            if isinstance(node, exp.Interval) and isinstance(node.unit, exp.Var):
+                found.append(f"{node.this.name} {node.unit.this}".upper())  # INTERVAL '2 weeks', in two parts
             texts = [part for part in node.args.values() if isinstance(part, str)]
             found += [word for text in texts for word in (text.upper(), *text.upper().split()[:-1])]
             found += _WORDS.get(type(node), ())
@@ -189,6 +191,7 @@ _WORDS: dict[Any, tuple[str, ...]] = {
     exp.Drop: ("IF", "MATERIALIZED"),
     exp.MaterializedProperty: ("MATERIALIZED",),
     exp.When: ("MATCHED", "BY", "SOURCE", "TARGET"),
+    exp.IntervalSpan: ("TO",),
     exp.IgnoreNulls: ("IGNORE", "NULLS"),
     exp.RespectNulls: ("RESPECT", "NULLS"),
     exp.Ordered: ("NULLS", "FIRST", "LAST"),

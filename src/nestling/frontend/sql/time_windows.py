@@ -18,7 +18,7 @@ from sqlglot import exp
 from nestling.frontend.sql.context import SqlEnv
 
 _SECONDS = {"week": 604_800, "day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
-_STEP, _TIME, _NEAR, _PEERS, _NUMBER = "·step", "·time", "·near", "·peers", "·session"
+_STEP, _TIME, _NUMBER = "·step", "·time", "·session"
 
 
 def length(text: str) -> int:
@@ -158,7 +158,8 @@ def _with_session(node: Any, env: SqlEnv) -> Any:
         this=exp.Anonymous(this="max", expressions=[_hidden(_TIME, table)]), expression=_interval(gap)
     )
     _replace_session(found, start, end, env)
-    found.args["group"].set("expressions", [*(k for k in keys if k is not call), _hidden(_NUMBER, table)])
+    others = [key for key in keys if key is not call]
+    found.args["group"].set("expressions", [*others, _hidden(_NUMBER, table)])
     return found
 
 
@@ -176,51 +177,50 @@ def _written(key: Any, select: Any) -> Any:
 
 def _numbered(select: Any, source: Any, table: str, partition: list[Any], moment: Any, gap: int) -> Any:
     """The rows of ``source`` where WHERE holds, each with its time and the number of its session."""
-    star = exp.Column(this=exp.Star(), table=exp.to_identifier(table))
+    keys = [f"·key{i}" for i in range(len(partition))]
     epoch = exp.Cast(this=exp.Literal.string("1970-01-01 00:00:00"), to=exp.DataType.build("timestamp"))
     time = exp.Anonymous(this="coalesce", expressions=[moment.copy(), epoch])
-    timed = exp.Select(
-        expressions=[star.copy(), exp.Alias(this=time, alias=exp.to_identifier(_TIME))],
-        from_=exp.From(this=source.copy()),
-        where=select.args["where"].copy() if select.args.get("where") is not None else None,
-    )
+    named = [_as(part.copy(), key) for part, key in zip(partition, keys, strict=True)]
+    timed = _select([_star(table), *named, _as(time, _TIME)], source.copy(), [])
+    if select.args.get("where") is not None:
+        timed.set("where", select.args["where"].copy())
     _and_where(timed, [_present(moment)])
 
-    def over(function: Any, start: Any) -> Any:
-        key = exp.Ordered(this=_hidden(_TIME, table), nulls_first=True)
-        spec = start and exp.WindowSpec(
-            kind="RANGE",
-            start=start,
-            start_side="PRECEDING" if start != "CURRENT ROW" else None,
-            end="CURRENT ROW",
-        )
-        parts = [part.copy() for part in partition]
-        order = exp.Order(expressions=[key])
-        return exp.Window(this=function, partition_by=parts, order=order, spec=spec or None, over="OVER")
+    def alike(one: str, other: str) -> list[Any]:
+        return [exp.NullSafeEQ(this=_hidden(key, one), expression=_hidden(key, other)) for key in keys]
 
-    def rows(function: Any = None) -> Any:
-        return function or exp.Anonymous(this="count", expressions=[exp.Star()])
+    before = exp.LT(this=_hidden(_TIME, "·b"), expression=_hidden(_TIME, "·a"))
+    earliest = exp.Sub(this=_hidden(_TIME, "·a"), expression=_interval(gap))
+    within = exp.GTE(this=_hidden(_TIME, "·b"), expression=earliest)
+    near = _select([exp.Literal.number(1)], _named(timed, "·b"), [*alike("·b", "·a"), before, within])
+    columns = [_hidden(name, "·a") for name in (*keys, _TIME)]
+    begins = _select(columns, _named(timed, "·a"), [exp.Not(this=exp.Exists(this=near))])
+    begins.set("distinct", exp.Distinct())
+    until = exp.LTE(this=_hidden(_TIME, "·s"), expression=_hidden(_TIME, table))
+    rows = exp.Anonymous(this="count", expressions=[exp.Star()])
+    number = _select([rows], _named(begins, "·s"), [*alike("·s", table), until])
+    return _named(
+        _select([_star(table), _as(exp.Subquery(this=number), _NUMBER)], _named(timed, table), []), table
+    )
 
-    counted = exp.Select(
-        expressions=[
-            star.copy(),
-            exp.Alias(this=over(rows(), _interval(gap)), alias=exp.to_identifier(_NEAR)),
-            exp.Alias(this=over(rows(), "CURRENT ROW"), alias=exp.to_identifier(_PEERS)),
-        ],
-        from_=exp.From(this=_named(timed, table)),
-    )
-    begins = exp.EQ(this=_hidden(_NEAR, table), expression=_hidden(_PEERS, table))
-    one = exp.Case(ifs=[exp.If(this=begins, true=exp.Literal.number(1))], default=exp.Literal.number(0))
-    number = over(exp.Anonymous(this="sum", expressions=[one]), None)
-    numbered = exp.Select(
-        expressions=[star.copy(), exp.Alias(this=number, alias=exp.to_identifier(_NUMBER))],
-        from_=exp.From(this=_named(counted, table)),
-    )
-    return _named(numbered, table)
+
+def _select(items: list[Any], source: Any, tests: list[Any]) -> Any:
+    found = exp.Select(expressions=items, from_=exp.From(this=source))
+    if tests:
+        _and_where(found, tests)
+    return found
+
+
+def _star(table: str) -> Any:
+    return exp.Column(this=exp.Star(), table=exp.to_identifier(table))
+
+
+def _as(node: Any, name: str) -> Any:
+    return exp.Alias(this=node, alias=exp.to_identifier(name))
 
 
 def _named(query: Any, table: str) -> Any:
-    return exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(table)))
+    return exp.Subquery(this=query.copy(), alias=exp.TableAlias(this=exp.to_identifier(table)))
 
 
 def _replace_session(select: Any, start: Any, end: Any, env: SqlEnv) -> None:
