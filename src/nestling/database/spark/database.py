@@ -12,7 +12,6 @@ from typing import Any
 from nestling.database import arguments
 from nestling.database.accept import known
 from nestling.database.arguments import NOT_GIVEN
-from nestling.database.by_key import row_by_key
 from nestling.database.core import Core
 from nestling.database.definitions import HIDDEN, ViewDef
 from nestling.database.elements import inner_bag
@@ -35,7 +34,7 @@ from nestling.database.spark.frame_changes import (
 from nestling.database.spark.frames import Frames
 from nestling.database.spark.journal import LakeJournal
 from nestling.database.spark.large import Large
-from nestling.database.spark.large_merges import FrameMerge, merge_frame, note_batch
+from nestling.database.spark.large_merges import FrameMerge, is_later, merge_frame, note_batch
 from nestling.database.spark.large_references import keep_references
 from nestling.database.spark.logs import SparkLogging
 from nestling.database.spark.opened import check_shared, readable
@@ -188,8 +187,9 @@ class SparkDatabase(SharedDatabase):
     def _apply_large(
         self, changes: Mapping[str, Any], sign: int = 1, once: tuple[str, int] | None = None
     ) -> Refresh:
-        if once is not None and not self._is_later(once):
-            return NOTHING._replace(version=self.version)
+        with self._access.looking():
+            if once is not None and not is_later(self._state, once):
+                return NOTHING._replace(version=self.version)
         with self._large() as large:
             for name, rows in self._in_order(changes).items():
                 bag = inner_bag(self._state.tables, name)
@@ -206,12 +206,6 @@ class SparkDatabase(SharedDatabase):
             if once is not None:
                 note_batch(large, once)
             return self._loaded(large)
-
-    def _is_later(self, once: tuple[str, int]) -> bool:
-        """Whether a batch of a job comes after the last one that is stored."""
-        with self._access.looking():
-            last = row_by_key(self._state, ONCE, once[0])
-        return last is None or last[1] < once[1]
 
     @contextmanager
     def _large(self) -> Iterator[Large]:

@@ -18,6 +18,7 @@ from nestling.database.spark.frame_changes import as_frame, check_batch
 from nestling.database.spark.frame_values import canonical, value_of
 from nestling.database.spark.large import Large
 from nestling.database.spark.shredding import leaves
+from nestling.database.state import State
 from nestling.engine.spark.conditions import condition, read_by
 from nestling.errors import ChangeError, shown
 from nestling.frontend.schema import record_type, row_value
@@ -137,6 +138,12 @@ def _later(large: Large, memory: TableDef, last: str) -> str:
     new, old = (", ".join(f"{at}.c{i}" for i in range(width, total)) for at in ("a.s", "b.v"))
     later = f"b.v IS NULL OR struct({new}) > struct({old})"
     return large.written(f"SELECT a.* FROM {last} a LEFT JOIN {there} b ON {same} WHERE {later}")
+
+
+def is_later(state: State, once: tuple[str, int]) -> bool:
+    """Whether a batch of a job comes after the last one that is stored."""
+    last = row_by_key(state, ONCE, once[0])
+    return last is None or last[1] < once[1]
 
 
 def note_batch(large: Large, once: tuple[str, int]) -> None:
