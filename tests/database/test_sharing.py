@@ -74,7 +74,7 @@ def test_tables_declared_one_after_the_other_make_one_engine(monkeypatch):
         return filled(program, old)
 
     monkeypatch.setattr(db._state, "engines", replace(db._state.engines, filled=counted))
-    before = stored(db._state.engine)
+    before = stored(embedded(db._state.engine))
     for i in range(20):
         db.table(f"t{i}", {"id": int}, key="id")
     with pytest.raises(nl.QueryError):
@@ -82,7 +82,7 @@ def test_tables_declared_one_after_the_other_make_one_engine(monkeypatch):
     assert not made
     db.insert("t7", [(1,)])
     assert len(made) == 1
-    assert before.items() <= stored(db._state.engine).items()
+    assert before.items() <= stored(embedded(db._state.engine)).items()
     assert (db.tables["t7"].rows(), db.tables["t8"].rows()) == ([(1,)], [])
     db.verify(maps=True)
 
