@@ -1,7 +1,7 @@
 """Random scalar terms of every function, over variables some of which may be null."""
 
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cache
 from typing import Any
@@ -24,6 +24,7 @@ SAMPLES: dict[str, list[Any]] = {
     "bytes": [b"", b"a'\x00"],
     "date": [date(2020, 2, 29), date(1999, 12, 31)],
     "datetime": [datetime(2020, 2, 29, 12, 30), datetime(1999, 12, 31)],
+    "time": [time(0), time(23, 59, 59, 999_999)],
     "timedelta": [timedelta(0), timedelta(days=1, seconds=5), timedelta(days=-2)],
 }
 VARS = tuple(Var(name, Scalar(name, null)) for name in SCALARS for null in (False,)) + tuple(
