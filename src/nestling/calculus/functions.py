@@ -338,7 +338,9 @@ def instead(function: Function) -> Function:
 
     def result(args: Sequence[Scalar]) -> Scalar | None:
         found = function.result(args[1:])
-        return found if found and found.name == args[0].name else None
+        if not found or found.name != args[0].name:
+            return None
+        return nullable(found) if args[0].nullable else found
 
     def apply(default: Any, *args: Any) -> Any:
         try:
