@@ -570,9 +570,9 @@ static PyMethodDef methods[] = {
 
 static PyType_Slot slots[] = {
     {Py_tp_new, core_new}, {Py_tp_dealloc, core_dealloc}, {Py_tp_methods, methods},
-    {Py_tp_doc, "Core(maps, functions, programs, triggers)"}, {0, NULL},
+    {Py_tp_doc, "Machine(maps, functions, programs, triggers)"}, {0, NULL},
 };
-static PyType_Spec spec = {"nestling._native.Core", sizeof(Core), 0, Py_TPFLAGS_DEFAULT, slots};
+static PyType_Spec spec = {"nestling._native.Machine", sizeof(Core), 0, Py_TPFLAGS_DEFAULT, slots};
 
 static int add_names(PyObject *module) {
     PyObject *names = PyList_New(0);
@@ -612,7 +612,7 @@ PyMODINIT_FUNC PyInit__native(void) {
     BadCode = PyErr_NewExceptionWithDoc("nestling._native.BadCode", "Byte code that is not safe to run.", NULL, NULL);
     type = PyType_FromSpec(&spec);
     if (!Unfit || !BadCode || !type || PyModule_AddObjectRef(module, "Unfit", Unfit) ||
-        PyModule_AddObjectRef(module, "BadCode", BadCode) || PyModule_AddObjectRef(module, "Core", type))
+        PyModule_AddObjectRef(module, "BadCode", BadCode) || PyModule_AddObjectRef(module, "Machine", type))
         goto failed;
     Py_DECREF(type);
     return module;

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nestling as nl
-from nestling._native import OPERATIONS, BadCode, Core, Unfit
+from nestling._native import OPERATIONS, BadCode, Machine, Unfit
 from nestling.database import native
 from nestling.engine.local.engine import LocalEngine
 from nestling.engine.native.lower import Lowered, lowered
@@ -24,13 +24,13 @@ KINDS = {"i": int, "b": bool, "d": date, "t": datetime, "p": timedelta, "f": flo
 END = array("i", [OPERATIONS.index("END")]).tobytes()
 
 
-def table(kinds: str, keys: int | None = None, indexes: tuple[bytes, ...] = ()) -> Core:
+def table(kinds: str, keys: int | None = None, indexes: tuple[bytes, ...] = ()) -> Machine:
     """A table and a trigger that does nothing but put rows into it."""
     width = len(kinds)
     code = [OPERATIONS.index("PUT"), 0, width, *range(width), OPERATIONS.index("END")]
     maps = [(width if keys is None else keys, kinds.encode(), bytes(range(width)), b"\1", indexes, False)]
     program = (f"{kinds}i".encode(), width + 1, b"", (), array("i", code).tobytes(), b"")
-    return Core(maps, [], [program], [(0, 0, -1, False)])
+    return Machine(maps, [], [program], [(0, 0, -1, False)])
 
 
 values = (
@@ -117,13 +117,13 @@ def code() -> Lowered:
     return lowered(engine.program)
 
 
-def changed(code: Lowered, number: int, at: int, value: int) -> Core:
+def changed(code: Lowered, number: int, at: int, value: int) -> Machine:
     programs = list(code.programs)
     inputs, registers, kinds, constants, text, outputs = programs[number]
     words = array("i", text)
     words[at % len(words)] = value
     programs[number] = inputs, registers, kinds, constants, words.tobytes(), outputs
-    return Core(code.layouts.specifications, code.functions, programs, code.triggers)
+    return Machine(code.layouts.specifications, code.functions, programs, code.triggers)
 
 
 @given(data=st.data())
@@ -142,7 +142,7 @@ def test_no_byte_code_crashes(code, data):
                 action()
 
 
-def actions(code: Lowered, core: Core) -> Iterator[Any]:
+def actions(code: Lowered, core: Machine) -> Iterator[Any]:
     for i in range(4):
         yield lambda i=i: core.one(code.inserts["parts"], (i, f"n{i % 2}"), 1)
         yield lambda i=i: core.one(code.inserts["orders"], (i, i % 3, i), 1)
@@ -160,7 +160,7 @@ def actions(code: Lowered, core: Core) -> Iterator[Any]:
 )
 def test_what_is_no_program_is_refused(text: bytes) -> None:
     with pytest.raises(BadCode):
-        Core([], [], [(b"", 1, b"", (), text, b"")], [])
+        Machine([], [], [(b"", 1, b"", (), text, b"")], [])
 
 
 # how it is chosen

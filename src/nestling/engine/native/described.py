@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from nestling._native import Core
+from nestling._native import Machine
 from nestling.engine.described import HasEntries, Places, Plain
 from nestling.engine.native.layout import Layouts
 from nestling.program.statements import Program
@@ -14,7 +14,7 @@ from nestling.program.steps import maps_of
 class NativeDescription(Plain):
     """What the native engine says of itself."""
 
-    def __init__(self, engine: HasEntries, core: Core, layouts: Layouts) -> None:
+    def __init__(self, engine: HasEntries, core: Machine, layouts: Layouts) -> None:
         super().__init__(engine)
         self._core, self._layouts = core, layouts
 

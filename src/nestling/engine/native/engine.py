@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from nestling._native import BadCode, Core, Unfit
+from nestling._native import BadCode, Machine, Unfit
 from nestling.calculus.types import Scalar, Type
 from nestling.engine.described import Described, Places
 from nestling.engine.native.described import NativeDescription, view_bytes
@@ -395,8 +395,8 @@ class Counts(Mapping[Row, int]):
         return self._engine.entries(self._table)
 
 
-def _core(code: Lowered) -> Core:
+def _core(code: Lowered) -> Machine:
     try:
-        return Core(code.layouts.specifications, code.functions, code.programs, code.triggers)
+        return Machine(code.layouts.specifications, code.functions, code.programs, code.triggers)
     except (BadCode, Unfit) as error:
         raise Unsupported(str(error)) from error
