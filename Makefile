@@ -5,7 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NATIVE := $(VENV)/.native
-WORKERS ?= 2
+# On two cores: a worker that waits for a job of Spark, or for a disk, leaves its core to another.
+WORKERS ?= 3
 
 .PHONY: help demo test check laws soak bench docs spec-update clean
 .DELETE_ON_ERROR:

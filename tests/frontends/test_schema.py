@@ -178,7 +178,7 @@ REFUSED: list[tuple[Any, str, str]] = [
     (
         {"a": {"b": object}},
         "column 'a.b' cannot have the type object",
-        "a type is bool, int, float, Decimal, str, bytes, date, datetime, timedelta, "
+        "a type is bool, int, float, Decimal, str, bytes, date, datetime, time, timedelta, "
         "list[T], set[T], dict[K, V], a dict or a dataclass",
     ),
     ({"a": dict[Place, int]}, "the keys of 'a' are scalars", "write dict[str, V]"),
@@ -191,10 +191,21 @@ REFUSED: list[tuple[Any, str, str]] = [
         "",
     ),
     (spark_struct(("m", spark("NullType"), True)), "column 'm' cannot have the type NullType", ""),
-    (arrow_schema(arrow_field("t", arrow("time32[s]"))), "column 't' cannot have the type time32[s]", ""),
     (
-        arrow_schema(arrow_field("m", arrow("map<time32[s], int8>", "MapType", key_type=arrow("time32[s]")))),
-        "column 'm' cannot have the type time32[s]",
+        arrow_schema(arrow_field("t", arrow("month_day_nano_interval"))),
+        "column 't' cannot have the type month_day_nano_interval",
+        "",
+    ),
+    (
+        arrow_schema(
+            arrow_field(
+                "m",
+                arrow(
+                    "map<month_day_nano_interval, int8>", "MapType", key_type=arrow("month_day_nano_interval")
+                ),
+            )
+        ),
+        "column 'm' cannot have the type month_day_nano_interval",
         "cast it to a number, a string, a date or a timestamp first; the keys of a map are scalars",
     ),
 ]

@@ -98,14 +98,14 @@ MUTANTS = [
     ),
     Mutant(
         "a file that is not sorted by the key is bisected",
-        "engine/spark/driver/lookup", "entries",
+        "engine/spark/driver/lookup", "_by",
         "        if key in wanted:\n", "        if True:\n",
         FOUND, quick=True,
     ),
     Mutant(
         "what was added since is not looked at",
-        "engine/spark/driver/lookup", "entries",
-        "if stored.recent_rows:", "if False:",
+        "engine/spark/driver/lookup", "_recent",
+        "if not stored.recent_rows:", "if True:",
         FOUND, quick=True,
     ),
     Mutant(

@@ -80,6 +80,11 @@ WRONG: dict[str, tuple[Any, ...]] = {
     "next_day": ("never",), "date_format": ("zzz",), "tumbled": (0,), "tumbled_end": (0,),
     "get_json_object": ("a",), "clock_trunc": ("DAY",), "clock_diff": ("DAY",),
 }  # fmt: skip
+#: What these constants stand behind, where that is no text.
+BEFORE = {
+    "round": ("float",), "next_day": ("date",), "date_format": ("datetime",), "tumbled": ("datetime",),
+    "tumbled_end": ("datetime",), "clock_trunc": ("time",), "clock_diff": ("time", "time"),
+}  # fmt: skip
 #: Whether constants have a value is known before, and of a division it is asked whether it is by zero.
 KNOWN_BEFORE = {
     *(f"no_{name}" for name in WRONG if name in LIBRARY), "no_matches", "no_like", "no_round", "no_fraction",
@@ -231,8 +236,9 @@ def test_the_grid_has_what_is_undefined():
             cases = [(term, env) for term in calls(function) for env in environments(term, grid)]
             if name in WRONG:
                 given = [constant(value) for value in WRONG[name]]
-                first = {"round": "float", "next_day": "date"}.get(name, "str")
-                first = "datetime" if name in ("date_format", "tumbled", "tumbled_end") else first
-                cases.append((Call(name, (slot(first, 0), *given)), {f"{first}0": grid[first][2]}))
+                kinds = BEFORE.get(name, ("str",))
+                slots = [slot(kind, i) for i, kind in enumerate(kinds)]
+                values = {f"{kind}{i}": grid[kind][2] for i, kind in enumerate(kinds)}
+                cases.append((Call(name, (*slots, *given)), values))
             assert any(isinstance(meaning_of(case), Exception) for case in cases), name
     assert FUNCTIONS["no_floor"].result([nullable(Scalar("float"))]) == BOOL
