@@ -9,6 +9,7 @@ from nestling.errors import ChangeError
 from tests import objects
 from tests.frontends.oql.oracle import Oracle, same
 from tests.frontends.oql.test_cases import HERE
+from tests.frontends.oql.test_twins import TWINS, agree, defined
 from tests.frontends.oql.worlds import MODELS, seen
 from tests.specfile import cases, parse
 
@@ -79,6 +80,16 @@ def test_all_cases_are_the_same(shop):
 def test_cases_of_families_are_the_same(spark, tmp_path):
     with nl.Database(tmp_path / "lake", spark=spark) as db:
         _are_the_same(MODELS["people"](db), "people", 7)
+
+
+def test_one_query_in_three_languages(shop):
+    """P8: one answer in OQL, as a comprehension and in SQL, after one change and another."""
+    views = [defined(shop, twins, f"twin{i}") for i, twins in enumerate(TWINS)]
+    for name in ("Cleo", "Cleo II"):
+        shop.update("customers", key=3, set={"name": name, "credit": 7})
+        data = seen(shop)
+        for twins, made in zip(TWINS, views, strict=True):
+            agree(made, Oracle(*data).run(twins[0]))
 
 
 def _are_the_same(db: nl.Database, model: str, number: int) -> None:
