@@ -41,7 +41,7 @@ def filled(program: Program, moment: LakeState, maps: Set[str], sink: Sink | Non
     """``moment`` with ``maps`` as ``program`` fills them from its tables: in files, or here where there is no sink."""
     # A map that serves the others alone has a layout of its own, also where one that is stored has its name.
     own = layouts(program)
-    known = moment.layouts | {name: own[name] for name in program.maps if name not in maps}
+    known = {**moment.layouts, **{name: own[name] for name in program.maps if name not in maps}}
     stored = moment.stored | {name: SourceRows() for name in (*program.maps, *maps)}
     now = replace(moment.next(), layouts=known, stored=stored)
 
