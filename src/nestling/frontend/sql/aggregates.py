@@ -18,8 +18,7 @@ from nestling.calculus.sizes import of_average
 from nestling.calculus.terms import Const, Expr, Field, Term, Var
 from nestling.calculus.types import NUMERIC, Record, Scalar, Type, is_base, leaf_types, nullable
 from nestling.calculus.typing import element_type, term_type
-from nestling.frontend.sql.conditions import YES
-from nestling.frontend.sql.context import SqlEnv, only, where
+from nestling.frontend.sql.context import YES, SqlEnv, only, where
 from nestling.frontend.sql.convert import condition, scalar_of, scalar_type, stored
 from nestling.frontend.sql.statistics import DEFAULTS, SINGLE, STATISTICS, statistic
 from nestling.frontend.sql.values import shown

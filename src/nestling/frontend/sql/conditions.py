@@ -14,17 +14,17 @@ from typing import Any, TypeAlias
 from sqlglot import exp
 
 from nestling.calculus.build import balanced, call, conjunction, const, countwise, for_
-from nestling.calculus.terms import Const, Expr, Field, Sing, Term, Tuple, Var
+from nestling.calculus.terms import Const, Expr, Field, Sing, Term, Var
 from nestling.calculus.types import UNIT, Record, Scalar
 from nestling.calculus.typing import element_type
-from nestling.frontend.sql.context import SqlEnv, only, where
+from nestling.frontend.sql.comparing import column_by_column, compared
+from nestling.frontend.sql.context import YES, SqlEnv, only, where
 from nestling.frontend.sql.convert import NULL_BOOL, condition, is_nullable
-from nestling.frontend.sql.scalars import column_by_column, compared, negated
+from nestling.frontend.sql.scalars import negated
 from nestling.frontend.sql.values import shown
 from nestling.frontend.values import Null, One, Row, Value, fields_of, of_term
 
 Rest: TypeAlias = Callable[[SqlEnv], Expr]
-YES: Expr = Sing(Tuple(()))
 QUERIES = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 _OPERATORS = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}

@@ -15,6 +15,7 @@ from nestling.calculus import standard
 from nestling.calculus.build import FALSE, TRUE, call, empty, for_
 from nestling.calculus.functions import FUNCTIONS
 from nestling.calculus.library.clocks import read_time
+from nestling.calculus.lists import is_list, item_type
 from nestling.calculus.optional import ITEMS, THERE, held, is_optional, optional
 from nestling.calculus.sizes import decimal_size, widest
 from nestling.calculus.terms import Const, Expr, Term
@@ -35,6 +36,7 @@ from nestling.frontend.values import (
     singleton,
     there,
     type_of,
+    without_positions,
 )
 
 _WIDTH = {"int": 0, "decimal": 1, "float": 2}
@@ -109,6 +111,8 @@ def joined(left: Type, right: Type) -> Type | None:
         one, two = (held(type_) if is_optional(type_) else type_ for type_ in (left, right))
         inside = joined(one, two)
         return None if inside is None or isinstance(inside, Scalar) else optional(inside)
+    if is_list(left) != is_list(right):  # what is in order beside what is not is a bag
+        left, right = (Bag(item_type(type_)) if is_list(type_) else type_ for type_ in (left, right))
     match left, right:
         case Scalar(), Scalar():
             return _joined_scalars(left, right)
@@ -193,6 +197,8 @@ def converted(value: Value, type_: Type, node: Any, env: SqlEnv) -> Value:
         case Record(wanted) if fields is not None and len(fields) == len(wanted):
             pairs = zip(wanted, fields, strict=True)
             return Row(tuple((name, converted(part, t, node, env)) for (name, t), (_, part) in pairs))
+        case Bag(element) if isinstance(value, Many) and is_list(type_of(value)) and not is_list(type_):
+            return converted(without_positions(value, env.run.names, env.run.site), type_, node, env)
         case Bag(element) if isinstance(value, Many):
             return Many(elementwise(value.expr, element, node, env))
         case Scalar() if isinstance(value, One):

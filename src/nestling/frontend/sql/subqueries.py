@@ -14,8 +14,7 @@ from nestling.frontend.catalog import Catalog
 from nestling.frontend.sql.aggregates import calls, is_aggregate, read_call, without_null
 from nestling.frontend.sql.choices import chosen
 from nestling.frontend.sql.columns import same
-from nestling.frontend.sql.conditions import YES
-from nestling.frontend.sql.context import QueryRows, SqlEnv, where
+from nestling.frontend.sql.context import YES, QueryRows, SqlEnv, where
 from nestling.frontend.sql.convert import condition, is_nullable, scalar_of, scalar_type, stored
 from nestling.frontend.sql.groups import group_place, grouped_source
 from nestling.frontend.sql.ordering import limit_of
