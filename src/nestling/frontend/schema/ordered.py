@@ -30,7 +30,7 @@ else:
 
 
 def with_order(record: Record, texts: Sequence[str], table: str) -> Record:
-    """``record`` with the arrays at the paths ``texts``, written with dots, in order.
+    """``record`` with the arrays at the paths ``texts``, written with dots, in order, and arrays right inside them.
 
     >>> from nestling.calculus.types import STR, show_type
     >>> from nestling.calculus.types import record as made
@@ -69,8 +69,11 @@ def _replaced(type_: Type, names: list[str]) -> Type:
     match type_:
         case Record(fields) if fields and fields[-1][0] == ITEMS:
             return Record((*fields[:-1], (ITEMS, _replaced(fields[-1][1], names))))
-        case Bag() if not names:
-            return type_ if is_list(type_) else list_type(type_.element)
+        case Bag(element) if not names:
+            inside = item_type(type_) if is_list(type_) else element
+            return list_type(
+                _replaced(inside, []) if isinstance(inside, Bag) and not is_map(inside) else inside
+            )
         case Bag(element) if is_list(type_):
             return list_type(_replaced(item_type(type_), names))
         case Bag(element):

@@ -146,12 +146,23 @@ def _bag(element: Type, value: object, where: str, links: Links) -> ZBag:
 
 def _ordered(item: Type, value: object, where: str, links: Links) -> ZBag:
     """The elements of a list with their positions."""
+    if isinstance(value, ZBag) and (entries := _entries(value)) is not None:
+        value = entries
     if isinstance(value, ZBag | Set):
         raise ChangeError(
             f"column {where!r} is in order, and {shown(value)} is not", hint="pass a list; it may be empty"
         )
     values = value if isinstance(value, list | tuple) else _list(value, where)
     return ZBag([((at, _value(item, inner, where, links)), 1) for at, inner in enumerate(values)])
+
+
+def _entries(value: ZBag) -> list[Any] | None:
+    """The elements of a bag of entries, as a query yields it, by their positions."""
+    pairs = [
+        pair for pair, times in value.items() if times == 1 and isinstance(pair, tuple) and len(pair) == 2
+    ]
+    found = dict(pairs)
+    return [found[at] for at in range(len(value))] if found.keys() == set(range(len(value))) else None
 
 
 def _map(entry: Type, value: object, where: str, links: Links) -> ZBag:

@@ -6,17 +6,17 @@ that differ, or because it ends there; a null comes before all else. Nulls insid
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from nestling.calculus.build import FALSE, TRUE, call, conjunction, const, for_
-from nestling.calculus.lists import AT, ITEM, is_list
-from nestling.calculus.terms import Const, Expr, Field, Sing, Term, Var
+from nestling.calculus.build import FALSE, TRUE, call, conjunction
+from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import Scalar
-from nestling.frontend.sql.context import YES, SqlEnv, where
-from nestling.frontend.sql.convert import is_nullable, is_text, operands, scalar_type
+from nestling.frontend.sql.codes import code, has_code, is_sorted
+from nestling.frontend.sql.context import SqlEnv
+from nestling.frontend.sql.convert import alike, is_nullable, is_text, operands, scalar_type
 from nestling.frontend.sql.values import shown
-from nestling.frontend.values import Many, Null, One, Value, bag_of, fields_of, of_term, there, type_of
+from nestling.frontend.values import Many, Null, One, Value, bag_of, fields_of, there, type_of
 
 #: What to write where an array has no order.
 DECLARE = "declare its order: db.table(…, ordered=['column']), or nl.List[T] in a class"
@@ -56,23 +56,24 @@ def _where_there(found: Term, left: Value, right: Value) -> Term:
     return found
 
 
-def _arrays(left: Value, right: Value, operator: str, node: Any, env: SqlEnv) -> tuple[Expr, Expr] | None:
-    """Both sides as lists; ``None`` where neither is an array."""
-    ours, theirs = bag_of(left), bag_of(right)
-    if ours is None or theirs is None:
+def _arrays(left: Value, right: Value, operator: str, node: Any, env: SqlEnv) -> tuple[Value, Value] | None:
+    """Both sides as lists of one type, and never null; ``None`` where neither is an array."""
+    sides = [bag for side in (left, right) if (bag := bag_of(side)) is not None]
+    if len(sides) < 2:
         return None
-    for side in (ours, theirs):
-        if not is_list(type_of(side)):
-            what = f"{operator} compares arrays in order, and this {shown(side)} is a bag"
+    for side in sides:
+        if not has_code(type_of(side)):
+            what = f"{operator} compares arrays in order, and this {shown(side)} has none"
             raise env.error(node, what, DECLARE)
-    return ours.expr, theirs.expr
+    one, two = alike(sides, node, env)
+    return one, two
 
 
 def _arrays_compared(
-    operator: str, ours: Expr, theirs: Expr, sides: tuple[Value, Value], node: Any, env: SqlEnv
+    operator: str, ours: Value, theirs: Value, sides: tuple[Value, Value], node: Any, env: SqlEnv
 ) -> Term:
     if operator in ("=", "<>"):
-        found = _same_arrays(ours, theirs, node, env)
+        found: Term = call("==", code(ours, node, env), code(theirs, node, env))
     else:
         first = (ours, theirs) if operator in ("<", "<=") else (theirs, ours)
         found = _array_before(*first, operator in ("<=", ">="), node, env)
@@ -80,46 +81,12 @@ def _arrays_compared(
     return call("not", found) if operator == "<>" else found
 
 
-def _side_by_side(ours: Expr, theirs: Expr, env: SqlEnv, body: Callable[[Var, Value, Value], Expr]) -> Expr:
-    """``body`` for the elements of two arrays that stand at one position."""
-    one, two = env.run.var("x", ours), env.run.var("y", theirs)
-
-    def both() -> Expr:
-        found = body(one, of_term(Field(one, ITEM)), of_term(Field(two, ITEM)))
-        return where(call("==", Field(one, AT), Field(two, AT)), found)
-
-    return for_(one, ours, for_(two, theirs, env.run.enclosed(both)))
-
-
-def _same_arrays(ours: Expr, theirs: Expr, node: Any, env: SqlEnv) -> Term:
-    """Whether two arrays are as long, and no elements at one position differ."""
-    run = env.run
-    differ = _side_by_side(
-        ours, theirs, env, lambda _, x, y: where(call("not", identical(x, y, node, env)), YES)
-    )
-    long = call("==", run.fold("count", ours), run.fold("count", theirs))
-    return call("and", long, call("==", run.fold("count", differ), const(0)))
-
-
-def _array_before(ours: Expr, theirs: Expr, or_same: bool, node: Any, env: SqlEnv) -> Term:
+def _array_before(ours: Value, theirs: Value, or_same: bool, node: Any, env: SqlEnv) -> Term:
     """Whether an array comes before another: at the first position where they differ, or because it ends there."""
-    run = env.run
-    differ = _side_by_side(
-        ours, theirs, env, lambda x, a, b: where(call("not", identical(a, b, node, env)), Sing(Field(x, AT)))
-    )
-    place = run.fold("min", differ)
-    first = _side_by_side(
-        ours,
-        theirs,
-        env,
-        lambda x, a, b: where(
-            call("==", Field(x, AT), call("coalesce", place, const(-1))),
-            where(before([(a, b)], False, node, env), YES),
-        ),
-    )
-    lower = call("!=", run.fold("count", first), const(0))
-    ends = call("<=" if or_same else "<", run.fold("count", ours), run.fold("count", theirs))
-    return call("if", call("is_null", place), ends, lower)
+    for side in (ours, theirs):
+        if not is_sorted(type_of(side)):
+            raise env.error(node, f"an {shown(side)} has no order here", "compare its elements one by one")
+    return call("<=" if or_same else "<", code(ours, node, env), code(theirs, node, env))
 
 
 def before(pairs: Sequence[tuple[Value, Value]], or_same: bool, node: Any, env: SqlEnv) -> Term:
@@ -185,7 +152,7 @@ def identical(left: Value, right: Value, node: Any, env: SqlEnv) -> Term:
         ):
             return FALSE if (is_there := there(other)) is None else call("not", is_there)
     if (arrays := _arrays(left, right, "<=>", node, env)) is not None:
-        same = _same_arrays(*arrays, node, env)
+        same = call("==", *(code(side, node, env) for side in arrays))
         both = [TRUE if (is_there := there(side)) is None else is_there for side in (left, right)]
         return same if both == [TRUE, TRUE] else conjunction([call("==", *both), same])
     if ours is None or theirs is None:

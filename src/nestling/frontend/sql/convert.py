@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, cast
 
 from nestling.calculus import standard
-from nestling.calculus.build import FALSE, TRUE, call, empty, for_
+from nestling.calculus.build import FALSE, TRUE, call, const, empty, for_
 from nestling.calculus.functions import FUNCTIONS
 from nestling.calculus.library.clocks import read_time
 from nestling.calculus.lists import is_list, item_type
@@ -24,6 +24,7 @@ from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.sql.context import SqlEnv
 from nestling.frontend.sql.values import shown, spark_type
 from nestling.frontend.values import (
+    DEFAULTS,
     Barred,
     Many,
     Null,
@@ -199,6 +200,8 @@ def converted(value: Value, type_: Type, node: Any, env: SqlEnv) -> Value:
             return Row(tuple((name, converted(part, t, node, env)) for (name, t), (_, part) in pairs))
         case Bag(element) if isinstance(value, Many) and is_list(type_of(value)) and not is_list(type_):
             return converted(without_positions(value, env.run.names, env.run.site), type_, node, env)
+        case Bag() if isinstance(value, Many) and is_list(type_) and not is_list(type_of(value)):
+            raise env.error(node, "an array in order is needed here, and this one is a bag", "write array(…)")
         case Bag(element) if isinstance(value, Many):
             return Many(elementwise(value.expr, element, node, env))
         case Scalar() if isinstance(value, One):
@@ -283,3 +286,24 @@ def applied(function: str, terms: Sequence[Term], node: Any, env: SqlEnv, name: 
             node, f"{name or function} takes {FUNCTIONS[function].takes}, not {got}", "write a CAST"
         )
     return call(function, *terms)
+
+
+def as_text(term: Term, node: Any, env: SqlEnv, name: str) -> Term:
+    """``term`` as SQL writes it; a DECIMAL with all its places."""
+    type_ = scalar_type(term)
+    if type_.name == "str":
+        return term
+    if type_.name == "decimal" and type_.size:
+        term = call("round", term, const(type_.size[1]))
+    if type_.name == "time":
+        return call("time_text", term)
+    return applied("to_text", [term], node, env, name)
+
+
+def without_null(value: Value) -> Value:
+    """``value`` with a type that says what the test before it has found: it is not null."""
+    if there(value) is not None:
+        return bag_of(value) or Row(fields_of(value) or ())
+    if isinstance(value, One) and (isinstance(type_ := term_type(value.term), Scalar) and type_.nullable):
+        return One(call("coalesce", value.term, Const(DEFAULTS[type_.name], replace(type_, nullable=False))))
+    return value

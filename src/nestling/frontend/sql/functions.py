@@ -16,6 +16,7 @@ from nestling.frontend.sql.composed import COMPOSED, with_unit
 from nestling.frontend.sql.context import SqlEnv, only
 from nestling.frontend.sql.convert import (
     applied,
+    as_text,
     condition,
     is_nullable,
     is_text,
@@ -28,7 +29,6 @@ from nestling.frontend.sql.library import entry_of, library_call
 from nestling.frontend.sql.nested import ARRAYS, added, of_present
 from nestling.frontend.sql.parts import PARTS, part_named, part_of, timestamp_of, unit_last
 from nestling.frontend.sql.positions import of_reverse
-from nestling.frontend.sql.scalars import as_text
 from nestling.frontend.values import Many, Null, One, Row, Value, bag_of, there
 
 Builder = Callable[[list[Value], Any, SqlEnv], Value]

@@ -13,13 +13,12 @@ from typing import Any
 from sqlglot import exp
 
 from nestling.calculus.build import call, conjunction, const, countwise, for_, union
-from nestling.calculus.lists import is_list
+from nestling.calculus.lists import is_list, item_type
 from nestling.calculus.maps import is_map
 from nestling.calculus.optional import ITEMS, THERE
 from nestling.calculus.terms import Const, Expr, Field, Flatten, Term, Var
 from nestling.calculus.types import Bag, Record, Scalar
 from nestling.calculus.typing import element_type, term_type
-from nestling.frontend.sql.aggregates import without_null
 from nestling.frontend.sql.choices import chosen
 from nestling.frontend.sql.comparing import compared, identical
 from nestling.frontend.sql.conditions import QUERIES, unit
@@ -32,12 +31,14 @@ from nestling.frontend.sql.convert import (
     joined,
     scalar_of,
     stored,
+    without_null,
 )
 from nestling.frontend.sql.generators import GENERATORS, generated
 from nestling.frontend.sql.maps import MAPS
 from nestling.frontend.sql.positions import (
     POSITIONS,
     array_of,
+    flattened,
     joined_lists,
     plain,
     takes,
@@ -234,6 +235,10 @@ def of_array_distinct(node: Any, env: SqlEnv) -> Value:
 
 def of_flatten(node: Any, env: SqlEnv) -> Value:
     """``flatten(array of arrays)``."""
+    takes(node, 1, 1, env)
+    whole = array_of(node, 0, env)
+    if is_list(type_of(whole)) and is_list(item_type(type_of(whole))):
+        return flattened(whole, env)
     array = _array(node, env)
     if not isinstance(element_type(array.expr), Bag) or is_map(element_type(array.expr)):
         raise env.error(node, f"flatten takes an array of arrays, not {shown(array)}", "drop it")

@@ -9,8 +9,8 @@ from nestling.calculus.optional import ITEMS, THERE, is_optional
 from nestling.calculus.terms import Expr, Field, Flatten, Term
 from nestling.calculus.types import Bag, Record, Scalar
 from nestling.calculus.typing import element_type
-from nestling.frontend.sql.aggregates import without_null
 from nestling.frontend.sql.context import YES, SqlEnv, where
+from nestling.frontend.sql.convert import without_null
 from nestling.frontend.values import Many, One, Row, Value, of_term, singleton
 
 

@@ -7,7 +7,7 @@ that is not there has a null, as with ``get``, where Spark in its ANSI mode woul
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlglot import exp
@@ -17,13 +17,14 @@ from nestling.calculus.lists import AT, ITEM, is_list
 from nestling.calculus.maps import is_map
 from nestling.calculus.optional import optional
 from nestling.calculus.terms import Const, Expr, Field, Sing, Term, Var
-from nestling.calculus.types import Scalar
+from nestling.calculus.types import UNIT, Scalar
 from nestling.calculus.typing import element_type
-from nestling.frontend.sql.comparing import DECLARE, before, compared, identical
+from nestling.frontend.sql.comparing import DECLARE, compared, identical
 from nestling.frontend.sql.conditions import guarded
 from nestling.frontend.sql.context import YES, SqlEnv, where
 from nestling.frontend.sql.convert import (
     alike,
+    as_text,
     converted,
     elementwise,
     is_nullable,
@@ -33,7 +34,6 @@ from nestling.frontend.sql.convert import (
 )
 from nestling.frontend.sql.maps import looked_up
 from nestling.frontend.sql.picked import picked
-from nestling.frontend.sql.scalars import as_text
 from nestling.frontend.sql.values import shown
 from nestling.frontend.values import (
     Many,
@@ -42,8 +42,10 @@ from nestling.frontend.values import (
     Row,
     Value,
     bag_of,
+    fields_of,
     of_term,
     singleton,
+    there,
     type_of,
     without_positions,
 )
@@ -305,6 +307,24 @@ def joined_lists(arrays: list[Many], env: SqlEnv) -> Many:
     return Many(union(element_type(parts[0]), *parts))
 
 
+def flattened(array: Many, env: SqlEnv) -> Many:
+    """The elements of a list of lists."""
+
+    def inside(outer: Var) -> Expr:
+        def in_front(other: Var) -> Expr:
+            return where(call("<", Field(other, AT), Field(outer, AT)), _inner(other, lambda _: YES))
+
+        start = env.run.fold("count", _each(array.expr, env, in_front))
+        return _inner(outer, lambda x: entry(call("+", start, Field(x, AT)), _item(x), env))
+
+    def _inner(outer: Var, body: Callable[[Var], Expr]) -> Expr:
+        value = _item(outer)
+        assert isinstance(value, Many)
+        return _each(value.expr, env, body)
+
+    return Many(_each(array.expr, env, inside))
+
+
 def of_appended(at_end: bool) -> Builder:
     """``array_append(array, x)`` and ``array_prepend``."""
 
@@ -365,34 +385,78 @@ def of_array_compact(node: Any, env: SqlEnv) -> Value:
 
 
 def of_sorted(nulls_first: bool) -> Builder:
-    """``sort_array(array, ascending)`` and ``array_sort(array)``."""
+    """``sort_array(array, ascending)`` and ``array_sort(array)``: the place of an element is how many come before it.
+
+    These are those that are equal in the first fields and less in the next, or in all and stand before it: a sum of
+    counts, each with one bound.
+    """
 
     def of(node: Any, env: SqlEnv) -> Value:
         takes(node, 1, 2 if nulls_first else 1, env)
-        array, ascends = list_of(node, 0, env), True
+        array, less = list_of(node, 0, env), "<"
         if len(node.expressions) == 2:
-            ascends = bool(getattr(node.expressions[1], "this", None))
             if not isinstance(node.expressions[1], exp.Boolean):
-                raise env.error(node, f"{node.name} takes true or false written out")
-
-        def pairs(one: Var, two: Var) -> list[tuple[Value, Value]]:
-            both = [_item(one), _item(two)] if ascends else [_item(two), _item(one)]
-            parts = [(both[0], both[1])]
-            if not nulls_first:
-                nulls = [One(identical(value, Null(), node, env)) for value in both]
-                parts.insert(0, (nulls[0], nulls[1]))
-            return parts
+                raise env.error(node.expressions[1], f"{node.name} takes true or false written out")
+            less = "<" if node.expressions[1].this else ">"
 
         def numbered(var: Var) -> Expr:
-            def in_front(other: Var) -> Expr:
-                tie = (of_term(Field(other, AT)), of_term(Field(var, AT)))
-                return where(before([*pairs(other, var), tie], False, node, env), YES)
+            def in_front(other: Var, place: int) -> Expr:
+                tests = _before_in_all(_item(other), _item(var), less, nulls_first, node, env)
+                same = call("<", Field(other, AT), Field(var, AT))
+                found = [*tests.less, *([*one, same] for one in tests.equal)]
+                return _where_all(found[place], YES)
 
-            return entry(env.run.fold("count", _each(array.expr, env, in_front)), _item(var), env)
+            probe = _before_in_all(_item(var), _item(var), less, nulls_first, node, env)
+            parts = [
+                _each(array.expr, env, lambda other, place=place: in_front(other, place))  # type: ignore[misc]
+                for place in range(len(probe.less) + len(probe.equal))
+            ]
+            return entry(env.run.fold("count", union(UNIT, *parts)), _item(var), env)
 
         return Many(_each(array.expr, env, numbered))
 
     return of
+
+
+@dataclass(frozen=True)
+class _Cases:
+    """When a value comes before another, and when they are equal: the one case or the other, each of several tests."""
+
+    less: list[list[Term]]
+    equal: list[list[Term]]
+
+
+def _before_in_all(one: Value, two: Value, less: str, nulls_first: bool, node: Any, env: SqlEnv) -> _Cases:
+    ours, theirs = fields_of(one), fields_of(two)
+    flags = there(one), there(two)
+    if ours is not None and theirs is not None:
+        found = _Cases([], [[]])
+        for (_, a), (_, b) in zip(ours, theirs, strict=True):
+            field = _before_in_all(a, b, less, True, node, env)
+            found = _Cases(
+                [*found.less, *([*same, *test] for same in found.equal for test in field.less)],
+                [[*same, *test] for same in found.equal for test in field.equal],
+            )
+        if flags[0] is None or flags[1] is None:
+            return found
+        nulls = call("not", flags[0]), call("not", flags[1])
+        full: list[Term] = [flags[0], flags[1]]
+        found = _Cases([[*full, *test] for test in found.less], [[*full, *test] for test in found.equal])
+    else:
+        x, y = scalar_of(one, node, env), scalar_of(two, node, env)
+        found = _Cases([[call(less, x, y)]], [[call("=" if is_nullable(x) else "==", x, y)]])
+        if not is_nullable(x):
+            return found
+        nulls = call("is_null", x), call("is_null", y)
+    first = nulls_first == (less == "<")
+    apart: list[Term] = [nulls[0], call("not", nulls[1])] if first else [call("not", nulls[0]), nulls[1]]
+    return _Cases([*found.less, apart], [*found.equal, list(nulls)])
+
+
+def _where_all(tests: list[Term], body: Expr) -> Expr:
+    for test in reversed(tests):
+        body = where(test, body)
+    return body
 
 
 # -- several lists side by side

@@ -19,6 +19,7 @@ from nestling.frontend.sql.comparing import compared, identical
 from nestling.frontend.sql.context import SqlEnv, only
 from nestling.frontend.sql.convert import (
     applied,
+    as_text,
     condition,
     is_nullable,
     operands,
@@ -167,18 +168,6 @@ def _text(value: Value, node: Any, env: SqlEnv) -> Term:
     if isinstance(value, Null):
         return Const(None, Scalar("str", True))
     return as_text(scalar_of(value, node, env), node, env, "||")
-
-
-def as_text(term: Term, node: Any, env: SqlEnv, name: str) -> Term:
-    """``term`` as SQL writes it; a DECIMAL with all its places."""
-    type_ = scalar_type(term)
-    if type_.name == "str":
-        return term
-    if type_.name == "decimal" and type_.size:
-        term = call("round", term, const(type_.size[1]))
-    if type_.name == "time":
-        return call("time_text", term)
-    return applied("to_text", [term], node, env, name)
 
 
 def of_interval(node: Any, env: SqlEnv) -> Value:

@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from nestling.calculus.build import countwise
 from nestling.calculus.terms import Expr
 from nestling.frontend.sql.aggregates import calls
+from nestling.frontend.sql.by_content import distinct_rows
 from nestling.frontend.sql.columns import starred
 from nestling.frontend.sql.context import QueryRows, SqlEnv, only
 from nestling.frontend.sql.convert import stored
@@ -56,7 +56,8 @@ def of_select(node: Any, env: SqlEnv, others: Sequence[Any] = ()) -> QueryRows:
     distinct = node.args.get("distinct")
     if distinct is not None:
         only(distinct, env, what="DISTINCT")
-        expr = countwise("distinct", expr)
+        rows_ = expr
+        expr = env.run.enclosed(lambda: distinct_rows(rows_, node, env))
     return QueryRows(expr, tuple(names))
 
 
