@@ -368,7 +368,7 @@ class LocalEngine:
         mine, theirs = self.stores[name], other.stores[there]
         if not mine.is_table:
             other.flush()
-        if not (mine.slices or theirs.slices) and mine.key == theirs.key:
+        if not (mine.slices or theirs.slices) and (mine.key, mine.value) == (theirs.key, theirs.value):
             take_over(mine, self.names, theirs, other.names)
         elif not take_slices(mine, self.names, theirs, other.names):
             self.load_map(name, other.cells(there))
