@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nestling.calculus.lists import is_list, item_type
 from nestling.calculus.maps import entry_types, is_map
 from nestling.calculus.optional import held, is_optional
 from nestling.calculus.types import Bag, Record, Scalar, Type
@@ -17,6 +18,8 @@ def no_bag(element: Type) -> str:
 def _nested_type(type_: Type) -> str:
     if is_optional(type_):
         return _nested_type(held(type_))
+    if is_list(type_):
+        return f"ARRAY<{_nested_type(item_type(type_))}>"
     if is_map(type_):
         return f"MAP<{', '.join(map(_nested_type, entry_types(type_)))}>"
     match type_:

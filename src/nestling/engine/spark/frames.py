@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from nestling.calculus.build import const, leaves
+from nestling.calculus.lists import AT, ITEM, is_list
 from nestling.calculus.maps import is_map
 from nestling.calculus.optional import held, is_optional
 from nestling.calculus.terms import InL, Term, Var
@@ -33,7 +34,7 @@ from nestling.program.batches import is_change
 from nestling.program.flat import Shape
 from nestling.program.statements import Assign, Check, Find, Plan, Program, Statement
 from nestling.program.steps import uses
-from nestling.quoting import sql_text
+from nestling.quoting import sql_name, sql_text
 
 #: A bag cannot hold an element less than no times.
 COPIES = "CASE WHEN n < 0 THEN raise_error('a view with negative counts is read with bag()') ELSE CAST(n AS INT) END"
@@ -238,6 +239,8 @@ class _Frame:
                     ]
                     attached.append(f"LEFT JOIN {bags} {name} ON {' AND '.join(on) or 'true'}")
                     bag = f"coalesce({name}.bag, {no_bag(inner)})"
+                    if is_list(type_):
+                        return _in_order(bag)
                     return f"map_from_entries({bag})" if is_map(type_) else bag
                 case Scalar("time"):
                     return f"time_from_micros(r.k{next(left).places[0]})"
@@ -372,6 +375,12 @@ def freed(plan: Plan) -> Plan | None:
 def _found_by(own: Sql, bag: Sql) -> str:
     """A row has the bag that is found by what it has; a label of a bag is never null."""
     return f"{own.text} = {bag.text}" if own.type == LABEL else joins(own, bag)
+
+
+def _in_order(bag: str) -> str:
+    """The items of a list, from its entries; its positions are all different."""
+    at, item = sql_name(AT), sql_name(ITEM)
+    return f"transform(array_sort({bag}, (a, b) -> CAST(signum(a.{at} - b.{at}) AS INT)), e -> e.{item})"
 
 
 def _columns(type_: Type) -> list[Type]:
