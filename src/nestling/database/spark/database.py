@@ -51,6 +51,7 @@ from nestling.engine.spark.remote import is_connect
 from nestling.engine.spark.stores import store_of
 from nestling.errors import ChangeError, QueryError
 from nestling.storage.lake import Lake
+from nestling.storage.lake.folder import place_of
 from nestling.storage.lake.local import LocalStore
 
 
@@ -241,10 +242,14 @@ class SparkDatabase(SharedDatabase):
     def _backup(self, path: Path) -> None:
         raise QueryError("a lake is a folder", hint=f"copy {self.folder} while no stream runs")
 
-    def _export_rows(self, name: str, path: Path) -> int:
+    def _file_place(self, path: Any) -> Any:
+        """A folder of this machine, or the address of one that Spark reaches."""
+        return place_of(path)
+
+    def _export_rows(self, name: str, path: Path | str) -> int:
         return write_frame(self._frame_of(name), path)
 
-    def _export_changes(self, name: str, folder: Path) -> int:
+    def _export_changes(self, name: str, folder: Path | str) -> int:
         if name in self._state.tables:
             raise QueryError(
                 f"on Spark the changes of a table are not kept: {name} is one",
@@ -263,7 +268,7 @@ class SparkDatabase(SharedDatabase):
             return self._table_df(name)
         return self.view_df(name)
 
-    def _load_rows(self, table: str, path: Path, is_feed: bool) -> Refresh:
+    def _load_rows(self, table: str, path: Path | str, is_feed: bool) -> Refresh:
         frame = read_frame(self._state.running.spark, self._frame_of(table), path, is_feed)
         return self.apply({table: frame}) if is_feed else self.insert(table, frame)
 
