@@ -19,7 +19,7 @@ from nestling.engine.spark.leaves import Leaves
 from nestling.engine.spark.remote import is_connect
 from nestling.errors import NestlingError, QueryError
 from nestling.frontend.dataframe import marker
-from nestling.quoting import sql_name
+from nestling.quoting import plain_sql_text, sql_name
 
 if TYPE_CHECKING:
     from nestling.database.spark.state import SparkState
@@ -114,7 +114,15 @@ class Published:
         found = self._shared.setdefault(name, f"nestling_published_{uuid4().hex}")
         self.state.running.session.sql(f"CREATE OR REPLACE GLOBAL TEMPORARY VIEW {found} AS {rows}")
         place = self.spark.conf.get("spark.sql.globalTempDatabase", "global_temp")
-        self.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {sql_name(name)} AS SELECT * FROM {place}.{found}")
+        self.spark.sql(
+            f"CREATE OR REPLACE TEMPORARY VIEW {sql_name(name)} COMMENT {plain_sql_text(found)}"
+            f" AS SELECT * FROM {place}.{found}"
+        )
+
+    def is_ours(self, name: str, session: Any) -> bool:
+        """Whether a session of Connect takes a name for what was published: the comment says so."""
+        own = self._shared.get(name)
+        return own is not None and session.catalog.getTable(sql_name(name)).description == own
 
     def _sources(self) -> Leaves:
         """The sources of the engine as it is: another engine may give a name to another source."""
