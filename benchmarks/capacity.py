@@ -1,6 +1,6 @@
 """A capacity model: what a change costs on Spark, as a formula of the change, what it meets, files and cores.
 
-Run: ``python benchmarks/capacity.py [--sizes 20000,60000] [--check 180000] [--repeat 3] [--write docs/scale.md]``.
+Run: ``python benchmarks/capacity.py [--sizes 5000,20000] [--check 80000] [--repeat 3] [--write docs/scale.md]``.
 
 Facts with a group each, groups with a region, and the view that joins them: an inserted fact meets one group, a changed
 group its facts. Changes of several sizes and fan-outs are applied by the driver, over one file and over several, and by
@@ -274,8 +274,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--sizes", default="20000,60000")
-    parser.add_argument("--check", type=int, default=180_000)
+    parser.add_argument("--sizes", default="5000,20000")
+    parser.add_argument("--check", type=int, default=80_000)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--write", type=Path)
     args = parser.parse_args()
@@ -284,7 +284,7 @@ def main() -> None:
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
-    measured(spark, 5_000, 1)  # Java compiles what runs often
+    measured(spark, 2_000, 1)  # Java compiles what runs often
     fit: list[Measured] = []
     for size in sizes:
         fit += measured(spark, size, args.repeat)

@@ -47,7 +47,6 @@ from nestling.database.transaction import NOTHING
 from nestling.database.view_state import Feed
 from nestling.engine.spark.accepted import check_session, is_local
 from nestling.engine.spark.progress import shown
-from nestling.engine.spark.remote import is_connect
 from nestling.engine.spark.stores import store_of
 from nestling.errors import ChangeError, QueryError
 from nestling.storage.lake import Lake
@@ -305,12 +304,6 @@ class SparkDatabase(SharedDatabase):
         ``trigger`` says when, as Spark's ``trigger``: ``{"processingTime": "10 seconds"}``, ``{"availableNow": True}``.
         """
         self._check_writable()
-        if is_connect(self._state.running.spark):
-            raise QueryError(
-                "a stream cannot feed a database over Spark Connect: its micro-batches run at the server",
-                hint="write the stream to files, and apply what is new with"
-                ' db.apply({table: rows}, once=("…", number)); or run where the driver runs',
-            )
         running = self._streams.get(name)
         if running is not None:
             if running.isActive:

@@ -20,7 +20,6 @@ from nestling.engine.spark.remote import LentViews, is_connect
 from nestling.errors import QueryError
 from nestling.frontend.dataframe import in_session, marked, recognised, remote_query, to_sql
 from nestling.frontend.view_query import Orders, ViewQuery
-from nestling.quoting import sql_name
 from nestling.storage.lake.folder import scheme_of
 
 if TYPE_CHECKING:
