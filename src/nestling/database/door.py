@@ -15,6 +15,7 @@ Law: rows that the door takes have the same outcome on the long way, and what is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from time import perf_counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -38,9 +39,20 @@ from nestling.errors import UNDEFINED
 if TYPE_CHECKING:
     from nestling.engine.native.engine import NativeEngine
 
-#: Takes rows that come (1) or go (-1); without a result nothing was done, and they are for the long way.
-Door = Callable[[list[Any], int], Refresh | None]
+#: Takes a list of rows, or a stream of Arrow, that come (1) or go (-1). Without a result nothing was done, and they are
+#: for the long way.
+Door = Callable[[Any, int], Refresh | None]
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def offered(rows: Any) -> Any:
+    """``rows`` as a door takes them; none where they are for the long way, as a stream is that can be read once."""
+    if type(rows) is list:
+        return rows
+    if hasattr(rows, "__arrow_c_stream__") and not hasattr(rows, "read_all"):
+        with suppress(ValueError, TypeError, NotImplementedError):  # of a frame that Arrow has no types for
+            return rows.__arrow_c_stream__()
+    return None
 
 
 class DoorHost(Protocol):
@@ -141,27 +153,34 @@ class TakenRows(RowJournal):
 
     is_committing = is_running = torn = True
 
-    def __init__(self, state: RowState, engine: NativeEngine, table: str) -> None:
-        self.state, self.engine, self.table = state, engine, table
+    def __init__(self, state: RowState, engine: NativeEngine, table: str, door: int) -> None:
+        self.state, self.engine, self.table, self.door = state, engine, table, door
         self.times, self.applied, self.done = 1, 0, []
-        #: The rows, once the engine has them: the extension puts them here, as one tuple.
-        self.rows: list[tuple[Row, ...]] = []
+        #: The rows, once the engine has them: the extension puts them here, as one tuple, or as words.
+        self.given: list[Any] = []
         self._was_undone = False
         self._before: dict[Row, int] | None = None
 
     def begin(self, times: int) -> None:
         """Take others."""
         self.times, self._before, self._was_undone = times, None, False
-        if self.rows:
-            self.rows.clear()
+        if self.given:
+            self.given.clear()
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        if not self.given:
+            return ()
+        found = self.given[0] = self.engine.taken(self.door, self.given[0])
+        return found
 
     @property
     def events(self) -> list[RowEvent]:  # type: ignore[override]  # made when it is asked for
-        return [RowEvent(self.table, row, self.times) for rows in self.rows for row in rows]
+        return [RowEvent(self.table, row, self.times) for row in self.rows]
 
     @property
     def tables(self) -> Mapping[str, int]:
-        return {self.table: len(self.rows[0])} if self.rows else {}
+        return {self.table: len(self.rows)} if self.given else {}
 
     def run(self) -> None:
         """The engine has them already, unless they were undone."""
@@ -170,7 +189,7 @@ class TakenRows(RowJournal):
         self.is_running = False
 
     def _pairs(self) -> Run:
-        return Run(self.table, [(row, self.times) for rows in self.rows for row in rows])
+        return Run(self.table, [(row, self.times) for row in self.rows])
 
     def undo(self) -> None:
         """Run the opposite; where something was cut off, compute the maps anew from the rows as they were."""
@@ -192,9 +211,8 @@ class TakenRows(RowJournal):
     def _counted(self) -> dict[Row, int]:
         """How often the rows were there before they were taken."""
         before: dict[Row, int] = {}
-        for rows in self.rows:
-            for row in rows:
-                before[row] = before.get(row, self.engine.count(self.table, row)) - self.times
+        for row in self.rows:
+            before[row] = before.get(row, self.engine.count(self.table, row)) - self.times
         return before
 
 
@@ -210,10 +228,14 @@ def _short(
     """The door where nobody asks for the rows: what ``Core._run`` does, less all that is for those who do."""
     access, views, statements = database._access, state.views, state.statements_of(table)
     writing, lock, is_owned = access.writing, access.lock, access.writing._is_owned  # type: ignore[attr-defined]
-    journal, accept, may_tear = TakenRows(state, engine, table), engine.accept, bool(engine.program.deferred)
-    taken, changed, made = journal.rows, database._seen.changed, tuple.__new__
+    journal, accept, may_tear = (
+        TakenRows(state, engine, table, number),
+        engine.accept,
+        bool(engine.program.deferred),
+    )
+    taken, changed, made = journal.given, database._seen.changed, tuple.__new__
 
-    def take(rows: list[Any], times: int) -> Refresh | None:
+    def take(rows: Any, times: int) -> Refresh | None:
         if is_owned() or not rows or (times < 0 and not may_go):
             return None
         began = perf_counter()
@@ -263,7 +285,7 @@ def _asked(
     """The door where somebody asks for the rows, or for the state that they lead to."""
     access, views, may_tear = database._access, state.views, bool(engine.program.deferred)
 
-    def take(rows: list[Any], times: int) -> Refresh | None:
+    def take(rows: Any, times: int) -> Refresh | None:
         if access.is_writing or not rows or (times < 0 and not may_go):
             return None
         began = perf_counter()
@@ -274,11 +296,11 @@ def _asked(
             if access.journal is not None or (may_tear and engine.is_torn):
                 return None
             access.open = None
-            journal = TakenRows(state, engine, table)
+            journal = TakenRows(state, engine, table, number)
             journal.begin(times)
             access.journal = journal
             try:
-                if engine.accept(number, table, rows, times, journal.rows) is None:
+                if engine.accept(number, table, rows, times, journal.given) is None:
                     access.journal = None
                     return None
             except UNDEFINED:

@@ -8,6 +8,7 @@ from typing import Any
 from nestling.database import arguments
 from nestling.database.arguments import NOT_GIVEN
 from nestling.database.definitions import TableDef
+from nestling.database.door import offered
 from nestling.database.evolving import Evolving
 from nestling.database.fed import ONCE, once_argument
 from nestling.database.merging import Merging
@@ -23,8 +24,8 @@ class Writing(Evolving):
 
     def insert(self, table: str, rows: Iterable[object]) -> Refresh:
         """Add rows: dicts, tuples, dataclasses."""
-        if type(rows) is list and (door := self._door(table)) is not None:
-            done = door(rows, 1)
+        if (door := self._door(table)) is not None and (given := offered(rows)) is not None:
+            done = door(given, 1)
             if done is not None:
                 return done
         if type(rows) is list and len(rows) == 1:

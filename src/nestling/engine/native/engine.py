@@ -139,24 +139,28 @@ class NativeEngine:
         """The number of a door, which ``accept`` takes."""
         return self._core.door(specification.numbered(self._code.inserts, self._stored))
 
-    def accept(
-        self, door: int, table: str, rows: list[Any], times: int, taken: list[tuple[Row, ...]]
-    ) -> int | None:
+    def accept(self, door: int, table: str, rows: Any, times: int, taken: list[Any]) -> int | None:
         """How many rows came (1) or went (-1), all of them, which ``taken`` has then; None where that is not so.
 
-        What it raises leaves the tables as they were, but not the maps.
+        ``rows``: a list of rows, or a stream of Arrow in its capsule, of which ``taken`` gets the words. What is raised
+        leaves the tables as they were, but not the maps.
         """
         try:
             count = self._core.accept(door, rows, times, taken)
         except Unfit:
             return None
         except Overflow as error:
-            self._history.add(table, [(row, times) for row in taken[0]])
+            found = taken[0] = self.taken(door, taken[0])
+            self._history.add(table, [(row, times) for row in found])
             self._move(error)
-            return len(taken[0])
+            return len(found)
         if self._history.is_kept and count and self._has_logs():
-            self._history.add(table, [(row, times) for row in taken[0]])
+            self._history.add(table, [(row, times) for row in self.taken(door, taken[0])])
         return count
+
+    def taken(self, door: int, rows: Any) -> tuple[Row, ...]:
+        """The rows that a door took last."""
+        return self._core.decoded(door, rows) if isinstance(rows, bytes) else rows
 
     def _has_logs(self) -> bool:
         """Whether something is logged; where nothing is, what came before need not be remembered."""
