@@ -1,8 +1,8 @@
 """What a row costs: at the triggers, and through ``db.insert``; in native code and in Python, side by side.
 
 Run: ``python benchmarks/front_door.py [--scale 0.01]``. CPU microseconds a row, medians of chunks of 1,000, collector
-off, both engines in one process; goals are scaled to a reference loop of ten million steps a second. TPC-H's rows of one
-scale, as a stream of inserts and deletes, and the order book.
+off, both engines in one process; goals are scaled to a reference loop of ten million steps a second. TPC-H's rows of
+one scale, as a stream of inserts and deletes, and the order book.
 
 * *row*: the trigger of a table, called with each row.
 * *1,000*: the same with a thousand rows of a table.
