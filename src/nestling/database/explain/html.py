@@ -95,7 +95,8 @@ def _query(report: Report) -> Html:
     costs = f"Degree {report.degree}{because}. Computed anew it costs {report.cost}, in time {report.time}."
     return _section(
         "The query, construct by construct", calculus,
-        _table_of(("class", "construct", "a change costs"), rows), tag("p", costs, class_="soft"),
+        _table_of(("class", "construct", "a change costs"), rows, kind="scroll stacked"),
+        tag("p", costs, class_="soft"),
     )  # fmt: skip
 
 
@@ -114,10 +115,12 @@ def _construct(construct: ConstructReport) -> Html:
     )  # fmt: skip
 
 
-def _table_of(columns: Iterable[str], rows: Iterable[str], numbers: tuple[str, ...] = ()) -> Html:
+def _table_of(
+    columns: Iterable[str], rows: Iterable[str], numbers: tuple[str, ...] = (), kind: str = "scroll"
+) -> Html:
     heads = [tag("th", name, class_="number") if name in numbers else tag("th", name) for name in columns]
     body = tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows))
-    return tag("div", body, class_="scroll")
+    return tag("div", body, class_=kind)
 
 
 def _storage(storage: StorageReport | None) -> Html:
@@ -164,7 +167,7 @@ def _stored(report: Report) -> Html:
     rows += [_stored_table(table, most) for table in report.tables]
     columns = ("stored", "what for", "entries", "bytes")
     title = "What is stored" if report.maintained else "What every reading computes first"
-    return _section(title, _table_of(columns, rows, ("entries", "bytes")))
+    return _section(title, _table_of(columns, rows, ("entries", "bytes"), "scroll stacked"))
 
 
 def _stored_map(stored: MapReport, most: int) -> Html:

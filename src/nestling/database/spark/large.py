@@ -23,13 +23,13 @@ from nestling.database.spark.keyed import FlatRows, is_flat_by_key
 from nestling.database.spark.shredding import Column, by_key, flat, leaves, named, numbered
 from nestling.engine.spark import limits
 from nestling.engine.spark.frames import table_rows
-from nestling.engine.spark.progress import say
 from nestling.engine.spark.relations import UNCOUNTED, joins_text, summed, touched_by
 from nestling.engine.spark.session import settings
 from nestling.engine.spark.state import SourceRows, TempView, register_frame
 from nestling.engine.spark.types import values
 from nestling.errors import ChangeError
 from nestling.frontend.schema import row_value
+from nestling.progress import say
 from nestling.quoting import sql_text
 from nestling.values.bag import ZBag
 
