@@ -44,6 +44,7 @@ from nestling.database.spark.watching import feed_of
 from nestling.database.transaction import NOTHING
 from nestling.database.view_state import Feed
 from nestling.engine.spark.accepted import check_session, is_local
+from nestling.engine.spark.remote import is_connect
 from nestling.engine.spark.stores import store_of
 from nestling.errors import ChangeError, QueryError
 from nestling.progress import shown
@@ -270,6 +271,12 @@ class SparkDatabase(EvolvingLake):
         ``trigger`` says when, as Spark's ``trigger``: ``{"processingTime": "10 seconds"}``, ``{"availableNow": True}``.
         """
         self._check_writable()
+        if is_connect(self._state.running.spark):
+            raise QueryError(
+                "a stream cannot feed a database over Spark Connect: its micro-batches run at the server",
+                hint="write the stream to files, and apply what is new with"
+                ' db.apply({table: rows}, once=("…", number)); or run where the driver runs',
+            )
         running = self._streams.get(name)
         if running is not None:
             if running.isActive:
@@ -379,4 +386,5 @@ class SparkDatabase(EvolvingLake):
         """End the streams and the use of the folder."""
         for stream in self._streams.values():
             stream.stop()
+        self._frames.close()
         super().close()

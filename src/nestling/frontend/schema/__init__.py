@@ -4,6 +4,7 @@ from nestling.frontend.schema.as_python import python_schema
 from nestling.frontend.schema.counts import copies, length, multiplicity
 from nestling.frontend.schema.declare import Declared, Unresolved, declared, key_record, record_type
 from nestling.frontend.schema.objects import Extent, Inverse, Ref
+from nestling.frontend.schema.ordered import List, with_order
 from nestling.frontend.schema.read import listed, python_value, python_values, row_class
 from nestling.frontend.schema.scalars import constant, in_utc
 from nestling.frontend.schema.tabular import arrow_rows, has_zones, tabular_rows, without_zones
@@ -13,6 +14,7 @@ __all__ = [
     "Declared",
     "Extent",
     "Inverse",
+    "List",
     "Ref",
     "Unresolved",
     "arrow_rows",
@@ -35,5 +37,6 @@ __all__ = [
     "row_class",
     "row_value",
     "tabular_rows",
+    "with_order",
     "without_zones",
 ]

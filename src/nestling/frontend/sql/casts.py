@@ -10,9 +10,13 @@ from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import NUMERIC, Scalar, nullable
 from nestling.calculus.typing import term_type
 from nestling.frontend.sql.context import SqlEnv, only
-from nestling.frontend.sql.convert import is_nullable, scalar_of, scalar_type
+from nestling.frontend.sql.convert import (
+    as_text,
+    is_nullable,
+    scalar_of,
+    scalar_type,
+)
 from nestling.frontend.sql.declare import BITS, decimal_of
-from nestling.frontend.sql.scalars import as_text
 from nestling.frontend.sql.values import shown, spark_type
 from nestling.frontend.values import Null, One, Value
 
