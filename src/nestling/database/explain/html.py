@@ -30,11 +30,16 @@ CODES = {c.code: "good" for c in THEOREM} | {c.code: "fair" for c in INDEXED - T
 
 def as_html(report: Report) -> str:
     """The page, the verdict first."""
+    return as_page(report.view, [sections(report)])
+
+
+def as_page(name: str, parts: Iterable[Html]) -> str:
+    """A page of what reports have."""
     head = join([
         Html('<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'),
-        tag("title", f"{report.view} · explained"), tag("style", Html(STYLE)),
+        tag("title", f"{name} · explained"), tag("style", Html(STYLE)),
     ])  # fmt: skip
-    page = tag("html", tag("head", head), tag("body", tag("main", sections(report))), lang="en")
+    page = tag("html", tag("head", head), tag("body", tag("main", *parts)), lang="en")
     return f"<!doctype html>\n{page}\n"
 
 
