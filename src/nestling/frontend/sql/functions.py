@@ -25,6 +25,7 @@ from nestling.frontend.sql.convert import (
     scalar_type,
     widened,
 )
+from nestling.frontend.sql.json_texts import JSON
 from nestling.frontend.sql.library import entry_of, library_call
 from nestling.frontend.sql.nested import ARRAYS, added, of_present
 from nestling.frontend.sql.parts import PARTS, part_named, part_of, timestamp_of, unit_last
@@ -78,6 +79,8 @@ def of_function(node: Any, env: SqlEnv) -> Value:
 
 def _by_words(name: str, node: Any, env: SqlEnv) -> Value | None:
     """A call that does not read its arguments as values, if it is one."""
+    if name in JSON:
+        return JSON[name](node, env)
     if name in ARRAYS:
         return of_present(ARRAYS[name], node, env)
     if name == "date_part" and len(node.expressions) == 2:
