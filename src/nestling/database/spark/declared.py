@@ -18,7 +18,8 @@ def declared(frame: Any, element: Type) -> Any:
     """``frame`` with numbers of the size that was declared: what Spark computes from them depends on it."""
     types = zip(element.names, element.types, strict=True) if isinstance(element, Record) else ()
     casts = {name: type_sql(type_) for name, type_ in types if has_sizes(type_)}
-    return frame.withColumns({name: frame[sql_name(name)].cast(type_) for name, type_ in casts.items()})
+    new = {name: frame[sql_name(name)].cast(type_) for name, type_ in casts.items()}
+    return frame.withColumns(new) if new else frame
 
 
 def has_sizes(type_: Type) -> bool:

@@ -43,7 +43,7 @@ from nestling.frontend.values import (
 _WIDTH = {"int": 0, "decimal": 1, "float": 2}
 _READ: dict[str, Any] = {
     "int": standard.read_int, "float": standard.read_float, "date": standard.read_date, "bool": standard.read_bool,
-    "datetime": standard.read_datetime, "time": read_time, "decimal": lambda text: Decimal(standard.digits(text)),
+    "datetime": standard.read_moment, "time": read_time, "decimal": lambda text: Decimal(standard.digits(text)),
 }  # fmt: skip
 NULL_BOOL = Const(None, nullable(BOOL))
 
