@@ -9,6 +9,7 @@ from nestling.calculus import standard
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import Scalar
+from nestling.frontend.sql.array_sets import added
 from nestling.frontend.sql.casts import CAST_FUNCTIONS, cast, cast_function
 from nestling.frontend.sql.choices import chosen
 from nestling.frontend.sql.comparing import compared
@@ -27,7 +28,7 @@ from nestling.frontend.sql.convert import (
 )
 from nestling.frontend.sql.json_texts import JSON
 from nestling.frontend.sql.library import entry_of, library_call
-from nestling.frontend.sql.nested import ARRAYS, added, of_present
+from nestling.frontend.sql.nested import ARRAYS, of_present
 from nestling.frontend.sql.parts import PARTS, part_named, part_of, timestamp_of, unit_last
 from nestling.frontend.sql.positions import of_reverse
 from nestling.frontend.values import Many, Null, One, Row, Value, bag_of, there

@@ -90,7 +90,7 @@ def _object(fields: Sequence[tuple[str, Value]], node: Any, env: SqlEnv) -> Term
     parts: list[Value] = []
     for name, value in fields:
         text = _json(value, node, env)
-        key = const(f"{quoted(name)}:")
+        key: Term = const(f"{quoted(name)}:")
         if is_nullable(text):
             key = call("nullable", key)
         parts.append(One(call("+", key, text)))
