@@ -110,5 +110,4 @@ JOINS: dict[str, Texts] = {
 }  # fmt: skip
 LATERAL: dict[str, Texts] = {
     "join_lateral_array": ("SELECT l.id, e.x FROM l LEFT JOIN LATERAL explode(l.tags) AS e(x) ON true", "", "SELECT id, x FROM l LATERAL VIEW OUTER explode(tags) e AS x"),
-    "list_order": ("SELECT id, nums FROM l ORDER BY nums DESC, id DESC LIMIT 3", ""),
 }  # fmt: skip

@@ -174,7 +174,10 @@ def _argument(node: Any, kind: str, env: SqlEnv) -> Value:
     if kind in ("min", "max") and bag_of(value) is not None:
         if is_array(type_) and is_sorted(type_):
             return value
-        raise env.error(node, f"{kind} takes arrays in order, and this {shown(value)} has none", DECLARE)
+        name = getattr(node.parent, "name", "") or kind
+        if is_array(type_):
+            raise env.error(node, f"{name} of {shown(value)} is not supported", "take one of its elements")
+        raise env.error(node, f"{name} takes arrays in order, and this {shown(value)} has none", DECLARE)
     if not isinstance(type_, Scalar):
         raise env.error(node, f"an aggregate of {shown(value)} is not supported", "take a scalar field")
     if kind in ("every", "some", "count_if") and type_.name != "bool":
@@ -300,7 +303,10 @@ class Folds:
         if is_array(element_type(source)):
             return self.env.run.fold("count", countwise("distinct", codes_of(source, self.node, self.env)))
         if not is_base(element_type(source)):
-            raise self.env.error(self.node, "count(DISTINCT …) takes scalars", "name their scalar fields")
+            hint = DECLARE if bag_of(aggregate.value) is not None else "name their scalar fields"
+            raise self.env.error(
+                self.node, "count(DISTINCT …) takes scalars, structs and arrays in order", hint
+            )
         if any(_may_be_null(type_) for _, type_ in leaf_types(element_type(source))):
             return self.env.run.fold(
                 "count", countwise("distinct", source)

@@ -59,6 +59,8 @@ def of_function(node: Any, env: SqlEnv) -> Value:
     found = _by_words(name, node, env)
     if found is not None:
         return found
+    if name in _INSTEAD:
+        raise env.error(node, f"the function {node.name} is not supported", _INSTEAD[name])
     values = [env.value(part) for part in node.expressions]
     if name in _BUILDERS:
         return _BUILDERS[name](values, node, env)
@@ -107,6 +109,28 @@ def _rlike(values: list[Value], node: Any, env: SqlEnv) -> Value:
     except ValueError as error:
         raise env.error(node, str(error), "write it with classes, groups and quantifiers") from None
     return One(applied("matches", [scalar_of(text, node, env), const(found)], node, env, "RLIKE"))
+
+
+_ROWS = (
+    "it makes rows of a value, and rows come from tables: keep the parts in an ARRAY column, and explode that"
+)
+_VARIANT = "keep the text, and write get_json_object(text, '$.a') or from_json(text, 'a BIGINT, b STRING').a"
+_KEYS = "keys might meet: write map('a', x, 'b', y), or explode the maps and group by key"
+#: What to write instead of functions that people expect.
+_INSTEAD = {
+    **dict.fromkeys(("sequence", "split", "generate_series", "json_object_keys", "str_to_map"), _ROWS),
+    **dict.fromkeys(
+        ("parse_json", "try_parse_json", "variant_get", "try_variant_get", "is_variant_null"), _VARIANT
+    ),
+    **dict.fromkeys(
+        ("schema_of_json", "schema_of_variant"), "write the schema out: from_json(text, 'a BIGINT')"
+    ),
+    **dict.fromkeys(
+        ("map_concat", "map_from_arrays", "map_from_entries", "transform_keys", "map_zip_with"), _KEYS
+    ),
+    "shuffle": "a view has one answer: sort the array, sort_array(…)",
+    "array_insert": "write concat(slice(a, 1, n), array(x), slice(a, n + 1, size(a)))",
+}
 
 
 def _hint(name: str) -> str:
