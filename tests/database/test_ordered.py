@@ -137,5 +137,5 @@ def test_rows_are_put_in_order_by_arrays():
     first = db.view("v", query, strict=False)
     db.insert("p", [(1, ["b", "a"]), (2, ["b"]), (3, []), (4, None), (5, ["a", "z"])])
     assert sorted(row.id for row in first) == [1, 2]
-    with pytest.raises(nl.QueryError, match="rows are read in the order of scalars"):
+    with pytest.raises(nl.QueryError, match="rows are ordered by scalars"):
         db.view("w", "SELECT id, tags FROM p ORDER BY tags")

@@ -39,7 +39,7 @@ MESSAGES = [
         an aggregate has no value in this place
           line 1
             SELECT r.a FROM r WHERE count(*) > 1
-                                    ^^^^^^^
+                                    ^^^^^^^^
         hint: use it in the select list or in HAVING
         """,
     ),

@@ -153,7 +153,8 @@ _NO_NUMBERS = {
     "-Infinity": -math.inf,
 }  # fmt: skip
 #: A value in JSON, without the object around it.
-_VALUE = "substr(to_json(named_struct('v', {0})), 6, length(to_json(named_struct('v', {0}))) - 6)"
+_JSON = "to_json(named_struct('v', {0}))"
+_VALUE = f"CASE WHEN {{0}} IS NOT NULL THEN substr({_JSON}, 6, length({_JSON}) - 6) END"
 
 
 DOCUMENTS: tuple[LibraryEntry, ...] = (

@@ -50,7 +50,7 @@ def final_order(tree: Any, names: tuple[str, ...], record: Record, env: SqlEnv) 
                 return ()  # the first rows are taken; they are read in another order
             raise env.error(
                 key.node,
-                "rows are read in the order of scalars",
+                "rows are ordered by scalars",
                 "order by a field, an element or a count of it",
             )
         found.append(OrderKey(path, key.descending, key.nulls_first))
