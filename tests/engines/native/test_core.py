@@ -104,9 +104,9 @@ def test_a_core_that_was_closed_says_so() -> None:
 
 def with_a_door(function: Any, kinds: str = "ii", keys: int = 1) -> Machine:
     """A table, and a trigger that calls a function of the first column before it puts the row there."""
-    width, op = len(kinds), OPERATIONS.index
+    width, op, indexes = len(kinds), OPERATIONS.index, tuple[bytes, ...]()
     code = [op("CALL"), 0, width + 1, 0, op("PUT"), 0, width, *range(width), op("END")]
-    maps = [(keys, kinds.encode(), bytes(range(width)), b"\1", (), False)]
+    maps = [(keys, kinds.encode(), bytes(range(width)), b"\1", indexes, False)]
     program = (f"{kinds}i".encode(), width + 2, b"", (), array("i", code).tobytes(), b"")
     core = Machine(maps, [(function, b"i", b"i")], [program], [(0, 0, -1, False)])
     assert core.door((0, ("a", "b"), bytes(width), (None, (-2, 2)), (0,), ())) == 0
@@ -137,8 +137,8 @@ def test_a_row_that_is_not_plain_is_left_with_all_others() -> None:
     core, taken = with_a_door(abs), list[Any]()
     core.accept(0, [(1, 1)], 1, taken)
     for rows in ([(1, 1)], [(5, 1), (5, 2)], [(5, 3)], [(5, None)], [(5,)], [{"a": 5}], [None], [(True, 1)]):
-        assert core.accept(0, [(7, 1), *rows], 1, taken) is None  # type: ignore[arg-type]
-        assert core.accept(0, [(1, 1), *rows], -1, taken) is None  # type: ignore[arg-type]
+        assert core.accept(0, [(7, 1), *rows], 1, taken) is None
+        assert core.accept(0, [(1, 1), *rows], -1, taken) is None
     assert core.entries(0, True) == {(1, 1): 1}
     assert taken == [((1, 1),)]
 
