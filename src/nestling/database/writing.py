@@ -16,6 +16,7 @@ from nestling.database.refresh import Refresh
 from nestling.database.seen import MANY, SeenRows, is_followed, note_all
 from nestling.database.single import COMING, GOING, KEY
 from nestling.database.transaction import Transaction
+from nestling.progress import loading
 from nestling.values.bag import ZBag
 
 
@@ -35,8 +36,10 @@ class Writing(Evolving):
         if type(rows) is list and len(rows) >= MANY and not self._state.engine.is_remote:
             definition = self._state.table(table)
             if is_followed(definition):
-                return self._seeing(table, rows, self._insert_seen)
-        return self._changed(lambda change: change.insert(table, rows))
+                with loading(f"loading {table}", rows):
+                    return self._seeing(table, rows, self._insert_seen)
+        with loading(f"loading {table}", rows):
+            return self._changed(lambda change: change.insert(table, rows))
 
     def delete(
         self, table: str, rows: Any = NOT_GIVEN, *, where: Any = None, key: Any = NOT_GIVEN
@@ -71,7 +74,8 @@ class Writing(Evolving):
 
     def upsert(self, table: str, rows: Iterable[object]) -> Refresh:
         """Add rows, each in the place of the one that has its key, if there is one: it becomes this row."""
-        return self._changed(lambda change: change.upsert(table, rows))
+        with loading(f"loading {table}", rows):
+            return self._changed(lambda change: change.upsert(table, rows))
 
     def merge(
         self,
@@ -96,7 +100,8 @@ class Writing(Evolving):
             merging = Merging(definition, rows, delete_when, sequence_by, links)
             if merging.memory is not None:
                 self._remember(merging.memory)
-            done = self._changed(lambda change: change._merged(merging))
+            with loading(f"merging {table}", rows):
+                done = self._changed(lambda change: change._merged(merging))
         if not is_nested:
             self._tell(done)
         return done
@@ -128,7 +133,8 @@ class Writing(Evolving):
                     if done is not None:
                         return done
         given = arguments.changes_argument(changes, self._state.tables)
-        return self._changed(lambda change: change.apply(given))
+        with loading("applying changes", *given.values()):
+            return self._changed(lambda change: change.apply(given))
 
     def _apply_batch(self, changes: Mapping[str, Any], once: tuple[str, int]) -> Refresh:
         given = arguments.changes_argument(changes, self._state.tables)
@@ -138,9 +144,10 @@ class Writing(Evolving):
     def sync(self, table: str, snapshot: Iterable[object]) -> Refresh:
         """Make ``table`` hold exactly ``snapshot``: the difference is found and applied."""
         definition = self._state.table(table)
-        if not is_followed(definition) or self._state.engine.is_remote:
-            return self._changed(lambda change: change.sync(table, snapshot))
-        return self._seeing(table, snapshot, self._sync_seen)
+        with loading(f"syncing {table}", snapshot):
+            if not is_followed(definition) or self._state.engine.is_remote:
+                return self._changed(lambda change: change.sync(table, snapshot))
+            return self._seeing(table, snapshot, self._sync_seen)
 
     def _seeing(
         self,
