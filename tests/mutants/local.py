@@ -87,13 +87,13 @@ MUTANTS = [
     ),
     Mutant(
         "a bound that moves passes what lay at its old place",
-        "engine/local/ranges", "_between",
+        "engine/ranges", "_between",
         'operator in ("<=", ">")', 'operator in ("<", ">=")',
         queries("bounds_that_move"), quick=True,
     ),
     Mutant(
         "a condition decides though its aggregate is used elsewhere",
-        "engine/local/ranges", "_used_elsewhere",
+        "engine/ranges", "_used_elsewhere",
         "return var.name in term_vars(*others, *statement.keys, *statement.amounts)", "return False",
         queries("aggregates_beside_equal_keys"),
     ),

@@ -235,6 +235,7 @@ def _short(
     writing, lock, is_owned = access.writing, access.lock, access.writing._is_owned  # type: ignore[attr-defined]
     coming, going = TakenRows(state, engine, table, number, 1), TakenRows(state, engine, table, number, -1)
     accept, may_tear, made = engine.accepting(number, table), bool(engine.program.deferred), tuple.__new__
+    forget = state.compiled.forget  # what is kept while nothing but definitions come
 
     def take(rows: Any, times: int) -> Refresh | None:
         journal = coming if times > 0 else going
@@ -257,6 +258,7 @@ def _short(
                 content = version, took, count, statements * count, {table: count}, _NOTHING, ()
                 refresh: Refresh = made(Refresh, content)
                 state.patience -= count
+                forget()
                 database.version, database._last_refresh, access.journal = version, refresh, None
             except UNDEFINED:
                 doors.clear()  # its journals are used up

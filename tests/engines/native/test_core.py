@@ -99,6 +99,74 @@ def test_a_core_that_was_closed_says_so() -> None:
             call()
 
 
+# the door
+
+
+def with_a_door(function: Any, kinds: str = "ii", keys: int = 1) -> Machine:
+    """A table, and a trigger that calls a function of the first column before it puts the row there."""
+    width, op, indexes = len(kinds), OPERATIONS.index, tuple[bytes, ...]()
+    code = [op("CALL"), 0, width + 1, 0, op("PUT"), 0, width, *range(width), op("END")]
+    maps = [(keys, kinds.encode(), bytes(range(width)), b"\1", indexes, False)]
+    program = (f"{kinds}i".encode(), width + 2, b"", (), array("i", code).tobytes(), b"")
+    core = Machine(maps, [(function, b"i", b"i")], [program], [(0, 0, -1, False)])
+    assert core.door((0, ("a", "b"), bytes(width), (None, (-2, 2)), (0,), ())) == 0
+    return core
+
+
+@pytest.mark.parametrize("error", [OverflowError, ZeroDivisionError, KeyboardInterrupt])
+def test_an_exception_in_the_middle_of_a_batch_leaves_the_table(error: type[BaseException]) -> None:
+    """Also one of Python's own OverflowError, which is no number beyond its words."""
+
+    def function(a: int) -> int:
+        if a == 3:
+            raise error
+        return a
+
+    core, taken = with_a_door(function), list[Any]()
+    assert core.accept(0, [(1, 1)], 1, taken) == 1
+    with pytest.raises(error):
+        core.accept(0, [(2, 2), (3, 0), (4, 0)], 1, taken)
+    assert taken == [((1, 1),)]
+    assert core.entries(0, True) == {(1, 1): 1}
+    assert core.accept(0, [{"b": 2, "a": 2}], 1, taken) == 1
+    assert core.accept(0, [(1, 1), (2, 2)], -1, taken) == 2
+    assert core.entries(0, True) == {}
+
+
+def test_a_row_that_is_not_plain_is_left_with_all_others() -> None:
+    core, taken = with_a_door(abs), list[Any]()
+    core.accept(0, [(1, 1)], 1, taken)
+    for rows in ([(1, 1)], [(5, 1), (5, 2)], [(5, 3)], [(5, None)], [(5,)], [{"a": 5}], [None], [(True, 1)]):
+        assert core.accept(0, [(7, 1), *rows], 1, taken) is None
+        assert core.accept(0, [(1, 1), *rows], -1, taken) is None
+    assert core.entries(0, True) == {(1, 1): 1}
+    assert taken == [((1, 1),)]
+
+
+specifications = st.tuples(
+    st.integers(-1, 2),
+    st.sampled_from([(), ("a",), ("a", "b")]),
+    st.binary(max_size=3),
+    st.lists(st.none() | st.tuples(st.integers(), st.integers()), max_size=3).map(tuple),
+    st.lists(st.integers(-1, 2), max_size=2).map(tuple),
+    st.lists(
+        st.tuples(st.binary(max_size=2), st.lists(st.integers(-1, 2), max_size=2).map(tuple), st.booleans()),
+        max_size=2,
+    ).map(tuple),
+)
+
+
+@given(
+    specification=specifications, rows=st.lists(st.tuples(st.integers(-3, 3), st.none() | st.integers(-3, 3)))
+)
+def test_no_door_crashes(specification, rows):
+    """It is refused, or it takes rows or leaves them."""
+    core, taken = with_a_door(abs), list[Any]()
+    with contextlib.suppress(ValueError, OverflowError, TypeError):
+        core.accept(core.door(specification), rows, 1, taken)
+    assert core.size(0) == sum(map(len, taken))
+
+
 # byte code
 
 

@@ -9,8 +9,8 @@ from typing import Protocol
 from nestling.engine.described import Places
 from nestling.engine.local.codegen import bag_function
 from nestling.engine.local.functions import Functions
-from nestling.engine.local.ranges import BetweenStep, local_steps, ranged
 from nestling.engine.local.sizes import Sized, rough_bytes, slice_size
+from nestling.engine.ranges import BetweenStep, local_steps, ranged
 from nestling.program.statements import Find, Propagate, Statement
 from nestling.program.steps import trigger_statements
 from nestling.quoting import identifier

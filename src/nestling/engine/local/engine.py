@@ -24,12 +24,12 @@ from nestling.engine.local.loading import (
     take_over,
     take_slices,
 )
-from nestling.engine.local.ranges import ranged
 from nestling.engine.local.storage import Store, look_ups, stores
 from nestling.engine.local.unique import counted_once, unique_keys
 from nestling.engine.nesting import is_flat, leaves, nested, shape
 from nestling.engine.protocol import Batch
 from nestling.engine.python.terms import namespace
+from nestling.engine.ranges import ranged
 from nestling.engine.runs import summed_runs
 from nestling.errors import UNDEFINED
 from nestling.program.flat import Shape

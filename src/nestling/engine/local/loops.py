@@ -8,12 +8,12 @@ from typing import TypeAlias
 
 from nestling.calculus.show import show
 from nestling.calculus.terms import Term, Var
-from nestling.engine.local.ranges import BetweenStep, FlipStep, PassedStep, ShiftStep, SpanStep
 from nestling.engine.local.storage import Store
 from nestling.engine.python.reading import read_cell
 from nestling.engine.python.source import SourceWriter
 from nestling.engine.python.steps import Steps
 from nestling.engine.python.terms import Scope, is_float, truth, tuple_of
+from nestling.engine.ranges import BetweenStep, FlipStep, PassedStep, ShiftStep, SpanStep
 from nestling.program.flat import first_of
 from nestling.program.statements import Add, Find, Measure, Statement, Step, TableDecl, Total
 from nestling.program.steps import uses

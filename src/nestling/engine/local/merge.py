@@ -11,8 +11,8 @@ from dataclasses import replace
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Call, Const, Term
 from nestling.calculus.types import INT
-from nestling.engine.local.ranges import BetweenStep, PassedStep, SpanStep, local_steps
 from nestling.engine.local.storage import Store
+from nestling.engine.ranges import BetweenStep, PassedStep, SpanStep, local_steps
 from nestling.program.statements import (
     Action,
     Add,

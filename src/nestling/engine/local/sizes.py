@@ -15,8 +15,8 @@ from sys import getrefcount, getsizeof
 from typing import Any, Protocol, TypeVar
 
 from nestling.calculus.types import LABEL
-from nestling.engine.local.ranges import BetweenStep, every_local_step, ranged
 from nestling.engine.local.storage import Positions, Store
+from nestling.engine.ranges import BetweenStep, every_local_step, ranged
 from nestling.program.statements import Find, Program
 from nestling.program.steps import every_trigger, needed, plans, reads, trigger_statements
 

@@ -31,7 +31,7 @@ from functools import cached_property
 from typing import Any
 
 from nestling.calculus.types import LABEL, Scalar
-from nestling.engine.local.ranges import BetweenStep, PassedStep, SpanStep, every_local_step
+from nestling.engine.ranges import BetweenStep, PassedStep, SpanStep, every_local_step
 from nestling.program.statements import (
     Find,
     MapDecl,

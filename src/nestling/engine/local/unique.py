@@ -18,8 +18,8 @@ from typing import TypeVar
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Call, Const, Term, Var
 from nestling.calculus.types import INT
-from nestling.engine.local.ranges import every_local_step
 from nestling.engine.local.storage import Positions, statements
+from nestling.engine.ranges import every_local_step
 from nestling.program.flat import Atom, Monomial, Test
 from nestling.program.statements import (
     Action,

@@ -16,6 +16,7 @@ from nestling.engine.native.layout import Layouts, layouts
 from nestling.engine.native.steps import StepWriter, used_in
 from nestling.engine.native.terms import Env
 from nestling.engine.native.values import Unsupported, kind_of
+from nestling.engine.ranges import ranged
 from nestling.program.flat import Shape
 from nestling.program.statements import (
     Action,
@@ -49,7 +50,7 @@ class Lowered:
 
 def lowered(program: Program) -> Lowered:
     """``program`` as byte code; raises ``Unsupported`` where it has something that there is no code for."""
-    return _Lowering(program).all()
+    return _Lowering(ranged(program)).all()
 
 
 class _Lowering:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import assert_never
+from typing import Any, assert_never
 
 from nestling.calculus.terms import Term, Var
 from nestling.engine.native.bytecode import Assembler, PythonFunctions, Register
 from nestling.engine.native.layout import Layouts, is_by_key
 from nestling.engine.native.terms import Env, Terms
 from nestling.engine.native.values import Unsupported
+from nestling.engine.ranges import BetweenStep, FlipStep, PassedStep, ShiftStep, SpanStep
 from nestling.program.flat import is_ordered
 from nestling.program.statements import (
     Add,
@@ -39,10 +40,25 @@ def used_in(statements: Sequence[Statement]) -> frozenset[str]:
     terms = [
         term
         for statement in statements
-        for each in (statement.keys, statement.amounts, *map(uses, statement.steps))
+        for each in (statement.keys, statement.amounts, *map(_looked_at, statement.steps))
         for term in each
     ]
     return term_vars(*terms)
+
+
+def _looked_at(step: Any) -> tuple[Term, ...]:
+    if isinstance(step, FlipStep):
+        return *uses(step.both), step.test
+    _check_order(step)
+    return uses(step)
+
+
+def _check_order(step: Any) -> None:
+    """To go through all entries instead would cost what they are, and not what has changed."""
+    if isinstance(step, ShiftStep | BetweenStep | SpanStep | PassedStep):
+        raise Unsupported(
+            "entries in order: those between two values of an aggregate that a condition compares"
+        )
 
 
 class StepWriter:
@@ -73,6 +89,9 @@ class StepWriter:
         """One step: the code that goes on is written once for each environment. They are one, or of a change two."""
         if isinstance(step, NewAndOld):
             yield self._new_and_old(step, env)
+            return
+        if isinstance(step, FlipStep):
+            yield self._flipped(step, env)
             return
         with ExitStack() as blocks:
             yield iter([self._step(step, env, used, blocks)])
@@ -188,13 +207,24 @@ class StepWriter:
                         self.out.emit("ADD", total, total, self.terms.value(amount, solution))
         return self.terms.aggregate(step.aggregate, sums, step.var.type)
 
-    def _new_and_old(self, step: NewAndOld, env: Env) -> Iterator[Env]:
+    def _now_and_before(self, step: NewAndOld, env: Env) -> list[Register]:
         if is_ordered(step.aggregate):
             raise Unsupported("the change of an aggregate of values")
-        now, before = (
+        return [
             self.terms.aggregate(step.aggregate, [self.terms.value(t, env) for t in cell], step.var.type)
             for cell in (step.new, step.old)
-        )
+        ]
+
+    def _flipped(self, step: FlipStep, env: Env) -> Iterator[Env]:
+        """What follows runs where the test has another outcome than before: with 1 if it holds now."""
+        name, values = step.both.var.name, self._now_and_before(step.both, env)
+        is_true, was_true = (self.terms.truth(step.test, {**env, name: value}) for value in values)
+        with self.out.only_if(self.out.computed("NE", "b", is_true, was_true)):
+            one, minus_one = self.terms.number(1), self.terms.number(-1)
+            yield {**env, step.both.sign.name: self.out.computed("SELECT", "i", is_true, one, minus_one)}
+
+    def _new_and_old(self, step: NewAndOld, env: Env) -> Iterator[Env]:
+        now, before = self._now_and_before(step, env)
         with self.out.only_if(self.out.computed("NE", "b", now, before)):
             for value, sign in ((now, 1), (before, -1)):
                 yield {**env, step.var.name: value, step.sign.name: self.terms.number(sign)}
