@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from nestling.calculus.build import FALSE, TRUE, call, conjunction, const, countwise, first, for_
+from nestling.calculus.build import FALSE, TRUE, call, conjunction, const, countwise, for_
 from nestling.calculus.optional import THERE, is_optional
 from nestling.calculus.sizes import of_average
 from nestling.calculus.terms import Const, Expr, Field, Term, Var
@@ -193,24 +193,45 @@ class Folds:
         return One(self._term(aggregate, argument, filter_))
 
     def _extreme_struct(self, aggregate: AggregateCall, argument: str, filter_: str) -> Value:
-        """The least or the greatest struct: the first of them in order, field by field."""
+        """The least or the greatest struct: the least or greatest field, then the next of those that have it.
+
+        A null comes before all else.
+        """
         run, source = self.env.run, self._source(argument, filter_, aggregate)
-        taken = run.let("first", first(1, source, greatest=aggregate.name == "max"))
         type_ = element_type(source)
         assert isinstance(type_, Record)
-        fields: list[tuple[str, Value]] = []
+        found: list[tuple[str, Term]] = []
+
+        def those(test: Callable[[Var], Term], body: Callable[[Var], Expr]) -> Expr:
+            row = run.var("x", source)
+            alike = [call("==", Field(row, name), value) for name, value in found]
+            tests = [part for part in (*alike, test(row)) if part is not TRUE]
+            return for_(row, source, where(conjunction(tests), body(row)) if tests else body(row))
+
         for name, field in type_.fields:
-            row = run.var("x", taken)
-            value = of_term(Field(row, name))
-            found = singleton(without_null(value), run.site)
-            some = (
-                where(call("not", call("is_null", Field(row, name))), found) if _may_be_null(field) else found
-            )
-            fields.append((name, One(run.fold("max", for_(row, taken, some)))))
+            may_be_null = _may_be_null(field)
+
+            def there(row: Var, name: str = name, asks: bool = may_be_null) -> Term:
+                return call("not", call("is_null", Field(row, name))) if asks else TRUE
+
+            def value(row: Var, name: str = name) -> Expr:
+                return singleton(without_null(of_term(Field(row, name))), run.site)
+
+            best: Term = run.fold(aggregate.name, those(there, value))
+            if may_be_null and aggregate.name == "min":
+
+                def absent(row: Var, name: str = name) -> Term:
+                    return call("is_null", Field(row, name))
+
+                none = run.fold("count", those(absent, lambda _: YES))
+                null = Const(None, nullable(scalar_type(best)))
+                best = call("if", call("==", none, const(0)), best, null)
+            found.append((name, best))
+        fields = tuple((name, One(value)) for name, value in found)
         if self._never_empty(aggregate):
-            return Row(tuple(fields))
-        row = run.var("x", taken)
-        number = run.fold("count", for_(row, taken, YES))
+            return Row(fields)
+        row = run.var("x", source)
+        number = run.fold("count", for_(row, source, YES))
         return Row(((THERE, One(call("!=", number, const(0)))), *fields))
 
     def _term(self, aggregate: AggregateCall, argument: str, filter_: str) -> Term:
