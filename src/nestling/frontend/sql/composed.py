@@ -27,6 +27,7 @@ from nestling.frontend.sql.convert import (
 )
 from nestling.frontend.sql.scalars import arithmetic, as_text, compared
 from nestling.frontend.sql.time_windows import EARLIER, length
+from nestling.frontend.sql.typed_meanings import TYPED
 from nestling.frontend.values import Null, One, Row, Value
 
 Builder = Callable[[list[Value], Any, SqlEnv], Value]
@@ -292,4 +293,5 @@ COMPOSED: dict[str, Builder] = {
     "try_subtract": _try("-"), "try_multiply": _try("*"), "try_divide": _try("/"), "try_mod": _try("remainder"),
     "nullifzero": _nullifzero, "zeroifnull": _zeroifnull, "equal_null": _equal_null, "pi": _constant(math.pi),
     "e": _constant(math.e), "positive": _positive, "window": _window, EARLIER: _earlier,
+    **TYPED,
 }  # fmt: skip
