@@ -264,6 +264,26 @@ def test_ten_updates_of_a_lazy_view_are_one():
     assert seen == [((1, "Ada", "Rome", None), (1, "Ada 9", "Rome", None))]
 
 
+@pytest.mark.parametrize("column", ["name", "notes"])
+def test_one_column_beside_the_key_is_all_that_is_stored(column):
+    """{no: name}, if a name is never null; what stands under a key is not None"""
+    db = shop()
+    view = db.view("v", NAMES.replace("name", column), store="full")
+    engine = embedded(db._state.engine)
+    (rows,) = [name for name, decl in engine.program.maps.items() if decl.role == "rows"]
+    stored = engine.stored[rows]
+    assert stored == (
+        {7: "Ada", 8: "Ada", 9: "Bob"} if column == "name" else {7: (None, 7), 8: (None, 8), 9: ("", 9)}
+    )
+    assert db.update("customers", key=1, set={column: "Eve"}).events
+    db.delete("orders", key=8)
+    assert view[7] == sorted(view.rows())[0] == (7, "Eve")
+    other = engine_of(engine.program)
+    other.load_map(rows, engine.cells(rows))
+    assert other.stored[rows] == stored
+    db.verify(maps=True)
+
+
 class Counting(dict[Any, Any]):
     """A map that counts what is put into it."""
 

@@ -406,7 +406,13 @@ def indexed(
     """What an index should hold."""
     index: dict[Any, dict[Any, Any]] = {}
     for key, value in source.items():
-        row = value if store.key else key if store.arity > 1 or store.is_table else (key,)
+        row = (
+            next(iter(store.rows({key: value})))
+            if store.key
+            else key
+            if store.arity > 1 or store.is_table
+            else (key,)
+        )
         inner = key if store.is_table or store.key else unwrapped([row[i] for i in store.free(known)])
         index.setdefault(unwrapped([row[i] for i in known]), {})[inner] = value
     return index

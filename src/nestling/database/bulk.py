@@ -65,7 +65,9 @@ def filled(program: Program, old: RowEngine) -> LocalEngine:
 def prepare(program: Program, old: RowEngine) -> None:
     """Write the functions of ``program``, which is to take the place of ``old``."""
     assert isinstance(old, LocalEngine)
-    old.successor = LocalEngine(program, before=old)
+    engine = LocalEngine(program, before=old)
+    engine.prepare(old)
+    old.successor = engine
 
 
 def fill_maps(engine: RowEngine, names: Iterable[str]) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 from nestling.database.access import Access
 from nestling.database.backing import Backing
 from nestling.database.constraints import check_state
+from nestling.database.door import Door, Doors
 from nestling.database.explain import explain
 from nestling.database.fed import of_users
 from nestling.database.first_column import may_start
@@ -68,7 +69,7 @@ class Core:
         self._logging: Logging = logging(self)
         self._subscribers = Subscribers(self._access, self._logging)
         self._xml_watches = XmlWatches(self)
-        self._ways = Ways()
+        self._ways, self._doors = Ways(), Doors(self)
         self._seen = Seen()
 
     #: Who guards the state.
@@ -203,6 +204,18 @@ class Core:
                     raise
         self._tell(refresh)
         return refresh
+
+    @property
+    def _is_asked_for_rows(self) -> bool:
+        """Whether a file or documents follow the rows of every commit."""
+        return self._file is not None or bool(self._documents.names)
+
+    def _door(self, table: str) -> Door | None:
+        """The door of a table, where a native engine runs its triggers: see ``door``."""
+        try:
+            return self._doors.get(table) or self._doors.at(table)
+        except TypeError:
+            return None  # that is no name
 
     def _deliver(self) -> None:
         """Tell subscribers what was committed; no lock is held."""

@@ -22,7 +22,6 @@ from nestling.values.label import Label
 class Journal(Protocol):
     """One change that an engine is being given."""
 
-    events: list[RowEvent]
     #: How many of the events the engine has.
     applied: int
     #: Whether it was cut off where the engine cannot be trusted.
@@ -32,6 +31,10 @@ class Journal(Protocol):
     is_running: bool
     #: The views that were recomputed, since that cost less than their triggers.
     recomputed: tuple[str, ...]
+
+    @property
+    def events(self) -> list[RowEvent]:
+        """The rows that come and go."""
 
     @property
     def tables(self) -> Mapping[str, int]:

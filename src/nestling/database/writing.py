@@ -23,6 +23,10 @@ class Writing(Evolving):
 
     def insert(self, table: str, rows: Iterable[object]) -> Refresh:
         """Add rows: dicts, tuples, dataclasses."""
+        if type(rows) is list and (door := self._door(table)) is not None:
+            done = door(rows, 1)
+            if done is not None:
+                return done
         if type(rows) is list and len(rows) == 1:
             done = self._one(table, COMING, rows[0])
             if done is not None:
@@ -38,6 +42,15 @@ class Writing(Evolving):
     ) -> Refresh:
         """Remove rows: those given, those for which ``where`` holds, or the one with this ``key``."""
         done = None
+        if (
+            where is None
+            and key is NOT_GIVEN
+            and type(rows) is list
+            and (door := self._door(table)) is not None
+        ):
+            done = door(rows, -1)
+            if done is not None:
+                return done
         if where is None and rows is NOT_GIVEN:
             done = self._one(table, KEY, key)
         elif where is None and key is NOT_GIVEN and type(rows) is list and len(rows) == 1:

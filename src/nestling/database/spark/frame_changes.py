@@ -95,7 +95,9 @@ def as_frame(session: Any, record: Record, rows: Iterable[tuple[Any, int]]) -> A
 
 def kept(frame: Any, record: Record, where: Any) -> Any:
     """The rows of a table for which ``where`` holds: a condition of Spark, or a function of a row as embedded."""
-    if not callable(where) or hasattr(where, "_jc"):
+    from pyspark.sql import Column
+
+    if not callable(where) or isinstance(where, Column):
         return frame.where(where)
 
     def batches(tables: Iterable[Any]) -> Iterator[Any]:

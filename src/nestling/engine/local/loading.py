@@ -21,7 +21,10 @@ def load_rows(store: Store, rows: Mapping[Row, int], names: Names) -> None:
     """Add rows to a table that has none of them, or to a map with unique rows."""
     if store.key:
         key = itemgetter(*store.key)
-        names[store.python].update((key(row), row) for row in rows)
+        if store.value is None:
+            names[store.python].update((key(row), row) for row in rows)
+        else:
+            names[store.python].update(zip(map(key, rows), map(itemgetter(store.value), rows), strict=True))
     else:
         names[store.python].update(rows)
     _index(store, names, store.patterns, names[store.python])
@@ -88,7 +91,7 @@ def read_cells(store: Store, stored: Any) -> dict[Row, tuple[Any, ...]]:
     if store.is_cell:
         return {(): tuple(stored)} if any(stored) else {}
     if store.key:
-        return dict.fromkeys(stored.values(), (1,))
+        return dict.fromkeys(store.rows(stored), (1,))
     if store.slices:
         (known,) = store.patterns
         order = sorted(range(store.arity), key=(*known, *store.free(known)).__getitem__)
@@ -153,7 +156,7 @@ def _index(store: Store, names: Names, patterns: Iterable[Positions], entries: M
     for known in patterns:
         found = names[store.index(known)]
         found.clear()
-        groups = map(itemgetter(*known), entries.values() if store.key else entries)
+        groups = map(itemgetter(*known), store.rows(entries) if store.key else entries)
         # A table's rows stand in an index under what they stand under in its own dictionary.
         keys: Iterable[Any] = entries
         if not (store.is_table or store.key):

@@ -8,7 +8,6 @@ from typing import TypeAlias
 
 from nestling.calculus.show import show
 from nestling.calculus.terms import Term, Var
-from nestling.calculus.types import Scalar
 from nestling.engine.local.ranges import BetweenStep, FlipStep, PassedStep, ShiftStep, SpanStep
 from nestling.engine.local.storage import Store
 from nestling.engine.python.reading import read_cell
@@ -108,9 +107,13 @@ class Loops(Steps):
         names, tests = self.bound_names(step, later)
         if set(store.key) <= set(step.known):
             self.by_key(step, store, names, tests)
-        elif all(name == "_" or i in store.key for i, name in enumerate(names)) and _is_itself(store):
+        elif all(name == "_" or i in store.key for i, name in enumerate(names)) and store.is_itself:
             # Rows lie all over the memory, and their keys beside each other.
             self.loop(key_of([names[i] for i in store.key]), self.place(step, store), tests)
+        elif store.value is not None:
+            key = [names[i] for i in store.key]
+            target = f"{key[0] if len(key) == 1 else _row(key)}, {names[store.value]}"
+            self.loop(target, f"{self.place(step, store)}.items()", tests)
         else:
             self.loop(_row(names), f"{self.place(step, store)}.values()", tests)
         for count in step.counts:
@@ -119,6 +122,13 @@ class Loops(Steps):
 
     def by_key(self, step: Find, store: Store, names: list[str], tests: list[str]) -> None:
         row, key = self.scope.beside("row", store.python), self.key([step.args[i] for i in store.key])
+        if store.value is not None:
+            if (name := names[store.value]) != "_":
+                row = name
+            rest = [f"{row} == {self.text(step.args[i])}" for i in step.known if i == store.value]
+            self.out.line(f"{row} = {store.python}.get({key})")
+            self.out.open(f"if {' and '.join([f'{row} is not None', *rest])}:")
+            return
         rest = [self.same(row, i, step) for i in step.known if i not in store.key]
         taken = [i for i, name in enumerate(names) if name != "_"]
         if not self.is_kept(step, store):
@@ -252,12 +262,6 @@ class Loops(Steps):
         self.out.open(f"for {column} in keys[at : {bisect}(keys, high)]:")
         names = [self.scope.name(count) for count in find.counts]
         self.out.line(f"{', '.join(names)} = part[{column}]")
-
-
-def _is_itself(store: Store) -> bool:
-    """Whether a key that equals that of a row is written as it: two decimals, or two zeros, may be equal and differ."""
-    types = (store.decl.columns[i].type for i in store.key)
-    return all(isinstance(type_, Scalar) and type_.name in ("int", "str", "bool", "date") for type_ in types)
 
 
 def _row(names: list[str]) -> str:

@@ -8,6 +8,7 @@ table                 ``{row: times}``
 table with a key      ``{key: row}``
 map of one measure    ``{key: number}``
 map with unique rows  ``{key: row}``, where some columns determine the others (``unique``)
+                      ``{key: value}`` where one column beside the key is all there is to store
 map of several        ``{key: [number, …]}``, the list shared by all dictionaries that hold it
 map without keys      ``[number, …]``: one entry, always there
 map in order          ``{group: OrderedMap of the last key, with the measures}``
@@ -24,12 +25,12 @@ something with every row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from nestling.calculus.types import LABEL
+from nestling.calculus.types import LABEL, Scalar
 from nestling.engine.local.ranges import BetweenStep, PassedStep, SpanStep, every_local_step
 from nestling.program.statements import (
     Find,
@@ -119,6 +120,35 @@ class Store:
     def key(self) -> Positions:
         """The declared key of a table, or what determines the rows of a map; empty where nothing does."""
         return self.decl.key if isinstance(self.decl, TableDecl) else self.unique
+
+    @cached_property
+    def value(self) -> int | None:
+        """Of a map with unique rows, its one column beside the key, if that is all that is stored under the key.
+
+        What stands under a key is not ``None``, which says that there is nothing.
+        """
+        if self.is_table or self.arity - len(self.unique) != 1 or not self.is_itself:
+            return None
+        (position,) = self.free(self.unique)
+        type_ = self.decl.columns[position].type
+        return position if isinstance(type_, Scalar) and not type_.nullable else None
+
+    @cached_property
+    def is_itself(self) -> bool:
+        """Whether a key that equals that of a row is written as it: two decimals or zeros may be equal and differ."""
+        types = (self.decl.columns[i].type for i in self.key)
+        return all(
+            isinstance(type_, Scalar) and type_.name in ("int", "str", "bool", "date") for type_ in types
+        )
+
+    def rows(self, stored: Mapping[Any, Any]) -> Iterable[tuple[Any, ...]]:
+        """The rows of a source whose rows are stored under keys."""
+        if self.value is None:
+            return stored.values()
+        at, key = self.value, self.key
+        if len(key) == 1:
+            return [(k, v) if at else (v, k) for k, v in stored.items()]
+        return [(*k[:at], v, *k[at:]) for k, v in stored.items()]
 
     @cached_property
     def width(self) -> int:

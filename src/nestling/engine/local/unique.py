@@ -1,8 +1,8 @@
 """Maps in which some columns determine the others: one row for each, as in a table with a key.
 
 ``Sum_{no, name} orders(no, c) · customers(c, name)`` has for each ``no`` one row at most, and it once: ``no`` is the
-key of ``orders``, whose row has the key of ``customers``. Such a map is stored as ``{no: (no, name)}``, and what takes
-the place of another row is one assignment.
+key of ``orders``, whose row has the key of ``customers``. Such a map is stored as ``{no: name}``, and what takes the
+place of another row is one assignment; of more columns beside the key it is ``{no: (city, name, no)}``.
 
 Law: under the keys of its tables, a map of this kind has at no time two rows that agree in these columns, nor one
 twice. Each trigger adds to it by one statement, once for each solution; an update takes the old row away before it adds

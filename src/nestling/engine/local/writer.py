@@ -16,6 +16,7 @@ from nestling.engine.local.writes import (
     add_to,
     add_to_ordered,
     collect,
+    entry_of,
     measures,
     rewrite_row,
     write_entry,
@@ -72,6 +73,10 @@ class FunctionWriter:
         self.single: frozenset[str] = frozenset()
         self.rows: list[tuple[str, tuple[Var, ...]]] = []  #: those that a function was called with
         self.taken = frozenset(_taken(program, self.stores))
+
+    def begin(self) -> None:
+        """The next function; what the one before was called with says nothing of it."""
+        self.out, self.single, self.rows = SourceWriter(), frozenset(), []
 
     def scope(self) -> Scope:
         return Scope(self.taken, self.constants)
@@ -304,7 +309,7 @@ class FunctionWriter:
             part if new == t else self.named(f"was{i}", python_key(t, scope)) if i in looked_at else ""
             for i, (part, new, t) in enumerate(zip(parts, come.keys, gone.keys, strict=True))
         ]
-        rewrite_row(self.out, store, parts, old, tuple_of(parts))
+        rewrite_row(self.out, store, parts, old, entry_of(store, parts))
 
     def named(self, name: str, text: str) -> str:
         """``text``, computed once and called ``name`` if it is more than a name or a literal."""

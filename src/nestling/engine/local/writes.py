@@ -52,7 +52,7 @@ def _drop_keyed(out: SourceWriter, store: Store, columns: Sequence[str]) -> None
 
 def _made_once(out: SourceWriter, store: Store, row: str) -> str:
     """``row``, which several dictionaries share."""
-    if row == "row" or not (store.patterns or store.on_demand):
+    if row.isidentifier() or not (store.patterns or store.on_demand):
         return row
     out.line(f"cell = {row}")
     return "cell"
@@ -60,13 +60,18 @@ def _made_once(out: SourceWriter, store: Store, row: str) -> str:
 
 def write_entry(out: SourceWriter, store: Store, columns: Sequence[str], amount: str) -> None:
     """Add a row to a map in which a key determines it, or take it away."""
-    row = tuple_of(columns)
+    row = entry_of(store, columns)
     if amount == "times":
         _write_keyed(out, store, columns, row)
     elif amount == "1":
         _put_keyed(out, store, columns, row)
     else:
         _drop_keyed(out, store, columns)
+
+
+def entry_of(store: Store, columns: Sequence[str]) -> str:
+    """What is stored under the key of a row of a map."""
+    return tuple_of(columns) if store.value is None else columns[store.value]
 
 
 def rewrite_row(

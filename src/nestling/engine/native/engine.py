@@ -7,15 +7,17 @@ logs are handed over, maps are computed anew. So nobody is ever answered from a 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from nestling._native import BadCode, Machine, Unfit
+from nestling._native import BadCode, Machine, Overflow, Unfit
 from nestling.calculus.types import Scalar, Type
 from nestling.engine.described import Described, Places
+from nestling.engine.native.counts import Counts
 from nestling.engine.native.described import NativeDescription, view_bytes
 from nestling.engine.native.logs import LogHistory
 from nestling.engine.native.lower import Lowered, lowered
+from nestling.engine.native.specification import DoorSpecification
 from nestling.engine.native.values import Unsupported
 from nestling.engine.nesting import is_flat, leaves, nested, shape
 from nestling.engine.protocol import Batch, Row, RowEngine
@@ -103,7 +105,7 @@ class NativeEngine:
                 one(number, first, second)
             except Unfit as error:
                 getattr(self._unfit(error), entry)[table](first, second)
-            except OverflowError as error:
+            except Overflow as error:
                 remember(table, [(first, second)])
                 self._move(error)
             else:
@@ -122,7 +124,7 @@ class NativeEngine:
                 many(number, pairs)
             except Unfit as error:
                 getattr(self._unfit(error), entry)[table](pairs)
-            except OverflowError as error:
+            except Overflow as error:
                 remember(table, pairs)
                 self._move(error)
             else:
@@ -130,6 +132,31 @@ class NativeEngine:
                     remember(table, pairs)
 
         return on_events
+
+    # -- rows as users give them
+
+    def door(self, specification: DoorSpecification) -> int:
+        """The number of a door, which ``accept`` takes."""
+        return self._core.door(specification.numbered(self._code.inserts, self._stored))
+
+    def accept(
+        self, door: int, table: str, rows: list[Any], times: int, taken: list[tuple[Row, ...]]
+    ) -> int | None:
+        """How many rows came (1) or went (-1), all of them, which ``taken`` has then; None where that is not so.
+
+        What it raises leaves the tables as they were, but not the maps.
+        """
+        try:
+            count = self._core.accept(door, rows, times, taken)
+        except Unfit:
+            return None
+        except Overflow as error:
+            self._history.add(table, [(row, times) for row in taken[0]])
+            self._move(error)
+            return len(taken[0])
+        if self._history.is_kept and count and self._has_logs():
+            self._history.add(table, [(row, times) for row in taken[0]])
+        return count
 
     def _has_logs(self) -> bool:
         """Whether something is logged; where nothing is, what came before need not be remembered."""
@@ -164,7 +191,7 @@ class NativeEngine:
                 self._is_torn = False
             except UNDEFINED:
                 pass
-            except OverflowError as error:
+            except Overflow as error:
                 self._move(error).flush()
                 return
         if self._is_torn:
@@ -277,7 +304,7 @@ class NativeEngine:
             try:
                 rows: list[tuple[Row, int]] = self._core.run(number, given)
                 return rows
-            except (Unfit, OverflowError) as error:
+            except (Unfit, Overflow) as error:
                 self._unfit(error)  # who reads changes nothing
         assert self.moved is not None
         return list(otherwise(self.moved))
@@ -295,7 +322,7 @@ class NativeEngine:
             return self.moved.find(view, first)
         try:
             rows = self._core.run(self._code.lookups[view], (first,))
-        except (Unfit, OverflowError):
+        except (Unfit, Overflow):
             rows = [(row, times) for row, times in self.flat_rows(view) if row[0] == first]
         return self._nested_all(view, rows, self.program.views[view].element)
 
@@ -375,24 +402,6 @@ class NativeEngine:
 
     def differing(self, maps: Iterable[str]) -> list[str] | None:
         return None
-
-
-class Counts(Mapping[Row, int]):
-    """The rows of a table, looked up where they are."""
-
-    def __init__(self, engine: NativeEngine, table: str) -> None:
-        self._engine, self._table = engine, table
-
-    def __getitem__(self, row: Row) -> int:
-        if times := self._engine.count(self._table, row):
-            return times
-        raise KeyError(row)
-
-    def __iter__(self) -> Iterator[Row]:
-        return iter(self._engine.table(self._table))
-
-    def __len__(self) -> int:
-        return self._engine.entries(self._table)
 
 
 def _core(code: Lowered) -> Machine:

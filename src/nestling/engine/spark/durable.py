@@ -7,7 +7,7 @@ them (``compaction``), sorted by key, so that a look-up reads few row groups.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from nestling.engine.spark import limits
@@ -43,8 +43,8 @@ class EngineLake:
         self.files: dict[str, DataFile] = {}
         self._compactor = Compactor(self)
 
-    def load(self) -> dict[str, SourceRows]:
-        """The stored sources, of those that the lake has."""
+    def load(self, but: Collection[str] = ()) -> dict[str, SourceRows]:
+        """The stored sources, of those that the lake has; ``but`` those that are given other rows."""
         import pyarrow as pa
 
         recent: dict[str, list[Any]] = {}
@@ -60,7 +60,7 @@ class EngineLake:
         self.held = (in_files - emptied).union(recent)
         found = {}
         for name, key in self.keys.items():
-            relation = self.lake.manifest.relations.get(key)
+            relation = None if name in but else self.lake.manifest.relations.get(key)
             if relation is not None:
                 relation = self._check(name, relation, recent.get(key, ()))
                 tables = recent.get(key)

@@ -64,7 +64,7 @@ class SparkEngine(Reading):
         arriving: Arriving = nothing_arrives,
     ) -> None:
         """``kept``: relations that no statement writes, and that a commit may add to. ``filling``: see ``computed``.
-        ``arriving``: the rows of tables that are new."""
+        ``arriving``: the rows of tables that are new, or stored anew."""
         self.program, self.filling = program, filling
         self.spark, self.session = spark, own_session(spark)
         self.layouts = layouts(program) | dict(kept or {})
@@ -72,7 +72,8 @@ class SparkEngine(Reading):
         self.durable = EngineLake(lake, self.session, self.layouts, keys or {}) if lake is not None else None
         self._fetched = Fetched(self)
         self.driver = Driver(Files(None if lake is None else lake.store))
-        stored = {} if self.durable is None else {**self.durable.load(), **arriving(self.durable)}
+        came = {} if self.durable is None else arriving(self.durable)
+        stored = {} if self.durable is None else {**self.durable.load(came.keys()), **came}
         self.snapshots = Snapshots(self._empty())
         self.now.stored |= stored
         #: The views that the last batch recomputed, and the maps.

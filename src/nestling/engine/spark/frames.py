@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from nestling.calculus.build import const, leaves
+from nestling.calculus.lists import AT, ITEM, is_list, item_type
 from nestling.calculus.maps import entry_types, is_map
 from nestling.calculus.optional import held, is_optional
 from nestling.calculus.terms import InL, Term, Var
@@ -208,6 +209,8 @@ class _Frame:
                     ]
                     attached.append(f"LEFT JOIN {bags} {name} ON {' AND '.join(on) or 'true'}")
                     bag = f"coalesce({name}.bag, {_no_bag(inner)})"
+                    if is_list(type_):
+                        return _in_order(bag)
                     return f"map_from_entries({bag})" if is_map(type_) else bag
                 case Scalar("time"):
                     return f"time_from_micros(r.k{next(left).places[0]})"
@@ -322,6 +325,12 @@ def freed(plan: Plan) -> Plan | None:
     return replace(plan, statements=tuple(found))
 
 
+def _in_order(bag: str) -> str:
+    """The items of a list, from its entries; its positions are all different."""
+    at, item = sql_name(AT), sql_name(ITEM)
+    return f"transform(array_sort({bag}, (a, b) -> CAST(signum(a.{at} - b.{at}) AS INT)), e -> e.{item})"
+
+
 def _no_bag(element: Type) -> str:
     """An empty bag of a known type."""
     return f"CAST(array() AS ARRAY<{_nested_type(element)}>)"
@@ -332,6 +341,8 @@ def _nested_type(type_: Type) -> str:
         return _nested_type(held(type_))
     if is_map(type_):
         return f"MAP<{', '.join(map(_nested_type, entry_types(type_)))}>"
+    if is_list(type_):
+        return f"ARRAY<{_nested_type(item_type(type_))}>"
     match type_:
         case Record(fields):
             parts = (f"{sql_name(name)}: {_nested_type(field)}" for name, field in fields)

@@ -13,14 +13,24 @@ from typing import Any
 from sqlglot import exp
 
 from nestling.calculus.build import FALSE, TRUE, call, conjunction, const, countwise, for_
-from nestling.calculus.optional import THERE, is_optional
+from nestling.calculus.optional import ITEMS, THERE, is_optional
 from nestling.calculus.sizes import of_average
-from nestling.calculus.terms import Const, Expr, Field, Term, Var
+from nestling.calculus.terms import Const, Expr, Field, Sing, Term, Var
 from nestling.calculus.types import NUMERIC, Record, Scalar, Type, is_base, leaf_types, nullable
 from nestling.calculus.typing import element_type, term_type
-from nestling.frontend.sql.conditions import YES
-from nestling.frontend.sql.context import SqlEnv, only, where
-from nestling.frontend.sql.convert import condition, scalar_of, scalar_type, stored
+from nestling.frontend.sql.by_content import is_array
+from nestling.frontend.sql.codes import code, is_sorted
+from nestling.frontend.sql.comparing import DECLARE
+from nestling.frontend.sql.context import YES, SqlEnv, only, where
+from nestling.frontend.sql.convert import (
+    condition,
+    scalar_of,
+    scalar_type,
+    stored,
+    without_null,
+)
+from nestling.frontend.sql.extremes import extreme_fields
+from nestling.frontend.sql.picked import picked
 from nestling.frontend.sql.statistics import DEFAULTS, SINGLE, STATISTICS, statistic
 from nestling.frontend.sql.values import shown
 from nestling.frontend.values import (
@@ -162,6 +172,10 @@ def _argument(node: Any, kind: str, env: SqlEnv) -> Value:
         return value
     if kind in ("min", "max") and isinstance(type_, Record) and is_base(type_):
         return value
+    if kind in ("min", "max") and bag_of(value) is not None:
+        if is_array(type_) and is_sorted(type_):
+            return value
+        raise env.error(node, f"{kind} takes arrays in order, and this {shown(value)} has none", DECLARE)
     if not isinstance(type_, Scalar):
         raise env.error(node, f"an aggregate of {shown(value)} is not supported", "take a scalar field")
     if kind in ("every", "some", "count_if") and type_.name != "bool":
@@ -190,43 +204,20 @@ class Folds:
             and fields_of(aggregate.value) is not None
         ):
             return self._extreme_struct(aggregate, argument, filter_)
+        if (
+            aggregate.name in ("min", "max")
+            and aggregate.value is not None
+            and bag_of(aggregate.value) is not None
+        ):
+            return self._extreme_array(aggregate, argument, filter_)
         return One(self._term(aggregate, argument, filter_))
 
     def _extreme_struct(self, aggregate: AggregateCall, argument: str, filter_: str) -> Value:
-        """The least or the greatest struct: the least or greatest field, then the next of those that have it.
-
-        A null comes before all else.
-        """
+        """The least or the greatest struct."""
         run, source = self.env.run, self._source(argument, filter_, aggregate)
-        type_ = element_type(source)
-        assert isinstance(type_, Record)
-        found: list[tuple[str, Term]] = []
-
-        def those(test: Callable[[Var], Term], body: Callable[[Var], Expr]) -> Expr:
-            row = run.var("x", source)
-            alike = [call("==", Field(row, name), value) for name, value in found]
-            tests = [part for part in (*alike, test(row)) if part is not TRUE]
-            return for_(row, source, where(conjunction(tests), body(row)) if tests else body(row))
-
-        for name, field in type_.fields:
-            may_be_null = _may_be_null(field)
-
-            def there(row: Var, name: str = name, asks: bool = may_be_null) -> Term:
-                return call("not", call("is_null", Field(row, name))) if asks else TRUE
-
-            def value(row: Var, name: str = name) -> Expr:
-                return singleton(without_null(of_term(Field(row, name))), run.site)
-
-            best: Term = run.fold(aggregate.name, those(there, value))
-            if may_be_null and aggregate.name == "min":
-
-                def absent(row: Var, name: str = name) -> Term:
-                    return call("is_null", Field(row, name))
-
-                none = run.fold("count", those(absent, lambda _: YES))
-                null = Const(None, nullable(scalar_type(best)))
-                best = call("if", call("==", none, const(0)), best, null)
-            found.append((name, best))
+        if self.full and is_sorted(element_type(source)):
+            return self._extreme_by_code(aggregate, source)
+        found = extreme_fields(aggregate.name, source, run)
         fields = tuple((name, One(value)) for name, value in found)
         if self._never_empty(aggregate):
             return Row(fields)
@@ -325,6 +316,8 @@ class Folds:
                 "count", self._rows(filter_, lambda row: _is_present(row, argument, aggregate))
             )
         source = self._source(argument, filter_, aggregate)
+        if is_array(element_type(source)):
+            return self.env.run.fold("count", countwise("distinct", self._codes(source)))
         if not is_base(element_type(source)):
             raise self.env.error(self.node, "count(DISTINCT …) takes scalars", "name their scalar fields")
         if any(_may_be_null(type_) for _, type_ in leaf_types(element_type(source))):
@@ -332,6 +325,38 @@ class Folds:
                 "count", countwise("distinct", source)
             )  # a null inside has no place in an order
         return self.env.run.fold("count_distinct", source)
+
+    def _extreme_by_code(self, aggregate: AggregateCall, source: Expr) -> Value:
+        """The struct of a group whose code is the least or the greatest, as ``max_by`` finds it: that is maintained."""
+        run = self.env.run
+        best, var = run.fold(aggregate.name, self._codes(source)), run.var("x", source)
+        taken = for_(
+            var,
+            source,
+            run.enclosed(lambda: where(call("=", code(of_term(var), self.node, self.env), best), Sing(var))),
+        )
+        found = picked(taken, self.env)
+        return Row(fields_of(found) or ()) if self._never_empty(aggregate) else found
+
+    def _codes(self, source: Expr) -> Expr:
+        """The codes of arrays."""
+        run, var = self.env.run, self.env.run.var("x", source)
+        return for_(
+            var,
+            source,
+            run.enclosed(lambda: singleton(One(code(of_term(var), self.node, self.env)), run.site)),
+        )
+
+    def _extreme_array(self, aggregate: AggregateCall, argument: str, filter_: str) -> Value:
+        """The least or the greatest array in order: the one whose code is."""
+        run, source = self.env.run, self._source(argument, filter_, aggregate)
+        best = run.fold(aggregate.name, self._codes(source))
+        var = run.var("x", source)
+        value = of_term(var)
+        assert isinstance(value, Many)
+        chosen = run.enclosed(lambda: where(call("=", code(value, self.node, self.env), best), value.expr))
+        found = Many(countwise("distinct", for_(var, source, chosen)))
+        return Row(((THERE, One(call("not", call("is_null", best)))), (ITEMS, found)))
 
     def _quantified(self, name: str, argument: str, filter_: str, aggregate: AggregateCall) -> Term:
         """``every`` is false as soon as one is false, ``some`` true as soon as one is true."""
@@ -403,13 +428,3 @@ def _solid(row: Var, argument: str, aggregate: AggregateCall) -> Value:
 
 def _may_be_null(type_: Type) -> bool:
     return (isinstance(type_, Scalar) and type_.nullable) or is_optional(type_)
-
-
-def without_null(value: Value) -> Value:
-    """``value`` with a type that says what the test before it has found: it is not null."""
-    if there(value) is not None:
-        return bag_of(value) or Row(fields_of(value) or ())
-    if isinstance(value, One) and _may_be_null(type_ := term_type(value.term)):
-        assert isinstance(type_, Scalar)
-        return One(call("coalesce", value.term, Const(DEFAULTS[type_.name], replace(type_, nullable=False))))
-    return value

@@ -15,9 +15,11 @@ from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import Scalar
 from nestling.frontend.sql.casts import cast
 from nestling.frontend.sql.choices import chosen
+from nestling.frontend.sql.comparing import compared
 from nestling.frontend.sql.context import SqlEnv
 from nestling.frontend.sql.convert import (
     applied,
+    as_text,
     is_nullable,
     is_text,
     operands,
@@ -25,7 +27,7 @@ from nestling.frontend.sql.convert import (
     scalar_type,
     widened,
 )
-from nestling.frontend.sql.scalars import arithmetic, as_text, compared
+from nestling.frontend.sql.scalars import arithmetic
 from nestling.frontend.sql.time_windows import EARLIER, length
 from nestling.frontend.sql.typed_meanings import TYPED
 from nestling.frontend.values import Null, One, Row, Value

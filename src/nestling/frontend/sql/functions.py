@@ -11,10 +11,12 @@ from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import Scalar
 from nestling.frontend.sql.casts import CAST_FUNCTIONS, cast, cast_function
 from nestling.frontend.sql.choices import chosen
+from nestling.frontend.sql.comparing import compared
 from nestling.frontend.sql.composed import COMPOSED, with_unit
 from nestling.frontend.sql.context import SqlEnv, only
 from nestling.frontend.sql.convert import (
     applied,
+    as_text,
     condition,
     is_nullable,
     is_text,
@@ -26,8 +28,8 @@ from nestling.frontend.sql.convert import (
 from nestling.frontend.sql.library import entry_of, library_call
 from nestling.frontend.sql.nested import ARRAYS, added, of_present
 from nestling.frontend.sql.parts import PARTS, part_named, part_of, timestamp_of, unit_last
-from nestling.frontend.sql.scalars import as_text, compared
-from nestling.frontend.values import Many, Null, One, Row, Value, there
+from nestling.frontend.sql.positions import of_reverse
+from nestling.frontend.values import Many, Null, One, Row, Value, bag_of, there
 
 Builder = Callable[[list[Value], Any, SqlEnv], Value]
 
@@ -62,8 +64,8 @@ def of_function(node: Any, env: SqlEnv) -> Value:
         return part_of(PARTS[name], _arguments(values, 1, node, env)[0], node, env)
     if name in CAST_FUNCTIONS:
         return cast_function(name, _arguments(values, 1, node, env)[0], node, env)
-    if name == "reverse" and any(isinstance(value, Many) for value in values):
-        raise env.error(node, "reverse is not supported: an array is a bag here", "sort what you read")
+    if name == "reverse" and any(bag_of(value) is not None for value in values):
+        return of_present(of_reverse, node, env)
     if name in COMPOSED:
         return COMPOSED[name](values, node, env)
     if (entry := entry_of(name, len(values))) is not None:
@@ -205,7 +207,7 @@ def _extreme(operator: str) -> Builder:
 
 
 def _concat(values: list[Value], node: Any, env: SqlEnv) -> Value:
-    if any(isinstance(value, Many) for value in values):
+    if any(bag_of(value) is not None for value in values):
         return added(values, node, env)
     if any(isinstance(value, Null) for value in values):
         return One(Const(None, Scalar("str", True)))

@@ -23,12 +23,12 @@ from nestling.calculus.types import Record
 from nestling.calculus.typing import element_type
 from nestling.frontend.sql.choices import chosen
 from nestling.frontend.sql.columns import same
-from nestling.frontend.sql.conditions import YES, absent, guarded, present
-from nestling.frontend.sql.context import QueryRows, Scope, ScopeColumn, SqlEnv, only, where
+from nestling.frontend.sql.comparing import compared
+from nestling.frontend.sql.conditions import absent, guarded, present
+from nestling.frontend.sql.context import YES, QueryRows, Scope, ScopeColumn, SqlEnv, only, where
 from nestling.frontend.sql.convert import converted, scalar_of
-from nestling.frontend.sql.generators import GENERATORS, generated
+from nestling.frontend.sql.generators import GENERATORS, generated, unnested
 from nestling.frontend.sql.pivots import pivoted
-from nestling.frontend.sql.scalars import compared
 from nestling.frontend.sql.tables import of_name, renamed, row_of
 from nestling.frontend.values import Barred, Null, Row, Value, of_term, singleton, type_of
 
@@ -151,6 +151,8 @@ def source(node: Any, scope: Scope, env: SqlEnv) -> tuple[str, QueryRows]:
         case exp.Lateral():
             only(node, env, "this", "alias", "view", "outer", what="LATERAL")
             return name, _lateral(node, names, replace(env, scopes=(scope, *env.scopes)))
+        case exp.Unnest():
+            return name, unnested(node, names or [name or "col"], replace(env, scopes=(scope, *env.scopes)))
         case exp.Table() if isinstance(node.this, exp.Anonymous):
             only(node, env, "this", "alias")
             return name, generated(node.this, names, False, env)

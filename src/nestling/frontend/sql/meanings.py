@@ -194,7 +194,7 @@ def _is_exact(node: Any) -> bool:
     if isinstance(node, exp.Literal):
         return not node.is_string and "." in str(node.this)
     if isinstance(node, exp.Cast):
-        return node.to.this == exp.DataType.Type.DECIMAL
+        return bool(node.to.this == exp.DataType.Type.DECIMAL)
     return any(_is_exact(part) for part in node.iter_expressions()) and isinstance(
         node, exp.Paren | exp.Neg | exp.Binary
     )

@@ -51,6 +51,7 @@ _PARSER: Any = type(
         "FUNCTIONS": {},
         "FUNCTION_PARSERS": {name: Spark.Parser.FUNCTION_PARSERS[name] for name in _SPECIAL},
         "NO_PAREN_FUNCTIONS": {},
+        "ARRAY_CONSTRUCTORS": {},  # array(a, b)[0] is an element
         "NO_PAREN_FUNCTION_PARSERS": {
             **{name: Spark.Parser.NO_PAREN_FUNCTION_PARSERS[name] for name in ("CASE", "IF")},
             "ANY": _quantified,
