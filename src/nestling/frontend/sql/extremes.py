@@ -1,53 +1,47 @@
-"""The least or the greatest struct: the least or greatest first field, then the next of those that have it.
+"""The least and the greatest struct or array of a bag.
 
-A null comes before all else. Every field is the aggregate of a group by the fields before it, which is maintained.
+An array in order, and a struct of a group, is the one whose code (``codes``) is the least or the greatest, found as
+``max_by`` finds a value: that is maintained. A struct whose codes are in another order is found field by field. Of a
+whole table a struct is the first of them in order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from nestling.calculus.build import TRUE, call, conjunction, const, for_
-from nestling.calculus.terms import Const, Expr, Field, Term, Var
-from nestling.calculus.types import Record, Scalar, leaf_types, nullable
+from nestling.calculus.build import call, countwise, first, for_
+from nestling.calculus.optional import ITEMS, THERE
+from nestling.calculus.terms import Expr, Sing
 from nestling.calculus.typing import element_type
-from nestling.frontend.sql.context import YES, where
-from nestling.frontend.sql.convert import scalar_type, without_null
-from nestling.frontend.values import of_term, singleton
+from nestling.frontend.sql.by_fields import extreme_by_fields
+from nestling.frontend.sql.codes import code, is_sorted
+from nestling.frontend.sql.context import SqlEnv, where
+from nestling.frontend.sql.picked import picked
+from nestling.frontend.values import Many, One, Row, Value, of_term, singleton
 
 
-def extreme_fields(name: str, source: Expr, run: Any) -> list[tuple[str, Term]]:
-    """The fields of the ``name``, ``min`` or ``max``, of ``source``; nulls where it has no elements."""
-    type_ = element_type(source)
-    assert isinstance(type_, Record)
-    found: list[tuple[str, Term]] = []
-    for field, of in type_.fields:
-        may_be_null = any(isinstance(leaf, Scalar) and leaf.nullable for _, leaf in leaf_types(of))
-        found.append((field, _extreme(name, field, may_be_null, found, source, run)))
-    return found
+def extreme(name: str, source: Expr, grouped: bool, node: Any, env: SqlEnv) -> Value:
+    """``min`` or ``max`` of ``source``, null of nothing."""
+    run, var = env.run, env.run.var("x", source)
+    value = of_term(var)
+    if not isinstance(value, Many) and grouped and not is_sorted(element_type(source)):
+        return extreme_by_fields(name, source, run)
+    if not isinstance(value, Many) and not grouped:
+        return picked(run.let("first", first(1, source, greatest=name == "max")), env)
+    best = run.fold(name, codes_of(source, node, env))
+
+    def chosen() -> Expr:
+        found = value.expr if isinstance(value, Many) else Sing(var)
+        return where(call("=", code(value, node, env), best), found)
+
+    taken = for_(var, source, run.enclosed(chosen))
+    if not isinstance(value, Many):
+        return picked(taken, env)
+    there = One(call("not", call("is_null", best)))
+    return Row(((THERE, there), (ITEMS, Many(countwise("distinct", taken)))))
 
 
-def _extreme(
-    name: str, field: str, may_be_null: bool, found: list[tuple[str, Term]], source: Expr, run: Any
-) -> Term:
-    def those(test: Callable[[Var], Term], body: Callable[[Var], Expr]) -> Expr:
-        row = run.var("x", source)
-        alike = [call("==", Field(row, other), value) for other, value in found]
-        tests = [part for part in (*alike, test(row)) if part is not TRUE]
-        return for_(row, source, where(conjunction(tests), body(row)) if tests else body(row))
-
-    def absent(row: Var) -> Term:
-        return call("is_null", Field(row, field))
-
-    def present(row: Var) -> Term:
-        return call("not", absent(row)) if may_be_null else TRUE
-
-    def value(row: Var) -> Expr:
-        return singleton(without_null(of_term(Field(row, field))), run.site)
-
-    best: Term = run.fold(name, those(present, value))
-    if not may_be_null or name == "max":
-        return best
-    none = run.fold("count", those(absent, lambda _: YES))
-    return call("if", call("==", none, const(0)), best, Const(None, nullable(scalar_type(best))))
+def codes_of(source: Expr, node: Any, env: SqlEnv) -> Expr:
+    """The codes of the values of ``source``."""
+    run, var = env.run, env.run.var("x", source)
+    return for_(var, source, run.enclosed(lambda: singleton(One(code(of_term(var), node, env)), run.site)))
