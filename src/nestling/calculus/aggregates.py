@@ -21,6 +21,7 @@ from nestling.calculus.types import BOOL, FLOAT, INT, NUMERIC, Scalar, Type, is_
 from nestling.calculus.valued import VALUED
 from nestling.errors import NoValue
 from nestling.values.bag import ZBag
+from nestling.values.digits import DIGITS, FAR, UNIT, added, digits_sum, nearest
 from nestling.values.exact import PLACES, is_finite, mean_float, rounded_float
 from nestling.values.nan import NAN
 from nestling.values.payload import Counted, Module, Moments, Payload, Units
@@ -117,14 +118,43 @@ def _float_variance(payload: Payload) -> float | None:
 
 
 def _parts_total(payload: Payload) -> float:
-    _, finite, plus, minus, neither = payload
+    plus, minus, neither = payload[-3:]
     if neither or (plus and minus):
         return NAN
-    return inf if plus else -inf if minus else float(finite)
+    return inf if plus else -inf if minus else nearest(_finite(payload))
+
+
+def _finite(payload: Payload) -> Fraction:
+    *digits, low, some, large = payload[1 : DIGITS + 4]
+    return digits_sum(digits, low, large if some else 0.0)
 
 
 def _parts_mean(payload: Payload) -> float | None:
     return _parts_total(payload) / payload[0] if payload[0] else None
+
+
+def _parts_variance(payload: Payload) -> float | None:
+    count, parts = payload[0], payload[1:]
+    if not count:
+        return None
+    *digits, low = parts[: DIGITS + 1]
+    *squares, square_low, some, large, large_square, infinite = parts[DIGITS + 1 :]
+    if infinite:
+        return NAN
+    total = digits_sum(digits, low, 0.0)
+    square = Fraction(added(squares), 1 << 2 * UNIT) + Fraction(square_low)
+    if some:
+        total += Fraction(large) * (1 << FAR)
+        square += Fraction(large_square) * (1 << 2 * FAR)
+    try:
+        return _spread_of(count, total, square)
+    except NoValue:
+        return inf
+
+
+def _parts_deviation(payload: Payload) -> float | None:
+    variance = _parts_variance(payload)
+    return None if variance is None else float(variance**0.5)
 
 
 def _float_deviation(payload: Payload) -> float | None:
@@ -220,12 +250,15 @@ OF_FLOATS: dict[str, Aggregate] = {
         Aggregate("float_stdev", Units(2), _float_deviation, _spread),
     )
 }
-#: The same where sums of floats are floats: of the finite ones, beside how many are infinite, either way, and NaN.
+#: The same where no int has more than 64 bits: floats are summed by their digits, beside how many have none, are
+#: infinite, either way, and NaN; see ``values/digits``.
 BY_PARTS: dict[str, Aggregate] = {
     aggregate.name: aggregate
     for aggregate in (
         Aggregate("parts_sum", Moments(0), _parts_total, _numeric),
         Aggregate("parts_avg", Moments(0), _parts_mean, _average),
+        Aggregate("parts_var", Moments(0), _parts_variance, _spread),
+        Aggregate("parts_stdev", Moments(0), _parts_deviation, _spread),
     )
 }
 EVERY = AGGREGATES | OF_FLOATS | BY_PARTS

@@ -17,6 +17,7 @@ from nestling.calculus import arithmetic, standard
 from nestling.calculus.library import LIBRARY, LibraryEntry
 from nestling.calculus.types import BOOL, FLOAT, INT, NUMERIC, STR, Scalar, nullable
 from nestling.errors import NoValue
+from nestling.values.digits import float_digit, float_large, float_low, square_digit, square_low
 from nestling.values.exact import float_units
 
 TypeRule = Callable[[Sequence[Scalar]], Scalar | None]
@@ -218,6 +219,13 @@ def _functions() -> tuple[Function, ...]:
             "to_str", 1, "an int, bool or string", _same(("int", "bool", "str"), STR), str, partial=True
         ),
         Function("float_units", 1, "a float", _same(("float",), INT), float_units),
+        Function("float_digit", 2, "a float and a place", _takes("float", "int", result="int"), float_digit),
+        Function("float_low", 1, "a float", _takes("float"), float_low),
+        Function("float_large", 1, "a float", _takes("float"), float_large),
+        Function(
+            "square_digit", 2, "a float and a place", _takes("float", "int", result="int"), square_digit
+        ),
+        Function("square_low", 1, "a float", _takes("float"), square_low),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nestling.calculus.traverse import relations
-from nestling.database.rounding import equal_up_to_rounding
+from nestling.database.rounding import TOLERANCE, equal_up_to_rounding
 from nestling.database.state import State, guard_of
 from nestling.engine.protocol import Engine
 from nestling.errors import NestlingError
@@ -54,7 +54,8 @@ def verify(state: State, names: Sequence[str], maps: bool) -> None:
         is_here = state.engine.fits(_rows_behind(state, name))
         if is_here:
             stored, meant = state.read(name), state.evaluate(name)
-            if stored != meant and not equal_up_to_rounding(stored, meant, tolerance=0):
+            rounding = TOLERANCE if state.engine.is_remote else 0.0
+            if stored != meant and not equal_up_to_rounding(stored, meant, rounding):
                 raise wrong_answer(name, f": {meant - stored!r} is missing")
         if maps or not is_here:
             engine = state.engine_of(name)  # nothing waits then

@@ -1,7 +1,7 @@
 """Equality of answers up to the rounding of floats.
 
-On Spark a maintained sum of floats is rounded after every change, and so in other places than a recomputed one; the
-embedded engine rounds once, and tolerates no difference. Counts, and all values other than floats, are exact.
+On Spark a sum of floats is read off its digits there, and rounded in other places than here; the embedded engine rounds
+once, and tolerates no difference. Counts, and all values other than floats, are exact.
 """
 
 from __future__ import annotations

@@ -35,10 +35,9 @@ ALWAYS = (
     "list_posexplode_outer", "list_element_struct", "list_filter",
     "list_group_nullable", "list_extremes_group", "list_join_texts", "list_zip_with",
     "max_by", "rank_by_nullable", "row_number_ties", "group_by_nullable_sum", "regexp_replace", "date_format",
+    "hopping_uneven", "sessions_by_key",
 )  # fmt: skip
 TOGETHER = 20
-#: What has a program by rows and none by batches: windows of time that overlap, and sessions. It may only shrink.
-BY_ROWS_ONLY = {"hopping", "hopping_uneven", "sessions", "sessions_by_key", "sessions_having"}
 #: Quotients with more places than a column has.
 TOO_FINE = {"window_share", "int_widths", "decimal_spread", "decimal_share"}
 
@@ -92,9 +91,6 @@ def maintained() -> dict[str, Program]:
         try:
             found[name] = compile_batches(tables, {name: flat_view(query, exact=False)})
         except CannotCompile:
-            if name in BY_ROWS_ONLY:
-                compile_views(tables, {name: flat_view(query)})
-                continue
             with pytest.raises(CannotCompile):
                 compile_views(tables, {name: flat_view(query)})
     return found
@@ -111,7 +107,6 @@ def test_what_is_maintained_embedded_is_on_spark():
             check_program(program, layouts(program))
 
     assert len(programs) > 200
-    assert not BY_ROWS_ONLY & programs.keys()
 
 
 @pytest.mark.soak

@@ -66,6 +66,7 @@ CONSTANTS: dict[str, list[tuple[Any, ...]]] = {
     "date_format": [("yyyy-MM-dd HH:mm:ss.SSSSSS",), ("EEE, d MMM y h:m:s a",), ("EEEE D 'of' MMMM yy ''''",),
                     ("Q DDD hh",)],
     **{name: [(1_000_000,), (3_600_000_000,), (7 * 86_400_000_000,)] for name in ("tumbled", "tumbled_end")},
+    **{name: [(0,), (2,), (5,), (11,)] for name in ("float_digit", "square_digit")},
     "get_json_object": [("$.a",), ("$[0].b",), ("$",), ("$['a'].b[1]",)],
     **{f"json_{name}": [("a",), ("b",)] for name in ("field", "int", "float", "bool")},
     "truncate": [(unit,) for unit in ("year", "quarter", "month", "week", "day", "hour", "minute", "second", "era")],

@@ -86,3 +86,15 @@ HIGHER: dict[str, Texts] = {
 HIGHER_OF_NULLS: dict[str, Texts] = {
     "aggregate_finish_null": ("SELECT id, aggregate(transform(items, i -> coalesce(i.q, 0)), 0, (acc, x) -> acc + x, acc -> acc * 2) AS x FROM d", ""),
 }  # fmt: skip
+
+#: What is found in several ways, over ``r``, ``s``, ``t`` and ``m``.
+SEVERAL_WAYS: dict[str, Texts] = {
+    "not_in_three": "SELECT a, b, c FROM r WHERE (a, b, c) NOT IN (SELECT a, d, e FROM s)",
+    "not_in_pairs_grouped": "SELECT a, count(*) AS n FROM r WHERE (a, b) NOT IN (SELECT a, max(d) AS d FROM s GROUP BY a) GROUP BY a",
+    "struct_min_group": ("SELECT a, min(struct(b, c)) AS m, max(struct(c, b)).b AS n, count(*) AS k FROM r GROUP BY a", ""),
+    "range_nulls_sums": ("SELECT k, sum(k) OVER (PARTITION BY g ORDER BY x DESC RANGE BETWEEN 2 PRECEDING AND 1 FOLLOWING) AS s, count(x) OVER (ORDER BY x RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS n FROM t", "SELECT k, sum(k) OVER (PARTITION BY g ORDER BY x DESC RANGE BETWEEN 2 PRECEDING AND 1 FOLLOWING) AS s, count(x) OVER (ORDER BY x NULLS FIRST RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS n FROM t"),
+    "range_nulls_last": "SELECT k, count(*) OVER (ORDER BY x NULLS LAST RANGE BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) AS n, sum(k) OVER (ORDER BY x DESC NULLS FIRST RANGE BETWEEN CURRENT ROW AND 2 FOLLOWING) AS s FROM t",
+    "right_negative": ("SELECT a, right(c, -1) AS x, right(c, b) AS y, right(c, 0) AS z FROM r", ""),
+    "moments_of_doubles": "SELECT id, sum(f) AS s, avg(f) AS a, var_pop(f) AS v, stddev_samp(f) AS d FROM m GROUP BY id",
+    "moments_that_cancel": "SELECT var_pop(f + 1e9) AS v, stddev_pop(f * 1e100) AS d, sum(f * 1e300) AS s FROM m WHERE f > 0",
+}  # fmt: skip

@@ -7,6 +7,7 @@ and to DuckDB, whose NULLs are told to come first where an order ascends.
 from itertools import product
 
 from tests.frontends.sql import star
+from tests.frontends.sql.more_views import MORE
 
 #: Tables with their columns; VARCHAR is STRING.
 TABLES = {
@@ -238,3 +239,5 @@ add(
 )
 for _number, _query in enumerate(star.QUERIES, 1):
     VIEWS[f"star_{_number}"] = _query
+
+VIEWS |= {f"more_{name}": query for name, query in MORE.items()}

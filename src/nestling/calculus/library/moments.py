@@ -120,6 +120,15 @@ def tumbled_end(moment: datetime, size: int) -> datetime:
     return _within((micros(moment) // _positive(size) + 1) * size)
 
 
+def shifted(moment: datetime, span: int) -> datetime:
+    """The moment so many microseconds later, of those that there are.
+
+    >>> shifted(datetime(2024, 5, 7, 8, 35), -600_000_000)
+    datetime.datetime(2024, 5, 7, 8, 25)
+    """
+    return _within(micros(moment) + span)
+
+
 def _positive(size: int) -> int:
     if size <= 0:
         raise ValueError("a window has a length")
@@ -132,11 +141,18 @@ def _within(number: int) -> datetime:
     return EPOCH + timedelta(microseconds=min(max(number, least), most))
 
 
+_MICROS = "unix_micros(CAST({0} AS TIMESTAMP))"
+#: More microseconds than lie between any two moments.
+_FAR = 4 * 10**17
+
+
 def _window(step: int) -> str:
     """Spark's text of the start, and of the end, of a window."""
+    return _moment_text(f"({_MICROS} - pmod({_MICROS}, {{1}}) + {step} * {{1}})")
+
+
+def _moment_text(number: str) -> str:
     first, last = "TIMESTAMP_NTZ'0001-01-01 00:00:00'", "TIMESTAMP_NTZ'9999-12-31 23:59:59.999999'"
-    at = "unix_micros(CAST({0} AS TIMESTAMP))"
-    number = f"({at} - pmod({at}, {{1}}) + {step} * {{1}})"
     found = f"CAST(timestamp_micros({number}) AS TIMESTAMP_NTZ)"
     return f"CASE WHEN {{0}} IS NOT NULL THEN least(greatest({found}, {first}), {last}) END"
 
@@ -184,6 +200,7 @@ def formatted(moment: datetime, pattern: str) -> str:
 
 
 _AT = "CAST({0} AS TIMESTAMP)"
+_SHIFTED = _moment_text(f"({_MICROS} + least(greatest({{1}}, -{_FAR}L), {_FAR}L))")
 
 MOMENTS: tuple[LibraryEntry, ...] = (
     entry("last_day", "date", "date", last_day),
@@ -206,6 +223,7 @@ MOMENTS: tuple[LibraryEntry, ...] = (
     *(entry(f"{unit}s_apart", "datetime datetime", "int", partial(difference, unit),
             f"timestampdiff({unit.upper()}, CAST({{0}} AS TIMESTAMP), CAST({{1}} AS TIMESTAMP))") for unit in UNITS),
     entry("date_format", "datetime str", "str", formatted, partial=True, fixed=(1,)),
+    entry("shifted", "datetime int", "datetime", shifted, f"CASE WHEN {{1}} IS NOT NULL THEN {_SHIFTED} END"),
     entry("tumbled", "datetime int", "datetime", tumbled, _window(0), partial=True, fixed=(1,)),
     entry("tumbled_end", "datetime int", "datetime", tumbled_end, _window(1), partial=True, fixed=(1,)),
 )  # fmt: skip

@@ -8,6 +8,7 @@ from nestling.calculus.types import BOOL, FLOAT, INT, Bag, Scalar, Type, nullabl
 from nestling.calculus.valued import VALUED
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.decimals import fitted, over_int
+from nestling.engine.spark.floats import float_spread, float_sum
 from nestling.engine.spark.terms import Sql
 from nestling.engine.spark.types import sql_type
 from nestling.program.flat import first_of
@@ -23,9 +24,12 @@ def read_cell(aggregate: str, cell: Sequence[Sql]) -> Sql:
     count, last = cell[0].text, cell[-1]
     match aggregate:
         case "parts_sum":
-            return _by_parts(cell)
+            return Sql(float_sum([part.text for part in cell]), FLOAT)
         case "parts_avg":
-            return _mean(count, _by_parts(cell))
+            return _mean(count, Sql(float_sum([part.text for part in cell]), FLOAT))
+        case "parts_var" | "parts_stdev":
+            spread = float_spread([part.text for part in cell])
+            return Sql(f"sqrt({spread})" if aggregate == "parts_stdev" else spread, nullable(FLOAT))
         case "count":
             return cell[0]
         case "sum":
@@ -37,14 +41,6 @@ def read_cell(aggregate: str, cell: Sequence[Sql]) -> Sql:
     return cell[0]
 
 
-def _by_parts(cell: Sequence[Sql]) -> Sql:
-    """A sum of floats: infinities and NaN decide first, by the rules of IEEE 754."""
-    _, finite, plus, minus, neither = (part.text for part in cell)
-    infinite = f"WHEN {plus} <> 0 THEN double('Infinity') WHEN {minus} <> 0 THEN double('-Infinity')"
-    no_number = f"WHEN {neither} <> 0 OR ({plus} <> 0 AND {minus} <> 0) THEN double('NaN')"
-    return Sql(f"CASE {no_number} {infinite} ELSE CAST({finite} AS DOUBLE) END", FLOAT)
-
-
 def _mean(count: str, total: Sql) -> Sql:
     if total.type == DECIMAL:
         return Sql(f"CASE WHEN {count} <> 0 THEN {over_int(total.text, count)} END", nullable(DECIMAL))
@@ -52,14 +48,9 @@ def _mean(count: str, total: Sql) -> Sql:
 
 
 def _spread(aggregate: str, cell: Sequence[Sql]) -> Sql:
-    """(n·Σx² − (Σx)²) / n², the difference exact; of floats, to the last digit of the products."""
+    """(n·Σx² − (Σx)²) / n², the difference exact."""
     n, s, q = (part.text for part in cell)
-    if any(part.type == FLOAT for part in cell):
-        n, s, q = (f"CAST({text} AS DOUBLE)" for text in (n, s, q))
-        # Each product with what rounding it has lost: the two are close, and their difference is what remains.
-        products, lost = f"{n} * {q} - {s} * {s}", f"({_lost(n, q)}) - ({_lost(s, s)})"
-        difference = f"({products}) + ({lost})"
-    elif any(part.type == DECIMAL for part in cell):
+    if any(part.type == DECIMAL for part in cell):
         n, s, q = fitted(n, "DECIMAL(10,0)"), fitted(s, "DECIMAL(18,6)"), fitted(q, "DECIMAL(26,12)")
         difference = f"CAST({n} * {q} - {s} * {s} AS DOUBLE)"
     else:
@@ -69,19 +60,6 @@ def _spread(aggregate: str, cell: Sequence[Sql]) -> Sql:
     spread = f"greatest(0D, {difference}) / (CAST({n} AS DOUBLE) * CAST({n} AS DOUBLE))"
     value = f"sqrt({spread})" if aggregate == "stdev" else spread
     return Sql(f"CASE WHEN {cell[0].text} <> 0 THEN {value} END", nullable(FLOAT))
-
-
-def _lost(left: str, right: str) -> str:
-    """What a product of floats lacks to be exact (Dekker): the products of their halves have room for all digits."""
-    (a, b), (c, d) = _halves(left), _halves(right)
-    return f"(({a} * {c} - {left} * {right}) + {a} * {d} + {b} * {c}) + {b} * {d}"
-
-
-def _halves(number: str) -> tuple[str, str]:
-    """The leading and the trailing digits of a float."""
-    wide = f"(134217729D * {number})"
-    high = f"({wide} - ({wide} - {number}))"
-    return high, f"({number} - {high})"
 
 
 def ordered_type(aggregate: str, layout: Layout) -> Type:

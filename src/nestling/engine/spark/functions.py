@@ -13,6 +13,7 @@ from nestling.calculus.functions import ABSENT
 from nestling.calculus.terms import Term
 from nestling.calculus.types import BOOL, Scalar
 from nestling.engine.spark import decimals
+from nestling.engine.spark.floats import part_sql
 from nestling.engine.spark.standard import DAYS, MOMENTS, Use, standard_sql, strip
 from nestling.engine.spark.types import sql_type
 from nestling.errors import QueryError
@@ -93,7 +94,7 @@ def _written(
         return _arithmetic(name, args[0], args[1], types, result)
     if name in _PLAIN:
         return _PLAIN[name].format(*args)
-    found = standard_sql(Use(name, args, types, terms))
+    found = part_sql(name, args[0], terms) or standard_sql(Use(name, args, types, terms))
     if found is None:
         raise QueryError(
             f"{name} is not supported on Spark", hint="compute it in a column, or keep the view embedded"

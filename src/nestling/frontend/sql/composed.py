@@ -28,7 +28,8 @@ from nestling.frontend.sql.convert import (
     widened,
 )
 from nestling.frontend.sql.scalars import arithmetic
-from nestling.frontend.sql.time_windows import length
+from nestling.frontend.sql.time_windows import EARLIER, length
+from nestling.frontend.sql.typed_meanings import TYPED
 from nestling.frontend.values import Null, One, Row, Value
 
 Builder = Callable[[list[Value], Any, SqlEnv], Value]
@@ -284,14 +285,21 @@ def _window(values: list[Value], node: Any, env: SqlEnv) -> Value:
     if len(values) == 2:
         ends = [call(name, moment, const(lengths[0])) for name in ("tumbled", "tumbled_end")]
     else:
-        start = call("-", call("tumbled", moment, const(lengths[1])), scalar_of(values[3], node, env))
-        ends = [start, call("+", start, Const(timedelta(microseconds=lengths[0]), Scalar("timedelta")))]
+        start = call("shifted", call("tumbled", moment, const(lengths[1])), scalar_of(values[3], node, env))
+        ends = [start, call("shifted", start, const(lengths[0]))]
     return Row(tuple(zip(("start", "end"), map(One, ends), strict=True)))
+
+
+def _earlier(values: list[Value], node: Any, env: SqlEnv) -> Value:
+    """A moment so many microseconds before, or the first that there is: it always has a value."""
+    moment, span = (scalar_of(value, node, env) for value in values)
+    return One(call("shifted", moment, call("neg", span)))
 
 
 COMPOSED: dict[str, Builder] = {
     "isnan": _isnan, "nanvl": _nanvl, "concat_ws": _joined, "decode": _decode, "try_add": _try("+"),
     "try_subtract": _try("-"), "try_multiply": _try("*"), "try_divide": _try("/"), "try_mod": _try("remainder"),
     "nullifzero": _nullifzero, "zeroifnull": _zeroifnull, "equal_null": _equal_null, "pi": _constant(math.pi),
-    "e": _constant(math.e), "positive": _positive, "window": _window,
+    "e": _constant(math.e), "positive": _positive, "window": _window, EARLIER: _earlier,
+    **TYPED,
 }  # fmt: skip

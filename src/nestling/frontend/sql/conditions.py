@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from sqlglot import exp
 
-from nestling.calculus.build import balanced, call, conjunction, const, countwise, for_
+from nestling.calculus.build import TRUE, balanced, call, conjunction, const, countwise, for_, union
 from nestling.calculus.terms import Const, Expr, Field, Sing, Term, Var
 from nestling.calculus.types import UNIT, Record, Scalar
 from nestling.calculus.typing import element_type
@@ -28,6 +28,8 @@ from nestling.frontend.values import Null, One, Row, Value, bag_of, fields_of, o
 Rest: TypeAlias = Callable[[SqlEnv], Expr]
 QUERIES = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 _OPERATORS = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
+#: So many columns are looked up by each way in which they may be NULL.
+MOST_COLUMNS = 3
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
@@ -245,8 +247,47 @@ class _Matches:
 
     def never(self) -> Term:
         """Whether it is known that no row matches."""
+        own = fields_of(self.left)
+        if own is not None and len(own) <= MOST_COLUMNS and all(isinstance(part, One) for _, part in own):
+            return call(
+                "==", self._perhaps([(i, _scalar(part)) for i, (_, part) in enumerate(own)], []), const(0)
+            )
         none = call("==", self.env.run.fold("count", self.true), const(0))
         return conjunction([none, *(call("not", test) for test in self._unknown())])
+
+    def _perhaps(self, left: list[tuple[int, Term]], asked: list[tuple[int, Term]]) -> Term:
+        """How many rows may match: each column is the same, or NULL on either side.
+
+        ``asked`` are the columns that are not null here: whether one is decides which columns a row is found by. Each
+        way to match is counted apart, and looked up by what it compares.
+        """
+        if not left:
+            return self.env.run.fold("count", union(UNIT, *self._ways(asked, {})))
+        (place, term), *rest = left
+        known = self._perhaps(rest, [*asked, (place, term)])
+        return (
+            call("if", call("is_null", term), self._perhaps(rest, asked), known)
+            if is_nullable(term)
+            else known
+        )
+
+    def _ways(self, asked: list[tuple[int, Term]], chosen: dict[int, bool]) -> list[Expr]:
+        """The rows that may match: for each way in which columns are null there or the same."""
+        if len(chosen) < len(asked):
+            place = asked[len(chosen)][0]
+            may_be_null = is_nullable(_scalar(_row(Var("·", element_type(self.rows.expr))).fields[place][1]))
+            ways = [False, True] if may_be_null else [False]
+            return [part for way in ways for part in self._ways(asked, {**chosen, place: way})]
+
+        def test(row: Var) -> Term:
+            tests: list[Term] = []
+            for place, term in asked:
+                theirs = _row(row).fields[place][1]
+                same = compared("=", One(term), theirs, self.node, self.env)
+                tests.append(call("is_null", _scalar(theirs)) if chosen[place] else same)
+            return conjunction(tests) if tests else TRUE
+
+        return [self._where(test)]
 
 
 def _row(var: Var) -> Row:

@@ -10,6 +10,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, TokenError, UnsupportedError
 
 from nestling.errors import QueryError
+from nestling.frontend.sql.meanings import with_meanings
 
 #: Dialects that are read; Spark's own needs no rewriting.
 DIALECTS = (
@@ -38,12 +39,13 @@ def to_spark(text: str, dialect: str) -> str:
         raise QueryError(f"there is no dialect {dialect!r}", hint=f"one of {', '.join(('spark', *DIALECTS))}")
     try:
         trees = sqlglot.parse(text, read=dialect)
-        for tree in trees:
-            if tree is not None:
-                _check(tree, dialect)
-        found = sqlglot.transpile(
-            text, read=dialect, write="spark", unsupported_level=sqlglot.ErrorLevel.RAISE
-        )
+        known = [tree for tree in trees if tree is not None]
+        for tree in known:
+            _check(tree, dialect)
+        found = [
+            with_meanings(tree, dialect).sql(dialect="spark", unsupported_level=sqlglot.ErrorLevel.RAISE)
+            for tree in known
+        ]
     except (ParseError, TokenError) as error:
         raise QueryError(f"this is no SQL of {dialect} that can be read: {_first_line(error)}") from None
     except UnsupportedError as error:

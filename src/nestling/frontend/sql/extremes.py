@@ -1,7 +1,8 @@
 """The least and the greatest struct or array of a bag.
 
 An array in order, and a struct of a group, is the one whose code (``codes``) is the least or the greatest, found as
-``max_by`` finds a value: that is maintained. Of a whole table a struct is the first of them in order.
+``max_by`` finds a value: that is maintained. A struct whose codes are in another order is found field by field. Of a
+whole table a struct is the first of them in order.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from nestling.calculus.build import call, countwise, first, for_
 from nestling.calculus.optional import ITEMS, THERE
 from nestling.calculus.terms import Expr, Sing
 from nestling.calculus.typing import element_type
+from nestling.frontend.sql.by_fields import extreme_by_fields
 from nestling.frontend.sql.codes import code, is_sorted
 from nestling.frontend.sql.context import SqlEnv, where
 from nestling.frontend.sql.picked import picked
@@ -22,7 +24,9 @@ def extreme(name: str, source: Expr, grouped: bool, node: Any, env: SqlEnv) -> V
     """``min`` or ``max`` of ``source``, null of nothing."""
     run, var = env.run, env.run.var("x", source)
     value = of_term(var)
-    if not isinstance(value, Many) and not (grouped and is_sorted(element_type(source))):
+    if not isinstance(value, Many) and grouped and not is_sorted(element_type(source)):
+        return extreme_by_fields(name, source, run)
+    if not isinstance(value, Many) and not grouped:
         return picked(run.let("first", first(1, source, greatest=name == "max")), env)
     best = run.fold(name, codes_of(source, node, env))
 

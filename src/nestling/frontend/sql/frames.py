@@ -11,10 +11,11 @@ from typing import Any
 
 from sqlglot import exp
 
-from nestling.calculus.build import TRUE, call, const
+from nestling.calculus.build import TRUE, call, const, union
 from nestling.calculus.terms import Const, Expr, Term
+from nestling.calculus.typing import element_type
 from nestling.frontend.sql.context import SqlEnv, only
-from nestling.frontend.sql.convert import scalar, scalar_of
+from nestling.frontend.sql.convert import is_nullable, scalar, scalar_of
 from nestling.frontend.sql.intervals import interval_of
 from nestling.frontend.sql.scalars import arithmetic, moved
 from nestling.frontend.sql.windows import Window, first_of
@@ -111,6 +112,44 @@ def framed(window: Window, frame: Frame, body: Any) -> Expr:
         return _all([*_after(window, start, there), *_until(window, end, there)])
 
     return window.each(test, body)
+
+
+def framed_apart(window: Window, frame: Frame, body: Any) -> tuple[Term, Expr, Expr] | None:
+    """Whether the key of the row is NULL, and ``body`` for each row of the frame where it is, and where it is not.
+
+    RANGE over a key that may be NULL: the frame of a row without it are the rows without it, and the others if it
+    reaches to where they are; of a row with it, rows within bounds, and the rows without it if it reaches to those.
+    Each is found by itself, where one test for all would not be.
+    """
+    start, end = frame.start, frame.end
+    if frame.by_rows or (start.node is None and end.node is None):
+        return None
+    (part,) = window.order
+    ours = scalar(part.this, window.here)
+    if not is_nullable(ours):
+        return None
+    nulls_first, element = bool(part.args.get("nulls_first")), element_type(body(window.here))
+
+    def is_absent(there: SqlEnv) -> Term:
+        return call("is_null", scalar(part.this, there))
+
+    def is_present(there: SqlEnv) -> Term:
+        return call("not", is_absent(there))
+
+    def within(there: SqlEnv) -> Term:
+        theirs, down = scalar(part.this, there), bool(part.args.get("desc"))
+        tests = [is_present(there)]
+        for bound, sign in ((start, "<=" if down else ">="), (end, ">=" if down else "<=")):
+            if not bound.unbounded:
+                tests.append(call(sign, theirs, ours if bound.is_row else _moved(window, bound)))
+        return _all(tests)
+
+    nulls = window.each(is_absent, body)
+    reaches_nulls = start.unbounded if nulls_first else end.unbounded
+    reaches_rest = end.unbounded if nulls_first else start.unbounded
+    absent = union(element, nulls, *([window.each(is_present, body)] if reaches_rest else []))
+    present = union(element, window.each(within, body), *([nulls] if reaches_nulls else []))
+    return call("is_null", ours), absent, present
 
 
 def _all(tests: list[Term]) -> Term:

@@ -270,9 +270,12 @@ def _side(last: bool) -> Builder:
         size = scalar_of(number, node, env)
         if not last:
             return _plain("substring", [text, One(const(1)), number], node, env)
-        start = call("neg", size)
-        found = applied("substring", [scalar_of(text, node, env), start, size], node, env, node.name)
-        return One(call("if", call("<=", size, const(0)), _like(const(""), found), found))
+        start, whole = call("neg", size), scalar_of(text, node, env)
+        found = applied("substring", [whole, start, size], node, env, node.name)
+        none = call("<=", size, const(0))
+        if is_nullable(whole):
+            none = call("and", none, call("not", call("is_null", whole)))
+        return One(call("if", none, _like(const(""), found), found))
 
     return build
 

@@ -30,7 +30,8 @@ ALIASES = {
 }  # fmt: skip
 #: Entries that stand for something that is written otherwise.
 _UNWRITTEN = {
-    "is_nan", "bit_and_of", "bit_or_of", "bit_xor_of", "bit_not", "seconds_of", "tumbled", "tumbled_end", "yearofweek",
+    "is_nan", "bit_and_of", "bit_or_of", "bit_xor_of", "bit_not", "seconds_of", "tumbled", "tumbled_end", "shifted",
+    "yearofweek",
     "read_time", "time_text", "hour_of", "minute_of", "second_of", "clock_seconds", "whole_seconds", "time_of",
     "at_time",
     "sortable", "json_field", "json_int", "json_float", "json_bool", "json_quoted", "json_number",

@@ -22,7 +22,7 @@ from nestling.frontend.sql.convert import (
     scalar_type,
     without_null,
 )
-from nestling.frontend.sql.frames import FIRST, HERE, Frame, frame_of, framed
+from nestling.frontend.sql.frames import FIRST, HERE, Frame, frame_of, framed, framed_apart
 from nestling.frontend.sql.present import framed_place, shifted_place
 from nestling.frontend.sql.tables import row_of
 from nestling.frontend.sql.windows import Window
@@ -272,6 +272,20 @@ def _aggregate(window: Window) -> Value:
         test: list[tuple[str, Value]] = [("f", One(aggregate.filter))] if aggregate.filter is not None else []
         return singleton(row_of([*value, *test]), window.env.run.site)
 
-    rows = window.env.run.let("frame", framed(window, frame, element))
-    folds = Folds(rows, frame.holds_row, window.node, window.env)
-    return folds.value(parts[-1], "a", "f" if parts[-1].filter is not None else "")
+    def folded(rows: Expr) -> Value:
+        bag = window.env.run.let("frame", rows)
+        folds = Folds(bag, frame.holds_row, window.node, window.env)
+        return folds.value(parts[-1], "a", "f" if parts[-1].filter is not None else "")
+
+    apart = framed_apart(window, frame, element) if _is_counted(window.call) else None
+    if apart is None:
+        return folded(framed(window, frame, element))
+    is_null, *cases = apart
+    values = alike([folded(rows) for rows in cases], window.node, window.env)
+    return One(call("if", is_null, *(scalar_of(value, window.node, window.env) for value in values)))
+
+
+def _is_counted(node: Any) -> bool:
+    """Whether an aggregate is a scalar that is added up: what is not would be evaluated on read all the same."""
+    name = node.name if isinstance(node, exp.Anonymous) else node.key
+    return str(name).lower() in ("count", "sum", "avg", "mean", "count_if")

@@ -19,6 +19,8 @@ from nestling.frontend.sql.context import SqlEnv
 
 _SECONDS = {"week": 604_800, "day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
 _STEP, _TIME, _NUMBER = "·step", "·time", "·session"
+#: What moves a time back, as a function of no text.
+EARLIER = "·earlier"
 
 
 def length(text: str) -> int:
@@ -72,6 +74,11 @@ def _interval(seconds: int) -> Any:
     return exp.Interval(this=exp.Literal.string(str(seconds)), unit=exp.Var(this="SECOND"))
 
 
+def _micros(seconds: int) -> Any:
+    number = exp.Literal.number(str(abs(seconds) * 1_000_000))
+    return exp.Neg(this=number) if seconds < 0 else number
+
+
 def _hidden(name: str, table: str = "") -> Any:
     return exp.column(exp.to_identifier(name), table=exp.to_identifier(table) if table else None)
 
@@ -93,7 +100,7 @@ def _with_hops(node: Any, env: SqlEnv) -> Any:
     size, slide = (_seconds(part, call, env) for part in call.expressions[1:])
     if slide > size:
         raise env.error(call, "windows overlap or follow each other", "write a slide that is not longer")
-    steps = [exp.Tuple(expressions=[_interval(i * slide)]) for i in range(-(-size // slide))]
+    steps = [exp.Tuple(expressions=[_micros(-i * slide)]) for i in range(-(-size // slide))]
     alias = exp.TableAlias(this=exp.to_identifier("·hops"), columns=[exp.to_identifier(_STEP)])
     joins = [
         *(found.args.get("joins") or ()),
@@ -190,7 +197,7 @@ def _numbered(select: Any, source: Any, table: str, partition: list[Any], moment
         return [exp.NullSafeEQ(this=_hidden(key, one), expression=_hidden(key, other)) for key in keys]
 
     before = exp.LT(this=_hidden(_TIME, "·b"), expression=_hidden(_TIME, "·a"))
-    earliest = exp.Sub(this=_hidden(_TIME, "·a"), expression=_interval(gap))
+    earliest = exp.Anonymous(this=EARLIER, expressions=[_hidden(_TIME, "·a"), _micros(gap)])
     within = exp.GTE(this=_hidden(_TIME, "·b"), expression=earliest)
     near = _select([exp.Literal.number(1)], _named(timed, "·b"), [*alike("·b", "·a"), before, within])
     columns = [_hidden(name, "·a") for name in (*keys, _TIME)]

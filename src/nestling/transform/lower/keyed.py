@@ -16,6 +16,7 @@ from nestling.calculus.typing import term_type
 from nestling.program.flat import ORDERED, Bound, Factor, Monomial, Test
 from nestling.program.traverse import factor_vars, term_vars
 from nestling.transform.lower.bounds import bound_of, one_range
+from nestling.values.digits import DIGITS, FAR, SQUARES, UNIT
 
 
 def powers_of(aggregate: str, element: Type) -> tuple[int, ...]:
@@ -29,7 +30,9 @@ def powers_of(aggregate: str, element: Type) -> tuple[int, ...]:
         case "float_sum", _:
             return (1,)
         case (("parts_sum" | "parts_avg"), _):
-            return (0, 1, 1, 1, 1)
+            return (0, *[1] * (DIGITS + 6))
+        case (("parts_var" | "parts_stdev"), _):
+            return (0, *[1] * (DIGITS + 1), *[2] * (SQUARES + 5))
         case (("sum" | "avg" | "float_avg" | "no_avg" | "some_avg"), _):
             return (0, 1)
         case (("var" | "stdev" | "float_var" | "float_stdev"), _):
@@ -46,7 +49,7 @@ def measured(
     if aggregate in ORDERED:
         return Monomial((value,), (const(sign),), factors)
     if aggregate in BY_PARTS:
-        return Monomial((), _parts(value, sign), factors)
+        return Monomial((), _squares(value, sign) if 2 in powers else _parts(value, sign), factors)
     if aggregate in OF_FLOATS:
         value = call("float_units", value)  # an int: sums of products of it with counts are exact
     weights: list[Term] = [const(sign)]
@@ -56,18 +59,47 @@ def measured(
 
 
 def _parts(value: Term, sign: int) -> tuple[Term, ...]:
-    """One, ``value`` where it is finite, and whether it is infinite above or below zero, or no number."""
+    """One, the digits of ``value`` and what they leave, what has none, and whether it is infinite or no number."""
     above, below = Const(inf, FLOAT), Const(-inf, FLOAT)
-    is_finite = call("and", call("<", below, value), call("<", value, above))
     is_number = call("<=", below, value)
-    times, one, none = const(sign), const(1), const(0)
-    return (
-        times,
-        call("*", times, call("if", is_finite, value, Const(0.0, FLOAT))),
-        call("*", times, call("if", call("==", value, above), one, none)),
-        call("*", times, call("if", call("==", value, below), one, none)),
-        call("*", times, call("if", is_number, none, one)),
+    one, none = const(1), const(0)
+    parts = (
+        *(call("float_digit", value, const(place)) for place in range(DIGITS)),
+        call("float_low", value),
+        *_large(value),
+        call("if", call("==", value, above), one, none),
+        call("if", call("==", value, below), one, none),
+        call("if", is_number, none, one),
     )
+    return _signed(parts, sign)
+
+
+def _large(value: Term) -> tuple[Term, Term]:
+    """Whether ``value`` has no digits, and what it is then."""
+    large = call("float_large", value)
+    return call("if", call("==", large, Const(0.0, FLOAT)), const(0), const(1)), large
+
+
+def _squares(value: Term, sign: int) -> tuple[Term, ...]:
+    """The same of ``value`` and of its square, of which what is not finite has no parts."""
+    is_finite = call("and", call("<", Const(-inf, FLOAT), value), call("<", value, Const(inf, FLOAT)))
+    some, large = _large(value)
+    far = call("*", large, Const(2.0 ** (UNIT - FAR), FLOAT))
+    parts = (
+        *(call("float_digit", value, const(place)) for place in range(DIGITS)),
+        call("float_low", value),
+        *(call("square_digit", value, const(place)) for place in range(SQUARES)),
+        call("square_low", value),
+        some,
+        far,
+        call("*", far, far),
+        call("if", is_finite, const(0), const(1)),
+    )
+    return _signed(parts, sign)
+
+
+def _signed(parts: tuple[Term, ...], sign: int) -> tuple[Term, ...]:
+    return (const(sign), *(call("*", const(sign), part) for part in parts))
 
 
 def place_of(columns: list[Term]) -> Tuple:
