@@ -121,6 +121,13 @@ class LocalEngine:
         }
         if self._has_decimals():
             self._compute_exactly()
+        #: By view and site, what reads a bag whose labels have one shape, and no label of a query in them.
+        self._simple_bags = {
+            (name, shape[0]): self._bag_of[name, shape]
+            for name, view in program.views.items()
+            for shape in view.definitions
+            if not any(shape[1]) and [other[0] for other in view.definitions].count(shape[0]) == 1
+        }
         self._load_constants()
 
     def _has_decimals(self) -> bool:
@@ -297,7 +304,12 @@ class LocalEngine:
         """The flat rows of the inner bag that ``label`` names; a row may come more than once."""
         if isinstance(label.site, int):
             self.flush()
-            found: Iterable[tuple[Row, int]] = self._bag_of[view, shape(label)](*leaves(label.environment))
+            environment = label.environment
+            simple = self._simple_bags.get((view, label.site))
+            if simple is not None and tuple not in map(type, environment):
+                rows: Iterable[tuple[Row, int]] = simple(*environment)
+                return rows
+            found: Iterable[tuple[Row, int]] = self._bag_of[view, shape(label)](*leaves(environment))
             return found
         return self.under(label.site, label).items()
 
