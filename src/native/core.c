@@ -175,7 +175,10 @@ static void core_empty(Core *core) {
         PyMem_RawFree(core->programs[i].code);
         PyMem_RawFree(core->programs[i].reg);
     }
-    core->map_count = core->function_count = core->program_count = core->trigger_count = 0;
+    for (int i = 0; i < core->door_count; i++) door_free(core->doors[i]);
+    core->map_count = core->function_count = core->program_count = core->trigger_count = core->door_count = 0;
+    PyMem_RawFree(core->doors);
+    core->doors = NULL;
     PyMem_RawFree(core->maps);
     PyMem_RawFree(core->functions);
     PyMem_RawFree(core->programs);
@@ -235,56 +238,6 @@ static int swept(Core *core) {
 
 /* ---- rows ---- */
 
-static int encode_times(PyObject *value, i64 *times) {
-    int overflow = 0;
-    if (!PyLong_CheckExact(value)) {
-        PyErr_SetString(Unfit, "a count that is no int");
-        return FAILED;
-    }
-    *times = PyLong_AsLongLongAndOverflow(value, &overflow);
-    if (overflow || *times > INT32_MAX || *times < -INT32_MAX) {
-        PyErr_SetString(Unfit, "a count beyond 32 bits");
-        return FAILED;
-    }
-    return DONE;
-}
-
-/* The inputs of a trigger's program. */
-static int encode_event(Core *core, const Trigger *t, PyObject *first, PyObject *second, i64 *words) {
-    const Map *table = &core->maps[t->table];
-    if (encode_row(&core->texts, table, first, words)) return FAILED;
-    if (t->is_update) return encode_row(&core->texts, table, second, words + table->columns);
-    return encode_times(second, words + table->columns);
-}
-
-static int run_event(Core *core, const Trigger *t, const i64 *words) {
-    Program *p = &core->programs[t->row];
-    for (int i = 0; i < p->inputs; i++) p->reg[i] = words[i];
-    core->writes = 0;
-    return run_program(core, p);
-}
-
-/* Maps may be wrong from here on; tables are not: rows that did not get there are put there. */
-static void finish_tables(Core *core, const Trigger *t, const i64 *words, size_t count, int done) {
-    Map *table = &core->maps[t->table];
-    int inputs = core->programs[t->row].inputs;
-    for (size_t i = 0; i < count; i++, words += inputs, done = 0) {
-        if (!t->is_update && !done) map_put(table, words, words[table->columns]);
-        if (t->is_update && done < 1) map_put(table, words, -1);
-        if (t->is_update && done < 2) map_put(table, words + table->columns, 1);
-    }
-}
-
-static int run_events(Core *core, const Trigger *t, const i64 *words, size_t count) {
-    int inputs = core->programs[t->row].inputs, failed = DONE;
-    for (size_t i = 0; i < count && !failed; i++)
-        if ((failed = run_event(core, t, words + i * (size_t)inputs)) == OVERFLOWED)
-            finish_tables(core, t, words + i * (size_t)inputs, count - i, core->writes);
-    if (!failed && t->pass_on >= 0) failed = run_program(core, &core->programs[t->pass_on]);
-    if (failed == OVERFLOWED && !PyErr_Occurred()) PyErr_SetString(PyExc_OverflowError, "a number beyond its words");
-    return failed;
-}
-
 static const Trigger *trigger_at(const Core *core, PyObject *number) {
     long at = PyLong_AsLong(number);
     if (at == -1 && PyErr_Occurred()) return NULL;
@@ -298,19 +251,49 @@ static const Trigger *trigger_at(const Core *core, PyObject *number) {
 static PyObject *core_one(PyObject *self, PyObject *const *args, Py_ssize_t count) {
     Core *core = (Core *)self;
     i64 words[2 * MAX_WORDS + 1];
+    size_t done;
     if (count != 3) {
         PyErr_SetString(PyExc_TypeError, "one(trigger, row, times)");
         return NULL;
     }
     if (enter(core)) return NULL;
     const Trigger *t = trigger_at(core, args[0]);
-    if (!t || swept(core) || encode_event(core, t, args[1], args[2], words) || run_events(core, t, words, 1))
+    if (!t || swept(core) || encode_event(core, t, args[1], args[2], words) || run_events(core, t, words, 1, &done))
         return leave(core, NULL);
     return leave(core, Py_NewRef(Py_None));
 }
 
+/* The number of a new door. */
+static PyObject *core_door(PyObject *self, PyObject *spec) {
+    Core *core = (Core *)self;
+    if (enter(core)) return NULL;
+    Door **doors = PyMem_RawRealloc(core->doors, ((size_t)core->door_count + 1) * sizeof *doors);
+    if (!doors) return leave(core, PyErr_NoMemory());
+    core->doors = doors;
+    Door *door = door_new(core, spec);
+    if (!door) return leave(core, NULL);
+    doors[core->door_count] = door;
+    return leave(core, PyLong_FromLong(core->door_count++));
+}
+
+static PyObject *core_accept(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    Core *core = (Core *)self;
+    if (enter(core)) return NULL;
+    return leave(core, swept(core) ? NULL : door_accept(core, args, count));
+}
+
+static PyObject *core_decoded(PyObject *self, PyObject *args) {
+    Core *core = (Core *)self;
+    int at;
+    PyObject *bytes;
+    if (!PyArg_ParseTuple(args, "iO!", &at, &PyBytes_Type, &bytes) || enter(core)) return NULL;
+    if (at >= 0 && at < core->door_count) return leave(core, door_decoded(core, core->doors[at], bytes));
+    PyErr_SetString(PyExc_IndexError, "no such door");
+    return leave(core, NULL);
+}
+
 static PyObject *many(Core *core, const Trigger *t, PyObject *pairs) {
-    size_t count = (size_t)PySequence_Fast_GET_SIZE(pairs), inputs = (size_t)core->programs[t->row].inputs;
+    size_t done, count = (size_t)PySequence_Fast_GET_SIZE(pairs), inputs = (size_t)core->programs[t->row].inputs;
     i64 *words = PyMem_RawMalloc((count * inputs + 1) * sizeof *words);
     PyObject *result = NULL;
     if (!words) return PyErr_NoMemory();
@@ -322,7 +305,7 @@ static PyObject *many(Core *core, const Trigger *t, PyObject *pairs) {
         }
         if (encode_event(core, t, PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1), words + i * inputs)) goto end;
     }
-    if (!run_events(core, t, words, count)) result = Py_NewRef(Py_None);
+    if (!run_events(core, t, words, count, &done)) result = Py_NewRef(Py_None);
 end:
     PyMem_RawFree(words);
     return result;
@@ -355,7 +338,7 @@ static PyObject *core_run(PyObject *self, PyObject *args) {
     core->answer = answer = PyList_New(0);
     int failed = answer ? run_program(core, p) : FAILED;
     core->answer = NULL;
-    if (failed == OVERFLOWED) PyErr_SetString(PyExc_OverflowError, "a number beyond its words");
+    if (failed == OVERFLOWED) PyErr_SetString(Overflow, "a number beyond its words");
     if (failed) Py_CLEAR(answer);
     return leave(core, answer);
 }
@@ -554,6 +537,9 @@ static PyObject *core_close(PyObject *self, PyObject *nothing) {
 static PyMethodDef methods[] = {
     {"one", (PyCFunction)(void (*)(void))core_one, METH_FASTCALL, "one(trigger, row, times): a row, or an update"},
     {"many", core_many, METH_VARARGS, "many(trigger, pairs): rows or updates, encoded before the first is run"},
+    {"door", core_door, METH_O, "door(specification): its number"},
+    {"accept", (PyCFunction)(void (*)(void))core_accept, METH_FASTCALL, "accept(door, rows, times, taken): how many, or None"},
+    {"decoded", core_decoded, METH_VARARGS, "decoded(door, words): the rows"},
     {"run", core_run, METH_VARARGS, "run(program, inputs): the rows that it emits"},
     {"entries", core_entries, METH_VARARGS, "entries(map, as_count): {columns: measures, or the first of them}"},
     {"slice", core_slice, METH_VARARGS, "slice(map, index, part): {columns: first measure}"},
@@ -609,10 +595,11 @@ PyMODINIT_FUNC PyInit__native(void) {
     PyObject *module = PyModule_Create(&module_def), *type = NULL;
     if (!module || draw_seed() || values_ready() || add_names(module)) goto failed;
     Unfit = PyErr_NewExceptionWithDoc("nestling._native.Unfit", "A value has no word; nothing was changed.", NULL, NULL);
+    Overflow = PyErr_NewExceptionWithDoc("nestling._native.Overflow", "A number outgrew its words.", NULL, NULL);
     BadCode = PyErr_NewExceptionWithDoc("nestling._native.BadCode", "Byte code that is not safe to run.", NULL, NULL);
     type = PyType_FromSpec(&spec);
-    if (!Unfit || !BadCode || !type || PyModule_AddObjectRef(module, "Unfit", Unfit) ||
-        PyModule_AddObjectRef(module, "BadCode", BadCode) || PyModule_AddObjectRef(module, "Machine", type))
+    if (!Unfit || !Overflow || !BadCode || !type || PyModule_AddObjectRef(module, "Unfit", Unfit) ||
+        PyModule_AddObjectRef(module, "Overflow", Overflow) || PyModule_AddObjectRef(module, "BadCode", BadCode) || PyModule_AddObjectRef(module, "Machine", type))
         goto failed;
     Py_DECREF(type);
     return module;

@@ -19,7 +19,7 @@ typedef uint32_t u32;
 typedef __int128 i128;
 typedef unsigned __int128 u128;
 
-enum { DONE = 0, FAILED = -1, OVERFLOWED = 1 };
+enum { DONE = 0, FAILED = -1, OVERFLOWED = 1, LEFT = 2 }; /* LEFT: nothing was done, it is for the long way in Python */
 
 /* The word of a null, whatever the type: no value of any type has it. */
 #define NIL INT64_MIN
@@ -140,6 +140,22 @@ typedef struct {
     int table, row, pass_on, is_update;
 } Trigger;
 
+/* Columns that refer to a row of one of some tables. */
+typedef struct {
+    int length, is_nullable, map_count, *maps;
+    int at[MAX_WORDS]; /* the words of a row that say which */
+} Site;
+
+/* What has to hold of rows that a user gives; by column. */
+typedef struct {
+    const Trigger *trigger;
+    PyObject *names;
+    int family_count, *family, site_count;
+    Site *sites;
+    char nullable[MAX_WORDS];
+    long long low[MAX_WORDS], high[MAX_WORDS];
+} Door;
+
 typedef struct {
     PyObject_HEAD
     int map_count, function_count, program_count, trigger_count;
@@ -147,6 +163,8 @@ typedef struct {
     Function *functions;
     Program *programs;
     Trigger *triggers;
+    Door **doors;
+    int door_count;
     Texts texts;
     int is_busy, is_closed, writes; /* writes: how many rows the trigger has put into its table so far */
     PyObject *answer; /* the list that EMIT appends to */
@@ -155,9 +173,25 @@ typedef struct {
 int check_program(const Core *core, const Program *program, PyObject *error); /* check.c */
 int run_program(Core *core, Program *program); /* run.c */
 
+/* ---- rows that come and go (events.c) ---- */
+
+int encode_event(Core *core, const Trigger *t, PyObject *first, PyObject *second, i64 *words);
+/* ``done``: how many rows the table has of them after a failure that is no overflow; after one it has all. */
+int run_events(Core *core, const Trigger *t, const i64 *words, size_t count, size_t *done);
+
+/* ---- rows as users give them (door.c) ---- */
+
+Door *door_new(const Core *core, PyObject *spec);
+void door_free(Door *door);
+/* Rows of a stream of Arrow, each with how often it comes behind it; all batches, as bytes (arrow.c). */
+int arrow_words(Core *core, const Door *door, PyObject *capsule, int times, PyObject **words);
+PyObject *door_decoded(Core *core, const Door *door, PyObject *bytes);
+PyObject *door_accept(Core *core, PyObject *const *args, Py_ssize_t count);
+
 /* ---- values as words (values.c) ---- */
 
 extern PyObject *Unfit; /* raised where a value has no word: nothing was changed then */
+extern PyObject *Overflow; /* raised where a number outgrew its words: maps may be wrong then, tables are not */
 
 int values_ready(void);
 int is_kind(char kind);

@@ -14,7 +14,7 @@
 #include <datetime.h>
 #include <math.h>
 
-PyObject *Unfit = NULL;
+PyObject *Unfit = NULL, *Overflow = NULL;
 static PyObject *the_nan = NULL;
 
 #define DAY 86400000000LL

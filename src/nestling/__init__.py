@@ -22,7 +22,7 @@ from nestling.errors import (
     QueryError,
     StoreError,
 )
-from nestling.frontend.schema import Inverse, Ref
+from nestling.frontend.schema import Inverse, List, Ref
 
 __version__ = "0.2.0"
 
@@ -37,6 +37,7 @@ __all__ = [
     "EvaluatedOnRead",
     "InnerChange",
     "Inverse",
+    "List",
     "NestlingError",
     "OverBudget",
     "QueryError",

@@ -1,6 +1,6 @@
 """Rows of pandas, NumPy and Arrow: each is the row that it says, or refused by name; and back again."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
@@ -84,8 +84,12 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("datetime", np.datetime64("2024-05-01T10:00:00.000000001", "ns"), "finer than a microsecond"),
     ("timedelta", pd.Timedelta(1, "ns"), "finer than a microsecond"),
     ("timedelta", np.timedelta64(1, "ns"), "finer than a microsecond"),
-    ("datetime", pd.Timestamp("2024-05-01", tz="Europe/Rome"), "no time zone"),
-    ("datetime", datetime(2024, 5, 1, tzinfo=UTC), "no time zone"),
+    ("datetime", datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=1))), "also in UTC"),
+    (
+        "datetime",
+        pd.Timestamp("2024-05-01 10:00:00.000000001", tz="Europe/Rome"),
+        "finer than a microsecond",
+    ),
     ("date", pd.Timestamp("2024-05-01"), r"pass value.date\(\)"),
     ("datetime", np.datetime64("2024-05-01"), "pass a datetime"),
     ("timedelta", np.timedelta64(1, "M"), ""),

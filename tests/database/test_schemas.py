@@ -6,7 +6,9 @@ from datetime import UTC, datetime
 from enum import Enum, IntEnum, StrEnum
 from typing import Annotated, Any, Literal, NotRequired, Optional, TypedDict, Union
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
+import pandas as pd
 import pydantic
 import pytest
 
@@ -179,18 +181,45 @@ def test_what_is_no_schema_is_refused(schema, message):
     assert "\nhint: " in str(error.value)
 
 
-def test_an_aware_datetime_is_refused_with_what_to_pass():
+def test_a_moment_with_a_zone_is_the_same_one_in_utc():
     db = nl.Database()
-    seen = db.table("seen", {"at": datetime})
-    moment = datetime(2024, 1, 1, 12, tzinfo=UTC)
-    with pytest.raises(nl.ChangeError, match=r"has no time zone: pass value\.astimezone"):
-        seen.insert([(moment,)])
-    seen.insert([(moment.astimezone(UTC).replace(tzinfo=None),)])
-    assert len(seen) == 1
+    in_rome = datetime(2024, 7, 1, 14, tzinfo=ZoneInfo("Europe/Rome"))
+    noon = datetime(2024, 7, 1, 12)
+    seen = db.table("seen", {"at": datetime, "more": list[datetime]}, key="at")
+    views = [
+        db.view("after", lambda seen: [s.at for s in seen if s.at >= in_rome]),
+        db.view("in_sql", "SELECT at FROM seen WHERE at >= TIMESTAMP '2024-07-01 14:00:00+02:00'"),
+        db.view("text", "SELECT at FROM seen WHERE at >= '2024-07-01T12:00:00Z'"),
+        db.view("in_oql", "select s.at from s in seen where s.at >= timestamp '2024-07-01 14:00:00+02:00'",
+                language="oql"),
+    ]  # fmt: skip
+    seen.insert([(in_rome, [in_rome, noon]), (pd.Timestamp("2024-07-01 13:59", tz="Europe/Rome"), [])])
+    assert sorted(seen) == [(datetime(2024, 7, 1, 11, 59), []), (noon, [noon, noon])]
+    assert [view.rows() for view in views] == [[noon], [(noon,)], [(noon,)], [noon]]
+    assert seen[in_rome].at == seen[noon].at == noon
+    assert in_rome in seen
+    assert db.sql("SELECT at FROM seen WHERE at = ?", [in_rome]) == [(noon,)]
+    assert db.sql("SELECT CAST(x AS TIMESTAMP) AS x FROM (SELECT '2024-07-01T10:30:00-01:30' AS x)") == [
+        (noon,)
+    ]
+    seen.upsert([(noon.replace(tzinfo=UTC), [])])
+    seen.delete(key=in_rome)
+    seen.sync([(in_rome, [])])
+    assert seen.rows() == [(noon, [])]
+    with pytest.raises(nl.ChangeError, match="already has a row with key"):
+        seen.insert([(noon, [])])
+    db.verify()
 
 
 def test_another_nullability_is_told():
     db = nl.Database()
+    db.table("u", "a INT, b INT NULL")
+    with pytest.raises(nl.QueryError, match="a is never NULL there: a DDL string and Python take"):
+        db.sql("CREATE TABLE u (a INT, b INT)")
+    with pytest.raises(nl.ChangeError, match="in a DDL string with NULL behind its type"):
+        db.insert("u", [(None, None)])
+    db.table("u").widen_column("a", int | None)
+    db.sql("CREATE TABLE IF NOT EXISTS u (a INT, b INT)")
     db.sql("CREATE TABLE t (a INT, b INT NOT NULL)")
     with pytest.raises(nl.QueryError, match="a may be NULL there: CREATE TABLE takes a column to be so"):
         db.table("t", "a INT, b INT")

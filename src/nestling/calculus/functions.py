@@ -266,6 +266,7 @@ def _standard() -> tuple[Function, ...]:
         Function("read_date", 1, reads, _takes("str", result="date"), standard.read_date, partial=True),
         Function("read_datetime", 1, reads, _takes("str", result="datetime"), standard.read_datetime,
                  partial=True),
+        Function("read_moment", 1, reads, _takes("str", result="datetime"), standard.read_moment, partial=True),
         Function("read_bool", 1, reads, _takes("str", result="bool"), standard.read_bool, partial=True),
         Function("to_text", 1, "a bool, a number, a string or a moment",
                  _takes("bool|int|float|decimal|str|date|datetime", result="str"), standard.written, partial=True),

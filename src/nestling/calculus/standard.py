@@ -314,6 +314,22 @@ def read_datetime(text: str) -> datetime:
     )
 
 
+def read_moment(text: str) -> datetime:
+    """The same, or a moment with a time zone, ``Z`` or ``+02:00``: then as it is in UTC.
+
+    >>> read_moment("2024-05-17 08:30+02:00"), read_moment("2024-05-17 08:30")
+    (datetime.datetime(2024, 5, 17, 6, 30), datetime.datetime(2024, 5, 17, 8, 30))
+    """
+    found = re.fullmatch(r"(.*:.*)(?:(Z)|([+-])([0-9]{2}):([0-5][0-9]))", text.strip())
+    if found is None:
+        return read_datetime(text)
+    plain, _, sign, hours, minutes = found.groups()
+    behind = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))
+    if behind > timedelta(hours=18):
+        raise ValueError(f"{text!r} is further than 18 hours from UTC")
+    return read_datetime(plain) + (behind if sign == "-" else -behind)
+
+
 def read_bool(text: str) -> bool:
     """The truth that ``text`` spells."""
     word = text.strip().lower()

@@ -122,6 +122,11 @@ def other_table(stored: TableDef, given: TableDef) -> QueryError:
             f"{nulls} may be NULL there: CREATE TABLE takes a column to be so unless it says NOT NULL; in a DDL string"
             " it says NULL, in Python | None"
         )
+    elif nulls := _null_there(given, stored):
+        hint = (
+            f"{nulls} is never NULL there: a DDL string and Python take a column to be so; CREATE TABLE says NOT NULL,"
+            f" or db.table({given.name!r}).widen_column(name, T | None) lets it be"
+        )
     return QueryError(
         f"table {given.name!r} is already defined, and otherwise:\n"
         f"  stored  {_shown(stored)}\n  given   {_shown(given)}",

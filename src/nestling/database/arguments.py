@@ -119,6 +119,11 @@ def fixed_argument(fixed: object) -> bool | tuple[str, ...] | None:
     return fixed if fixed is None or isinstance(fixed, bool) else _columns(fixed, "fixed")
 
 
+def ordered_argument(ordered: object) -> tuple[str, ...]:
+    """The arrays whose order counts."""
+    return () if ordered is None else _columns(ordered, "ordered")
+
+
 def _columns(columns: object, argument: str) -> tuple[str, ...]:
     if isinstance(columns, str):
         return (columns,)

@@ -16,6 +16,7 @@ from typing import Any
 from nestling.database.access import Access
 from nestling.database.backing import Backing
 from nestling.database.constraints import check_state
+from nestling.database.door import Doors
 from nestling.database.explain import explain
 from nestling.database.fed import of_users
 from nestling.database.first_column import may_start
@@ -70,7 +71,7 @@ class Core:
         self._logging: Logging = logging(self)
         self._subscribers = Subscribers(self._access, self._logging)
         self._xml_watches = XmlWatches(self)
-        self._ways = Ways()
+        self._ways, self._doors = Ways(), Doors(self)
         self._seen = Seen()
 
     #: Who guards the state.
@@ -210,6 +211,11 @@ class Core:
                     raise
         self._tell(refresh)
         return refresh
+
+    @property
+    def _is_asked_for_rows(self) -> bool:
+        """Whether a file or documents follow the rows of every commit."""
+        return self._file is not None or bool(self._documents.names)
 
     def _deliver(self) -> None:
         """Tell subscribers what was committed; no lock is held."""

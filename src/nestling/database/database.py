@@ -131,6 +131,7 @@ class Database(DocumentDatabase):
         extends: str | None = None,
         on_delete: str | Mapping[str | tuple[str, ...], str] | None = None,
         fixed: bool | str | Iterable[str] | None = None,
+        ordered: str | Iterable[str] | None = None,
     ) -> Table:
         """Declare a table; without a schema, find it.
 
@@ -138,7 +139,8 @@ class Database(DocumentDatabase):
         says what happens to them when that row goes: ``"refuse"``, ``"nil"``, ``"cascade"`` or ``"dangle"``.
         ``inverse`` names what refers to a row, as ``nl.Inverse[…]`` does; ``extends`` the table of the superclass.
         ``append_only`` refuses deletions and updates, ``fixed`` updates of all or some columns, as a frozen dataclass
-        does. What is declared is checked, and makes views cheaper to maintain.
+        does. What is declared is checked, and makes views cheaper to maintain. ``ordered`` names the arrays whose order
+        counts, as ``nl.List[T]`` does; others are bags.
         """
         arguments.name_argument(name, "table")
         if schema is None:
@@ -157,6 +159,7 @@ class Database(DocumentDatabase):
             arguments.extends_argument(extends),
             arguments.on_delete_argument(on_delete),
             arguments.fixed_argument(fixed),
+            arguments.ordered_argument(ordered),
         )
         return self._asked(asked)
 

@@ -13,7 +13,7 @@ from nestling.calculus.types import Bag, Record, Type, bag_levels
 from nestling.database.definitions import Reference, TableDef
 from nestling.errors import QueryError
 from nestling.frontend.catalog import FieldPath
-from nestling.frontend.schema import Declared, Unresolved, declared, key_record
+from nestling.frontend.schema import Declared, Unresolved, declared, key_record, with_order
 
 Tables = Mapping[str, TableDef]
 
@@ -31,6 +31,7 @@ class Asked:
     extends: str | None = None
     on_delete: str | Mapping[tuple[str, ...], str] = field(default_factory=dict)
     fixed: bool | tuple[str, ...] | None = None
+    ordered: tuple[str, ...] = ()
     #: The class without a table that it waits for.
     target: str = ""
 
@@ -53,6 +54,7 @@ def table_def(asked: Asked, tables: Tables, waiting: Mapping[str, Asked]) -> Tab
     """The table that is asked for; ``Unresolved`` where it refers to a class without a table."""
     resolver = _Resolver(asked, tables, waiting)
     found = declared(asked.schema, resolver.known)
+    found.record = with_order(found.record, asked.ordered, asked.name)
     parent = resolver.superclass()
     references = _references(asked, found, parent)
     inverses = {**(dict(parent.inverses) if parent else {}), **found.inverses, **asked.inverses}

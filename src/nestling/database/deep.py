@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from nestling.calculus.lists import ITEM, is_list
 from nestling.calculus.maps import is_map
 from nestling.calculus.optional import ITEMS
 from nestling.calculus.types import Path, Record, Type, bag_levels, dictionary_name
@@ -56,6 +57,9 @@ def check_elements(table: TableDef, level: Path) -> None:
     hint = "give the row its new value: db.update(table, key=…, set={…})"
     if level in table.levels and is_map(table.levels[level]):
         raise ChangeError(f"{name} is a map, and is changed with its row", hint=hint)
+    if ITEM in level or (level in table.levels and is_list(table.levels[level])):
+        where = ".".join((table.name, *level[: level.index(ITEM)])) if ITEM in level else name
+        raise ChangeError(f"{where} is in order, and is changed with its row", hint=hint)
     if ITEMS in level or (*level, ITEMS) in table.levels:
         raise ChangeError(f"{name} may be NULL, and is changed with its row", hint=hint)
 

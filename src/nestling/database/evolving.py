@@ -19,7 +19,6 @@ from nestling.database import accept, arguments
 from nestling.database.backing import Backing
 from nestling.database.definer import Definer
 from nestling.database.definitions import HIDDEN, TableDef, ViewDef
-from nestling.database.durable import DatabaseFile
 from nestling.database.fed import merged_name
 from nestling.database.inline import inline_views
 from nestling.database.names import check_name, check_table_names
@@ -39,23 +38,30 @@ from nestling.database.rows import Row, Shredder
 from nestling.database.texts import WIDTH, relation_types
 from nestling.database.verdict import judge
 from nestling.errors import UNDEFINED, QueryError
+from nestling.progress import PATIENCE, shown
 from nestling.transform.normalize import normalize
 from nestling.transform.pipeline import PASSES, run
 from nestling.values.bag import ZBag
 
-Rows = Mapping[str, ZBag]
+
+@dataclass(frozen=True)
+class Moved:
+    """Rows that are stored anew: those of a table as it was, and how they change."""
+
+    old: TableDef
+    change: Reshape | None = None
 
 
 @dataclass
 class Evolution:
     """What is defined afterwards: all tables, the views that change, in their order, and what is gone.
 
-    ``rows``: by table those that are stored anew, nested.
+    ``moved``: by table the rows that are stored anew.
     """
 
     tables: dict[str, TableDef]
     views: list[ViewDef] = field(default_factory=list)
-    rows: dict[str, ZBag] = field(default_factory=dict)
+    moved: dict[str, Moved] = field(default_factory=dict)
     gone: list[str] = field(default_factory=list)
     #: What is asked of how a view is maintained, where somebody does.
     strict: dict[str, bool | None] = field(default_factory=dict)
@@ -77,9 +83,7 @@ class Evolving(Definer):
             check_table_names(new)
             readers = [view for view in state.definitions.values() if name in relations(view.query)]
             views = self._following(old, tables, change, readers)
-            convert = converted(old.record, change)
-            rows = ZBag([(convert(row), times) for row, times in state.rows(name).items()])
-            self._evolve(Evolution(tables, views, {name: rows}))
+            self._evolve(Evolution(tables, views, {name: Moved(old, change)}))
 
     def _new_table(self, old: TableDef, change: Reshape) -> TableDef:
         record = reshaped(old.record, change)
@@ -180,9 +184,9 @@ class Evolving(Definer):
             raise QueryError(f"somebody hears of the changes of {old}", hint="cancel the subscriptions first")
         found = [replace(state.definitions[old], name=new)]
         types = relation_types(state.tables, {**state.definitions, new: found[0]})
-        for view in state.definitions.values():
-            if old in view.reads_views:
-                found.append(_over(view, lambda name: Relation(new, types[new]) if name == old else None))
+        for name in over_it(old, state.definitions):  # all of them: each is defined after what it reads
+            view = state.definitions[name]
+            found.append(_over(view, lambda name: Relation(new, types[new]) if name == old else None))
         self._evolve(Evolution(dict(state.tables), found, gone=[old]))
 
     def _rename_table(self, old: str, new: str) -> None:
@@ -193,10 +197,10 @@ class Evolving(Definer):
             )
         self._check_alone(state.tables[old])
         tables = renamed_table(state.tables, old, new)
-        rows, gone = {new: state.rows(old)}, [old]
+        moved, gone = {new: Moved(state.tables[old])}, [old]
         if (memory := merged_name(old)) in tables:
             tables = renamed_table(tables, memory, merged_name(new))
-            rows[merged_name(new)] = state.rows(memory)
+            moved[merged_name(new)] = Moved(state.tables[memory])
             gone.append(memory)
         types = relation_types(tables)
         views = [
@@ -204,7 +208,7 @@ class Evolving(Definer):
             for view in state.definitions.values()
             if old in relations(view.query)
         ]
-        self._evolve(Evolution(tables, views, rows, gone))
+        self._evolve(Evolution(tables, views, moved, gone))
 
     # -- views
 
@@ -241,7 +245,6 @@ class Evolving(Definer):
         before = dict(state.tables)
 
         def store(file: Backing) -> None:
-            assert isinstance(file, DatabaseFile)
             new: list[tuple[str, TableDef | ViewDef]] = [
                 # Sizes are no part of a type: what is another object may differ in these alone.
                 ("table", table)
@@ -252,15 +255,14 @@ class Evolving(Definer):
             file.redefine(new, self._gone(evolution, kinds), state)
 
         self._state.version = self.version
-        self._redefine(lambda: self._install(evolution, is_constraint), store)
+        with shown("changing definitions", PATIENCE):
+            self._redefine(lambda: self._install(evolution, is_constraint), store)
         state.looked_at, state.patience = 0, 0
         for name in evolution.gone:
             self._subscribers.forget(name)
 
     def _gone(self, evolution: Evolution, kinds: Mapping[str, str]) -> list[tuple[str, str]]:
-        """What a file forgets before it stores the rest: where names change, views are stored anew after them."""
-        if not evolution.gone:
-            return []
+        """What a file forgets before it stores the rest: views are stored anew, after all that they may read now."""
         names = [*evolution.gone, *(view.name for view in evolution.views if view.name in kinds)]
         return [(kinds.get(name, "table"), name) for name in dict.fromkeys(names)]
 
@@ -303,16 +305,25 @@ class Evolving(Definer):
         state = self._state
         found: dict[str, dict[Row, int]] = {}
         for table in evolution.tables.values():
-            if table.name not in evolution.rows:
+            if table.name not in evolution.moved:
                 found |= {name: state.engine.table(name) for name in table.declarations}
                 continue
             found |= {name: {} for name in table.declarations}
             shredder = Shredder(table, self._numbers)
-            for row, times in evolution.rows[table.name].items():
+            for row, times in _rows_after(state.rows, evolution.moved[table.name]).items():
                 for event in shredder.insertion(row, times):
                     counts = found[event.table]
                     counts[event.row] = counts.get(event.row, 0) + event.times
         return found
+
+
+def _rows_after(rows: Callable[[str], ZBag], moved: Moved) -> ZBag:
+    """The rows that a table has afterwards, nested."""
+    found = rows(moved.old.name)
+    if moved.change is None:
+        return found
+    convert = converted(moved.old.record, moved.change)
+    return ZBag([(convert(row), times) for row, times in found.items()])
 
 
 def _over(view: ViewDef, instead: Callable[[str], Expr | None]) -> ViewDef:

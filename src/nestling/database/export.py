@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nestling.calculus.lists import is_list, item_type
 from nestling.calculus.maps import entry_types, is_map
 from nestling.calculus.optional import held, is_optional
 from nestling.calculus.types import Bag, Record, Scalar, Type
@@ -25,6 +26,7 @@ def plain(type_: Type, value: Any) -> Any:
         case Bag(Record(((_, key), (_, inner)))) if is_map(type_):
             return [{"key": plain(key, k), "value": plain(inner, v)} for k, v in value.items()]
         case Bag(element):
+            element = item_type(type_) if is_list(type_) else element
             return [plain(element, v) for v in value]
     return value
 
@@ -132,5 +134,5 @@ def _arrow_type(type_: Type, arrow: Any) -> Any:  # noqa: C901 - one arm per typ
         case Bag() if is_map(type_):
             return arrow.map_(*(_arrow_type(t, arrow) for t in entry_types(type_)))
         case Bag(element):
-            return arrow.list_(_arrow_type(element, arrow))
+            return arrow.list_(_arrow_type(item_type(type_) if is_list(type_) else element, arrow))
     raise NestlingError(f"Arrow has no type for {type_}")

@@ -10,8 +10,10 @@ patches lead to.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from operator import itemgetter
 from typing import Any, TypeAlias
 
+from nestling.calculus.lists import is_list
 from nestling.calculus.maps import is_map
 from nestling.calculus.optional import ITEMS, held, is_optional, unflagged
 from nestling.calculus.types import Bag, Path, Record, Type
@@ -78,6 +80,8 @@ def _made(type_: Type, orders: Mapping[Path, Order], level: Path, path: Path) ->
             listed = _listing(element, orders, inner_level(level, path), "an inner bag")
             if is_map(type_):
                 return lambda bag: dict(listed(bag.items()))
+            if is_list(type_):
+                return lambda bag: [item for _, item in sorted(listed(bag.items()), key=itemgetter(0))]
             return lambda bag: listed(bag.items())
     return None
 

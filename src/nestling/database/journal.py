@@ -16,13 +16,13 @@ from nestling.database.rows import Row, RowEvent
 from nestling.engine.runs import Run, goes, replaces, runs
 from nestling.errors import UNDEFINED, ChangeError, brief
 from nestling.program.statements import TableDecl
+from nestling.progress import say
 from nestling.values.label import Label
 
 
 class Journal(Protocol):
     """One change that an engine is being given."""
 
-    events: list[RowEvent]
     #: How many of the events the engine has.
     applied: int
     #: Whether it was cut off where the engine cannot be trusted.
@@ -32,6 +32,10 @@ class Journal(Protocol):
     is_running: bool
     #: The views that were recomputed, since that cost less than their triggers.
     recomputed: tuple[str, ...]
+
+    @property
+    def events(self) -> list[RowEvent]:
+        """The rows that come and go."""
 
     @property
     def tables(self) -> Mapping[str, int]:
@@ -95,6 +99,7 @@ class RowJournal:
             self.undo()
             self.is_running = True
         for run in runs(self.events[self.applied :] if self.applied else self.events, tables):
+            say(f"{len(run.pairs):,} rows of {run.table}, and the views")
             self._step(run)
         self.applied = len(self.events)
         self.is_running = False

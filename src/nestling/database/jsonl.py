@@ -19,6 +19,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from nestling.calculus.lists import is_list, item_type
 from nestling.calculus.maps import is_map
 from nestling.calculus.optional import held, is_optional
 from nestling.calculus.types import STR, Bag, Record, Scalar, Type
@@ -82,6 +83,7 @@ def from_json(type_: Type, value: Any) -> Any:
         case Record(fields), list() if len(value) == len(fields):
             return tuple(from_json(field, v) for (_, field), v in zip(fields, value, strict=True))
         case Bag(element), list():
+            element = item_type(type_) if is_list(type_) else element
             return [from_json(element, inner) for inner in value]
         case Scalar(name), str() if name in FROM_TEXT:
             return _from_text(name, value)
@@ -127,6 +129,7 @@ def to_json(type_: Type, value: Any) -> Any:
             pairs = zip(fields, value, strict=True)
             return {name: to_json(field, part) for (name, field), part in pairs}
         case Bag(element), _:
+            element = item_type(type_) if is_list(type_) else element
             return [to_json(element, inner) for inner in value]
         case _, datetime() | date() | time():
             return value.isoformat()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 
+from nestling.calculus.lists import is_list, item_type
 from nestling.calculus.maps import entry_types, is_map
 from nestling.calculus.optional import held, is_optional
 from nestling.calculus.terms import Expr
@@ -87,6 +88,9 @@ def _fields(type_: Type) -> Iterator[str]:
     if is_map(type_):
         for inner in entry_types(type_):
             yield from _fields(inner)
+        return
+    if is_list(type_):
+        yield from _fields(item_type(type_))
         return
     match type_:
         case Record(fields):

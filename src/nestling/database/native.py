@@ -53,6 +53,15 @@ def native_engine(program: Program) -> NativeEngine | str:
         return str(error)
 
 
+def native_of(engine: object) -> NativeEngine | None:
+    """``engine``, if it is a native one whose program has not moved."""
+    if not available():
+        return None
+    from nestling.engine.native.engine import NativeEngine
+
+    return engine if isinstance(engine, NativeEngine) and engine.moved is None else None
+
+
 def in_python(engine: RowEngine) -> RowEngine:
     """The engine that a program has moved to, if it has."""
     moved: RowEngine | None = getattr(engine, "moved", None)

@@ -13,9 +13,10 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias, assert_never
 
-from nestling.calculus.build import countwise, elements, nonempty, product
+from nestling.calculus.build import countwise, elements, for_, nonempty, product
+from nestling.calculus.lists import ITEM, is_list
 from nestling.calculus.optional import ITEMS, THERE
-from nestling.calculus.terms import Const, Expr, Field, Sing, SingBag, Term, Tuple
+from nestling.calculus.terms import Const, Expr, Field, Sing, SingBag, Term, Tuple, Var
 from nestling.calculus.traverse import Names
 from nestling.calculus.types import UNIT, Bag, Record, Scalar, Type
 from nestling.calculus.typing import element_type, term_type
@@ -137,6 +138,14 @@ def bag_of(value: Value) -> Many | None:
     if found and len(found) == 2 and (found[0][0], found[1][0]) == (THERE, ITEMS):
         value = found[1][1]
     return value if isinstance(value, Many) else None
+
+
+def without_positions(value: Many, names: Names, site: Callable[[], int]) -> Many:
+    """The elements of a list as a bag; any other bag as it is."""
+    if not is_list(type_of(value)):
+        return value
+    var = Var(names.fresh("x"), element_type(value.expr))
+    return Many(for_(var, value.expr, singleton(of_term(Field(var, ITEM)), site)))
 
 
 def data(value: Value) -> Data:

@@ -31,7 +31,9 @@ ALWAYS = (
     "scalar_inequality", "truncated", "decimals", "full_join", "percentiles", "listagg", "mode", "bit_aggregates",
     "computed_left_join", "exists_either", "max_either",
     "null_struct_explode_outer", "null_left_join", "null_case", "map_parts", "map_lookup_array", "map_filter",
-    "time_group", "time_parts", "struct_max_all",
+    "time_group", "time_parts", "struct_max_all", "struct_max",
+    "list_posexplode_outer", "list_element_struct", "list_filter",
+    "list_group_nullable", "list_extremes_group", "list_join_texts", "list_zip_with",
     "max_by", "rank_by_nullable", "row_number_ties", "group_by_nullable_sum", "regexp_replace", "date_format",
 )  # fmt: skip
 TOGETHER = 20

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from tests.frontends.sql import array_features as arrays
 from tests.frontends.sql import later_features as later
 from tests.frontends.sql import more_features as more
 from tests.frontends.sql import nested_features as nested
@@ -442,3 +443,9 @@ feature("m", **later.INTERVALS)
 feature("r", **later.BYTES)
 feature("o", **later.HIGHER)
 feature("d", **later.HIGHER_OF_NULLS)
+feature("l", **arrays.LISTS)
+feature("l", **arrays.CONTENT)
+feature("r", **arrays.JSON)
+feature("l", **arrays.JSON_OF_LISTS)
+feature("r", **arrays.JOINS)
+feature("l", **arrays.LATERAL)

@@ -41,9 +41,9 @@ class Judge:
             data = pa.Table.from_pylist([arrow(type_, row) for row in found], schema=to_arrow_schema(type_))
             self.spark.createDataFrame(data, type_).createOrReplaceTempView(table)
 
-    def rows(self, query: str) -> Counter[Any]:
+    def rows(self, query: str, in_order: bool = False) -> Counter[Any]:
         """What Spark makes of ``query``."""
-        return Counter(exact(tuple(row)) for row in self.spark.sql(query).collect())
+        return Counter(exact(tuple(row), in_order) for row in self.spark.sql(query).collect())
 
 
 def arrow(type_: Any, value: Any) -> Any:
@@ -58,8 +58,11 @@ def arrow(type_: Any, value: Any) -> Any:
     return value
 
 
-def exact(value: Any) -> Any:
-    """A value that compares equal to what is the same for a user of Spark: a decimal is no double, nor an int."""
+def exact(value: Any, in_order: bool = False) -> Any:
+    """A value that compares equal to what is the same for a user of Spark: a decimal is no double, nor an int.
+
+    Arrays are bags, unless they are read ``in_order``.
+    """
     match value:
         case float() if isnan(value):
             return ("double", "NaN")
@@ -70,12 +73,11 @@ def exact(value: Any) -> Any:
         case timedelta():
             return ("span", value)
         case tuple():
-            return tuple(exact(part) for part in value)
+            return tuple(exact(part, in_order) for part in value)
         case dict():
-            return (
-                "map",
-                tuple(sorted(((exact(key), exact(inner)) for key, inner in value.items()), key=repr)),
-            )
+            pairs = ((exact(key), exact(inner, in_order)) for key, inner in value.items())
+            return ("map", tuple(sorted(pairs, key=repr)))
         case list():
-            return ("array", tuple(sorted((exact(part) for part in value), key=repr)))
+            parts = [exact(part, in_order) for part in value]
+            return ("array", tuple(parts if in_order else sorted(parts, key=repr)))
     return value

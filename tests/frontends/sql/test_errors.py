@@ -66,11 +66,11 @@ MESSAGES = [
     (
         "SELECT items[0] FROM o",
         """
-        an array is a bag and has no positions
+        array[…] needs positions, and this array is a bag
           line 1
             SELECT items[0] FROM o
                    ^^^^^^^
-        hint: explode it, or take array_min or array_max
+        hint: declare its order: db.table(…, ordered=['column']), or nl.List[T] in a class
         """,
     ),
     (
@@ -134,7 +134,8 @@ REFUSED = {
     "SELECT count(*) FROM r GROUP BY count(*)": "an aggregate is no key",
     "SELECT a FROM r GROUP BY ALL": "ALL of GROUP BY is not supported",
     "SELECT count(*) FROM r GROUP BY ()": "keys are not grouped in parentheses here",
-    "SELECT items FROM o GROUP BY items": "a group's key is made of scalars",
+    "SELECT items FROM o GROUP BY items": "a group's key is an array in order",
+    "SELECT m FROM d GROUP BY m": "a group's key is made of scalars",
     "SELECT current_date() FROM r": "the function current_date is not supported",
     "SELECT rand() FROM r": "the function rand is not supported",
     "SELECT frobnicate(a) FROM r": "the function frobnicate is not supported",
@@ -186,16 +187,36 @@ REFUSED = {
     "SELECT r.a FROM r JOIN s USING (zz)": "column zz of USING is not in both tables",
     "SELECT r.a FROM r NATURAL JOIN o": "share no column",
     "SELECT transform(m, x -> x) AS t FROM d": "transform takes an array, not MAP<STRING, BIGINT>",
-    "SELECT id, explode(m) FROM d": "this belongs into FROM",
+    "SELECT id, explode(m), explode(n) FROM d": "the select list makes rows of one array",
+    "SELECT id, explode(m) AS (a, b, c) FROM d": "3 names are given to 2 columns",
     "SELECT map(id, 1) AS m FROM d": "the keys of a map are written out",
-    "SELECT id, tags[0] AS t FROM d": "an array is a bag and has no positions",
+    "SELECT id, tags[0] AS t FROM d": "needs positions, and this array is a bag",
     "SELECT concat(n, n) AS m FROM d": "concat takes arrays, not maps",
-    "SELECT loc['x'] AS x FROM d": "has no positions",
-    "SELECT id, p FROM o LATERAL VIEW posexplode(items) t AS i, p": "posexplode is not supported",
+    "SELECT loc['x'] AS x FROM d": "[…] takes an array or a map",
+    "SELECT id, p FROM o LATERAL VIEW posexplode(items) t AS i, p": "posexplode needs positions",
     "SELECT id FROM o LATERAL VIEW explode(ship) t AS i": "explode takes an array or a map",
     "SELECT id, items.pid FROM o": "has no field pid",
-    "SELECT sort_array(items) FROM o": "sort_array is not supported",
-    "SELECT transform(items, (x, i) -> x.pid + i) FROM o": "takes a lambda of one parameter",
+    "SELECT explode(sequence(1, a)) AS x FROM r": "the function sequence is not supported",
+    "SELECT transform_keys(m, (k, v) -> concat(k, 'b')) AS x FROM d": "the function transform_keys is not supported",
+    "SELECT parse_json(c) AS x FROM r": "the function parse_json is not supported",
+    "SELECT from_json(c, 'a ARRAY<INT>') AS x FROM r": "the field a of this schema is not supported",
+    "SELECT from_json(c, 'ARRAY<INT>') AS x FROM r": "this schema cannot be read",
+    "SELECT from_json(c, c) AS x FROM r": "a schema that is written out",
+    "SELECT to_json(items) AS x FROM o": "to_json takes arrays in order",
+    "SELECT to_json(a) AS x FROM r": "to_json takes a struct or an array, not BIGINT",
+    "SELECT m = m AS x FROM d": "= does not take MAP<STRING, BIGINT>",
+    "SELECT count(DISTINCT items) AS x FROM o": "structs and arrays in order",
+    "SELECT any_value(items) AS x FROM o": "any_value takes arrays in order",
+    "SELECT items FROM o WHERE items = items": "compares arrays in order",
+    "SELECT max(tags) FROM d": "max takes arrays in order",
+    "SELECT x FROM o, UNNEST(nums) WITH ORDINALITY AS t(x, n)": "there is no column nums",
+    "SELECT x FROM o, UNNEST(items) WITH ORDINALITY AS t(x, n)": "WITH ORDINALITY needs positions",
+    "SELECT element_at(array(a, b), 0) FROM r": "counts positions from 1",
+    "SELECT slice(array(a, b), 1, -1) FROM r": "a length that is not negative",
+    "SELECT array(a, b)[c] FROM r": "a position is a whole number, not STRING",
+    "SELECT array_repeat(a, b) FROM r": "a number from 1 to 1000",
+    "SELECT sort_array(items) FROM o": "sort_array needs positions",
+    "SELECT transform(items, (x, i) -> x.pid + i) FROM o": "(x, i) -> … needs positions",
     "SELECT aggregate(items, 0, (acc, x) -> acc * x.pid) FROM o": "this aggregate(…) is not supported",
     "SELECT array() FROM o": "the type of an empty array is not known",
     "SELECT a FROM r UNION SELECT c FROM r": "column a is BIGINT in one query and STRING in the other",

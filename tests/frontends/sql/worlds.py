@@ -26,6 +26,8 @@ class Columns:
     ours: str
     duckdb: str
     key: str | None = None
+    #: The arrays whose order counts.
+    ordered: tuple[str, ...] = ()
 
     @property
     def spark(self) -> str:
@@ -65,17 +67,24 @@ TABLES = {
         " m MAP(VARCHAR, BIGINT), n MAP(BIGINT, VARCHAR[])",
         "id",
     ),
+    "l": Columns(
+        "id INT NOT NULL, tags ARRAY<STRING NULL> NULL, items ARRAY<STRUCT<p: INT NULL, q: INT NULL> NULL> NULL,"
+        " nums ARRAY<INT>, grid ARRAY<ARRAY<INT>>",
+        "id BIGINT, tags VARCHAR[], items STRUCT(p BIGINT, q BIGINT)[], nums BIGINT[], grid BIGINT[][]",
+        "id",
+        ("tags", "items", "nums", "grid"),
+    ),
 }
 
 
-def row(table: str, rng: Random, taken: set[int]) -> tuple[Any, ...]:
+def row(table: str, rng: Random, taken: set[int]) -> tuple[Any, ...]:  # noqa: C901 - one arm per table
     """A row with few different values, so that rows meet; a key is one that is not ``taken``."""
 
     def maybe(value: Any) -> Any:
         return None if rng.random() < 0.2 else value
 
     small, word = (lambda: rng.randint(0, 3)), (lambda: rng.choice(["ab", "b", "abc", "Ba", ""]))
-    key = rng.choice([k for k in range(40) if k not in taken]) if table in ("t", "o", "n", "d") else 0
+    key = rng.choice([k for k in range(40) if k not in taken]) if table in ("t", "o", "n", "d", "l") else 0
     match table:
         case "r":
             return maybe(small()), maybe(rng.randint(-2, 3)), maybe(word())
@@ -124,6 +133,12 @@ def row(table: str, rng: Random, taken: set[int]) -> tuple[Any, ...]:
                 small(): [word() for _ in range(rng.randint(0, 2))] for _ in range(rng.randint(0, 2))
             }
             return key, maybe(words), maybe(pairs), maybe(place), maybe(by_word), by_number
+        case "l":
+            pairs = [maybe((maybe(small()), small())) for _ in range(rng.randint(0, 2))]
+            words = [maybe(word()) for _ in range(rng.randint(0, 3))]
+            numbers = [rng.randint(0, 2) for _ in range(rng.randint(0, 2))]
+            grid = [[small() for _ in range(rng.randint(0, 2))] for _ in range(rng.randint(0, 2))]
+            return key, maybe(words), maybe(pairs), numbers, grid
     raise KeyError(table)
 
 
@@ -136,7 +151,7 @@ class World:
         self.rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in self.names}
         for name in self.names:
             columns = TABLES[name]
-            self.db.table(name, columns.ours, key=columns.key)
+            self.db.table(name, columns.ours, key=columns.key, ordered=columns.ordered)
             self.duck.execute(f"CREATE TABLE {name} ({columns.duckdb})")
 
     def change(self, most: int = 5) -> None:
@@ -169,6 +184,9 @@ class World:
 
 
 def duck_row(table: str, values: tuple[Any, ...]) -> list[Any]:
+    if table == "l":
+        pairs = values[2] and [pair and {"p": pair[0], "q": pair[1]} for pair in values[2]]
+        return [*values[:2], pairs, *values[3:]]
     if table == "d":
         id_, tags, pairs, place, by_word, by_number = values
         items = pairs and [pair and {"p": pair[0], "q": pair[1]} for pair in pairs]

@@ -13,6 +13,21 @@ from nestling.calculus.library.entry import LibraryEntry, entry
 _MASK = (1 << 64) - 1
 
 
+_COMPLEMENT = str.maketrans("0123456789", "9876543210")
+
+
+def sortable(number: int) -> str:
+    """A text for each number, ordered as numbers are.
+
+    >>> sorted([5, -12, 40, -3], key=sortable)
+    [-12, -3, 5, 40]
+    """
+    digits = str(abs(number))
+    if number >= 0:
+        return f"1{len(digits):04d}{digits}"
+    return f"0{9999 - len(digits)}{digits.translate(_COMPLEMENT)}"
+
+
 def split_part(text: str, by: str, number: int) -> str:
     """The part of that number, from the end where it is negative; nothing where there is none.
 
@@ -197,6 +212,11 @@ TEXTS: tuple[LibraryEntry, ...] = (
     entry("split_part", "str str int32", "str", split_part, holds="{2} <> 0", decides=(2,)),
     entry("locate", "str str int32", "int", locate, "CASE WHEN {2} < 1 THEN 0 ELSE locate({0}, {1}, {2}) END",
           defaults=(1,)),
+    entry("sortable", "int", "str", sortable,
+          "CASE WHEN {0} >= 0 THEN"
+          " concat('1', lpad(CAST(length(CAST({0} AS STRING)) AS STRING), 4, '0'), CAST({0} AS STRING))"
+          " ELSE concat('0', CAST(10000 - length(CAST({0} AS STRING)) AS STRING),"
+          " translate(substr(CAST({0} AS STRING), 2), '0123456789', '9876543210')) END"),
     entry("ascii", "str", "int", first_code),
     entry("chr", "int", "str", sign_of),
     entry("initcap", "str", "str", capitalized),

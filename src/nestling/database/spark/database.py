@@ -13,15 +13,14 @@ from nestling.database import arguments
 from nestling.database.accept import known
 from nestling.database.arguments import NOT_GIVEN
 from nestling.database.core import Core
-from nestling.database.definitions import HIDDEN, ViewDef
+from nestling.database.definitions import HIDDEN
 from nestling.database.elements import inner_bag
-from nestling.database.evolving import over_it
 from nestling.database.fed import ONCE, once_argument
 from nestling.database.languages import is_frame
 from nestling.database.refresh import Refresh
-from nestling.database.reshape import Reshape
 from nestling.database.spark.documents import LakeDocuments
 from nestling.database.spark.element_changes import change_elements, elements_frame
+from nestling.database.spark.evolving import EvolvingLake
 from nestling.database.spark.files import read_frame, write_changes, write_frame
 from nestling.database.spark.frame_changes import (
     as_frame,
@@ -38,7 +37,6 @@ from nestling.database.spark.large_merges import FrameMerge, is_later, merge_fra
 from nestling.database.spark.large_references import keep_references
 from nestling.database.spark.logs import SparkLogging
 from nestling.database.spark.opened import check_shared, readable
-from nestling.database.spark.shared import SharedDatabase
 from nestling.database.spark.state import SparkState
 from nestling.database.spark.store import LakeStore
 from nestling.database.spark.stream import Stream, started
@@ -46,14 +44,15 @@ from nestling.database.spark.watching import feed_of
 from nestling.database.transaction import NOTHING
 from nestling.database.view_state import Feed
 from nestling.engine.spark.accepted import check_session, is_local
-from nestling.engine.spark.progress import shown
 from nestling.engine.spark.stores import store_of
 from nestling.errors import ChangeError, QueryError
+from nestling.progress import shown
 from nestling.storage.lake import Lake
+from nestling.storage.lake.folder import place_of
 from nestling.storage.lake.local import LocalStore
 
 
-class SparkDatabase(SharedDatabase):
+class SparkDatabase(EvolvingLake):
     """Tables and views whose rows and maps are files that Spark reads and writes.
 
     Law (7, durable): what is answered after reopening is what was answered when the last change was acknowledged.
@@ -231,19 +230,14 @@ class SparkDatabase(SharedDatabase):
 
     # -- definitions
 
-    def _reshape(self, name: str, change: Reshape) -> None:
-        raise QueryError(
-            f"on Spark the columns of {name} stay as they are",
-            hint="declare another table, and insert what db.table(name).df() makes of this one",
-        )
+    def _file_place(self, path: Any) -> Any:
+        """A folder of this machine, or the address of one that Spark reaches."""
+        return place_of(path)
 
-    def _backup(self, path: Path) -> None:
-        raise QueryError("a lake is a folder", hint=f"copy {self.folder} while no stream runs")
-
-    def _export_rows(self, name: str, path: Path) -> int:
+    def _export_rows(self, name: str, path: Path | str) -> int:
         return write_frame(self._frame_of(name), path)
 
-    def _export_changes(self, name: str, folder: Path) -> int:
+    def _export_changes(self, name: str, folder: Path | str) -> int:
         if name in self._state.tables:
             raise QueryError(
                 f"on Spark the changes of a table are not kept: {name} is one",
@@ -262,27 +256,9 @@ class SparkDatabase(SharedDatabase):
             return self._table_df(name)
         return self.view_df(name)
 
-    def _load_rows(self, table: str, path: Path, is_feed: bool) -> Refresh:
+    def _load_rows(self, table: str, path: Path | str, is_feed: bool) -> Refresh:
         frame = read_frame(self._state.running.spark, self._frame_of(table), path, is_feed)
         return self.apply({table: frame}) if is_feed else self.insert(table, frame)
-
-    def rename(self, old: str, new: str) -> None:
-        """Refused: a lake has its tables and views under their names."""
-        raise QueryError(
-            f"on Spark {old} keeps its name", hint="define it under the new name, and drop the old one"
-        )
-
-    def _replace_view(self, view: ViewDef, strict: bool | None = False) -> None:
-        """Define a view otherwise that no other view reads; the one there stays where this one is refused."""
-        if over := over_it(view.name, self._state.definitions):
-            raise QueryError(f"{view.name} is read by {', '.join(over)}", hint="drop these first")
-        old = self._state.definitions[view.name]
-        self.drop(view.name)
-        try:
-            self._define("view", view, lambda: self._state.add_view(view, strict=strict))
-        except QueryError:
-            self._define("view", old, lambda: self._state.add_view(old))
-            raise
 
     def stream(
         self,
@@ -408,4 +384,5 @@ class SparkDatabase(SharedDatabase):
         """End the streams and the use of the folder."""
         for stream in self._streams.values():
             stream.stop()
+        self._frames.close()
         super().close()

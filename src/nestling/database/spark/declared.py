@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nestling.calculus.lists import is_list, item_type
 from nestling.calculus.maps import entry_types, is_map
 from nestling.calculus.optional import held, is_optional
 from nestling.calculus.types import Bag, Record, Scalar, Type
@@ -17,7 +18,8 @@ def declared(frame: Any, element: Type) -> Any:
     """``frame`` with numbers of the size that was declared: what Spark computes from them depends on it."""
     types = zip(element.names, element.types, strict=True) if isinstance(element, Record) else ()
     casts = {name: type_sql(type_) for name, type_ in types if has_sizes(type_)}
-    return frame.withColumns({name: frame[sql_name(name)].cast(type_) for name, type_ in casts.items()})
+    new = {name: frame[sql_name(name)].cast(type_) for name, type_ in casts.items()}
+    return frame.withColumns(new) if new else frame
 
 
 def has_sizes(type_: Type) -> bool:
@@ -27,7 +29,7 @@ def has_sizes(type_: Type) -> bool:
         case Record():
             return any(map(has_sizes, type_.types))
         case Bag(element):
-            return has_sizes(element)
+            return has_sizes(item_type(type_) if is_list(type_) else element)
     return False
 
 
@@ -56,7 +58,7 @@ def type_sql(type_: Type) -> str:
         case Record(fields):
             return f"STRUCT<{', '.join(f'{sql_name(name)}: {type_sql(field)}' for name, field in fields)}>"
         case Bag(element):
-            return f"ARRAY<{type_sql(element)}>"
+            return f"ARRAY<{type_sql(item_type(type_) if is_list(type_) else element)}>"
     raise TypeError(type_)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from nestling.calculus.lists import is_list, item_type
 from nestling.calculus.maps import entry_types, is_map
 from nestling.calculus.optional import THERE, held, is_optional
 from nestling.calculus.types import Bag, LabelType, Record, Scalar, Type
@@ -80,7 +81,7 @@ def _wrong(type_: Type, given: Any, at: str) -> list[str]:
             if kind != "ArrayType":
                 return ["true"]
             inner = _element(at)
-            tests = _wrong(element, given.elementType, inner)
+            tests = _wrong(item_type(type_) if is_list(type_) else element, given.elementType, inner)
             inside = f" OR exists({at}, {inner} -> {' OR '.join(tests)})" if tests else ""
             return [f"{at} IS NULL{inside}"]
     raise QueryError(f"a row has no {type_}")
@@ -145,6 +146,10 @@ def canonical(type_: Type, at: str, given: Any = None, in_order: bool = True) ->
             ]
             entries = f"transform(map_entries({at}), {inner} -> named_struct({', '.join(parts)}))"
             return f"sort_array({entries})" if in_order else entries
+        case Bag() if is_list(type_):
+            inner, place = _element(at), _element(_element(at))
+            value = canonical(item_type(type_), inner, None if given is None else given.elementType, in_order)
+            return f"transform({at}, ({inner}, {place}) -> named_struct('c0', CAST({place} AS BIGINT), 'c1', {value}))"
         case Bag(element):
             inner = _element(at)
             value = canonical(element, inner, None if given is None else given.elementType, in_order)

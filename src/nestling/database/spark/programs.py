@@ -5,7 +5,7 @@ Eager and hybrid views share one program. A lazy view has its own, which a readi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Collection, Iterable, Set
 from dataclasses import replace
 from typing import Any
 
@@ -28,9 +28,16 @@ from nestling.transform.viewlet.storing import Store
 
 
 def open_programs(
-    state: Defined, spark: Any, lake: Lake, arriving: Arriving = nothing_arrives
+    state: Defined,
+    spark: Any,
+    lake: Lake,
+    arriving: Arriving = nothing_arrives,
+    anew: Collection[str] = (),
 ) -> tuple[SparkEngine, dict[str, LazyProgram]]:
-    """Open the engine that maintains all eager and hybrid views, and one deferred program per lazy view."""
+    """Open the engine that maintains all eager and hybrid views, and one deferred program per lazy view.
+
+    Of lazy views that begin ``anew`` nothing is stored.
+    """
     program = program_of(state, state.views.shared)
     later: dict[str, Program] = {}
     for name in state.views.lazy:
@@ -46,7 +53,7 @@ def open_programs(
     there = lake.manifest.relations
     for name, own in later.items():
         kept |= lazy_layouts(name, own)
-        keys |= {n: key for n, key in lazy_keys(name, own).items() if key in there}
+        keys |= {n: key for n, key in lazy_keys(name, own).items() if key in there and name not in anew}
     engine = SparkEngine(program, spark, lake, keys, kept, filling, arriving)
     return engine, {name: LazyProgram(name, own, engine, lazy_keys(name, own)) for name, own in later.items()}
 

@@ -9,12 +9,15 @@ Law: a published name answers as of the last change.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from nestling.database.spark.declared import declared_columns
 from nestling.engine.spark.frames import table_text, view_text
 from nestling.engine.spark.leaves import Leaves
+from nestling.engine.spark.remote import is_connect
 from nestling.errors import NestlingError, QueryError
 from nestling.frontend.dataframe import marker
 from nestling.quoting import sql_name
@@ -32,6 +35,9 @@ class Published:
         #: The program that the text of a name is of, and the sources of that program.
         self._texts: dict[str, object] = {}
         self._leaves: Leaves | None = None
+        #: Over Connect: by which name all sessions know a table or a view.
+        self._shared: dict[str, str] = {}
+        self._heads: dict[str, str | None] = {}
 
     def publish(self, names: Iterable[str]) -> None:
         """Let the session know tables and views by their names."""
@@ -63,6 +69,8 @@ class Published:
     def _drop(self, name: str) -> None:
         self.spark.catalog.dropTempView(name)
         self._texts.pop(name, None)
+        if name in self._shared:
+            self.spark.catalog.dropGlobalTempView(self._shared.pop(name))
 
     def _follow(self) -> None:
         if self._leaves is not None:
@@ -94,13 +102,28 @@ class Published:
         text = table_text(program, leaves, name, element) if is_table else view_text(program, leaves, name)
         leaves.follow(running.now)
         mark = sql_name(marker(self.place, name))
+        rows = f"SELECT * FROM (SELECT {declared_columns(element)} FROM ({text})) AS {mark}"
+        if is_connect(self.spark):
+            self._register_by_name(name, rows)
+            return
         own = "nestling_published"
-        columns = declared_columns(element)
-        running.session.sql(
-            f"CREATE OR REPLACE TEMPORARY VIEW {own} AS SELECT * FROM (SELECT {columns} FROM ({text})) AS {mark}"
-        )
+        running.session.sql(f"CREATE OR REPLACE TEMPORARY VIEW {own} AS {rows}")
         made = running.session._jsparkSession.sessionState().catalog().getRawTempView(own).get()
         self.spark._jsparkSession.sessionState().catalog().createTempView(name, made, True)
+
+    def _register_by_name(self, name: str, rows: str) -> None:
+        """By a name that all sessions of the server know: its text keeps the settings of ours."""
+        found = self._shared.setdefault(name, f"nestling_published_{uuid4().hex}")
+        self.state.running.session.sql(f"CREATE OR REPLACE GLOBAL TEMPORARY VIEW {found} AS {rows}")
+        place = self.spark.conf.get("spark.sql.globalTempDatabase", "global_temp")
+        self.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {sql_name(name)} AS SELECT * FROM {place}.{found}")
+        self._heads[name] = analysed_head(self.spark, name, found)
+
+    def is_ours(self, name: str, session: Any) -> bool:
+        """Whether a session of Connect takes a name for what was published, and for nothing made of it."""
+        own = self._shared.get(name)
+        head = None if own is None else analysed_head(session, name, own)
+        return head is not None and head == self._heads.get(name)
 
     def _sources(self) -> Leaves:
         """The sources of the engine as it is: another engine may give a name to another source."""
@@ -110,3 +133,14 @@ class Published:
                 self._leaves.forget()
             self._leaves = Leaves(running.session, running.layouts)
         return self._leaves
+
+
+def analysed_head(session: Any, name: str, found: str) -> str | None:
+    """What a session of Connect makes of a name, from the top down to the view ``found``; None: it is not made of that.
+
+    Plans that are cut short say nothing.
+    """
+    shown = session.table(sql_name(name))._explain_string(extended=True)
+    tree = shown.partition("== Analyzed Logical Plan ==")[2].partition("\n==")[0]
+    head, is_there, _ = tree.partition(found)
+    return re.sub(r"#\d+L?", "", head) if is_there and "more fields" not in head else None

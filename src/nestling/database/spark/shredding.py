@@ -80,15 +80,15 @@ def numbered(number: str) -> str:
 
 def by_key(table: TableDef, at: str) -> str | None:
     """The environment of the labels of the row at ``at``; none where the table has no key that can be written."""
-    parts = [_written(table.record.types[i], f"{at}.c{i}") for i in table.key_positions]
+    parts = [written_value(table.record.types[i], f"{at}.c{i}") for i in table.key_positions]
     texts = [part for part in parts if part is not None]
     return ", ".join(texts) if texts and len(texts) == len(parts) else None
 
 
-def _written(type_: Type, at: str) -> str | None:
+def written_value(type_: Type, at: str) -> str | None:
     match type_:
         case Record(fields):
-            parts = [_written(field, f"{at}.c{i}") for i, (_, field) in enumerate(fields)]
+            parts = [written_value(field, f"{at}.c{i}") for i, (_, field) in enumerate(fields)]
             texts = [part for part in parts if part is not None]
             return f"concat('(', {', '.join(texts)}, ')')" if len(texts) == len(parts) else None
         case Scalar(name, null) if name in _WRITTEN:

@@ -6,7 +6,7 @@ A view without a program is rejected: the reference would bring all tables to th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from copy import copy
 from datetime import datetime
@@ -115,9 +115,11 @@ class SparkState:
         """The engine of all views that are not lazy."""
         return self.engine
 
-    def _started(self, found: Defined, arriving: Arriving = nothing_arrives) -> tuple[SparkEngine, Views]:
+    def _started(
+        self, found: Defined, arriving: Arriving = nothing_arrives, anew: Collection[str] = ()
+    ) -> tuple[SparkEngine, Views]:
         """The engine of what is defined in ``found``, and the views with theirs."""
-        engine, programs = open_programs(found, self.spark, self.lake, arriving)
+        engine, programs = open_programs(found, self.spark, self.lake, arriving, anew)
         views = found.views
         for name, later in programs.items():
             later.accept = partial(self._take, name)
@@ -287,17 +289,20 @@ class SparkState:
         found: SparkState | None = None,
         check: Callable[[SparkEngine], None] | None = None,
         arriving: Arriving = nothing_arrives,
+        anew: Collection[str] = (),
     ) -> None:
         """A new engine over what is stored, for what is defined in ``found``, or here, if ``check`` accepts it.
 
-        Maps that stay keep their files, new ones are computed in bulk. What is ``arriving`` comes with new tables.
+        Maps that stay keep their files, new ones are computed in bulk. What is ``arriving`` comes with new tables; of
+        tables and lazy views that begin ``anew`` nothing is kept.
         """
         found = found or self
         with self.lake.doubting():
             self.running.flush()
             self.running.tidied()
-            engine, views = self._started(found, arriving)
-            engine.now.held |= {n: rows for n, rows in self.running.now.held.items() if n in found.tables}
+            engine, views = self._started(found, arriving, anew)
+            held = self.running.now.held.items()
+            engine.now.held |= {n: rows for n, rows in held if n in found.tables and n not in anew}
             for name in views.guards:
                 if without := absent(engine, name):
                     raise NoValue(without)

@@ -9,13 +9,11 @@ comments are written by ``quoting``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from nestling.engine.local.storage import Store
 from nestling.engine.local.writer import FunctionWriter
-from nestling.engine.python.source import SourceWriter
 from nestling.program.flat import Shape
 from nestling.program.statements import (
     Plan,
@@ -74,23 +72,11 @@ def _reader(function: str, plan: Plan, title: str) -> dict[str, FunctionDraft]:
     }
 
 
-def write(
-    program: Program,
-    stores: dict[str, Store],
-    keep_tables: bool,
-    constants: dict[str, str],
-    wanted: Mapping[str, FunctionDraft],
-) -> dict[str, str]:
-    """The source of the functions that are ``wanted`` of a program; new ``constants`` that they use are added.
-
-    Without ``keep_tables``, tables that nothing reads are not written.
-    """
-    writer, found = FunctionWriter(program, stores, keep_tables, constants), {}
-    for name, draft in wanted.items():
-        writer.out = SourceWriter()
-        draft.write(writer)
-        found[name] = writer.out.text()
-    return found
+def write(writer: FunctionWriter, draft: FunctionDraft) -> str:
+    """The source of one function; new constants that it uses are the writer's then."""
+    writer.begin()
+    draft.write(writer)
+    return writer.out.text()
 
 
 def bag_function(view: str, shape: Shape) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Protocol
 
 from nestling.engine.described import Places
 from nestling.engine.local.codegen import bag_function
+from nestling.engine.local.functions import Functions
 from nestling.engine.local.ranges import BetweenStep, local_steps, ranged
 from nestling.engine.local.sizes import Sized, rough_bytes, slice_size
 from nestling.program.statements import Find, Propagate, Statement
@@ -17,10 +17,10 @@ from nestling.quoting import identifier
 
 
 class HasSource(Sized, Protocol):
-    """What is described: stores, and the source of the functions over them."""
+    """What is described: stores, and the functions over them."""
 
-    @property
-    def source(self) -> str: ...
+    functions: Functions
+
     def entries(self, name: str) -> int: ...
 
 
@@ -69,12 +69,8 @@ class LocalDescription:
         wanted += ["settle"]
         wanted += [f"{kind}_{identifier(view)}" for kind in ("rows_of", "rows_with")]
         wanted += [bag_function(view, shape) for shape in self.program.views[view].definitions]
-        found = {
-            node.name: ast.get_source_segment(self._engine.source, node) or ""
-            for node in ast.parse(self._engine.source).body
-            if isinstance(node, ast.FunctionDef)
-        }
-        return [(name, found[name]) for name in wanted if name in found]
+        functions = self._engine.functions
+        return [(name, functions.function(name).text.strip()) for name in wanted if name in functions.drafts]
 
     def _entries(self, table: str) -> tuple[str, ...]:
         """The entry points of a trigger; where nothing is passed on, a batch is a loop and not worth showing.

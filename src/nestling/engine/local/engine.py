@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cached_property, partial
 from typing import Any
 
-from nestling.calculus.types import Bag, Record, Scalar, Type
+from nestling.calculus.types import Scalar, Type
 from nestling.engine.local import sizes
 from nestling.engine.local.codegen import bag_function
+from nestling.engine.local.decimals import meets_decimals
 from nestling.engine.local.described import LocalDescription
-from nestling.engine.local.functions import Functions, functions
+from nestling.engine.local.functions import Functions, OnDemand
 from nestling.engine.local.helpers import helpers
 from nestling.engine.local.inorder import InOrder
 from nestling.engine.local.loading import (
@@ -31,6 +32,7 @@ from nestling.engine.protocol import Batch
 from nestling.engine.python.terms import namespace
 from nestling.engine.runs import summed_runs
 from nestling.errors import UNDEFINED
+from nestling.program.flat import Shape
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
 from nestling.program.traverse import exact_columns
@@ -63,7 +65,7 @@ class LocalEngine:
         stay = (name for name, store in known.items() if self.stores.get(name) is store)
         changed = (known[name] for name in known.keys() - {*stay})
         words = frozenset(word for store in changed for word in store.words)
-        self.functions: Functions = functions(local, self.stores, keep_tables, written, words)
+        self.functions: Functions = Functions(local, self.stores, keep_tables, written, words)
         self.names = {**namespace(), **helpers()}
         for store in self.stores.values():
             self.names |= {name: [0] * store.width if store.is_cell else {} for name in store.dictionaries}
@@ -81,27 +83,18 @@ class LocalEngine:
         #: Whether passing on what waits was cut off: the maps hold some of it; or some of them have no value.
         self.is_torn = False
         self.successor: LocalEngine | None = None  # without rows, made to take its place
-        # The source is our own: what others wrote is in it as words and literals made by ``quoting``.
-        self.functions.define(self.names)
-        self.triggers: dict[str, Callable[[Row, int], None]] = {
-            name: self.names[f"on_{identifier(name)}"] for name in program.tables
-        }
-        self.batches: dict[str, Callable[[Iterable[tuple[Row, int]]], None]] = {
-            name: self.names[f"on_{identifier(name)}_batch"] for name in program.tables
-        }
-        self.updates: dict[str, Callable[[Row, Row], None]] = {
-            name: self.names[f"on_{identifier(name)}_update"] for name in program.updates
-        }
-        self.update_batches: dict[str, Callable[[Iterable[tuple[Row, Row]]], None]] = {
-            name: self.names[f"on_{identifier(name)}_updates"] for name in program.updates
-        }
-        # Names are made from what a user wrote: they are looked up here, once.
-        self._rows_of = {name: self.names[f"rows_of_{identifier(name)}"] for name in program.views}
-        self._rows_with = {
-            name: self.names[f"rows_with_{identifier(name)}"]
-            for name, view in program.views.items()
-            if view.lookup is not None
-        }
+        self._is_exact = meets_decimals(program)
+        # Names are made from what a user wrote: a function is looked up, and written, once.
+        self.triggers: dict[str, Callable[[Row, int], None]] = self._written("on_{}", program.tables)
+        self.batches: dict[str, Callable[[Iterable[tuple[Row, int]]], None]] = self._written(
+            "on_{}_batch", program.tables
+        )
+        self.updates: dict[str, Callable[[Row, Row], None]] = self._written("on_{}_update", program.updates)
+        self.update_batches: dict[str, Callable[[Iterable[tuple[Row, Row]]], None]] = self._written(
+            "on_{}_updates", program.updates
+        )
+        self._rows_of: dict[str, Any] = OnDemand(lambda name: self._read(f"rows_of_{identifier(name)}"))
+        self._rows_with: dict[str, Any] = OnDemand(lambda name: self._read(f"rows_with_{identifier(name)}"))
         self._on_demand = {
             name: [
                 (store, find.known, store.index(find.known))
@@ -110,49 +103,51 @@ class LocalEngine:
             ]
             for name, view in local.views.items()
         }
-        self._bag_of = {
-            (name, shape): self.names[bag_function(name, shape)]
-            for name, view in program.views.items()
-            for shape in view.definitions
-        }
-        self._total_of = {
-            name: (exact_columns(program.maps[name].query), self.names[f"total_of_{identifier(name)}"])
-            for name in program.totals
-        }
-        if self._has_decimals():
-            self._compute_exactly()
-        #: By view and site, what reads a bag whose labels have one shape, and no label of a query in them.
-        self._simple_bags = {
-            (name, shape[0]): self._bag_of[name, shape]
-            for name, view in program.views.items()
-            for shape in view.definitions
-            if not any(shape[1]) and [other[0] for other in view.definitions].count(shape[0]) == 1
-        }
+        self._bag_of: dict[tuple[str, Shape], Any] = OnDemand(lambda asked: self._read(bag_function(*asked)))
+        self._total_of: dict[str, tuple[Any, Any]] = OnDemand(self._reads_total)
+        self._simple_bags: dict[tuple[str, int], Any] = OnDemand(self._reads_simple_bags)
         self._load_constants()
-
-    def _has_decimals(self) -> bool:
-        """Whether generated code may meet a decimal: in a row, or from a literal or a function that makes one."""
-        columns = [column for decl in self.program.tables.values() for column in decl.columns]
-        makes = ("Decimal(", "_to_decimal(", "_read_decimal(", "_ratio(")
-        return any(_holds_decimals(column.type) for column in columns) or self.functions.mention(*makes)
 
     @property
     def source(self) -> str:
         """All of the generated source."""
         return self.functions.source
 
-    def _compute_exactly(self) -> None:
-        """Operators on decimals follow the context of the thread; ours is exact. There is one writer at a time."""
-        self.triggers = {name: exactly_alone(trigger) for name, trigger in self.triggers.items()}
-        self.batches = {name: exactly_alone(batch) for name, batch in self.batches.items()}
-        self.updates = {name: exactly_alone(update) for name, update in self.updates.items()}
-        self.update_batches = {name: exactly_alone(batch) for name, batch in self.update_batches.items()}
-        if "settle" in self.names:
-            self.names["settle"] = exactly(self.names["settle"])
-        self._rows_of = {name: exact_rows(read) for name, read in self._rows_of.items()}
-        self._rows_with = {name: exact_rows(read) for name, read in self._rows_with.items()}
-        self._bag_of = {name: exact_rows(read) for name, read in self._bag_of.items()}
-        self._total_of = {name: (exact, exact_rows(find)) for name, (exact, find) in self._total_of.items()}
+    # The source is our own: what others wrote is in it as words and literals made by ``quoting``.
+    # Operators on decimals follow the context of the thread; ours is exact. There is one writer at a time.
+
+    def _written(self, called: str, tables: Collection[str]) -> dict[str, Any]:
+        """The functions that run when rows of ``tables`` come, go or change."""
+
+        def function(name: str) -> Any:
+            if name not in tables:
+                raise KeyError(name)
+            found = self.functions.define(called.format(identifier(name)), self.names)
+            return exactly_alone(found) if self._is_exact else found
+
+        return OnDemand(function)
+
+    def _read(self, name: str) -> Any:
+        found = self.functions.define(name, self.names)
+        return exact_rows(found) if self._is_exact else found
+
+    def _reads_total(self, name: str) -> tuple[Any, Any]:
+        return exact_columns(self.program.maps[name].query), self._read(f"total_of_{identifier(name)}")
+
+    def _reads_simple_bags(self, asked: tuple[str, int]) -> Any:
+        """What reads the bags of a site if their labels have one shape, in which there is no label of a query."""
+        view, site = asked
+        shapes = [shape for shape in self.program.views[view].definitions if shape[0] == site]
+        return self._bag_of[view, shapes[0]] if len(shapes) == 1 and not any(shapes[0][1]) else None
+
+    @cached_property
+    def _settle(self) -> Callable[[], None]:
+        found: Callable[[], None] = self.functions.define("settle", self.names)
+        return exactly(found) if self._is_exact else found
+
+    def prepare(self, like: LocalEngine) -> None:
+        """Write the functions that were asked for of another engine."""
+        self.functions.write(like.functions)
 
     def _load_constants(self) -> None:
         """Fill maps with their meaning on empty tables: an entry that depends on no row exists from the start."""
@@ -178,7 +173,7 @@ class LocalEngine:
         if not self.is_torn and (any(self._waiting) or any(self._updates)):
             self.is_torn = True
             try:
-                self.names["settle"]()
+                self._settle()
                 self.is_torn = False
             except UNDEFINED:
                 pass
@@ -305,7 +300,7 @@ class LocalEngine:
         if isinstance(label.site, int):
             self.flush()
             environment = label.environment
-            simple = self._simple_bags.get((view, label.site))
+            simple = self._simple_bags[view, label.site]
             if simple is not None and tuple not in map(type, environment):
                 rows: Iterable[tuple[Row, int]] = simple(*environment)
                 return rows
@@ -390,17 +385,6 @@ class LocalEngine:
         elif not take_slices(mine, self.names, theirs, other.names):
             self.load_map(name, other.cells(there))
         self.stored[name] = self.names[mine.slices or mine.python]
-
-
-def _holds_decimals(type_: Type) -> bool:
-    match type_:
-        case Scalar(name):
-            return name == "decimal"
-        case Record(fields):
-            return any(_holds_decimals(field) for _, field in fields)
-        case Bag(element):
-            return _holds_decimals(element)
-    return False
 
 
 def _key(parts: Iterable[Any]) -> Any:

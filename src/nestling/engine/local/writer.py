@@ -74,6 +74,10 @@ class FunctionWriter:
         self.rows: list[tuple[str, tuple[Var, ...]]] = []  #: those that a function was called with
         self.taken = frozenset(_taken(program, self.stores))
 
+    def begin(self) -> None:
+        """The next function; what the one before was called with says nothing of it."""
+        self.out, self.single, self.rows = SourceWriter(), frozenset(), []
+
     def scope(self) -> Scope:
         return Scope(self.taken, self.constants)
 

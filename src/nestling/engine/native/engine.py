@@ -7,15 +7,17 @@ logs are handed over, maps are computed anew. So nobody is ever answered from a 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from nestling._native import BadCode, Machine, Unfit
+from nestling._native import BadCode, Machine, Overflow, Unfit
 from nestling.calculus.types import Scalar, Type
 from nestling.engine.described import Described, Places
+from nestling.engine.native.counts import Counts
 from nestling.engine.native.described import NativeDescription, view_bytes
 from nestling.engine.native.logs import LogHistory
 from nestling.engine.native.lower import Lowered, lowered
+from nestling.engine.native.specification import DoorSpecification
 from nestling.engine.native.values import Unsupported
 from nestling.engine.nesting import is_flat, leaves, nested, shape
 from nestling.engine.protocol import Batch, Row, RowEngine
@@ -32,6 +34,9 @@ Tables = Mapping[str, Mapping[Row, int]]
 Remember = Callable[[str, Iterable[tuple[Row, Any]]], None]
 #: Makes the engine that a program moves to, over the rows that there are.
 Elsewhere = Callable[[Program, Tables], RowEngine]
+
+#: (door, rows, times, list): see ``NativeEngine.accepting``.
+Accepting = Callable[[int, Any, int, list[Any]], int | None]
 
 
 class NativeEngine:
@@ -103,7 +108,7 @@ class NativeEngine:
                 one(number, first, second)
             except Unfit as error:
                 getattr(self._unfit(error), entry)[table](first, second)
-            except OverflowError as error:
+            except Overflow as error:
                 remember(table, [(first, second)])
                 self._move(error)
             else:
@@ -122,7 +127,7 @@ class NativeEngine:
                 many(number, pairs)
             except Unfit as error:
                 getattr(self._unfit(error), entry)[table](pairs)
-            except OverflowError as error:
+            except Overflow as error:
                 remember(table, pairs)
                 self._move(error)
             else:
@@ -130,6 +135,40 @@ class NativeEngine:
                     remember(table, pairs)
 
         return on_events
+
+    # -- rows as users give them
+
+    def door(self, specification: DoorSpecification) -> int:
+        """The number of a door, which ``accept`` takes."""
+        return self._core.door(specification.numbered(self._code.inserts, self._stored))
+
+    def accepting(self, door: int, table: str) -> Accepting:
+        """Takes rows, a list or a stream of Arrow in its capsule, that come (1) or go (-1).
+
+        How many these were, all of them, which the list has then, rows as one tuple and columns as words; None where
+        they are for others. What it raises leaves the tables as they were, but not the maps.
+        """
+        accept, history = self._core.accept, self._history
+
+        def accepting(number: int, rows: Any, times: int, taken: list[Any]) -> int | None:
+            try:
+                count = accept(number, rows, times, taken)
+            except Unfit:
+                return None
+            except Overflow as error:
+                found = taken[0] = self.taken(door, taken[0])
+                history.add(table, [(row, times) for row in found])
+                self._move(error)
+                return len(found)
+            if history.is_kept and count and self._has_logs():
+                history.add(table, [(row, times) for row in self.taken(door, taken[0])])
+            return count
+
+        return accepting
+
+    def taken(self, door: int, rows: Any) -> tuple[Row, ...]:
+        """The rows that a door took last."""
+        return self._core.decoded(door, rows) if isinstance(rows, bytes) else rows
 
     def _has_logs(self) -> bool:
         """Whether something is logged; where nothing is, what came before need not be remembered."""
@@ -164,7 +203,7 @@ class NativeEngine:
                 self._is_torn = False
             except UNDEFINED:
                 pass
-            except OverflowError as error:
+            except Overflow as error:
                 self._move(error).flush()
                 return
         if self._is_torn:
@@ -277,7 +316,7 @@ class NativeEngine:
             try:
                 rows: list[tuple[Row, int]] = self._core.run(number, given)
                 return rows
-            except (Unfit, OverflowError) as error:
+            except (Unfit, Overflow) as error:
                 self._unfit(error)  # who reads changes nothing
         assert self.moved is not None
         return list(otherwise(self.moved))
@@ -295,7 +334,7 @@ class NativeEngine:
             return self.moved.find(view, first)
         try:
             rows = self._core.run(self._code.lookups[view], (first,))
-        except (Unfit, OverflowError):
+        except (Unfit, Overflow):
             rows = [(row, times) for row, times in self.flat_rows(view) if row[0] == first]
         return self._nested_all(view, rows, self.program.views[view].element)
 
@@ -375,24 +414,6 @@ class NativeEngine:
 
     def differing(self, maps: Iterable[str]) -> list[str] | None:
         return None
-
-
-class Counts(Mapping[Row, int]):
-    """The rows of a table, looked up where they are."""
-
-    def __init__(self, engine: NativeEngine, table: str) -> None:
-        self._engine, self._table = engine, table
-
-    def __getitem__(self, row: Row) -> int:
-        if times := self._engine.count(self._table, row):
-            return times
-        raise KeyError(row)
-
-    def __iter__(self) -> Iterator[Row]:
-        return iter(self._engine.table(self._table))
-
-    def __len__(self) -> int:
-        return self._engine.entries(self._table)
 
 
 def _core(code: Lowered) -> Machine:

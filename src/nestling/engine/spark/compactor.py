@@ -14,6 +14,7 @@ from uuid import uuid4
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.compaction import Merge, chosen, runs
+from nestling.engine.spark.jobs import cancel_jobs, named_jobs
 from nestling.engine.spark.merging import group_rows, is_summed_here, merged_here
 from nestling.engine.spark.relations import difference, summed
 from nestling.engine.spark.session import first_line
@@ -116,7 +117,7 @@ class Compactor:
         folder = state.lake.fresh(state.keys[name], True)
 
         def work() -> tuple[DataFile, ...]:
-            state.session.sparkContext.setJobGroup(group, str(merge))
+            named_jobs(state.session, group, str(merge))
             columns = ", ".join(f"{column} {type_}" for column, type_ in layout.sql)
             part = register_frame(state.read([file.name for file in merge.files], columns), merge.rows)
             try:
@@ -133,11 +134,11 @@ class Compactor:
     # -- beside the changes
 
     def _begin(self, merge: Merge, name: str) -> None:
-        context, group = self._state.session.sparkContext, f"nestling {uuid4().hex}"
+        session, group = self._state.session, f"nestling_{uuid4().hex}"
         here = self._is_here(merge, name)
         work = self._here(merge, name, True) if here else self._by_spark(merge, name, group)
         self._state.lake.beside.start(
-            merge, work, (lambda: None) if here else lambda: context.cancelJobGroup(group)
+            merge, work, (lambda: None) if here else lambda: cancel_jobs(session, group)
         )
 
     def _finished(self, files: Mapping[str, RelationFiles], wait: bool) -> dict[str, RelationFiles]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, functions
+
+from nestling.engine.spark.remote import is_connect
 
 
 def condition(given: Any) -> Any:
@@ -17,9 +20,20 @@ def condition(given: Any) -> Any:
 
 
 def read_by(frame: Any, holds: Any) -> set[str]:
-    """The columns of ``frame`` that a condition reads, by the plan that Spark has analysed."""
+    """The columns of ``frame`` that a condition reads, by the plan that Spark has analysed; a client of Connect
+    does not have it, and asks what is left of the rows without each of them."""
+    if is_connect(frame):
+        return {name for name in frame.columns if _fails_without(frame, name, holds)}
     found = frame.select(holds)._jdf.queryExecution().analyzed().references().iterator()
     names = set()
     while found.hasNext():
         names.add(found.next().name())
     return names
+
+
+def _fails_without(frame: Any, name: str, holds: Any) -> bool:
+    others = [functions.col(f"`{other.replace('`', '``')}`") for other in frame.columns if other != name]
+    try:
+        return not frame.select(*others).select(holds).columns
+    except PySparkException:
+        return True

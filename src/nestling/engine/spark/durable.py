@@ -7,13 +7,13 @@ them (``compaction``), sorted by key, so that a look-up reads few row groups.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.compactor import Compactor
-from nestling.engine.spark.merging import group_rows, in_order, summed_here
+from nestling.engine.spark.merging import group_rows, has_keys_once, in_order, summed_here
 from nestling.engine.spark.session import python_errors
 from nestling.engine.spark.state import LakeState, SourceRows, TempView, register_frame, unregistered
 from nestling.engine.spark.types import arrow_schema
@@ -43,8 +43,8 @@ class EngineLake:
         self.files: dict[str, DataFile] = {}
         self._compactor = Compactor(self)
 
-    def load(self) -> dict[str, SourceRows]:
-        """The stored sources, of those that the lake has."""
+    def load(self, but: Collection[str] = ()) -> dict[str, SourceRows]:
+        """The stored sources, of those that the lake has; ``but`` those that are given other rows."""
         import pyarrow as pa
 
         recent: dict[str, list[Any]] = {}
@@ -60,7 +60,7 @@ class EngineLake:
         self.held = (in_files - emptied).union(recent)
         found = {}
         for name, key in self.keys.items():
-            relation = self.lake.manifest.relations.get(key)
+            relation = None if name in but else self.lake.manifest.relations.get(key)
             if relation is not None:
                 relation = self._check(name, relation, recent.get(key, ()))
                 tables = recent.get(key)
@@ -200,7 +200,11 @@ class EngineLake:
         if stored.recent_rows:
             rows = in_order(summed_here(stored.recent, self.layouts[name]), self.layouts[name])
             if rows.num_rows:
-                changes = (*changes, self.lake.write_changes(key, rows, group_rows(rows)))
+                file = self.lake.write_changes(key, rows, group_rows(rows))
+                if not (base or changes) and has_keys_once(rows, self.layouts[name]):
+                    base = (file,)
+                else:
+                    changes = (*changes, file)
         return RelationFiles(base, changes)
 
     def compacted(self, moment: LakeState) -> LakeState | None:

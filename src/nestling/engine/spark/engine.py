@@ -22,7 +22,6 @@ from nestling.engine.spark.durable import Definitions, EngineLake
 from nestling.engine.spark.fetched import Fetched
 from nestling.engine.spark.filling import Filling, filled, no_filling
 from nestling.engine.spark.held import HeldRows
-from nestling.engine.spark.progress import say, shown
 from nestling.engine.spark.reading import Reading
 from nestling.engine.spark.relations import at_most, difference, placed, summed
 from nestling.engine.spark.session import TooManyError, own_session, settings
@@ -37,6 +36,7 @@ from nestling.errors import NoValue
 from nestling.program.meaning import meaning
 from nestling.program.statements import Program
 from nestling.program.steps import maps_of, needed
+from nestling.progress import say, shown
 from nestling.storage.lake import Lake
 from nestling.values.label import Label
 
@@ -64,7 +64,7 @@ class SparkEngine(Reading):
         arriving: Arriving = nothing_arrives,
     ) -> None:
         """``kept``: relations that no statement writes, and that a commit may add to. ``filling``: see ``computed``.
-        ``arriving``: the rows of tables that are new."""
+        ``arriving``: the rows of tables that are new, or stored anew."""
         self.program, self.filling = program, filling
         self.spark, self.session = spark, own_session(spark)
         self.layouts = layouts(program) | dict(kept or {})
@@ -72,7 +72,8 @@ class SparkEngine(Reading):
         self.durable = EngineLake(lake, self.session, self.layouts, keys or {}) if lake is not None else None
         self._fetched = Fetched(self)
         self.driver = Driver(Files(None if lake is None else lake.store))
-        stored = {} if self.durable is None else {**self.durable.load(), **arriving(self.durable)}
+        came = {} if self.durable is None else arriving(self.durable)
+        stored = {} if self.durable is None else {**self.durable.load(came.keys()), **came}
         self.snapshots = Snapshots(self._empty())
         self.now.stored |= stored
         #: The views that the last batch recomputed, and the maps.

@@ -9,6 +9,7 @@ from typing import Any
 
 from nestling.engine.spark import limits
 from nestling.engine.spark.relations import TOO_MANY
+from nestling.engine.spark.remote import is_connect
 from nestling.errors import NestlingError, NoValue
 
 #: What our SQL relies on, or is made for. Batches are small: plans are not adapted while they run.
@@ -57,7 +58,14 @@ def own_session(spark: Any) -> Any:
 
 def small_tasks(spark: Any) -> int:
     """How many tasks a stage of a small batch has. Executors come and go, so it is asked for every time."""
-    return min(int(spark.sparkContext.defaultParallelism), limits.MAX_SMALL_TASKS)
+    return min(parallelism(spark), limits.MAX_SMALL_TASKS)
+
+
+def parallelism(spark: Any) -> int:
+    """How many tasks run at once, as far as this process knows: a client of Connect asks how many a shuffle has."""
+    if is_connect(spark):
+        return int(spark.conf.get("spark.sql.shuffle.partitions"))
+    return int(spark.sparkContext.defaultParallelism)
 
 
 #: What plans follow, beside what is read: the tasks of a shuffle, and whether they are adapted while they run.
@@ -71,9 +79,10 @@ def settings(session: Any, user: Any, rows: int) -> Iterator[None]:
     How many there are is known, so there are as many tasks as they make necessary, and no plan is made again while it
     runs, which takes half of all CPU where there are half a million. Of very many rows plans are as the user has them.
     """
-    values = [user.conf.get(name) for name in _PLANNED]
     if rows <= limits.MAX_PLANNED_ROWS:
         values = [str(max(small_tasks(user), -(-rows // limits.ROWS_PER_TASK))), "false"]
+    else:
+        values = [user.conf.get(name) for name in _PLANNED]
     before = [session.conf.get(name) for name in _PLANNED]
     for name, value in zip(_PLANNED, values, strict=True):
         session.conf.set(name, value)
@@ -91,12 +100,9 @@ class TooManyError(Exception):
 @contextmanager
 def python_errors() -> Iterator[None]:
     """A term without a value is a ``NoValue``, as on the other engine."""
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import PySparkException
-
     try:
         yield
-    except (PySparkException, Py4JJavaError) as error:
+    except spark_errors() as error:
         # What fails while it is made ready to be sent to all tasks comes as the cause of something else.
         told = str(error)
         if TOO_MANY in told:
@@ -105,6 +111,17 @@ def python_errors() -> Iterator[None]:
             if condition[1] in UNDEFINED:
                 raise NoValue(first_line(condition[0])) from error
         raise
+
+
+def spark_errors() -> tuple[type[Exception], ...]:
+    """What Spark raises; a client of Connect may have no py4j."""
+    from pyspark.errors import PySparkException
+
+    try:
+        from py4j.protocol import Py4JJavaError
+    except ImportError:
+        return (PySparkException,)
+    return (PySparkException, Py4JJavaError)
 
 
 def first_line(text: str) -> str:

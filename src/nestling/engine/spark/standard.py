@@ -264,6 +264,14 @@ def _reads_moment(pattern: str, type_: str) -> Callable[[Use], DefinedValue]:
     return read
 
 
+def _read_moment(use: Use) -> DefinedValue:
+    """A moment with a time zone is one of UTC, which is that of our session."""
+    text, zone = strip(use.args[0]), "(Z|[+-](0[0-9]|1[0-7]):[0-5][0-9]|[+-]18:00)?"
+    spelled = f"{text} RLIKE {sql_text(f'^{_DAY % (_TIME + zone)}$')} AND NOT startswith({text}, '0000')"
+    moment = f"CAST(try_cast({text} AS TIMESTAMP) AS TIMESTAMP_NTZ)"
+    return DefinedValue(f"({spelled} AND coalesce({moment} BETWEEN {MOMENTS}, false))", moment)
+
+
 def _read_bool(use: Use) -> DefinedValue:
     word = f"lower({strip(use.args[0])})"
     return DefinedValue(f"{word} IN ({_TRUE}, {_FALSE})", f"{word} IN ({_TRUE})")
@@ -320,7 +328,8 @@ PARTIAL: dict[str, Callable[[Use], DefinedValue]] = {
     "read_float": _reads(f"(?i)^[+-]?inf(inity)?$|{_NUMBER}", "DOUBLE"), "read_bool": _read_bool,
     "read_date": _reads_moment(_DAY % ".*", "DATE"),
     "read_datetime": _reads_moment(_DAY % _TIME, "TIMESTAMP_NTZ"),
-    "to_bits": _to_bits, "add_days": _add_days, "add_months": _add_months, "truncate": _truncate,
+    "read_moment": _read_moment, "to_bits": _to_bits, "add_days": _add_days, "add_months": _add_months,
+    "truncate": _truncate,
 }  # fmt: skip
 
 

@@ -6,8 +6,10 @@ import os
 from typing import Any
 
 from nestling.engine.spark.hadoop import HadoopStore
+from nestling.engine.spark.remote import is_connect
 from nestling.errors import StoreError
 from nestling.storage.lake.folder import place_of, scheme_of
+from nestling.storage.lake.fsspec_store import FsspecStore
 from nestling.storage.lake.local import LocalStore
 from nestling.storage.lake.store import BlobStore
 
@@ -17,6 +19,8 @@ def store_of(path: str | os.PathLike[str], spark: Any) -> BlobStore:
     found = place_of(path)
     if not isinstance(found, str):
         return LocalStore(found)
+    if is_connect(spark):
+        return FsspecStore(found)
     try:
         return HadoopStore(found, spark)
     except OSError as error:

@@ -14,7 +14,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from nestling.engine.spark import limits
-from nestling.engine.spark.session import first_line
+from nestling.engine.spark.session import first_line, spark_errors
 from nestling.errors import StoreError
 from nestling.storage.lake import DataFile, Lake
 
@@ -83,6 +83,8 @@ def by_rows(frame: Any, keys: Sequence[str], rows: int, placed: bool = False) ->
 
 def _counted(observed: Any) -> dict[str, int]:
     """The observed metrics: Spark reports it shortly after the query, or never if it drops events under load."""
+    if not hasattr(observed, "_jo"):
+        return {name: int(number) for name, number in observed.get.items()}  # told with the answer
     end = monotonic() + limits.METRIC_SECONDS
     while not observed._jo.future().isCompleted():
         if monotonic() > end:
@@ -99,14 +101,12 @@ def probe(lake: Lake, session: Any, executors: int) -> None:
     Each task reads a file that the driver wrote, and writes one that the driver looks for.
     """
     import pyarrow as pa
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import PySparkException
 
     files = [lake.write_changes("passing probe", pa.table({"k0": [number]})) for number in range(executors)]
     try:
         rows = session.read.schema("k0 BIGINT").parquet(*(lake.store.uri(file.name) for file in files))
         _, seen = written(lake, rows, lake.fresh("passing probe"))
-    except (PySparkException, Py4JJavaError) as error:
+    except spark_errors() as error:
         raise StoreError(
             f"Spark's executors do not see what this process writes to {lake.place}: {first_line(str(error))}",
             hint=_SHARED,

@@ -16,6 +16,7 @@ from nestling.calculus.types import SCALARS, Scalar
 from nestling.errors import brief
 from nestling.frontend.comprehension.context import PythonEnv
 from nestling.frontend.comprehension.values import Items, Object
+from nestling.frontend.schema import in_utc
 from nestling.frontend.values import Null, One, Row, Value
 
 _CLASSES = (bool, int, float, Decimal, str, bytes, date, datetime, time, timedelta)
@@ -28,6 +29,8 @@ def capture(value: Any, node: ast.AST, env: PythonEnv) -> Value:
     """The constant that ``value`` is, or the object itself where it is no data."""
     if value is None:
         return Null()
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        value = _in_utc(value, node, env)
     if type(value) in SCALAR_OF:
         _check_scalar(value, node, env)
         return One(Const(value, SCALAR_OF[type(value)]))
@@ -43,11 +46,16 @@ def capture(value: Any, node: ast.AST, env: PythonEnv) -> Value:
     return Object(value)
 
 
+def _in_utc(value: datetime, node: ast.AST, env: PythonEnv) -> datetime:
+    """A moment with a time zone, as columns hold it."""
+    found = in_utc(value)
+    if found is None:
+        raise env.error(node, f"{brief(value, 100)} is no moment in UTC", "years are 1 to 9999")
+    return found
+
+
 def _check_scalar(value: Any, node: ast.AST, env: PythonEnv) -> None:
     """A constant is a value that a column could hold, and that can be written down."""
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        hint = "columns have no time zone: value.astimezone(UTC).replace(tzinfo=None)"
-        raise env.error(node, f"{brief(value, 100)} has a time zone", hint)
     if isinstance(value, int) and value.bit_length() > LONGEST:
         raise env.error(
             node, f"an int of {value.bit_length()} bits is too long for a constant", "keep it in a table"

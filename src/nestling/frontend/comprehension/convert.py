@@ -30,6 +30,7 @@ from nestling.frontend.values import (
     singleton,
     there,
     type_of,
+    without_positions,
 )
 
 
@@ -83,7 +84,7 @@ def bag_of(value: Value, node: ast.expr, env: PythonEnv) -> Many:
                 node, "a map is not iterated over here", "write the view in SQL: explode(…) AS k, v"
             )
         case Many():
-            return value
+            return without_positions(value, env.run.names, env.run.site)
         case One() | Row() if there(value) is not None and fields_of(value) is None:
             raise env.error(
                 node, "this may be None", "write the view in SQL: there explode(…) of NULL has no rows"

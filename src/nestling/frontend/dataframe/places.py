@@ -27,17 +27,22 @@ def place_of(node: Node) -> Span | None:
 def _place(origin: Any) -> Span | None:
     if origin.pysparkErrorContext().isDefined():
         call, where = (getattr(origin.pysparkErrorContext().get(), name)() for name in ("_1", "_2"))
-        file, _, line = str(where).rpartition(":")
-        if not line.isdigit():
-            return None
-        text = linecache.getline(file, int(line)).rstrip() or str(call)
-        column = len(text) - len(text.lstrip())
-        return Span(int(line), column, text, len(text) - column, Path(file).name)
+        return in_python(str(call), str(where))
     if origin.sqlText().isDefined() and origin.startIndex().isDefined() and origin.stopIndex().isDefined():
         return _in_text(
             str(origin.sqlText().get()), int(origin.startIndex().get()), int(origin.stopIndex().get())
         )
     return None
+
+
+def in_python(call: str, where: str) -> Span | None:
+    """The line ``where``, as ``file:number``, at which Python called ``call``."""
+    file, _, line = where.rpartition(":")
+    if not line.isdigit():
+        return None
+    text = linecache.getline(file, int(line)).rstrip() or call
+    column = len(text) - len(text.lstrip())
+    return Span(int(line), column, text, len(text) - column, Path(file).name)
 
 
 def _in_text(text: str, start: int, stop: int) -> Span:

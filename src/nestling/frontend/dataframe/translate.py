@@ -36,11 +36,6 @@ Needed = Collection[Id] | None
 
 def to_sql(frame: Any, tables: Mapping[str, str]) -> str:
     """What ``frame`` computes, in Spark's SQL; ``tables`` maps the marks of leaves to names."""
-    if not hasattr(frame, "_jdf"):
-        raise QueryError(
-            "a DataFrame of Spark Connect has no plan that can be read here",
-            hint="use a session of your own cluster: SparkSession.builder.master(…)",
-        )
     zone = str(frame.sparkSession.conf.get("spark.sql.session.timeZone"))
     plan = plan_of(frame)
     block = Translation(frame, tables, zone).block(plan, None, None)

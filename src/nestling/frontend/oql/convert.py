@@ -29,6 +29,7 @@ from nestling.frontend.values import (
     fields_of,
     singleton,
     there,
+    without_positions,
 )
 
 _WORDS = {
@@ -171,7 +172,7 @@ def collection_of(value: Value, node: Query, env: OqlEnv) -> Many:
         case Many() if is_map(type_of(value)):
             raise env.error(node, "a map is no collection here", "write the view in SQL: explode(…) AS k, v")
         case Many():
-            return value
+            return without_positions(value, env.run.names, env.run.site)
         case Ordered(expr):
             var = Var(env.run.names.fresh("x"), element_type(expr))
             return Many(for_(var, expr, singleton(_element(var), env.run.site)))

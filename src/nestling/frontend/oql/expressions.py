@@ -31,6 +31,7 @@ from nestling.frontend.oql.tree import (
     Unary,
     Versus,
 )
+from nestling.frontend.schema import in_utc
 
 #: Words that begin a collection before a parenthesis.
 _COLLECTIONS = ("set", "bag", "list", "array")
@@ -262,7 +263,12 @@ class OqlExpressions(OqlCursor):
             hint = "date '2001-01-05'" if kind == "date" else "timestamp '2001-01-05 12:30:00'"
             raise self.error(f"this is no {kind}", hint, self.tokens[self.place - 1]) from None
         if isinstance(value, datetime) and value.tzinfo is not None:
-            raise self.error("a timestamp has no zone here", "leave it out", self.tokens[self.place - 1])
+            moment = in_utc(value)
+            if moment is None:
+                raise self.error(
+                    "this is no moment in UTC", "years are 1 to 9999", self.tokens[self.place - 1]
+                )
+            value = moment
         return Constant(value, self.since(start))
 
     def call(self) -> Query:

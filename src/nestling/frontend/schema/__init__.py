@@ -4,8 +4,9 @@ from nestling.frontend.schema.as_python import python_schema
 from nestling.frontend.schema.counts import copies, length, multiplicity
 from nestling.frontend.schema.declare import Declared, Unresolved, declared, key_record, record_type
 from nestling.frontend.schema.objects import Extent, Inverse, Ref
+from nestling.frontend.schema.ordered import List, with_order
 from nestling.frontend.schema.read import listed, python_value, python_values, row_class
-from nestling.frontend.schema.scalars import constant
+from nestling.frontend.schema.scalars import constant, in_utc
 from nestling.frontend.schema.tabular import arrow_rows, has_zones, tabular_rows, without_zones
 from nestling.frontend.schema.write import element_value, field_value, named_row, row_value
 
@@ -13,6 +14,7 @@ __all__ = [
     "Declared",
     "Extent",
     "Inverse",
+    "List",
     "Ref",
     "Unresolved",
     "arrow_rows",
@@ -22,6 +24,7 @@ __all__ = [
     "element_value",
     "field_value",
     "has_zones",
+    "in_utc",
     "key_record",
     "length",
     "listed",
@@ -34,5 +37,6 @@ __all__ = [
     "row_class",
     "row_value",
     "tabular_rows",
+    "with_order",
     "without_zones",
 ]

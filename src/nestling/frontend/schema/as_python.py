@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nestling.calculus.lists import is_list
 from nestling.calculus.maps import is_map
 from nestling.calculus.optional import is_optional
 from nestling.calculus.types import Bag, Record, Scalar, Type
@@ -34,7 +35,7 @@ def _python_type(type_: Type) -> Any:
             return python_schema(type_)
         case Bag(element):
             inner = _python_type(element)
-            if is_optional(element) or is_map(type_):
+            if is_optional(element) or is_map(type_) or is_list(type_):
                 return type_  # Python's types do not say it of what stands in a list
             return list[inner] if isinstance(inner, type) else [inner]  # type: ignore[valid-type]
     return type_

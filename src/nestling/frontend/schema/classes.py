@@ -45,7 +45,7 @@ def _model_fields(class_: type) -> list[str]:
 
 def _hints(class_: type, names: Iterable[str]) -> dict[str, Any]:
     try:
-        hints = typing.get_type_hints(class_)
+        hints = typing.get_type_hints(class_, include_extras=True)
     except NameError as error:
         raise QueryError(
             f"the types of {class_.__name__} cannot be read: {error}",

@@ -1,10 +1,10 @@
 """A record type from what a Python or Spark user calls a schema.
 
 A schema is a dict of Python types, a class with annotated fields (see ``classes``), a Spark DDL string, a pyspark
-``StructType`` or a pyarrow ``Schema``. ``list[T]`` and ``ARRAY<T>`` are bags; a nested dict, a class and
-``STRUCT`` are records, ``dict[K, V]`` and ``MAP<K, V>`` maps; ``T | None`` is nullable. ``set[T]`` is a bag that has
-each element once. ``nl.Ref[C]`` is the key of the table of class C, and ``nl.Inverse[…]`` no column at all: see
-``objects``.
+``StructType`` or a pyarrow ``Schema``. ``list[T]`` and ``ARRAY<T>`` are bags, ``nl.List[T]`` one in order (see
+``ordered``); a nested dict, a class and ``STRUCT`` are records, ``dict[K, V]`` and ``MAP<K, V>`` maps; ``T | None`` is
+nullable. ``set[T]`` is a bag that has each element once. ``nl.Ref[C]`` is the key of the table of class C, and
+``nl.Inverse[…]`` no column at all: see ``objects``.
 
 A ``Literal`` or an ``Enum`` is the type of its values, a ``UUID`` the text of it. Which of the values of that type may
 come is not checked: a constraint does that.
@@ -32,6 +32,7 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
+from nestling.calculus.lists import list_type
 from nestling.calculus.maps import map_type
 from nestling.calculus.optional import optional
 from nestling.calculus.types import SCALARS, Bag, Path, Record, Scalar, Type, nullable
@@ -40,6 +41,7 @@ from nestling.frontend.schema.classes import class_columns
 from nestling.frontend.schema.ddl import parse_ddl
 from nestling.frontend.schema.foreign import arrow_record, is_arrow_schema, is_spark_struct, spark_record
 from nestling.frontend.schema.objects import InverseOf, RefTo
+from nestling.frontend.schema.ordered import ORDERED
 
 _CLASSES = (bool, int, float, Decimal, str, bytes, date, datetime, time, timedelta)
 SCALAR_OF: dict[Any, Scalar] = {class_: Scalar(name) for class_, name in zip(_CLASSES, SCALARS, strict=True)}
@@ -183,7 +185,8 @@ class _Reader:
         if origin is typing.Literal:
             return self.one_of(args, path)
         if origin is typing.Annotated:
-            return self.type(args[0], path)
+            found = self.type(args[0], path)
+            return list_type(found.element) if ORDERED in args[1:] and isinstance(found, Bag) else found
         if origin is dict:
             return self.map(args, path)
         if origin in (set, frozenset):

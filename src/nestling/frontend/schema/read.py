@@ -10,6 +10,7 @@ from math import isnan
 from operator import attrgetter, itemgetter
 from typing import Any
 
+from nestling.calculus.lists import is_list, item_type
 from nestling.calculus.maps import is_map
 from nestling.calculus.optional import held, is_optional, unflagged
 from nestling.calculus.types import Bag, Record, Scalar, Type
@@ -35,6 +36,9 @@ def python_value(type_: Type, value: Any) -> Any:
         case Bag(element) if is_map(type_):
             entries = (python_value(element, entry) for entry in listed(element, value))
             return {entry[0]: entry[1] for entry in entries}
+        case Bag(element) if is_list(type_):
+            items = [item for _, item in sorted(copies(value.items()), key=itemgetter(0))]
+            return python_values(item_type(type_), items)
         case Bag(element):
             return python_values(element, listed(element, value))
     return value

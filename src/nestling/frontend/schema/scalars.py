@@ -3,7 +3,8 @@
 * An int is taken where a float or a decimal is wanted. Nothing else is converted: a bool is no int, a
   datetime no date, a float no decimal.
 * All NaNs become one object, so that a bag finds them again. A decimal is a number: no NaN, no infinity.
-* A datetime with a time zone is refused: columns hold datetimes without one, and none is moved silently.
+* A datetime with a time zone is the same moment in UTC, without one, as in Spark's TIMESTAMP; one without is taken as
+  it is.
 * NumPy's scalars, pandas' ``Timestamp`` and ``Timedelta`` and instances of other subclasses become the Python values
   that they equal. What is finer than a microsecond equals none, and is refused.
 * A member of an enumeration is its value, and a UUID its text, in small letters with hyphens.
@@ -14,7 +15,7 @@
 from __future__ import annotations
 
 import math
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from typing import Any
@@ -75,7 +76,7 @@ def _missing(type_: Scalar, given: object, where: str) -> None:
     if not type_.nullable:
         raise ChangeError(
             f"column {where!r} is never {'None' if given is None else shown(given)}",
-            hint=f"declare it as {type_.name} | None",
+            hint=f"declare it as {type_.name} | None, or in a DDL string with NULL behind its type",
         )
 
 
@@ -173,13 +174,25 @@ def _base(class_: type, value: Any) -> Any:
 
 
 def _moment(value: datetime) -> Any:
-    if value.tzinfo is not None or getattr(value, "nanosecond", False):
+    if getattr(value, "nanosecond", False):
         return _NO_VALUE
+    if value.tzinfo is not None:
+        return in_utc(value) or _NO_VALUE
     if type(value) is datetime:
         return value
     return datetime.combine(
         date(value.year, value.month, value.day), value.time().replace(fold=value.fold), tzinfo=None
     )
+
+
+def in_utc(value: datetime) -> datetime | None:
+    """A moment with a time zone as the same one in UTC, without one; of a year that Python has not, nothing."""
+    try:
+        moment = value.astimezone(UTC)
+    except (OverflowError, ValueError):
+        return None
+    # Out of its parts: a subclass gives its own.
+    return datetime(*moment.timetuple()[:6], moment.microsecond)
 
 
 # -- sizes
@@ -213,14 +226,14 @@ def _number(value: int) -> str:
 
 def _hint(type_: Scalar, value: object) -> str:
     match type_.name, value:
-        case "datetime", datetime() if value.tzinfo is not None:
-            return "a column has no time zone: pass value.astimezone(UTC).replace(tzinfo=None), or as it is there"
         case "time", time():
             return "a column has no time zone: pass value.replace(tzinfo=None)"
         case (("datetime" | "timedelta"), _) if _is_finer(value):
             return "it is finer than a microsecond: round it first"
         case "date", datetime():
             return "pass value.date()"
+        case "datetime", datetime():
+            return "years are 1 to 9999, also in UTC"
         case "datetime", date():
             return "pass a datetime"
         case "int", bool():

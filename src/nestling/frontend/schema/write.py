@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Set
 from difflib import get_close_matches
 from typing import Any, TypeAlias
 
+from nestling.calculus.lists import is_list, item_type
 from nestling.calculus.maps import is_map
 from nestling.calculus.optional import flagged, held, is_optional, null_value
 from nestling.calculus.types import Bag, Record, Scalar, Type, show_type
@@ -68,6 +69,8 @@ def _value(type_: Type, value: object, where: str, links: Links = None) -> Any:
             return _record(type_, value, where, links)
         case Bag(element) if is_map(type_):
             return _map(element, value, where, links)
+        case Bag() if is_list(type_):
+            return _ordered(item_type(type_), value, where, links)
         case Bag(element):
             return _bag(element, value, where, links)
     raise TypeError(f"a row has no {type_}")
@@ -139,6 +142,27 @@ def _bag(element: Type, value: object, where: str, links: Links) -> ZBag:
         return ZBag(counted)
     values = value if isinstance(value, list | tuple | Set) else _list(value, where)
     return ZBag([(_value(element, inner, where, links), 1) for inner in values])
+
+
+def _ordered(item: Type, value: object, where: str, links: Links) -> ZBag:
+    """The elements of a list with their positions."""
+    if isinstance(value, ZBag) and (entries := _entries(value)) is not None:
+        value = entries
+    if isinstance(value, ZBag | Set):
+        raise ChangeError(
+            f"column {where!r} is in order, and {shown(value)} is not", hint="pass a list; it may be empty"
+        )
+    values = value if isinstance(value, list | tuple) else _list(value, where)
+    return ZBag([((at, _value(item, inner, where, links)), 1) for at, inner in enumerate(values)])
+
+
+def _entries(value: ZBag) -> list[Any] | None:
+    """The elements of a bag of entries, as a query yields it, by their positions."""
+    pairs = [
+        pair for pair, times in value.items() if times == 1 and isinstance(pair, tuple) and len(pair) == 2
+    ]
+    found = dict(pairs)
+    return [found[at] for at in range(len(value))] if found.keys() == set(range(len(value))) else None
 
 
 def _map(entry: Type, value: object, where: str, links: Links) -> ZBag:

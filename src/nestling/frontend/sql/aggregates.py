@@ -12,15 +12,24 @@ from typing import Any
 
 from sqlglot import exp
 
-from nestling.calculus.build import FALSE, TRUE, call, conjunction, const, countwise, first, for_
-from nestling.calculus.optional import THERE, is_optional
+from nestling.calculus.build import FALSE, TRUE, call, conjunction, const, countwise, for_
+from nestling.calculus.optional import is_optional
 from nestling.calculus.sizes import of_average
 from nestling.calculus.terms import Const, Expr, Field, Term, Var
 from nestling.calculus.types import NUMERIC, Record, Scalar, Type, is_base, leaf_types, nullable
 from nestling.calculus.typing import element_type, term_type
-from nestling.frontend.sql.conditions import YES
-from nestling.frontend.sql.context import SqlEnv, only, where
-from nestling.frontend.sql.convert import condition, scalar_of, scalar_type, stored
+from nestling.frontend.sql.by_content import is_array
+from nestling.frontend.sql.codes import is_sorted
+from nestling.frontend.sql.comparing import DECLARE
+from nestling.frontend.sql.context import YES, SqlEnv, only, where
+from nestling.frontend.sql.convert import (
+    condition,
+    scalar_of,
+    scalar_type,
+    stored,
+    without_null,
+)
+from nestling.frontend.sql.extremes import codes_of, extreme
 from nestling.frontend.sql.statistics import DEFAULTS, SINGLE, STATISTICS, statistic
 from nestling.frontend.sql.values import shown
 from nestling.frontend.values import (
@@ -162,6 +171,13 @@ def _argument(node: Any, kind: str, env: SqlEnv) -> Value:
         return value
     if kind in ("min", "max") and isinstance(type_, Record) and is_base(type_):
         return value
+    if kind in ("min", "max") and bag_of(value) is not None:
+        if is_array(type_) and is_sorted(type_):
+            return value
+        name = getattr(node.parent, "name", "") or kind
+        if is_array(type_):
+            raise env.error(node, f"{name} of {shown(value)} is not supported", "take one of its elements")
+        raise env.error(node, f"{name} takes arrays in order, and this {shown(value)} has none", DECLARE)
     if not isinstance(type_, Scalar):
         raise env.error(node, f"an aggregate of {shown(value)} is not supported", "take a scalar field")
     if kind in ("every", "some", "count_if") and type_.name != "bool":
@@ -184,34 +200,14 @@ class Folds:
             return Many(
                 countwise("distinct", source) if aggregate.name == "set" or aggregate.distinct else source
             )
-        if (
-            aggregate.name in ("min", "max")
-            and aggregate.value is not None
-            and fields_of(aggregate.value) is not None
-        ):
-            return self._extreme_struct(aggregate, argument, filter_)
+        value = aggregate.value
+        if aggregate.name in ("min", "max") and value is not None:
+            is_struct = fields_of(value) is not None
+            if is_struct or bag_of(value) is not None:
+                source = self._source(argument, filter_, aggregate)
+                found = extreme(aggregate.name, source, self.full, self.node, self.env)
+                return Row(fields_of(found) or ()) if is_struct and self._never_empty(aggregate) else found
         return One(self._term(aggregate, argument, filter_))
-
-    def _extreme_struct(self, aggregate: AggregateCall, argument: str, filter_: str) -> Value:
-        """The least or the greatest struct: the first of them in order, field by field."""
-        run, source = self.env.run, self._source(argument, filter_, aggregate)
-        taken = run.let("first", first(1, source, greatest=aggregate.name == "max"))
-        type_ = element_type(source)
-        assert isinstance(type_, Record)
-        fields: list[tuple[str, Value]] = []
-        for name, field in type_.fields:
-            row = run.var("x", taken)
-            value = of_term(Field(row, name))
-            found = singleton(without_null(value), run.site)
-            some = (
-                where(call("not", call("is_null", Field(row, name))), found) if _may_be_null(field) else found
-            )
-            fields.append((name, One(run.fold("max", for_(row, taken, some)))))
-        if self._never_empty(aggregate):
-            return Row(tuple(fields))
-        row = run.var("x", taken)
-        number = run.fold("count", for_(row, taken, YES))
-        return Row(((THERE, One(call("!=", number, const(0)))), *fields))
 
     def _term(self, aggregate: AggregateCall, argument: str, filter_: str) -> Term:
         name, run = aggregate.name, self.env.run
@@ -304,8 +300,13 @@ class Folds:
                 "count", self._rows(filter_, lambda row: _is_present(row, argument, aggregate))
             )
         source = self._source(argument, filter_, aggregate)
+        if is_array(element_type(source)):
+            return self.env.run.fold("count", countwise("distinct", codes_of(source, self.node, self.env)))
         if not is_base(element_type(source)):
-            raise self.env.error(self.node, "count(DISTINCT …) takes scalars", "name their scalar fields")
+            hint = DECLARE if bag_of(aggregate.value) is not None else "name their scalar fields"
+            raise self.env.error(
+                self.node, "count(DISTINCT …) takes scalars, structs and arrays in order", hint
+            )
         if any(_may_be_null(type_) for _, type_ in leaf_types(element_type(source))):
             return self.env.run.fold(
                 "count", countwise("distinct", source)
@@ -382,13 +383,3 @@ def _solid(row: Var, argument: str, aggregate: AggregateCall) -> Value:
 
 def _may_be_null(type_: Type) -> bool:
     return (isinstance(type_, Scalar) and type_.nullable) or is_optional(type_)
-
-
-def without_null(value: Value) -> Value:
-    """``value`` with a type that says what the test before it has found: it is not null."""
-    if there(value) is not None:
-        return bag_of(value) or Row(fields_of(value) or ())
-    if isinstance(value, One) and _may_be_null(type_ := term_type(value.term)):
-        assert isinstance(type_, Scalar)
-        return One(call("coalesce", value.term, Const(DEFAULTS[type_.name], replace(type_, nullable=False))))
-    return value

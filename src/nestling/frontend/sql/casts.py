@@ -10,9 +10,13 @@ from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import NUMERIC, Scalar, nullable
 from nestling.calculus.typing import term_type
 from nestling.frontend.sql.context import SqlEnv, only
-from nestling.frontend.sql.convert import is_nullable, scalar_of, scalar_type
+from nestling.frontend.sql.convert import (
+    as_text,
+    is_nullable,
+    scalar_of,
+    scalar_type,
+)
 from nestling.frontend.sql.declare import BITS, decimal_of
-from nestling.frontend.sql.scalars import as_text
 from nestling.frontend.sql.values import shown, spark_type
 from nestling.frontend.values import Null, One, Value
 
@@ -44,11 +48,23 @@ def of_cast(node: Any, env: SqlEnv) -> Value:
             else "one of BIGINT, DOUBLE, DECIMAL(p, s), STRING, DATE …"
         )
         raise env.error(node, f"a cast to {to.sql(dialect='spark')} is not supported", hint)
-    return cast(env.value(node.this), name, params, node, env, bool(node.args.get("safe")))
+    plain = to.this.name in ("TIMESTAMPNTZ", "DATETIME")
+    return cast(env.value(node.this), name, params, node, env, bool(node.args.get("safe")), plain)
 
 
-def cast(value: Value, to: str, params: tuple[int, ...], node: Any, env: SqlEnv, safe: bool = False) -> Value:
-    """``value`` as a scalar of type ``to``; what cannot be read is an error, as in Spark's ANSI mode, or null."""
+def cast(
+    value: Value,
+    to: str,
+    params: tuple[int, ...],
+    node: Any,
+    env: SqlEnv,
+    safe: bool = False,
+    plain: bool = False,
+) -> Value:
+    """``value`` as a scalar of type ``to``; what cannot be read is an error, as in Spark's ANSI mode, or null.
+
+    ``plain``: a moment that is written with a time zone is none.
+    """
     if isinstance(value, Null):
         return One(Const(None, Scalar(to, True)))
     term = scalar_of(value, node, env)
@@ -60,7 +76,7 @@ def cast(value: Value, to: str, params: tuple[int, ...], node: Any, env: SqlEnv,
         ("str", "decimal"): (("read_decimal", digits),),
         ("str", "bool"): (("read_bool", []),),
         ("str", "date"): (("read_date", []),),
-        ("str", "datetime"): (("read_datetime", []),),
+        ("str", "datetime"): (("read_datetime" if plain else "read_moment", []),),
         ("str", "bytes"): (("to_bytes", []),),
         ("bytes", "str"): (("from_bytes", []),),
         ("str", "time"): (("read_time", []),),

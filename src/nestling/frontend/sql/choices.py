@@ -9,9 +9,9 @@ from nestling.calculus.build import FALSE, TRUE, call, conjunction, union
 from nestling.calculus.terms import Term
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import element_type
+from nestling.frontend.sql.comparing import compared
 from nestling.frontend.sql.context import SqlEnv, where
 from nestling.frontend.sql.convert import alike, condition, converted, is_nullable, scalar_of, scalar_type
-from nestling.frontend.sql.scalars import compared
 from nestling.frontend.values import Many, Null, One, Row, Value, all_fields
 
 

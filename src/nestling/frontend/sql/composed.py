@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -15,9 +15,11 @@ from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import Scalar
 from nestling.frontend.sql.casts import cast
 from nestling.frontend.sql.choices import chosen
+from nestling.frontend.sql.comparing import compared
 from nestling.frontend.sql.context import SqlEnv
 from nestling.frontend.sql.convert import (
     applied,
+    as_text,
     is_nullable,
     is_text,
     operands,
@@ -25,7 +27,7 @@ from nestling.frontend.sql.convert import (
     scalar_type,
     widened,
 )
-from nestling.frontend.sql.scalars import arithmetic, as_text, compared
+from nestling.frontend.sql.scalars import arithmetic
 from nestling.frontend.sql.time_windows import length
 from nestling.frontend.values import Null, One, Row, Value
 
@@ -70,9 +72,17 @@ def _joined(values: list[Value], node: Any, env: SqlEnv) -> Value:
     if isinstance(values[0], Null):
         return One(Const(None, Scalar("str", True)))
     by = as_text(scalar_of(values[0], node, env), node, env, "concat_ws")
+    found = joined_texts(by, values[1:], node, env)
+    return One(
+        call("if", call("is_null", by), Const(None, Scalar("str", True)), found) if is_nullable(by) else found
+    )
+
+
+def joined_texts(by: Term, values: Sequence[Value], node: Any, env: SqlEnv) -> Term:
+    """The texts with ``by`` between them; nulls are passed over."""
     found: Term = const("")
     before: Term = FALSE  # whether there is a text before
-    for value in values[1:]:
+    for value in values:
         if isinstance(value, Null):
             continue
         text = as_text(scalar_of(value, node, env), node, env, "concat_ws")
@@ -85,9 +95,7 @@ def _joined(values: list[Value], node: Any, env: SqlEnv) -> Value:
         longer = call("+", call("if", before, call("+", found, by), _like(found, by)), plain)
         found = call("if", there, longer, _like(found, longer))
         before = call("or", before, there)
-    return One(
-        call("if", call("is_null", by), Const(None, Scalar("str", True)), found) if is_nullable(by) else found
-    )
+    return found
 
 
 def _like(term: Term, other: Term) -> Term:

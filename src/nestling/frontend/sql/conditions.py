@@ -14,17 +14,18 @@ from typing import Any, TypeAlias
 from sqlglot import exp
 
 from nestling.calculus.build import balanced, call, conjunction, const, countwise, for_
-from nestling.calculus.terms import Const, Expr, Field, Sing, Term, Tuple, Var
+from nestling.calculus.terms import Const, Expr, Field, Sing, Term, Var
 from nestling.calculus.types import UNIT, Record, Scalar
 from nestling.calculus.typing import element_type
-from nestling.frontend.sql.context import SqlEnv, only, where
-from nestling.frontend.sql.convert import NULL_BOOL, condition, is_nullable
-from nestling.frontend.sql.scalars import column_by_column, compared, negated
+from nestling.frontend.sql.codes import has_code, nullable_code
+from nestling.frontend.sql.comparing import DECLARE, column_by_column, compared
+from nestling.frontend.sql.context import YES, QueryRows, SqlEnv, only, where
+from nestling.frontend.sql.convert import NULL_BOOL, alike, condition, is_nullable
+from nestling.frontend.sql.scalars import negated
 from nestling.frontend.sql.values import shown
-from nestling.frontend.values import Null, One, Row, Value, fields_of, of_term
+from nestling.frontend.values import Null, One, Row, Value, bag_of, fields_of, of_term, singleton, type_of
 
 Rest: TypeAlias = Callable[[SqlEnv], Expr]
-YES: Expr = Sing(Tuple(()))
 QUERIES = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 _OPERATORS = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
@@ -172,11 +173,28 @@ class _Matches:
             raise env.error(node, "a query is needed here", "write (SELECT …)")
         self.left = env.value(node.this)
         self.rows = env.query(query)
+        if bag_of(self.left) is not None and len(self.rows.names) == 1:
+            self._by_code(query)
         width, own = len(self.rows.names), fields_of(self.left)
         if width != (1 if own is None else len(own)):
             raise env.error(
                 query, f"the query has {width} columns, and {shown(self.left)} is compared with it"
             )
+
+    def _by_code(self, query: Any) -> None:
+        """An array and those of the query, as texts that are equal where they are."""
+        env, var = self.env, self.env.run.var("y", self.rows.expr)
+        column = _row(var).fields[0][1]
+        for side in (self.left, column):
+            if bag_of(side) is None or not has_code(type_of(side)):
+                raise env.error(query, f"{shown(self.left)} is compared with {shown(side)}", DECLARE)
+        left, right = alike([self.left, column], self.node, env)
+        self.left = One(nullable_code(left, self.node, env))
+
+        def coded() -> Expr:
+            return singleton(Row((("c", One(nullable_code(right, self.node, env))),)), env.run.site)
+
+        self.rows = QueryRows(for_(var, self.rows.expr, env.run.enclosed(coded)), self.rows.names)
 
     @property
     def true(self) -> Expr:
@@ -185,7 +203,7 @@ class _Matches:
 
     def _where(self, test: Callable[[Var], Term]) -> Expr:
         var = self.env.run.var("y", self.rows.expr)
-        return for_(var, self.rows.expr, where(test(var), YES))
+        return for_(var, self.rows.expr, self.env.run.enclosed(lambda: where(test(var), YES)))
 
     def _test(self, row: Var) -> Term:
         found = _row(row) if fields_of(self.left) is not None else _row(row).fields[0][1]

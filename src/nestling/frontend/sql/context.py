@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from nestling.calculus.aggregates import AGGREGATES
 from nestling.calculus.build import empty
 from nestling.calculus.build import where as build_where
-from nestling.calculus.terms import Const, Empty, Expr, Term, Var
+from nestling.calculus.terms import Const, Empty, Expr, Sing, Term, Tuple, Var
 from nestling.calculus.types import Type
 from nestling.calculus.typing import element_type, fold_type
 from nestling.errors import QueryError, Span
@@ -65,6 +65,8 @@ class QueryRows:
 
     expr: Expr
     names: tuple[str, ...]
+    #: Of joins in parentheses, the table of each column.
+    tables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ class ScopeColumn:
     open: bool = True
 
 
+#: The bag of ``⟨⟩``, once.
+YES: Expr = Sing(Tuple(()))
 Scope: TypeAlias = tuple[ScopeColumn, ...]
 
 

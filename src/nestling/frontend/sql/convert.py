@@ -12,9 +12,10 @@ from decimal import Decimal
 from typing import Any, cast
 
 from nestling.calculus import standard
-from nestling.calculus.build import FALSE, TRUE, call, empty, for_
+from nestling.calculus.build import FALSE, TRUE, call, const, empty, for_
 from nestling.calculus.functions import FUNCTIONS
 from nestling.calculus.library.clocks import read_time
+from nestling.calculus.lists import is_list, item_type
 from nestling.calculus.optional import ITEMS, THERE, held, is_optional, optional
 from nestling.calculus.sizes import decimal_size, widest
 from nestling.calculus.terms import Const, Expr, Term
@@ -23,6 +24,7 @@ from nestling.calculus.typing import element_type, term_type
 from nestling.frontend.sql.context import SqlEnv
 from nestling.frontend.sql.values import shown, spark_type
 from nestling.frontend.values import (
+    DEFAULTS,
     Barred,
     Many,
     Null,
@@ -35,12 +37,13 @@ from nestling.frontend.values import (
     singleton,
     there,
     type_of,
+    without_positions,
 )
 
 _WIDTH = {"int": 0, "decimal": 1, "float": 2}
 _READ: dict[str, Any] = {
     "int": standard.read_int, "float": standard.read_float, "date": standard.read_date, "bool": standard.read_bool,
-    "datetime": standard.read_datetime, "time": read_time, "decimal": lambda text: Decimal(standard.digits(text)),
+    "datetime": standard.read_moment, "time": read_time, "decimal": lambda text: Decimal(standard.digits(text)),
 }  # fmt: skip
 NULL_BOOL = Const(None, nullable(BOOL))
 
@@ -109,6 +112,8 @@ def joined(left: Type, right: Type) -> Type | None:
         one, two = (held(type_) if is_optional(type_) else type_ for type_ in (left, right))
         inside = joined(one, two)
         return None if inside is None or isinstance(inside, Scalar) else optional(inside)
+    if is_list(left) != is_list(right):  # what is in order beside what is not is a bag
+        left, right = (Bag(item_type(type_)) if is_list(type_) else type_ for type_ in (left, right))
     match left, right:
         case Scalar(), Scalar():
             return _joined_scalars(left, right)
@@ -193,6 +198,10 @@ def converted(value: Value, type_: Type, node: Any, env: SqlEnv) -> Value:
         case Record(wanted) if fields is not None and len(fields) == len(wanted):
             pairs = zip(wanted, fields, strict=True)
             return Row(tuple((name, converted(part, t, node, env)) for (name, t), (_, part) in pairs))
+        case Bag(element) if isinstance(value, Many) and is_list(type_of(value)) and not is_list(type_):
+            return converted(without_positions(value, env.run.names, env.run.site), type_, node, env)
+        case Bag() if isinstance(value, Many) and is_list(type_) and not is_list(type_of(value)):
+            raise env.error(node, "an array in order is needed here, and this one is a bag", "write array(…)")
         case Bag(element) if isinstance(value, Many):
             return Many(elementwise(value.expr, element, node, env))
         case Scalar() if isinstance(value, One):
@@ -277,3 +286,24 @@ def applied(function: str, terms: Sequence[Term], node: Any, env: SqlEnv, name: 
             node, f"{name or function} takes {FUNCTIONS[function].takes}, not {got}", "write a CAST"
         )
     return call(function, *terms)
+
+
+def as_text(term: Term, node: Any, env: SqlEnv, name: str) -> Term:
+    """``term`` as SQL writes it; a DECIMAL with all its places."""
+    type_ = scalar_type(term)
+    if type_.name == "str":
+        return term
+    if type_.name == "decimal" and type_.size:
+        term = call("round", term, const(type_.size[1]))
+    if type_.name == "time":
+        return call("time_text", term)
+    return applied("to_text", [term], node, env, name)
+
+
+def without_null(value: Value) -> Value:
+    """``value`` with a type that says what the test before it has found: it is not null."""
+    if there(value) is not None:
+        return bag_of(value) or Row(fields_of(value) or ())
+    if isinstance(value, One) and (isinstance(type_ := term_type(value.term), Scalar) and type_.nullable):
+        return One(call("coalesce", value.term, Const(DEFAULTS[type_.name], replace(type_, nullable=False))))
+    return value

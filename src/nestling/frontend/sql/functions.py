@@ -9,12 +9,15 @@ from nestling.calculus import standard
 from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import Scalar
+from nestling.frontend.sql.array_sets import added
 from nestling.frontend.sql.casts import CAST_FUNCTIONS, cast, cast_function
 from nestling.frontend.sql.choices import chosen
+from nestling.frontend.sql.comparing import compared
 from nestling.frontend.sql.composed import COMPOSED, with_unit
 from nestling.frontend.sql.context import SqlEnv, only
 from nestling.frontend.sql.convert import (
     applied,
+    as_text,
     condition,
     is_nullable,
     is_text,
@@ -23,11 +26,12 @@ from nestling.frontend.sql.convert import (
     scalar_type,
     widened,
 )
+from nestling.frontend.sql.json_texts import JSON
 from nestling.frontend.sql.library import entry_of, library_call
-from nestling.frontend.sql.nested import ARRAYS, added, of_present
+from nestling.frontend.sql.nested import ARRAYS, of_present
 from nestling.frontend.sql.parts import PARTS, part_named, part_of, timestamp_of, unit_last
-from nestling.frontend.sql.scalars import as_text, compared
-from nestling.frontend.values import Many, Null, One, Row, Value, there
+from nestling.frontend.sql.positions import of_reverse
+from nestling.frontend.values import Many, Null, One, Row, Value, bag_of, there
 
 Builder = Callable[[list[Value], Any, SqlEnv], Value]
 
@@ -55,6 +59,8 @@ def of_function(node: Any, env: SqlEnv) -> Value:
     found = _by_words(name, node, env)
     if found is not None:
         return found
+    if name in _INSTEAD:
+        raise env.error(node, f"the function {node.name} is not supported", _INSTEAD[name])
     values = [env.value(part) for part in node.expressions]
     if name in _BUILDERS:
         return _BUILDERS[name](values, node, env)
@@ -62,8 +68,8 @@ def of_function(node: Any, env: SqlEnv) -> Value:
         return part_of(PARTS[name], _arguments(values, 1, node, env)[0], node, env)
     if name in CAST_FUNCTIONS:
         return cast_function(name, _arguments(values, 1, node, env)[0], node, env)
-    if name == "reverse" and any(isinstance(value, Many) for value in values):
-        raise env.error(node, "reverse is not supported: an array is a bag here", "sort what you read")
+    if name == "reverse" and any(bag_of(value) is not None for value in values):
+        return of_present(of_reverse, node, env)
     if name in COMPOSED:
         return COMPOSED[name](values, node, env)
     if (entry := entry_of(name, len(values))) is not None:
@@ -76,6 +82,8 @@ def of_function(node: Any, env: SqlEnv) -> Value:
 
 def _by_words(name: str, node: Any, env: SqlEnv) -> Value | None:
     """A call that does not read its arguments as values, if it is one."""
+    if name in JSON:
+        return JSON[name](node, env)
     if name in ARRAYS:
         return of_present(ARRAYS[name], node, env)
     if name == "date_part" and len(node.expressions) == 2:
@@ -101,6 +109,28 @@ def _rlike(values: list[Value], node: Any, env: SqlEnv) -> Value:
     except ValueError as error:
         raise env.error(node, str(error), "write it with classes, groups and quantifiers") from None
     return One(applied("matches", [scalar_of(text, node, env), const(found)], node, env, "RLIKE"))
+
+
+_ROWS = (
+    "it makes rows of a value, and rows come from tables: keep the parts in an ARRAY column, and explode that"
+)
+_VARIANT = "keep the text, and write get_json_object(text, '$.a') or from_json(text, 'a BIGINT, b STRING').a"
+_KEYS = "keys might meet: write map('a', x, 'b', y), or explode the maps and group by key"
+#: What to write instead of functions that people expect.
+_INSTEAD = {
+    **dict.fromkeys(("sequence", "split", "generate_series", "json_object_keys", "str_to_map"), _ROWS),
+    **dict.fromkeys(
+        ("parse_json", "try_parse_json", "variant_get", "try_variant_get", "is_variant_null"), _VARIANT
+    ),
+    **dict.fromkeys(
+        ("schema_of_json", "schema_of_variant"), "write the schema out: from_json(text, 'a BIGINT')"
+    ),
+    **dict.fromkeys(
+        ("map_concat", "map_from_arrays", "map_from_entries", "transform_keys", "map_zip_with"), _KEYS
+    ),
+    "shuffle": "a view has one answer: sort the array, sort_array(…)",
+    "array_insert": "write concat(slice(a, 1, n), array(x), slice(a, n + 1, size(a)))",
+}
 
 
 def _hint(name: str) -> str:
@@ -205,7 +235,7 @@ def _extreme(operator: str) -> Builder:
 
 
 def _concat(values: list[Value], node: Any, env: SqlEnv) -> Value:
-    if any(isinstance(value, Many) for value in values):
+    if any(bag_of(value) is not None for value in values):
         return added(values, node, env)
     if any(isinstance(value, Null) for value in values):
         return One(Const(None, Scalar("str", True)))

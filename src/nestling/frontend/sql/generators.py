@@ -5,29 +5,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sqlglot import exp
+
 from nestling.calculus.build import call, const, for_, union
+from nestling.calculus.lists import AT, ITEM, is_list
 from nestling.calculus.maps import KEY, VALUE, is_entry
 from nestling.calculus.optional import optional
 from nestling.calculus.terms import Expr, Field
 from nestling.calculus.typing import element_type
-from nestling.frontend.sql.context import QueryRows, SqlEnv, where
+from nestling.frontend.sql.comparing import DECLARE
+from nestling.frontend.sql.context import QueryRows, SqlEnv, only, where
 from nestling.frontend.sql.convert import converted, null_of
+from nestling.frontend.sql.json_texts import json_tuple
+from nestling.frontend.sql.positions import plain
 from nestling.frontend.sql.tables import row_of
 from nestling.frontend.sql.values import shown
-from nestling.frontend.values import Row, Value, bag_of, fields_of, of_term, singleton, type_of
+from nestling.frontend.values import One, Row, Value, bag_of, fields_of, of_term, singleton, type_of
 
-GENERATORS = ("explode", "explode_outer", "inline", "inline_outer", "posexplode", "posexplode_outer", "stack")
+GENERATORS = (
+    "explode",
+    "explode_outer",
+    "inline",
+    "inline_outer",
+    "posexplode",
+    "posexplode_outer",
+    "stack",
+    "json_tuple",
+)
 
 
 def generated(node: Any, names: Sequence[str], outer: bool, env: SqlEnv) -> QueryRows:
     """The rows of ``explode(array)`` or ``inline(array of structs)``."""
     name = node.name.lower()
-    if name.startswith("posexplode"):
-        raise env.error(
-            node,
-            "posexplode is not supported: an array is a bag and has no positions",
-            "keep the position in the element, ARRAY<STRUCT<at: INT, …>>, and write explode(…)",
-        )
+    if name == "json_tuple":
+        return json_tuple(node, names, env)
     if name not in GENERATORS or name == "stack":
         raise env.error(node, f"{node.name} yields no rows that are supported", "write explode(array)")
     outer = outer or name.endswith("_outer")
@@ -38,7 +49,34 @@ def generated(node: Any, names: Sequence[str], outer: bool, env: SqlEnv) -> Quer
         raise env.error(
             array, f"{name} takes an array or a map, not {shown(value)}", "name an ARRAY or MAP column"
         )
-    return _rows(bag.expr, name.startswith("inline"), names, outer, node, env)
+    if name.startswith("posexplode"):
+        if not is_list(type_of(bag)):
+            hint = f"{DECLARE}; or keep the position in the element, ARRAY<STRUCT<at: INT, …>>"
+            raise env.error(node, "posexplode needs positions, and this array is a bag", hint)
+        return _rows(bag.expr, name, names, outer, node, env)
+    return _rows(plain(bag, env).expr, name, names, outer, node, env)
+
+
+def unnested(node: Any, names: Sequence[str], env: SqlEnv) -> QueryRows:
+    """``UNNEST(array) WITH ORDINALITY AS t(x, n)``: positions are counted from 1."""
+    only(node, env, "expressions", "alias", "offset", what="UNNEST")
+    if len(node.expressions) != 1:
+        raise env.error(node, "UNNEST takes one array", "write explode(arrays_zip(a, b))")
+    (part,) = node.expressions
+    value = env.value(part)
+    bag = bag_of(value)
+    if bag is None:
+        raise env.error(part, f"UNNEST takes an array, not {shown(value)}", "name an ARRAY column")
+    at = node.args.get("offset")
+    if not at:
+        return _rows(plain(bag, env).expr, "explode", names, False, node, env)
+    if not is_list(type_of(bag)):
+        raise env.error(node, "WITH ORDINALITY needs positions, and this array is a bag", DECLARE)
+    var = env.run.var("e", bag.expr)
+    place = One(call("+", Field(var, AT), const(1)))
+    called = (*names, at.name if isinstance(at, exp.Identifier) else "ordinality")
+    row = _row(called, (("", of_term(Field(var, ITEM))), ("", place)))
+    return QueryRows(for_(var, bag.expr, singleton(row, env.run.site)), called)
 
 
 def _only_argument(node: Any, env: SqlEnv) -> list[Any]:
@@ -47,13 +85,15 @@ def _only_argument(node: Any, env: SqlEnv) -> list[Any]:
     return list(node.expressions)
 
 
-def _rows(array: Expr, inline: bool, names: Sequence[str], outer: bool, node: Any, env: SqlEnv) -> QueryRows:
-    var = env.run.var("e", array)
+def _rows(array: Expr, name: str, names: Sequence[str], outer: bool, node: Any, env: SqlEnv) -> QueryRows:
+    var, inline = env.run.var("e", array), name.startswith("inline")
     parts: Sequence[tuple[str, Value]] = (("col", of_term(var)),)
     if is_entry(element_type(array)):
         if inline:
             raise env.error(node, "inline takes an array of structs, not a map", "write explode")
         parts = (("key", of_term(Field(var, KEY))), ("value", of_term(Field(var, VALUE))))
+    elif name.startswith("posexplode"):
+        parts = (("pos", of_term(Field(var, AT))), ("col", of_term(Field(var, ITEM))))
     elif inline:
         found = fields_of(of_term(var))
         if found is None:

@@ -14,12 +14,16 @@ from typing import Any, TypeAlias
 from sqlglot import exp
 
 from nestling.calculus.build import union
+from nestling.calculus.maps import is_map
 from nestling.calculus.terms import BagVar, Const, Expr, Field, Group, Term, Tuple, Var
 from nestling.calculus.types import Bag, Scalar, is_base, nullable
 from nestling.calculus.typing import element_type, term_type
 from nestling.errors import QueryError
 from nestling.frontend.paths import identity
 from nestling.frontend.sql.aggregates import GROUPING, AggregateCall, Folds, calls, read_call
+from nestling.frontend.sql.by_content import array_of_group, is_array
+from nestling.frontend.sql.codes import code
+from nestling.frontend.sql.comparing import DECLARE
 from nestling.frontend.sql.conditions import guarded
 from nestling.frontend.sql.context import Scope, SqlEnv
 from nestling.frontend.sql.convert import converted, null_of, stored
@@ -35,6 +39,7 @@ from nestling.frontend.values import (
     Row,
     Value,
     as_term,
+    bag_of,
     fields_of,
     of_term,
     singleton,
@@ -77,7 +82,12 @@ class Grouping:
 
     keys: list[Term] = field(default_factory=list)
     nodes: list[Any] = field(default_factory=list)
+    arrays: dict[int, Value] = field(
+        default_factory=dict
+    )  # keys that are arrays, by their place: codes stand for them
     calls: dict[int, AggregateCall] = field(default_factory=dict)
+    #: Where each of the calls stands.
+    written: dict[int, Any] = field(default_factory=dict)
     marks: dict[int, tuple[int, ...]] = field(default_factory=dict)
     scope: Scope = ()
     inner: SqlEnv | None = None
@@ -128,7 +138,14 @@ def grouped_source(node: Any, env: SqlEnv, others: Sequence[Any] = ()) -> tuple[
     def finish(inner: SqlEnv) -> Expr:
         place = replace(inner, aliases=aliases(node))
         nodes, sets[0] = grouping_sets(node, place)
-        grouping.keys, grouping.nodes = [_key(part, place) for part in nodes], nodes
+        grouping.keys, grouping.nodes = (
+            [_key(part, i, place, grouping) for i, part in enumerate(nodes)],
+            nodes,
+        )
+        if grouping.arrays and len(sets[0] or ()) != 1:
+            raise env.error(
+                nodes[min(grouping.arrays)], "an array is no key of GROUPING SETS", "group by it alone"
+            )
         grouping.scope, grouping.inner = inner.scopes[0], place
         for part in (*node.expressions, *_having(node), *others):
             for call_ in calls(part):
@@ -136,6 +153,7 @@ def grouped_source(node: Any, env: SqlEnv, others: Sequence[Any] = ()) -> tuple[
                     grouping.marks[id(call_)] = _marked(call_, grouping, place)
                 else:
                     grouping.calls[id(call_)] = read_call(call_, place)
+                    grouping.written[id(call_)] = call_
         return singleton(row_of(_fields(grouping)), env.run.site)
 
     return filtered(node, env, finish), grouping, sets[0]
@@ -155,8 +173,13 @@ def _having(node: Any) -> list[Any]:
     return [node.args["having"].this] if node.args.get("having") is not None else []
 
 
-def _key(node: Any, env: SqlEnv) -> Term:
+def _key(node: Any, place: int, env: SqlEnv, grouping: Grouping) -> Term:
     value = stored(env.value(node), node, env)
+    if is_array(type_of(value)):
+        grouping.arrays[place] = value
+        return code(value, node, env)
+    if bag_of(value) is not None and not is_map(type_of(bag_of(value) or value)):
+        raise env.error(node, f"a group's key is an array in order, and this {shown(value)} is none", DECLARE)
     term = as_term(value)
     if term is None or isinstance(value, Many) or not is_base(type_of(value)):
         raise env.error(node, f"a group's key is made of scalars, not {shown(value)}", "name scalar fields")
@@ -165,6 +188,7 @@ def _key(node: Any, env: SqlEnv) -> Term:
 
 def _fields(grouping: Grouping) -> list[tuple[str, Value]]:
     found: list[tuple[str, Value]] = [(f"k{i}", of_term(key)) for i, key in enumerate(grouping.keys)]
+    found += [(f"l{i}", value) for i, value in grouping.arrays.items()]
     for i, aggregate in enumerate(_different(grouping)):
         if aggregate.value is not None:
             found.append((f"a{i}", aggregate.value))
@@ -191,13 +215,18 @@ def _of_set(
     finish: Finish,
 ) -> Expr:
     """The groups of one grouping set: by the chosen keys, the others null."""
-    row = env.run.var("r", source)
+    with env.run.reading(node.args["group"]):
+        row, at = env.run.var("r", source), env.run.place()
     key = Tuple(tuple((f"k{i}", Field(row, f"k{i}")) for i in chosen))
-    key_var = Var(env.run.names.fresh("g"), term_type(key))
+    key_var = Var(env.run.names.fresh("g"), term_type(key), at)
     rows = BagVar(env.run.names.fresh("rows"), Bag(row.type))
     wide = {i for i in range(len(grouping.keys)) if any(i not in other for other in sets)}
     values = tuple(
         _key_value(i, chosen, key_var, grouping, i in wide, node, env) for i in range(len(grouping.keys))
+    )
+    values = tuple(
+        array_of_group(rows, f"l{i}", Field(key_var, f"k{i}")) if i in grouping.arrays else value
+        for i, value in enumerate(values)
     )
     body = env.run.enclosed(lambda: _group(node, env, grouping, rows, chosen, values, finish))
     return Group(row, source, key, key_var, rows, body)
@@ -237,10 +266,12 @@ def _group(
 def _aggregated(node: Any, env: SqlEnv, grouping: Grouping, rows: Expr, full: bool) -> list[Value]:
     """The values of the different aggregates over the rows of a group."""
     folds = Folds(rows, full, node, env)
-    return [
-        folds.value(aggregate, f"a{i}", f"f{i}" if aggregate.filter is not None else "")
-        for i, aggregate in enumerate(_different(grouping))
-    ]
+    found = []
+    for i, aggregate in enumerate(_different(grouping)):
+        where = next(at for at, call_ in grouping.calls.items() if call_ == aggregate)
+        with env.run.reading(grouping.written[where]):
+            found.append(folds.value(aggregate, f"a{i}", f"f{i}" if aggregate.filter is not None else ""))
+    return found
 
 
 def _marks(grouping: Grouping, chosen: tuple[int, ...]) -> list[Value]:
@@ -275,10 +306,13 @@ def _placed(
                 grouping.nodes.index(part)
             ]  # as written: an aggregate inside has another name each time
         assert grouping.inner is not None
+        pending = list(env.run.pending)
         try:
             term = as_term(grouping.inner.value(part))
         except QueryError:
             return None  # not an expression of single rows: read part by part
+        finally:
+            env.run.pending[:] = pending  # what was bound for it belongs to a single row
         return keys[grouping.keys.index(term)] if term in grouping.keys else None
 
     return replace(env.inside(scope), aliases=aliases(node), settled={**env.settled, **settled}, match=match)
@@ -287,6 +321,9 @@ def _placed(
 def _in_group(name: str, value: Value, grouping: Grouping, keys: Sequence[Value]) -> Value:
     """What a column is in a group: a key, a struct some fields of which are keys, or nothing."""
     term = None if isinstance(value, Barred) else as_term(value)
+    for i, array in grouping.arrays.items():
+        if term is not None and as_term(array) == term:
+            return keys[i]
     if term is not None and term in grouping.keys:
         return keys[grouping.keys.index(term)]
     found = fields_of(value)

@@ -14,8 +14,13 @@ from nestling.calculus.types import Scalar
 from nestling.errors import NoValue
 from nestling.frontend.sql.casts import cast
 from nestling.frontend.sql.context import SqlEnv
-from nestling.frontend.sql.convert import is_text, scalar_of, scalar_type, widened
-from nestling.frontend.sql.scalars import as_text
+from nestling.frontend.sql.convert import (
+    as_text,
+    is_text,
+    scalar_of,
+    scalar_type,
+    widened,
+)
 from nestling.frontend.values import Null, One, Value
 
 #: Other names of functions of the library.
@@ -28,7 +33,8 @@ _UNWRITTEN = {
     "is_nan", "bit_and_of", "bit_or_of", "bit_xor_of", "bit_not", "seconds_of", "tumbled", "tumbled_end", "yearofweek",
     "read_time", "time_text", "hour_of", "minute_of", "second_of", "clock_seconds", "whole_seconds", "time_of",
     "at_time",
-    "time_plus", "time_minus", "clock_trunc", "clock_diff", "to_bytes",
+    "sortable", "json_field", "json_int", "json_float", "json_bool", "json_quoted", "json_number",
+     "time_plus", "time_minus", "clock_trunc", "clock_diff", "to_bytes",
     "from_bytes",
     *(name for name in LIBRARY if name.endswith("s_apart")),
 }  # fmt: skip

@@ -14,15 +14,13 @@ from sqlglot import exp
 
 from nestling.calculus.build import call, const, for_, union
 from nestling.calculus.maps import KEY, VALUE, is_map
-from nestling.calculus.optional import ITEMS, THERE
-from nestling.calculus.terms import Const, Expr, Field, Flatten, Term, Var
-from nestling.calculus.types import Bag, Scalar
-from nestling.calculus.typing import element_type, term_type
-from nestling.frontend.sql.aggregates import without_null
-from nestling.frontend.sql.conditions import YES, guarded
-from nestling.frontend.sql.context import SqlEnv, where
+from nestling.calculus.terms import Const, Expr, Field, Var
+from nestling.calculus.typing import element_type
+from nestling.frontend.sql.comparing import compared
+from nestling.frontend.sql.conditions import guarded
+from nestling.frontend.sql.context import YES, SqlEnv, where
 from nestling.frontend.sql.convert import alike, is_nullable, stored
-from nestling.frontend.sql.scalars import compared
+from nestling.frontend.sql.picked import picked
 from nestling.frontend.sql.values import shown
 from nestling.frontend.values import Many, Null, One, Row, Value, of_term, singleton, type_of
 
@@ -84,38 +82,8 @@ def _with_key(map_: Many, key: Value, node: Any, env: SqlEnv, body: Callable[[Va
 
 def looked_up(map_: Many, key: Value, node: Any, env: SqlEnv) -> Value:
     """``map[key]``: the value there, null where there is none."""
-    entry = env.run.var("e", map_.expr)
-    type_ = term_type(Field(entry, VALUE))
-    if isinstance(type_, Scalar):
-
-        def present(found: Var) -> Expr:
-            value = value_of(found)
-            assert isinstance(value, One)
-            one = singleton(without_null(value), env.run.site)
-            return where(call("not", call("is_null", value.term)), one) if is_nullable(value.term) else one
-
-        return One(env.run.fold("max", _with_key(map_, key, node, env, present)))
-    if isinstance(type_, Bag):
-        inside = _with_key(map_, key, node, env, lambda found: singleton(value_of(found), env.run.site))
-        some = _with_key(map_, key, node, env, lambda found: YES)
-        there: Term = call("!=", env.run.fold("count", some), const(0))
-        return Row(((THERE, One(there)), (ITEMS, Many(Flatten(inside)))))
-    hint = "explode the map: LATERAL VIEW explode(…) t AS k, v"
-    raise env.error(node, f"a {shown(of_term(Field(entry, VALUE)))} is not looked up in a map", hint)
-
-
-def of_element_at(node: Any, env: SqlEnv) -> Value:
-    """``element_at(map, key)``; of an array there is no such thing."""
-    if len(node.expressions) != 2:
-        raise env.error(node, f"{node.name} takes a map and a key")
-    value = env.value(node.expressions[0])
-    if not isinstance(value, Many) or not is_map(type_of(value)):
-        raise env.error(
-            node,
-            f"{node.name} is not supported of {shown(value)}: an array is a bag here",
-            "write array_min or array_max, or explode it",
-        )
-    return looked_up(value, env.value(node.expressions[1]), node, env)
+    found = _with_key(map_, key, node, env, lambda entry: singleton(value_of(entry), env.run.site))
+    return picked(found, env)
 
 
 def of_map_filter(node: Any, env: SqlEnv) -> Value:
@@ -184,6 +152,4 @@ MAPS: dict[str, Callable[[Any, SqlEnv], Value]] = {
     "map_contains_key": of_map_contains_key,
     "map_filter": of_map_filter,
     "transform_values": of_transform_values,
-    "element_at": of_element_at,
-    "try_element_at": of_element_at,
 }

@@ -16,8 +16,8 @@ from nestling.calculus.terms import Expr, Field, Sing, Term
 from nestling.calculus.types import Record
 from nestling.frontend.sql.assign import check_columns, row_of_values, table_of, updated_row
 from nestling.frontend.sql.columns import same
-from nestling.frontend.sql.conditions import YES, absent, guarded
-from nestling.frontend.sql.context import QueryRows, SqlEnv, only, where
+from nestling.frontend.sql.conditions import absent, guarded
+from nestling.frontend.sql.context import YES, QueryRows, SqlEnv, only, where
 from nestling.frontend.sql.convert import condition, is_nullable
 from nestling.frontend.sql.joins import columns, source
 from nestling.frontend.sql.tables import of_name

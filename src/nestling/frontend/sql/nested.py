@@ -1,7 +1,7 @@
 """Structs and arrays: making them, and looking into them with lambdas.
 
-An array is a bag: its elements have no positions. One that is computed from tables is an inner bag of its row and is
-maintained element by element.
+An array of a column is a bag, unless its order is declared (``positions``); one that is written out is in order. One
+that is computed from tables is an inner bag of its row and is maintained element by element.
 """
 
 from __future__ import annotations
@@ -12,28 +12,40 @@ from typing import Any
 
 from sqlglot import exp
 
-from nestling.calculus.build import call, const, countwise, for_, union
+from nestling.calculus.build import call, conjunction, const, countwise, for_
+from nestling.calculus.lists import is_list, item_type
 from nestling.calculus.maps import is_map
 from nestling.calculus.optional import ITEMS, THERE
 from nestling.calculus.terms import Const, Expr, Field, Flatten, Term
 from nestling.calculus.types import Bag, Record, Scalar
 from nestling.calculus.typing import element_type, term_type
-from nestling.frontend.sql.aggregates import without_null
+from nestling.frontend.sql.array_sets import ARRAY_SETS, three_valued
 from nestling.frontend.sql.choices import chosen
-from nestling.frontend.sql.conditions import QUERIES, YES, guarded, unit
-from nestling.frontend.sql.context import SqlEnv, where
+from nestling.frontend.sql.comparing import compared
+from nestling.frontend.sql.conditions import QUERIES, unit
+from nestling.frontend.sql.context import YES, SqlEnv, where
 from nestling.frontend.sql.convert import (
     alike,
     condition,
-    elementwise,
+    converted,
     is_nullable,
     joined,
     scalar_of,
     stored,
+    without_null,
 )
 from nestling.frontend.sql.generators import GENERATORS, generated
-from nestling.frontend.sql.maps import MAPS, looked_up
-from nestling.frontend.sql.scalars import arithmetic, compared
+from nestling.frontend.sql.list_order import ORDERED
+from nestling.frontend.sql.maps import MAPS
+from nestling.frontend.sql.positions import (
+    POSITIONS,
+    array_of,
+    flattened,
+    plain,
+    takes,
+    written_list,
+)
+from nestling.frontend.sql.scalars import arithmetic
 from nestling.frontend.sql.values import shown
 from nestling.frontend.values import (
     Many,
@@ -69,8 +81,7 @@ def of_array(node: Any, env: SqlEnv) -> Value:
         wider = joined(type_, type_of(value))
         assert wider is not None
         type_ = wider
-    parts = [elementwise(singleton(value, env.run.site), type_, node, env) for value in values]
-    return Many(union(type_, *parts))
+    return written_list([converted(value, type_, node, env) for value in values], env)
 
 
 def of_struct(node: Any, env: SqlEnv) -> Value:
@@ -118,19 +129,25 @@ def _array(node: Any, env: SqlEnv, number: int = 1) -> Many:
     if is_map(type_of(value)) and node.name.lower() not in ("size", "cardinality"):
         hint = "take map_keys(…), map_values(…) or map_entries(…) of it"
         raise env.error(node.expressions[0], f"{node.name} takes an array, not {shown(value)}", hint)
-    return value
+    return plain(value, env)
 
 
 def of_present(function: Callable[[Any, SqlEnv], Value], node: Any, env: SqlEnv) -> Value:
     """What ``function`` makes of an array; null where the array is."""
-    first = node.expressions[0] if node.expressions else None
-    if first is None or isinstance(first, (exp.Lambda, *QUERIES)) or node.name.lower() in MAKERS:
+    if node.name.lower() in MAKERS:
         return function(node, env)
-    value = env.value(first)
-    bag, is_there = bag_of(value), there(value)
-    if bag is None or is_there is None:
+    flags, settled = list[Term](), dict(env.settled)
+    for part in node.expressions:
+        if isinstance(part, (exp.Lambda, *QUERIES)):
+            continue
+        value = env.value(part)
+        bag, is_there = bag_of(value), there(value)
+        if bag is not None and is_there is not None:
+            flags.append(is_there)
+            settled[id(part)] = bag
+    if not flags:
         return function(node, env)
-    found = function(node, replace(env, settled={**env.settled, id(first): bag}))
+    found, is_there = function(node, replace(env, settled=settled)), conjunction(flags)
     if isinstance(found, Many):
         shown_ = where(is_there, found.expr)
         return Row(((THERE, One(is_there)), (ITEMS, Many(shown_))))
@@ -141,8 +158,7 @@ def _parameter(node: Any, place: int, env: SqlEnv) -> tuple[str, Any]:
     """The parameter and the body of a lambda of one parameter."""
     found = node.expressions[place]
     if not isinstance(found, exp.Lambda) or len(found.expressions) != 1:
-        hint = "an array is a bag and has no positions: write x -> …"
-        raise env.error(node, f"{node.name} takes a lambda of one parameter", hint)
+        raise env.error(node, f"{node.name} takes a lambda of one parameter", "write x -> …")
     return found.expressions[0].name, found.this
 
 
@@ -151,28 +167,6 @@ def _over(array: Many, name: str, env: SqlEnv, body: Callable[[SqlEnv], Expr]) -
     var = env.run.var(name, array.expr)
     inner = replace(env, bound={**env.bound, name: of_term(var)}, match=None)
     return for_(var, array.expr, env.run.enclosed(lambda: body(inner)))
-
-
-def of_transform(node: Any, env: SqlEnv) -> Value:
-    """``transform(array, x -> …)``."""
-    array = _array(node, env, 2)
-    name, body = _parameter(node, 1, env)
-    return Many(_over(array, name, env, lambda e: singleton(stored(e.value(body), body, e), env.run.site)))
-
-
-def of_filter(node: Any, env: SqlEnv) -> Value:
-    """``filter(array, x -> …)``."""
-    array = _array(node, env, 2)
-    name, test = _parameter(node, 1, env)
-    return Many(
-        _over(
-            array, name, env, lambda e: guarded(test, e, lambda f: singleton(_bound(f, name), env.run.site))
-        )
-    )
-
-
-def _bound(env: SqlEnv, name: str) -> Value:
-    return env.bound[name]
 
 
 def of_exists(node: Any, env: SqlEnv) -> Value:
@@ -200,12 +194,6 @@ def _some(node: Any, env: SqlEnv, of: Callable[[Term], Term]) -> Term:
         return true
     unknown = _over(array, name, env, lambda e: where(call("is_null", condition(body, e)), YES))
     return three_valued(true, call("!=", env.run.fold("count", unknown), const(0)))
-
-
-def three_valued(true: Term, unknown: Term) -> Term:
-    """True, or else null, or else false."""
-    null = Scalar("bool", True)
-    return call("if", true, Const(True, null), call("if", unknown, Const(None, null), Const(False, null)))
 
 
 def of_array_contains(node: Any, env: SqlEnv) -> Value:
@@ -242,6 +230,10 @@ def of_array_distinct(node: Any, env: SqlEnv) -> Value:
 
 def of_flatten(node: Any, env: SqlEnv) -> Value:
     """``flatten(array of arrays)``."""
+    takes(node, 1, 1, env)
+    whole = array_of(node, 0, env)
+    if is_list(type_of(whole)) and is_list(item_type(type_of(whole))):
+        return flattened(whole, env)
     array = _array(node, env)
     if not isinstance(element_type(array.expr), Bag) or is_map(element_type(array.expr)):
         raise env.error(node, f"flatten takes an array of arrays, not {shown(array)}", "drop it")
@@ -290,6 +282,7 @@ def _summed(node: Any, parts: Sequence[Any], env: SqlEnv) -> Value:
     array = env.value(parts[0])
     if not isinstance(array, Many):
         raise env.error(parts[0], f"aggregate takes an array, not {shown(array)}")
+    array = plain(array, env)
     name = parts[2].expressions[1].name
     summands = _over(
         array, name, env, lambda e: singleton(stored(e.value(body.expression), body, e), env.run.site)
@@ -315,34 +308,9 @@ def _mentions(node: Any, name: str) -> bool:
     return any(part.name.lower() == name for part in node.find_all(exp.Identifier))
 
 
-def added(values: Sequence[Value], node: Any, env: SqlEnv) -> Value:
-    """``concat`` of arrays."""
-    arrays = [value for value in values if isinstance(value, Many)]
-    if len(arrays) < len(values):
-        raise env.error(node, "concat takes strings or arrays, not both", "make an array of it: array(…)")
-    if any(is_map(type_of(array)) for array in arrays):
-        raise env.error(node, "concat takes arrays, not maps", "explode them and group by key")
-    alike_ = [value.expr for value in alike(arrays, node, env) if isinstance(value, Many)]
-    return Many(union(element_type(alike_[0]), *alike_))
-
-
-def _refused(hint: str) -> Callable[[Any, SqlEnv], Value]:
-    def of(node: Any, env: SqlEnv) -> Value:
-        raise env.error(node, f"{node.name} is not supported: an array is a bag here", hint)
-
-    return of
-
-
-def of_bracket(node: Any, env: SqlEnv) -> Value:
-    """``map[key]``; ``array[0]`` there is not."""
-    value = env.value(node.this)
-    bag = bag_of(value)
-    if bag is not None and is_map(type_of(bag)) and len(node.expressions) == 1:
-        # A map that is null has no entries: what is looked up is null, too.
-        return looked_up(bag, env.value(node.expressions[0]), node, env)
-    raise env.error(
-        node, "an array is a bag and has no positions", "explode it, or take array_min or array_max"
-    )
+def _in_from(node: Any, env: SqlEnv) -> Value:
+    what = f"{node.name} makes rows, and stands in FROM or alone in the select list"
+    raise env.error(node, what, f"write LATERAL VIEW {node.name}(…) t AS x")
 
 
 def of_lambda(node: Any, env: SqlEnv) -> Value:
@@ -357,8 +325,6 @@ ARRAYS: dict[str, Callable[[Any, SqlEnv], Value]] = {
     "array": of_array,
     "struct": of_struct,
     "named_struct": of_named_struct,
-    "transform": of_transform,
-    "filter": of_filter,
     "exists": of_exists,
     "any_match": of_exists,
     "forall": of_forall,
@@ -374,31 +340,28 @@ ARRAYS: dict[str, Callable[[Any, SqlEnv], Value]] = {
     "array_max": of_array_extreme("max"),
     "flatten": of_flatten,
     **MAPS,
-    **{name: _refused("sort what you read") for name in ("sort_array", "array_sort")},
-    **{name: _refused("write array_min or array_max, or explode it") for name in ("get", "slice")},
-    **{
-        name: _refused("explode it and join the tables")
-        for name in ("arrays_zip", "zip_with", "array_position")
-    },
-    **{name: _refused("write it in FROM: LATERAL VIEW explode(…) t AS x") for name in GENERATORS},
+    **POSITIONS,
+    **ORDERED,
+    **ARRAY_SETS,
+    **dict.fromkeys(GENERATORS, _in_from),
 }
 
 
 def with_generators(node: Any, env: SqlEnv, rest: Callable[[SqlEnv], Expr]) -> Expr:
     """What ``rest`` yields, with one ``explode`` of the select list as a loop around it."""
-    found = [item.this if isinstance(item, exp.Alias) else item for item in node.expressions]
+    found = [item.this if isinstance(item, exp.Alias | exp.Aliases) else item for item in node.expressions]
     found = [item for item in found if isinstance(item, exp.Anonymous) and item.name.lower() in GENERATORS]
     if not found:
         return rest(env)
-    if len(found) > 1 or found[0].name.lower().startswith("inline"):
-        raise env.error(found[-1], "this belongs into FROM", "write LATERAL VIEW inline(…) t AS a, b")
+    if len(found) > 1:
+        hint = "write LATERAL VIEW explode(…) t AS x for each"
+        raise env.error(found[-1], "the select list makes rows of one array", hint)
     rows = generated(found[0], (), False, env)
     var = env.run.var("e", rows.expr)
     type_ = element_type(rows.expr)
     assert isinstance(type_, Record)
-    if len(type_.names) != 1:
-        raise env.error(found[0], "this belongs into FROM", "write LATERAL VIEW explode(…) t AS k, v")
-    value = of_term(Field(var, type_.names[0]))
+    columns = tuple((name, of_term(Field(var, name))) for name in type_.names)
+    value = columns[0][1] if len(columns) == 1 else Row(columns)
     return for_(
         var,
         rows.expr,

@@ -12,10 +12,16 @@ from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Expr, Term
 from nestling.calculus.types import NUMERIC, Scalar, nullable
 from nestling.calculus.typing import element_type
-from nestling.frontend.sql.aggregates import Folds, is_aggregate, read_call, without_null
-from nestling.frontend.sql.conditions import YES
-from nestling.frontend.sql.context import SqlEnv, where
-from nestling.frontend.sql.convert import alike, is_nullable, scalar, scalar_of, scalar_type
+from nestling.frontend.sql.aggregates import Folds, is_aggregate, read_call
+from nestling.frontend.sql.context import YES, SqlEnv, where
+from nestling.frontend.sql.convert import (
+    alike,
+    is_nullable,
+    scalar,
+    scalar_of,
+    scalar_type,
+    without_null,
+)
 from nestling.frontend.sql.frames import FIRST, HERE, Frame, frame_of, framed
 from nestling.frontend.sql.present import framed_place, shifted_place
 from nestling.frontend.sql.tables import row_of

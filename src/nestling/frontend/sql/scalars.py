@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 from sqlglot import exp
 
-from nestling.calculus.build import FALSE, TRUE, call, conjunction, const
+from nestling.calculus.build import FALSE, TRUE, call, const
 from nestling.calculus.sizes import MOST, decimal_size, is_exact, of_product, of_quotient, of_sum
 from nestling.calculus.standard import like
 from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
+from nestling.frontend.sql.comparing import compared, identical
 from nestling.frontend.sql.context import SqlEnv, only
 from nestling.frontend.sql.convert import (
     applied,
+    as_text,
     condition,
     is_nullable,
-    is_text,
     operands,
     scalar,
     scalar_of,
     scalar_type,
 )
 from nestling.frontend.sql.intervals import interval_of
-from nestling.frontend.sql.values import shown
-from nestling.frontend.values import Many, Null, One, Value, fields_of, there
+from nestling.frontend.values import Null, One, Value, there
 
 FLOAT = Scalar("float")
 
@@ -170,18 +170,6 @@ def _text(value: Value, node: Any, env: SqlEnv) -> Term:
     return as_text(scalar_of(value, node, env), node, env, "||")
 
 
-def as_text(term: Term, node: Any, env: SqlEnv, name: str) -> Term:
-    """``term`` as SQL writes it; a DECIMAL with all its places."""
-    type_ = scalar_type(term)
-    if type_.name == "str":
-        return term
-    if type_.name == "decimal" and type_.size:
-        term = call("round", term, const(type_.size[1]))
-    if type_.name == "time":
-        return call("time_text", term)
-    return applied("to_text", [term], node, env, name)
-
-
 def of_interval(node: Any, env: SqlEnv) -> Value:
     """``INTERVAL '3' DAY`` as a value."""
     span = interval_of(node, env)
@@ -205,98 +193,6 @@ def moved(moment: Term, span: int | timedelta, operator: str, node: Any, env: Sq
             return call("+", call("to_datetime", moment), Const(sign * span, Scalar("timedelta")))
         return call("add_days", moment, const(sign * span.days))
     return applied("+", [moment, Const(sign * span, Scalar("timedelta"))], node, env, operator)
-
-
-def compared(operator: str, left: Value, right: Value, node: Any, env: SqlEnv) -> Term:
-    """``left operator right``, null where a side is. Nulls inside two structs are equal, as they are in Spark."""
-    ours, theirs = fields_of(left), fields_of(right)
-    if ours is not None and theirs is not None:
-        pairs = _pairs(ours, theirs, node, env)
-        if operator in ("=", "<>"):
-            found = conjunction([identical(one, two, node, env) for one, two in pairs])
-        else:
-            first = pairs if operator in ("<", "<=") else [(two, one) for one, two in pairs]
-            found = _before(first, operator in ("<=", ">="), node, env)
-        for is_there in [flag for flag in (there(left), there(right)) if flag is not None]:
-            null = Const(None, Scalar("bool", True))
-            found = call("if", is_there, found if is_nullable(found) else call("nullable", found), null)
-        return call("not", found) if operator == "<>" else found
-    for side in (left, right):
-        if isinstance(side, Many) or fields_of(side) is not None:
-            raise env.error(node, f"{operator} does not take {shown(side)}", "compare scalars")
-    if isinstance(left, Null) and isinstance(right, Null):
-        return Const(None, Scalar("bool", True))
-    one, two = _comparable(left, right, node, env)
-    total = not is_nullable(one) and not is_nullable(two)
-    if operator == "<>":
-        return call("!=", one, two) if total else call("not", call("=", one, two))
-    return call("==" if operator == "=" and total else operator, one, two)
-
-
-def _before(pairs: Sequence[tuple[Value, Value]], or_same: bool, node: Any, env: SqlEnv) -> Term:
-    """Whether a struct comes before another: by the first fields that differ, and a null comes before all else."""
-    if not pairs:
-        return TRUE if or_same else FALSE
-    (one, two), rest = pairs[0], _before(pairs[1:], or_same, node, env)
-    ours, theirs = fields_of(one), fields_of(two)
-    if ours is not None and theirs is not None:
-        first: Term = _before(_pairs(ours, theirs, node, env), False, node, env)
-        flags = [flag for flag in (there(one), there(two)) if flag is not None]
-    else:
-        terms = operands([one, two], node, env)
-        first = (
-            call("coalesce", call("<", *terms), FALSE) if any(map(is_nullable, terms)) else call("<", *terms)
-        )
-        flags = [call("not", call("is_null", term)) for term in terms if is_nullable(term)]
-        both = [is_nullable(term) for term in terms]
-        if flags:
-            # They differ: where the left one is null it comes first, and where the right one is it does not.
-            first = call("or", call("not", flags[0]), first) if both[0] else first
-        return call("if", identical(one, two, node, env), rest, first)
-    if len(flags) == 2:
-        first = call("if", flags[0], call("and", flags[1], first), TRUE)
-    return call("if", identical(one, two, node, env), rest, first)
-
-
-def _comparable(left: Value, right: Value, node: Any, env: SqlEnv) -> Sequence[Term]:
-    """Both sides with a type in common; a whole number is compared with any number as it is."""
-    if isinstance(left, One) and isinstance(right, One) and not is_text(left) and not is_text(right):
-        names = {scalar_type(left.term).name, scalar_type(right.term).name}
-        if names in ({"int", "float"}, {"int", "decimal"}):
-            return left.term, right.term
-    return operands([left, right], node, env)
-
-
-def _pairs(ours: Any, theirs: Any, node: Any, env: SqlEnv) -> list[tuple[Value, Value]]:
-    if len(ours) != len(theirs):
-        raise env.error(node, f"{len(ours)} values are not compared with {len(theirs)}", "")
-    return [(one, two) for (_, one), (_, two) in zip(ours, theirs, strict=True)]
-
-
-def column_by_column(operator: str, left: Value, right: Value, node: Any, env: SqlEnv) -> Term:
-    """``(a, b) IN (SELECT …)`` compares column by column: what is null in one is not known to be equal."""
-    ours, theirs = fields_of(left), fields_of(right)
-    if ours is None or theirs is None or operator not in ("=", "<>"):
-        return compared(operator, left, right, node, env)
-    equal = conjunction([compared("=", one, two, node, env) for one, two in _pairs(ours, theirs, node, env)])
-    return equal if operator == "=" else call("not", equal)
-
-
-def identical(left: Value, right: Value, node: Any, env: SqlEnv) -> Term:
-    """``left <=> right``: a null equals a null and nothing else, also inside structs."""
-    if isinstance(left, Null) and isinstance(right, Null):
-        return TRUE
-    ours, theirs = fields_of(left), fields_of(right)
-    for side, other in ((left, right), (right, left)):
-        if isinstance(side, Null) and (
-            isinstance(other, Many) or fields_of(other) is not None or there(other)
-        ):
-            return FALSE if (is_there := there(other)) is None else call("not", is_there)
-    if ours is None or theirs is None:
-        return call("==", *operands([left, right], node, env))
-    flags = [TRUE if (is_there := there(side)) is None else is_there for side in (left, right)]
-    tests = [identical(one, two, node, env) for one, two in _pairs(ours, theirs, node, env)]
-    return conjunction(tests if flags == [TRUE, TRUE] else [call("==", *flags), *tests])
 
 
 def of_null_safe(node: Any, env: SqlEnv) -> Value:

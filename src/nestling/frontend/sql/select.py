@@ -8,18 +8,19 @@ from typing import Any
 
 from sqlglot import exp
 
-from nestling.calculus.build import countwise
 from nestling.calculus.terms import Expr
 from nestling.frontend.sql.aggregates import calls
+from nestling.frontend.sql.by_content import distinct_rows
 from nestling.frontend.sql.columns import starred
 from nestling.frontend.sql.context import QueryRows, SqlEnv, only
 from nestling.frontend.sql.convert import stored
+from nestling.frontend.sql.generators import GENERATORS
 from nestling.frontend.sql.groups import aliases, filtered, group_rows
 from nestling.frontend.sql.nested import with_generators
 from nestling.frontend.sql.ranking import value_of
 from nestling.frontend.sql.tables import row_of
 from nestling.frontend.sql.windows import WindowInput, table_rows, windows, with_windows
-from nestling.frontend.values import Value, singleton
+from nestling.frontend.values import Row, Value, singleton
 
 _PARTS = (
     "expressions", "from_", "joins", "laterals", "where", "group", "having", "distinct", "with_", "hint",
@@ -55,7 +56,8 @@ def of_select(node: Any, env: SqlEnv, others: Sequence[Any] = ()) -> QueryRows:
     distinct = node.args.get("distinct")
     if distinct is not None:
         only(distinct, env, what="DISTINCT")
-        expr = countwise("distinct", expr)
+        rows_ = expr
+        expr = env.run.enclosed(lambda: distinct_rows(rows_, node, env))
     return QueryRows(expr, tuple(names))
 
 
@@ -94,13 +96,27 @@ def items(node: Any, env: SqlEnv, names: list[str]) -> list[tuple[str, Value]]:
     for item in node.expressions:
         if isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star)):
             found += [(name, stored(value, at, env)) for name, value, at in starred(item, env.scopes[0], env)]
-        elif isinstance(item, exp.Aliases):
-            raise env.error(item, "several names for one item are not supported", "write LATERAL VIEW")
+        elif (columns := _several(item, env)) is not None:
+            found += columns
         else:
             named = item.this if isinstance(item, exp.Alias) else item
             found.append((_name(item, len(found)), stored(env.value(named), named, env)))
     names[:] = [name for name, _ in found]
     return found
+
+
+def _several(item: Any, env: SqlEnv) -> list[tuple[str, Value]] | None:
+    """The columns of ``posexplode(…)`` and the like in the select list, by their names or those that are given."""
+    call = item.this if isinstance(item, exp.Aliases) else item
+    value = env.settled.get(id(call))
+    columns = value.fields if isinstance(value, Row) and isinstance(call, exp.Anonymous) else None
+    if not isinstance(item, exp.Aliases):
+        return list(columns) if columns and call.name.lower() in GENERATORS else None
+    names = [part.name for part in item.expressions]
+    if columns is None or len(names) != len(columns):
+        hint = "name each column of posexplode(…), inline(…) or explode of a map"
+        raise env.error(item, f"{len(names)} names are given to {len(columns or ' ')} columns", hint)
+    return [(name, value) for name, (_, value) in zip(names, columns, strict=True)]
 
 
 def _name(item: Any, place: int) -> str:

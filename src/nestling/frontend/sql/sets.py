@@ -14,6 +14,7 @@ from nestling.calculus.build import countwise, for_, union
 from nestling.calculus.terms import Expr, Field
 from nestling.calculus.types import Record, Scalar
 from nestling.calculus.typing import element_type
+from nestling.frontend.sql.by_content import distinct_rows
 from nestling.frontend.sql.context import QueryRows, SqlEnv, only
 from nestling.frontend.sql.convert import alike, converted, joined, stored
 from nestling.frontend.sql.tables import row_of
@@ -37,7 +38,9 @@ def of_set_operation(node: Any, env: SqlEnv) -> QueryRows:
     if operator and distinct:
         one, two = countwise("distinct", one), countwise("distinct", two)
     expr = countwise(operator, one, two) if operator else union(type_, one, two)
-    return QueryRows(countwise("distinct", expr) if distinct and not operator else expr, left.names)
+    if distinct and not operator:
+        return QueryRows(env.run.enclosed(lambda: distinct_rows(expr, node, env)), left.names)
+    return QueryRows(expr, left.names)
 
 
 def _joined(left: Expr, right: Expr, node: Any, env: SqlEnv) -> Record:

@@ -14,8 +14,14 @@ from nestling.calculus.build import call, const
 from nestling.calculus.terms import Const, Term
 from nestling.calculus.types import NUMERIC, Scalar
 from nestling.frontend.sql.context import SqlEnv, only
-from nestling.frontend.sql.convert import is_nullable, scalar_of, scalar_type, stored, widened
-from nestling.frontend.sql.scalars import as_text
+from nestling.frontend.sql.convert import (
+    as_text,
+    is_nullable,
+    scalar_of,
+    scalar_type,
+    stored,
+    widened,
+)
 from nestling.frontend.sql.values import shown
 from nestling.frontend.values import One, Row, Value
 

@@ -11,12 +11,18 @@ from nestling.calculus.build import TRUE, call, const, for_
 from nestling.calculus.terms import Const, Expr, Sing, Term
 from nestling.calculus.types import Scalar, nullable
 from nestling.frontend.catalog import Catalog
-from nestling.frontend.sql.aggregates import calls, is_aggregate, read_call, without_null
+from nestling.frontend.sql.aggregates import calls, is_aggregate, read_call
 from nestling.frontend.sql.choices import chosen
 from nestling.frontend.sql.columns import same
-from nestling.frontend.sql.conditions import YES
-from nestling.frontend.sql.context import QueryRows, SqlEnv, where
-from nestling.frontend.sql.convert import condition, is_nullable, scalar_of, scalar_type, stored
+from nestling.frontend.sql.context import YES, QueryRows, SqlEnv, where
+from nestling.frontend.sql.convert import (
+    condition,
+    is_nullable,
+    scalar_of,
+    scalar_type,
+    stored,
+    without_null,
+)
 from nestling.frontend.sql.groups import group_place, grouped_source
 from nestling.frontend.sql.ordering import limit_of
 from nestling.frontend.values import Null, One, Value, fields_of, of_term, singleton, type_of

@@ -29,6 +29,7 @@ from nestling.frontend.sql.context import QueryRows, SqlEnv, SqlTranslation
 from nestling.frontend.sql.final_order import final_order, unordered
 from nestling.frontend.sql.functions import of_function, of_rlike, of_substring, of_trim
 from nestling.frontend.sql.parts import of_extract
+from nestling.frontend.sql.positions import of_bracket
 from nestling.frontend.sql.queries import of_query
 from nestling.frontend.sql.subqueries import of_subquery
 from nestling.frontend.sql.tables import record_fields
@@ -47,7 +48,7 @@ EXPRESSIONS: dict[Any, Callable[[Any, SqlEnv], Value]] = {
     exp.BitwiseXor: of_bits("bit_xor_of", "^"),
     BoundValue: of_bound,
     exp.Boolean: scalars.of_boolean,
-    exp.Bracket: nested.of_bracket,
+    exp.Bracket: of_bracket,
     exp.Case: choices.of_case,
     exp.Cast: of_cast,
     exp.Column: of_column,

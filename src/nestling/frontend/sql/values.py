@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nestling.calculus.lists import is_list, item_type
 from nestling.calculus.maps import entry_types, is_map
 from nestling.calculus.optional import held, is_optional
 from nestling.calculus.types import Bag, Record, Scalar, Type, show_type
@@ -36,5 +37,5 @@ def spark_type(type_: Type) -> str:
         case Bag() if is_map(type_):
             return f"MAP<{', '.join(map(spark_type, entry_types(type_)))}>"
         case Bag(element):
-            return f"ARRAY<{spark_type(element)}>"
+            return f"ARRAY<{spark_type(item_type(type_) if is_list(type_) else element)}>"
     return show_type(type_)

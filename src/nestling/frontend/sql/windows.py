@@ -29,8 +29,7 @@ from nestling.calculus.types import Scalar
 from nestling.calculus.typing import term_type
 from nestling.frontend.catalog import Catalog
 from nestling.frontend.sql.columns import same
-from nestling.frontend.sql.conditions import YES
-from nestling.frontend.sql.context import Scope, SqlEnv, only, where
+from nestling.frontend.sql.context import YES, Scope, SqlEnv, only, where
 from nestling.frontend.sql.convert import is_nullable, operands, scalar, scalar_of, scalar_type
 from nestling.frontend.sql.ignored import ignores_nulls, present_rows, without_flag
 from nestling.frontend.sql.joins import held, record_of

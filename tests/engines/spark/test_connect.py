@@ -1,0 +1,67 @@
+"""Spark Connect: the front page and the whole API in a client of it, and what is refused there by name."""
+
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.engines.spark.session import missing
+
+if find_spec("grpc") is None or find_spec("grpc_status") is None or find_spec("zstandard") is None:
+    pytest.skip("Spark Connect needs grpcio: pip install nestling[connect]", allow_module_level=True)
+if missing():
+    pytest.skip(missing(), allow_module_level=True)
+
+from tests.engines.spark.mapped import TABLE
+from tests.engines.spark.on_connect import CHECKS, REFUSED_PROGRAMS
+from tests.frontends.dataframe.programs import PROGRAMS
+
+pytestmark = pytest.mark.xdist_group("connect")
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What each check came to: one client runs them all."""
+    folder = tmp_path_factory.mktemp("connect")
+    mount = f"spark.hadoop.fs.viewfs.mounttable.{TABLE}.link./data={(folder / 'mapped').as_uri()}"
+    settings = [
+        "spark.ui.enabled=false",
+        "spark.log.level=ERROR",
+        "spark.ui.showConsoleProgress=false",
+        mount,
+    ]
+    options = " ".join(f"--conf {setting}" for setting in settings)
+    environment = {
+        **os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]),
+        "PYSPARK_SUBMIT_ARGS": f"{options} pyspark-shell",
+    }  # fmt: skip
+    found = subprocess.run(
+        [sys.executable, "-m", "tests.engines.spark.on_connect", str(folder)],
+        env=environment, capture_output=True, text=True, timeout=1_200, check=False, cwd=ROOT,
+    )  # fmt: skip
+    lines = [json.loads(line) for line in found.stdout.splitlines() if line.startswith('{"name"')]
+    assert lines, found.stderr[-4_000:]
+    return {line["name"]: line["told"] for line in lines}
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_over_connect(told, name):
+    assert told[name] == ""
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_view_from_a_frame_is_the_frame_or_refused(told, name):
+    """What is refused is listed: nothing that was read is refused later unseen, and nothing is answered wrongly."""
+    said = told[f"program {name}"]
+
+    if name in REFUSED_PROGRAMS:
+        assert said.startswith("refused: ")
+        assert "hint: " in said
+    else:
+        assert said == ""
