@@ -23,6 +23,7 @@ from nestling.database.first_column import may_start
 from nestling.database.inspect import verify
 from nestling.database.journal import Journal, Journals, RowJournal
 from nestling.database.languages import Reader
+from nestling.database.listing import listed
 from nestling.database.log import tell_slow
 from nestling.database.logs import Logging
 from nestling.database.memory import keep_within_memory
@@ -30,6 +31,7 @@ from nestling.database.references import References
 from nestling.database.refresh import Refresh
 from nestling.database.replan import follow_data
 from nestling.database.row_logs import RowLogging
+from nestling.database.row_state import RowState
 from nestling.database.rows import RowEvent, Shredder
 from nestling.database.seen import Seen
 from nestling.database.single import COMING, Ways
@@ -95,6 +97,11 @@ class Core:
         """The answer of a view."""
         with self._access.looking(view):
             return self._state.read(view)
+
+    def _rows(self, view: str) -> list[Any] | None:
+        """The rows of a view as Python values, where they are made without a bag of them."""
+        with self._access.looking(view):
+            return listed(self._state, view) if isinstance(self._state, RowState) else None
 
     def _find(self, view: str, first: Any) -> ZBag:
         """The rows of a view whose first column is ``first``."""

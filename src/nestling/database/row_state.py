@@ -288,13 +288,13 @@ class RowState:
         return ZBag((row, n) for row, n in rows.items() if starts(row, first))
 
     def _found(self, name: str, leaf: Any) -> ZBag:
-        if not self._reads_tables(name):
+        if not self.reads_tables(name):
             engine = self.engine_of(name)
             if engine.program.views[name].lookup is not None:
                 return engine.find(name, leaf)
         return self.read(name)
 
-    def _reads_tables(self, name: str) -> bool:
+    def reads_tables(self, name: str) -> bool:
         """Whether the reference answers for a view: nothing is kept of it, or not yet of the open transaction."""
         return name in self.views.on_read or (bool(self.uncommitted) and self.has_own_engine(name))
 
@@ -361,7 +361,7 @@ class RowState:
 
     def read(self, name: str) -> ZBag:
         """The answer of a view, nested."""
-        if not self._reads_tables(name):
+        if not self.reads_tables(name):
             with self.computing(name):
                 return self.engine_of(name).read(name)
         with self.computing(name):

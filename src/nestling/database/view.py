@@ -57,7 +57,8 @@ class View:
         Rows with equal keys are ordered by their other scalars, from left to right, null first and NaN last; backwards
         where all keys descend.
         """
-        return self._listed(self._counted())
+        found = None if self._definition.orders else self._database._rows(self._definition.name)
+        return self._listed(self._counted()) if found is None else found
 
     def _listed(self, pairs: Iterable[tuple[Any, int]]) -> list[Any]:
         definition = self._definition

@@ -12,7 +12,7 @@ from nestling.engine.reference import ReferenceEngine
 from nestling.engine.spark.engine import SparkEngine
 from nestling.program.statements import Program
 from nestling.transform.viewlet import compile_batches
-from nestling.transform.viewlet.storing import Storing
+from nestling.transform.viewlet.storing import Store
 from tests.engines.test_updates import shop
 from tests.engines.worlds import flat_view
 
@@ -49,7 +49,8 @@ def programs(views: tuple[str, ...]) -> tuple[Program, Program]:
         flat[name] = flat_view(db._state.views[name].definition.query, exact=False)
     tables = db._state.declarations()
     unreferred = {name: replace(table, references=()) for name, table in tables.items()}
-    store: dict[str, Storing] = dict.fromkeys(views, "full")
+    full: Store = "full"
+    store = dict.fromkeys(views, full)
     return compile_batches(tables, flat, store=store), compile_batches(unreferred, flat, store=store)
 
 
@@ -159,6 +160,7 @@ def agree(program: Program, *engines: SparkEngine | ReferenceEngine) -> None:
 
 def test_an_attribute_that_no_view_reads_changes_no_map(spark, tmp_path):
     """of what is stored only the table is another; an attribute that is read changes what reads it"""
+    db: Any
     with nl.Database(spark=spark, path=tmp_path / "lake") as db:
         shop(db)
         for name, text in {"names": NAMES, "cities": CITIES}.items():

@@ -105,6 +105,7 @@ class LocalEngine:
         }
         self._bag_of: dict[tuple[str, Shape], Any] = OnDemand(lambda asked: self._read(bag_function(*asked)))
         self._total_of: dict[str, tuple[Any, Any]] = OnDemand(self._reads_total)
+        self._simple_bags: dict[tuple[str, int], Any] = OnDemand(self._reads_simple_bags)
         self._load_constants()
 
     @property
@@ -132,6 +133,12 @@ class LocalEngine:
 
     def _reads_total(self, name: str) -> tuple[Any, Any]:
         return exact_columns(self.program.maps[name].query), self._read(f"total_of_{identifier(name)}")
+
+    def _reads_simple_bags(self, asked: tuple[str, int]) -> Any:
+        """What reads the bags of a site if their labels have one shape, in which there is no label of a query."""
+        view, site = asked
+        shapes = [shape for shape in self.program.views[view].definitions if shape[0] == site]
+        return self._bag_of[view, shapes[0]] if len(shapes) == 1 and not any(shapes[0][1]) else None
 
     @cached_property
     def _settle(self) -> Callable[[], None]:
@@ -292,7 +299,12 @@ class LocalEngine:
         """The flat rows of the inner bag that ``label`` names; a row may come more than once."""
         if isinstance(label.site, int):
             self.flush()
-            found: Iterable[tuple[Row, int]] = self._bag_of[view, shape(label)](*leaves(label.environment))
+            environment = label.environment
+            simple = self._simple_bags[view, label.site]
+            if simple is not None and tuple not in map(type, environment):
+                rows: Iterable[tuple[Row, int]] = simple(*environment)
+                return rows
+            found: Iterable[tuple[Row, int]] = self._bag_of[view, shape(label)](*leaves(environment))
             return found
         return self.under(label.site, label).items()
 
