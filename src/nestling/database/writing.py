@@ -8,6 +8,7 @@ from typing import Any
 from nestling.database import arguments
 from nestling.database.arguments import NOT_GIVEN
 from nestling.database.definitions import TableDef
+from nestling.database.door import all_alike, taken
 from nestling.database.evolving import Evolving
 from nestling.database.fed import ONCE, once_argument
 from nestling.database.merging import Merging
@@ -24,8 +25,8 @@ class Writing(Evolving):
 
     def insert(self, table: str, rows: Iterable[object]) -> Refresh:
         """Add rows: dicts, tuples, dataclasses."""
-        if type(rows) is list and (door := self._door(table)) is not None:
-            done = door(rows, 1)
+        if type(table) is str and (door := self._doors.get(table) or self._doors.at(table)) is not None:
+            done = door(rows, 1) if type(rows) is list else taken(door, rows, 1)
             if done is not None:
                 return done
         if type(rows) is list and len(rows) == 1:
@@ -48,10 +49,10 @@ class Writing(Evolving):
         if (
             where is None
             and key is NOT_GIVEN
-            and type(rows) is list
-            and (door := self._door(table)) is not None
+            and type(table) is str
+            and (door := self._doors.get(table) or self._doors.at(table)) is not None
         ):
-            done = door(rows, -1)
+            done = taken(door, rows, -1)
             if done is not None:
                 return done
         if where is None and rows is NOT_GIVEN:
@@ -121,6 +122,10 @@ class Writing(Evolving):
             return self._apply_batch(changes, once_argument(once))
         if type(changes) is dict and len(changes) == 1:
             ((table, rows),) = changes.items()
+            if type(table) is str and (door := self._doors.get(table) or self._doors.at(table)) is not None:
+                done = all_alike(door, rows)
+                if done is not None:
+                    return done
             if isinstance(rows, dict | ZBag) and len(rows) == 1:
                 ((row, times),) = rows.items()
                 if type(times) is int and times in (1, -1):
