@@ -111,7 +111,7 @@ class NotebookBar:
         return f"<progress{value}></progress> {escape(repr(self))}" if self._title else ""
 
 
-class Work:
+class ShownWork:
     """Work that somebody sees, once it has taken some time."""
 
     def __init__(self, title: str, patience: float) -> None:
@@ -126,7 +126,7 @@ class Work:
         self.next = now + PAUSE
 
 
-_WORK: ContextVar[Work | None] = ContextVar("the work that is seen", default=None)
+_WORK: ContextVar[ShownWork | None] = ContextVar("the work that is seen", default=None)
 
 
 def _notebook() -> Any:
@@ -152,7 +152,7 @@ def shown(title: str, patience: float = 0.0) -> Iterator[None]:
     if _WORK.get() is not None or not (sys.stderr.isatty() or _notebook() is not None):
         yield
         return
-    work = Work(title, patience)
+    work = ShownWork(title, patience)
     token = _WORK.set(work)
     try:
         yield

@@ -23,7 +23,7 @@ DRAWN = (
     "frontend.comprehension", "frontend.sql", "frontend.oql", "frontend.dataframe", "frontend.schema", "engine.python",
     "engine.local", "engine.native", "engine.spark",
 )  # fmt: skip
-SINGLE = {"errors", "quoting", "bulk", "depth", "__init__", "__main__"}
+SINGLE = {"errors", "quoting", "bulk", "depth", "progress", "__init__", "__main__"}
 
 
 @pytest.mark.parametrize("page", ["architecture", "life_of_a_change", "laws", "pipeline"])

@@ -2,7 +2,7 @@
 
 import pickle
 import sys
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
@@ -206,7 +206,11 @@ REFUSED: dict[str, tuple[str, Any, str]] = {
     "a group": ("SELECT count(*) AS n FROM t GROUP BY ?", [1], "stands for a value"),
     "a table": ("SELECT a FROM ?", ["t"], "stands for a value"),
     "a name": ("SELECT a:x FROM t", {"x": 1}, "stands for a value"),
-    "a zone": ("SELECT a FROM t WHERE a = ?", [datetime(2020, 1, 1, tzinfo=UTC)], "parameter 1 cannot be"),
+    "a moment": (
+        "SELECT a FROM t WHERE a = ?",
+        [datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=1)))],
+        "parameter 1 cannot be",
+    ),
     "a text": ("SELECT a FROM t WHERE a = ?", "x", "parameters are a list or a dict"),
 }
 

@@ -1,9 +1,12 @@
 """What a notebook shows, and what goes to the log."""
 
 import logging
+import os
 import subprocess
 import sys
+from contextlib import suppress
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -151,3 +154,39 @@ def test_a_prompt_says_what_to_write():
     if sys.version_info < (3, 13):
         assert "a plain prompt keeps no source before Python 3.13" in found.stderr
     assert "db.view(name, '[… for x in …]', language='python')" in found.stderr
+
+
+def test_the_first_example_is_typed_at_a_prompt(tmp_path):
+    """In a terminal, where the line editor keeps what was typed."""
+    pty = pytest.importorskip("pty")
+    pytest.importorskip("readline")
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    example = text.split("```python\n")[1].split("```")[0]
+    lines = [line[4:] for line in example.splitlines() if line.startswith((">>>", "...")) or not line]
+    lines.insert(-1, "")
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-i", "-q"], stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True,
+        cwd=tmp_path, env={**os.environ, "TERM": "dumb", "PYTHON_BASIC_REPL": "1"},
+    )  # fmt: skip
+    os.close(theirs)
+    typed = [
+        *lines,
+        "",
+        "db.view('pairs', lambda M: [(m.gen, m.dir)",
+        "    for m in M])",
+        "print(len(related), 'rows')",
+    ]
+    for line in [*typed, "exit()"]:
+        os.write(ours, f"{line}\n".encode())
+    written = b""
+    with suppress(OSError):  # which a terminal says that nobody has any more
+        while part := os.read(ours, 1 << 12):
+            written += part
+    os.close(ours)
+    process.wait(timeout=60)
+    shown = written.decode(errors="replace")
+    assert "Rush     ['Skyfall']" in shown.replace("\r", ""), shown[-2000:]
+    assert "View(pairs" in shown
+    assert "4 rows" in shown
+    assert "Traceback" not in shown

@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 from nestling.database.backing import Backing
 from nestling.database.core import Core
-from nestling.database.definitions import TableDef, ViewDef
+from nestling.database.definitions import HIDDEN, TableDef, ViewDef
 from nestling.database.memory import keep_within_memory
 from nestling.database.row_logs import RowLogging
 from nestling.database.row_state import RowState
-from nestling.database.xml.definition import public
 from nestling.errors import QueryError
 from nestling.progress import PATIENCE, shown
 
@@ -24,7 +23,7 @@ class Definer(Core):
 
     def _define(self, kind: str, definition: TableDef | ViewDef, action: Callable[[], None]) -> None:
         self._state.version = self.version
-        with shown(f"{kind} {public(definition.name)}", PATIENCE):
+        with shown(f"{kind} {definition.name.lstrip(HIDDEN)}", PATIENCE):
             self._redefine(action, lambda file: file.define(kind, definition, self._state))
         self._state.looked_at, self._state.patience = 0, 0
         if self._state.memory is not None:

@@ -24,6 +24,7 @@ from typing import Any, TypeAlias
 
 from nestling.errors import QueryError, Span
 from nestling.frontend.comprehension.compiled import code_in
+from nestling.frontend.comprehension.prompt import typed
 
 Function: TypeAlias = ast.FunctionDef | ast.Lambda
 Body: TypeAlias = Function | ast.expr
@@ -177,6 +178,8 @@ def _lines(function: FunctionType) -> tuple[str, ...]:
     try:
         return tuple(inspect.findsource(function)[0])
     except (OSError, TypeError, IndexError) as error:
+        if (lines := typed(function)) is not None:
+            return lines
         raise _unreadable(function) from error
 
 
