@@ -63,7 +63,12 @@ def figures(db: Database, load: list[Event], events: list[Event]) -> list[str]:
         start = process_time()
         feed(engine.triggers, events)
         change = (process_time() - start) / len(events)
-        firsts = list(islice(dict.fromkeys(row[0] for row, _ in engine.names["rows_of_v"]()), READS))
+        firsts = list(
+            islice(
+                dict.fromkeys(row[0] for row, _ in engine.functions.define("rows_of_v", engine.names)()),
+                READS,
+            )
+        )
         start, rows = process_time(), 0
         for first in firsts:
             rows += sum(times for _, times in engine.find("v", first).items())

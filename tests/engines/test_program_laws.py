@@ -157,7 +157,7 @@ def test_the_answer_is_that_of_the_nested_query(world, data):
 def every_label_is_defined(engine: LocalEngine, stored: Stored) -> None:
     """Every label of the answer and below can be looked up, and one of an input is that of a row."""
     used, seen = set(stored.used_labels()), set()
-    pending = labels_in(engine.names["rows_of_v"]())
+    pending = labels_in(engine.functions.define("rows_of_v", engine.names)())
     while pending:
         label = pending.pop()
         if label not in seen:
@@ -188,7 +188,7 @@ def test_labels_defined_are_those_in_use(world, data):
 def used_by_shape(engine: LocalEngine) -> dict[Shape, set[Row]]:
     """The environments of the labels of the answer and below, by their shape."""
     found: dict[Shape, set[Row]] = {}
-    pending = labels_in(consolidated_rows(engine.names["rows_of_v"]()))
+    pending = labels_in(consolidated_rows(engine.functions.define("rows_of_v", engine.names)()))
     while pending:
         label = pending.pop()
         if isinstance(label.site, int):

@@ -82,7 +82,7 @@ def by_loops(statement: Statement, columns: Mapping[str, Layout], sources: Sourc
                 engine.load_table(new, {row: times for row, (times,) in sources[name].items()})
             else:
                 engine.load_map(new, sources[name])
-        each.append(list(engine.names["rows_of_v"]()))
+        each.append(list(engine.functions.define("rows_of_v", engine.names)()))
     return [(parts[0][0], tuple(amount for _, amount in parts)) for parts in zip(*each, strict=True)]
 
 

@@ -5,7 +5,7 @@ Law (8): afterwards they are what the triggers would have made of the same rows,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from nestling.engine.local.engine import LocalEngine
@@ -50,42 +50,63 @@ def filled(program: Program, old: RowEngine) -> LocalEngine:
         engine = LocalEngine(program, before=old)
     for name in common:
         engine.take(name, old)
-    kept = {identity(decl): name for name, decl in old.program.maps.items() if decl.role != "watch"}
-    missing = []
-    for name, decl in program.maps.items():
-        if decl.role == "watch":
-            continue
+    kept = _kept(old.program)
+    for name, decl in _followed(program):
         if (called := kept.get(identity(decl))) is not None:
             engine.take(name, old, called)
-        else:
-            missing.append(name)
-    fill_maps(engine, missing)
+    fill_maps(engine, _missing(program, old.program))
     return engine
 
 
+def _followed(program: Program) -> Iterator[tuple[str, MapDecl]]:
+    """The maps of ``program`` that follow its tables, not those that log."""
+    return ((name, decl) for name, decl in program.maps.items() if decl.role != "watch")
+
+
+def _kept(program: Program) -> dict[tuple[Query, Order, bool], str]:
+    return {identity(decl): name for name, decl in _followed(program)}
+
+
+def _missing(program: Program, before: Program) -> list[str]:
+    """The maps of ``program`` that there were not ``before``."""
+    kept = _kept(before)
+    return [name for name, decl in _followed(program) if identity(decl) not in kept]
+
+
 def prepare(program: Program, old: RowEngine) -> None:
-    """Write the functions of ``program``, which is to take the place of ``old``."""
+    """Make all but rows of the engine of ``program``, which is to take the place of ``old``, and of what fills it."""
     assert isinstance(old, LocalEngine)
-    engine = LocalEngine(program, before=old)
+    engine, missing = LocalEngine(program, before=old), _missing(program, old.program)
     engine.prepare(old)
+    if missing:
+        with suppress(CannotCompile):
+            engine.loader = _loader(program, missing)
+            for name in engine.loader.program.tables.keys() - program.tables.keys():
+                _ = engine.loader.triggers[name]  # is written
     old.successor = engine
+
+
+def _loader(program: Program, missing: list[str]) -> LocalEngine:
+    """What computes the ``missing`` maps of ``program`` from its tables and its other maps."""
+    return LocalEngine(fill(program, missing))
 
 
 def fill_maps(engine: RowEngine, names: Iterable[str]) -> None:
     """Compute some maps of ``engine`` from its tables and its other maps."""
     assert isinstance(engine, LocalEngine)
     missing = list(names)
+    loader, engine.loader = engine.loader, None  # it was made for the maps that the engine lacks at first
     if not missing or not any(engine.stored[table] for table in engine.program.tables):
         return  # without rows, a map is what it starts with
     try:
-        program = fill(engine.program, missing)
+        loader = loader or _loader(engine.program, missing)
     except CannotCompile:
         # A map that triggers can follow need not have a loop that makes it from its tables: by its meaning, slowly.
         tables = {name: engine.table(name) for name in engine.program.tables}
         for name in missing:
             engine.load_map(name, meaning(engine.program.maps[name].query, tables))
         return
-    loader = LocalEngine(program)
+    program = loader.program
     for name in (*program.tables, *program.maps):
         if name in engine.stored and name not in missing:
             loader.take(name, engine)

@@ -36,9 +36,9 @@ class Writing(Evolving):
         if type(rows) is list and len(rows) >= MANY and not self._state.engine.is_remote:
             definition = self._state.table(table)
             if is_followed(definition):
-                with loading(f"loading {table}", rows):
+                with loading(_told("loading", table), rows):
                     return self._seeing(table, rows, self._insert_seen)
-        with loading(f"loading {table}", rows):
+        with loading(_told("loading", table), rows):
             return self._changed(lambda change: change.insert(table, rows))
 
     def delete(
@@ -74,7 +74,7 @@ class Writing(Evolving):
 
     def upsert(self, table: str, rows: Iterable[object]) -> Refresh:
         """Add rows, each in the place of the one that has its key, if there is one: it becomes this row."""
-        with loading(f"loading {table}", rows):
+        with loading(_told("loading", table), rows):
             return self._changed(lambda change: change.upsert(table, rows))
 
     def merge(
@@ -100,7 +100,7 @@ class Writing(Evolving):
             merging = Merging(definition, rows, delete_when, sequence_by, links)
             if merging.memory is not None:
                 self._remember(merging.memory)
-            with loading(f"merging {table}", rows):
+            with loading(_told("merging", table), rows):
                 done = self._changed(lambda change: change._merged(merging))
         if not is_nested:
             self._tell(done)
@@ -144,7 +144,7 @@ class Writing(Evolving):
     def sync(self, table: str, snapshot: Iterable[object]) -> Refresh:
         """Make ``table`` hold exactly ``snapshot``: the difference is found and applied."""
         definition = self._state.table(table)
-        with loading(f"syncing {table}", snapshot):
+        with loading(_told("syncing", table), snapshot):
             if not is_followed(definition) or self._state.engine.is_remote:
                 return self._changed(lambda change: change.sync(table, snapshot))
             return self._seeing(table, snapshot, self._sync_seen)
@@ -185,3 +185,8 @@ class Writing(Evolving):
         if is_first:
             note_all(seen, table, rows, self._state.objects.links.get(table.name))
         return is_first
+
+
+def _told(verb: str, table: object) -> str:
+    """What is said of a change while it runs; what is no name is refused further on, whatever its text would be."""
+    return f"{verb} {table}" if isinstance(table, str) else verb

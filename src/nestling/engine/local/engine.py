@@ -83,6 +83,7 @@ class LocalEngine:
         #: Whether passing on what waits was cut off: the maps hold some of it; or some of them have no value.
         self.is_torn = False
         self.successor: LocalEngine | None = None  # without rows, made to take its place
+        self.loader: LocalEngine | None = None  # what fills the maps that it lacks, made beforehand
         self._is_exact = meets_decimals(program)
         # Names are made from what a user wrote: a function is looked up, and written, once.
         self.triggers: dict[str, Callable[[Row, int], None]] = self._written("on_{}", program.tables)

@@ -117,11 +117,11 @@ class Functions:
         with self._lock:
             if name not in names:
                 found = self.function(name)
-                run_compiled(found.code, names)
-                for word in found.words:
+                for word in found.words - {name}:
                     if word in self.drafts:
                         self.define(word, names)
                 self._define_constants(found.words, names)
+                run_compiled(found.code, names)  # last: whoever is interrupted before begins anew
             return names[name]
 
     def _define_constants(self, words: frozenset[str], names: dict[str, Any]) -> None:
