@@ -38,6 +38,7 @@ def client(folder: Path, *names: str) -> dict[str, str]:
         **os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]),
         "PYSPARK_SUBMIT_ARGS": f"{options} pyspark-shell",
+        "SPARK_TESTING": "1",  # any free port: two clients with servers of their own run on one machine
     }  # fmt: skip
     found = subprocess.run(
         [sys.executable, "-m", "tests.engines.spark.on_connect", str(folder), *names],
