@@ -191,6 +191,8 @@ FIRES = [
         "for x in U union for y in U union sng(is_null(x + y))",
         "for x in U union for y in U union sng(is_null(x) or is_null(y))",
     ),
+    ("of_nullable", "for x in R union sng(is_null(nullable(x)))", "for x in R union sng(false)"),
+    ("of_nullable", "for x in R union sng(coalesce(nullable(x), 0))", "for x in R union sng(x)"),
     ("multiplied_constant", "for x in R union sng(1 * x)", "for x in R union sng(x)"),
     ("multiplied_constant", "for x in R union sng(x * 0)", "for x in R union sng(0)"),
     ("constant_call", "sng(1 + 1)", "sng(2)"),

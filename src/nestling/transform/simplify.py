@@ -213,6 +213,18 @@ def null_of_strict(node: Any) -> Any:
     return None
 
 
+def of_nullable(node: Any) -> Any:
+    """``is_null(nullable(t))  →  false``,  ``coalesce(nullable(t), c)  →  t`` of a t that is never null"""
+    match node:
+        case Call("is_null", (Call("nullable", (inner,)),)):
+            if not _is_nullable(inner) and not any(isinstance(part, Call) for part in walk(inner)):
+                return FALSE
+        case Call("coalesce", (Call("nullable", (inner,)), Const())):
+            if term_type(inner) == term_type(node):
+                return inner
+    return None
+
+
 def _is_nullable(term: Term) -> bool:
     type_ = term_type(term)
     return isinstance(type_, Scalar) and type_.nullable
@@ -267,5 +279,6 @@ SIMPLIFICATIONS: tuple[Rule, ...] = (
     multiplied_constant,
     constant_call,
     null_of_strict,
+    of_nullable,
     call_of_choice,
 )

@@ -9,8 +9,10 @@ import pytest
 import nestling as nl
 from nestling.database.change import Change
 from nestling.database.database import Database
+from nestling.database.spark.frame_changes import few_rows, is_here
 from nestling.engine.spark import limits
 from nestling.errors import ChangeError, NestlingError
+from tests.engines.spark.test_cost import Counters
 from tests.engines.spark.test_watching import told
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -35,6 +37,31 @@ def declare(db: Database) -> Database:
     db.view("tagged", "[(t, sum(1 for n in notes for u in n.tags if u == t)) for t in"
             " {t for n in notes for t in n.tags}]", language="python")  # fmt: skip
     return db
+
+
+ROWS = [
+    (1, "a", True, 1.5, Decimal("2.50"), date(1, 1, 1), [(1, "x"), (None, None), None], None),
+    (2, None, None, -0.0, None, date(2024, 2, 29), [], ["u", None]),
+]
+COLUMNS = (
+    "id INT, s STRING, b BOOLEAN, x DOUBLE, d DECIMAL(12,2), t DATE, items ARRAY<STRUCT<n: BIGINT, s: STRING>>,"
+    " tags ARRAY<STRING>"
+)
+
+
+def test_rows_that_spark_has_in_its_plan_come_here_without_a_job(spark):
+    """and as they come by Arrow, which brings all others; moments and maps come by Arrow too"""
+    apart = spark.createDataFrame(ROWS, COLUMNS)
+    whole = spark.createDataFrame(apart.toArrow(), COLUMNS)
+    counters = Counters(spark)
+    found = few_rows(whole, 10)
+
+    assert counters.since() == (0, 0)
+    assert found == few_rows(apart, 10)
+    assert few_rows(whole, 1) is None
+    assert counters.new_jobs()
+    for other in ("timestamp '2024-01-01 00:00:00'", "map(1, 2)", "x'00'"):
+        assert not is_here(spark.sql(f"SELECT {other} AS v"))
 
 
 class Both:

@@ -64,6 +64,7 @@ def test_a_large_change_shuffles_itself_and_not_the_state(spark, shop):
     shop.verify()
 
 
+@pytest.mark.parametrize("most", [100_000, 0], ids=["by Arrow", "by a query"])
 @pytest.mark.parametrize(
     "row",
     [
@@ -71,10 +72,12 @@ def test_a_large_change_shuffles_itself_and_not_the_state(spark, shop):
         order(3, (3, 1), (0, 2), (0, 2), (4, 4)),  # an item too many
         (3, 99, [(3, 1), (0, 2), (0, 2)]),  # another customer
         order(7000, (1, 1)),  # no such order
+        order(7000),  # of which nothing but its key would differ
     ],
 )
-def test_a_row_that_is_not_stored_as_it_is_said_to_be_does_not_go(spark, shop, row):
+def test_a_row_that_is_not_stored_as_it_is_said_to_be_does_not_go(spark, shop, monkeypatch, row, most):
     """however many rows come with it, and also where another row takes its place"""
+    monkeypatch.setattr(limits, "MAX_FETCHED_ROWS", most)
     embedded = declared(Database())
     embedded.insert("orders", [order(3, (3, 1), (0, 2), (0, 2))])
     names = ("id", "cust", "items", "_change_type")
@@ -90,6 +93,35 @@ def test_a_row_that_is_not_stored_as_it_is_said_to_be_does_not_go(spark, shop, r
 
     assert told[0] == told[1]
     assert len(shop.table("orders")) == 600
+
+
+def test_what_comes_here_is_compared_here(spark, shop, monkeypatch):
+    """four jobs: whether it is small, a copy, and its rows and their items; a query compares as it is compared here"""
+    other = [(*order(3, (3, 1), (0, 2), (0, 2)), "delete"), (*order(1000, (1, 1)), "insert")]
+    other += [(*order(5, (0, 1), (2, 2), (2, 2)), "update_preimage"), (*order(5, (2, 2)), "update_postimage")]
+    change = spark.createDataFrame(other, FEED)
+    counters = Counters(spark)
+    shop.apply({"orders": change})
+    jobs, shuffled = counters.since()
+
+    assert (jobs, shuffled) == (4, 2)  # of each partition a row is asked for, to see whether there are few
+    shop.verify()
+
+
+@pytest.mark.parametrize("most", [100_000, 0], ids=["by Arrow", "by a query"])
+def test_a_key_that_two_rows_would_have_is_refused(spark, shop, monkeypatch, most):
+    """one that is stored, or two that come, however they come; and nothing is stored of it"""
+    monkeypatch.setattr(limits, "MAX_FETCHED_ROWS", most)
+    twice = [order(3, (1, 1)), order(8000, (1, 1))], [order(9000, (1, 1)), order(9000, (2, 1))]
+    for rows in twice:
+        with pytest.raises(ChangeError, match=f"{rows[0][0]}"):
+            shop.insert("orders", spark.createDataFrame(rows, ORDERS))
+        with pytest.raises(ChangeError, match=f"{rows[0][0]}"):
+            shop.apply({"orders": spark.createDataFrame([(*row, "insert") for row in rows], FEED)})
+    shop.insert("orders", spark.createDataFrame([order(9000, (1, 1))], ORDERS))
+
+    assert len(shop.table("orders")) == 601
+    shop.verify()
 
 
 def test_a_change_of_most_rows_recomputes_views_and_says_so(spark, shop, monkeypatch):

@@ -44,9 +44,9 @@ from nestling.database.spark.watching import feed_of
 from nestling.database.transaction import NOTHING
 from nestling.database.view_state import Feed
 from nestling.engine.spark.accepted import check_session, is_local
-from nestling.engine.spark.progress import shown
 from nestling.engine.spark.stores import store_of
 from nestling.errors import ChangeError, QueryError
+from nestling.progress import shown
 from nestling.storage.lake import Lake
 from nestling.storage.lake.folder import place_of
 from nestling.storage.lake.local import LocalStore

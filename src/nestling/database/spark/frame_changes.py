@@ -29,11 +29,37 @@ from nestling.quoting import sql_name
 def few_rows(frame: Any, most: int) -> list[dict[str, Any]] | None:
     """The rows of a DataFrame, if they are no more than ``most``."""
     check_batch(frame)
-    table = frame.limit(most + 1).toArrow()
+    some = frame.limit(most + 1)
+    if is_here(some):
+        found = some.collect()
+        return None if len(found) > most else [row.asDict(recursive=True) for row in found]
+    table = some.toArrow()
     if table.num_rows > most:
         return None
     rows = arrow_rows(table)
     return without_zones(rows) if any(map(has_zones, table.schema.types)) else rows
+
+
+#: Types of which Spark hands over the values that Arrow has; moments would be in the time zone of this process.
+_PLAIN = frozenset(("bigint", "int", "smallint", "tinyint", "string", "boolean", "double", "float", "date"))
+
+
+def is_here(frame: Any) -> bool:
+    """Whether Spark has the rows in its plan, so that they are handed over without a job."""
+    plan = getattr(frame, "_jdf", None)
+    if plan is None or not _is_plain(frame.schema):
+        return False
+    return bool(plan.queryExecution().optimizedPlan().getClass().getSimpleName() == "LocalRelation")
+
+
+def _is_plain(type_: Any) -> bool:
+    name = type_.typeName()
+    if name == "struct":
+        names = [field.name for field in type_.fields]
+        return len({*names}) == len(names) and all(_is_plain(field.dataType) for field in type_.fields)
+    if name == "array":
+        return _is_plain(type_.elementType)
+    return name == "decimal" or type_.simpleString() in _PLAIN
 
 
 def check_batch(frame: Any) -> None:

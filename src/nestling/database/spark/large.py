@@ -20,16 +20,19 @@ from nestling.database.refused import check_removable, key_taken, no_row
 from nestling.database.spark.frame_changes import is_feed
 from nestling.database.spark.frame_values import canonical, value_of, wrong
 from nestling.database.spark.keyed import FlatRows, is_flat_by_key
+from nestling.database.spark.keyed_here import fetched, is_right
 from nestling.database.spark.shredding import Column, by_key, flat, leaves, named, numbered
 from nestling.engine.spark import limits
+from nestling.engine.spark.batch import size
 from nestling.engine.spark.frames import table_rows
-from nestling.engine.spark.progress import say
 from nestling.engine.spark.relations import UNCOUNTED, joins_text, summed, touched_by
 from nestling.engine.spark.session import settings
 from nestling.engine.spark.state import SourceRows, TempView, register_frame
+from nestling.engine.spark.totals import sums_here, totals
 from nestling.engine.spark.types import values
 from nestling.errors import ChangeError
 from nestling.frontend.schema import row_value
+from nestling.progress import say
 from nestling.quoting import sql_text
 from nestling.values.bag import ZBag
 
@@ -53,6 +56,8 @@ class Large:
         #: How many rows, and bytes of files, came; and the flat tables whose new rows are all different.
         self.came, self.bytes = 0, 0
         self.distinct: set[str] = set()
+        #: What flat tables get, where it is here already.
+        self.here: dict[str, Any] = {}
         self._plans = ExitStack()
 
     # -- rows that come here, or stay
@@ -171,8 +176,9 @@ class Large:
             self._change(table, counted)
 
     def _insert_keyed(self, rows: FlatRows) -> None:
-        for key in self.found(rows.table, f"{rows.taken()} LIMIT 1", rows.places):
-            raise key_taken(rows.table, key)
+        if self.came > limits.MAX_FETCHED_ROWS or not self._is_right(rows):
+            for key in self.found(rows.table, f"{rows.taken()} LIMIT 1", rows.places):
+                raise key_taken(rows.table, key)
         self.distinct.add(rows.table.name)
         self._add_keyed(rows)
 
@@ -181,11 +187,22 @@ class Large:
 
         If not, something is to be refused, or what comes and what goes of it are one row, which must be compared.
         """
-        wrong = [*rows.differing(), f"SELECT 1 AS one FROM ({rows.taken()})"]
-        if rows.table.append_only or self.rows(f"SELECT 1 AS one FROM ({' UNION ALL '.join(wrong)}) LIMIT 1"):
+        if rows.table.append_only or not self._is_right(rows):
             return False
         self._add_keyed(rows)
         return True
+
+    def _is_right(self, rows: FlatRows) -> bool:
+        """Arrow compares what few rows were shredded to, which comes here anyway; of more a query does."""
+        is_first = not any(name in self.changes for name in rows.rows)
+        here = fetched(self.engine, rows) if is_first and self.came <= limits.MAX_FETCHED_ROWS else None
+        found = None if here is None else is_right(self.engine, self.then, rows, here)
+        if found is None:
+            wrong = [*rows.differing(), f"SELECT 1 AS one FROM ({rows.taken()})"]
+            found = not self.rows(f"SELECT 1 AS one FROM ({' UNION ALL '.join(wrong)}) LIMIT 1")
+        elif found:
+            self.here |= here or {}
+        return found
 
     def _add_keyed(self, rows: FlatRows) -> None:
         for name, view in rows.rows.items():
@@ -201,9 +218,16 @@ class Large:
 
     def parts(self) -> dict[str, Any]:
         """The rows that the flat tables get, here if they are few, else in files."""
-        rows = {name: _all(views) for name, views in self.changes.items()}
+        layouts = self.engine.layouts
+        found = {
+            name: totals(rows, layouts[name])
+            for name, rows in self.here.items()
+            if len(self.changes.get(name, ())) == 1 and sums_here(layouts[name])
+        }
+        rows = {name: _all(views) for name, views in self.changes.items() if name not in found}
         once = {name for name in self.distinct if len(self.changes[name]) == 1}
-        return self.engine.written(rows, self.came, max(1, self.bytes // limits.BYTES_PER_FILE), once)
+        found |= self.engine.written(rows, self.came, max(1, self.bytes // limits.BYTES_PER_FILE), once)
+        return {name: part for name, part in found.items() if size(part)}
 
     def rows(self, text: str) -> list[dict[str, Any]]:
         """A few rows, here."""

@@ -13,7 +13,7 @@ from typing import Any
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.compactor import Compactor
-from nestling.engine.spark.merging import group_rows, in_order, summed_here
+from nestling.engine.spark.merging import group_rows, has_keys_once, in_order, summed_here
 from nestling.engine.spark.session import python_errors
 from nestling.engine.spark.state import LakeState, SourceRows, TempView, register_frame, unregistered
 from nestling.engine.spark.types import arrow_schema
@@ -200,7 +200,11 @@ class EngineLake:
         if stored.recent_rows:
             rows = in_order(summed_here(stored.recent, self.layouts[name]), self.layouts[name])
             if rows.num_rows:
-                changes = (*changes, self.lake.write_changes(key, rows, group_rows(rows)))
+                file = self.lake.write_changes(key, rows, group_rows(rows))
+                if not (base or changes) and has_keys_once(rows, self.layouts[name]):
+                    base = (file,)
+                else:
+                    changes = (*changes, file)
         return RelationFiles(base, changes)
 
     def compacted(self, moment: LakeState) -> LakeState | None:

@@ -15,20 +15,21 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from nestling.calculus.build import const, leaves
-from nestling.calculus.lists import AT, ITEM, is_list, item_type
-from nestling.calculus.maps import entry_types, is_map
+from nestling.calculus.lists import AT, ITEM, is_list
+from nestling.calculus.maps import is_map
 from nestling.calculus.optional import held, is_optional
 from nestling.calculus.terms import InL, Term, Var
 from nestling.calculus.types import LABEL, Bag, Record, Scalar, Type, flat_type
 from nestling.calculus.typing import term_type
+from nestling.engine.spark import limits
+from nestling.engine.spark.bag_types import no_bag
 from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.linear import is_product_of
 from nestling.engine.spark.plans import plan_layout
-from nestling.engine.spark.relations import Sources, joins_text, nothing, summed, sums, touched_by
+from nestling.engine.spark.relations import UNCOUNTED, Sources, joins_text, nothing, summed, sums, touched_by
 from nestling.engine.spark.state import LakeState
 from nestling.engine.spark.statements import PlanStart, StatementWriter
 from nestling.engine.spark.terms import Sql, is_partial, joins
-from nestling.engine.spark.types import sql_type
 from nestling.program.batches import is_change
 from nestling.program.flat import Shape
 from nestling.program.statements import Assign, Check, Find, Plan, Program, Statement
@@ -39,7 +40,7 @@ from nestling.quoting import sql_name, sql_text
 COPIES = "CASE WHEN n < 0 THEN raise_error('a view with negative counts is read with bag()') ELSE CAST(n AS INT) END"
 
 
-_AS_OFTEN = f"LATERAL VIEW explode(array_repeat(0, {COPIES})) AS copy"
+_AS_OFTEN = f" LATERAL VIEW explode(array_repeat(0, {COPIES})) AS copy"
 
 
 class NamedSources(Sources, Protocol):
@@ -55,7 +56,8 @@ class NamedSources(Sources, Protocol):
 def view_text(program: Program, sources: NamedSources, view: str) -> str:
     """The rows of ``view``, as often as they occur, as SQL."""
     columns = "v.*" if isinstance(program.views[view].element, Record) else "v AS value"
-    return f"SELECT {columns} FROM ({_view_rows(program, sources, view)}) {_AS_OFTEN}"
+    rows, is_once = _view_rows(program, sources, view)
+    return f"SELECT {columns} FROM ({rows}){'' if is_once else _AS_OFTEN}"
 
 
 def frame(program: Program, moment: LakeState, view: str) -> Any:
@@ -65,20 +67,22 @@ def frame(program: Program, moment: LakeState, view: str) -> Any:
 
 def counted_frame(program: Program, moment: LakeState, view: str) -> Any:
     """The rows of ``view``, ``v``, and how often each occurs, ``n``; equal ones may come apart."""
-    return moment.session.sql(_view_rows(program, moment, view))
+    return moment.session.sql(_view_rows(program, moment, view)[0])
 
 
-def _view_rows(program: Program, sources: NamedSources, view: str) -> str:
+def _view_rows(program: Program, sources: NamedSources, view: str) -> tuple[str, bool]:
+    """The rows of ``view``, ``v``, and how often, ``n``; and whether that is always once."""
     plan = program.views[view]
     writer = StatementWriter(sources, broadcast=False)
-    rows = _Frame(program, sources, view, writer).plan(plan.rows, None, 0, plan.element)
-    return writer.text(f"SELECT v, n FROM {rows}")
+    frame = _Frame(program, sources, view, writer)
+    rows = frame.plan(plan.rows, None, 0, plan.element)
+    return writer.text(f"SELECT v, n FROM {rows}"), rows in frame.once
 
 
 def table_text(program: Program, sources: NamedSources, name: str, element: Type) -> str:
     """The rows of a table, as often as they occur, as SQL."""
     text = table_rows(program, sources, name, element, sources.summed(name))
-    return f"SELECT v.* FROM ({text}) {_AS_OFTEN}"
+    return f"SELECT v.* FROM ({text}){_AS_OFTEN}"
 
 
 def table_frame(program: Program, moment: LakeState, name: str, element: Type) -> Any:
@@ -126,6 +130,8 @@ class _Frame:
     ) -> None:
         self.program, self.sources, self.view, self.writer = program, sources, view, writer
         self.near = near
+        #: The expressions whose rows are there once each.
+        self.once: set[str] = set()
 
     def plan(self, plan: Plan, given: PlanStart | None, width: int, element: Type) -> str:
         """The rows of a plan: ``o0, o1, …`` the parameters, ``v`` the nested value, ``n`` how often."""
@@ -151,7 +157,10 @@ class _Frame:
         rows = " UNION ALL ".join(texts)
         if not all(self.is_positive(statement) for statement in spelled):
             rows = sums(rows, layout)
-        return self.nested(self.writer.cte(rows), layout, width, element, columns)
+        named = self.writer.cte(rows)
+        if all(self.is_once(statement) for statement in spelled):
+            self.once.add(named)
+        return self.nested(named, layout, width, element, columns, self.most(spelled))
 
     def is_positive(self, statement: Statement) -> bool:
         """Whether all that it finds is there: nothing is to be taken from it, and equal rows may come apart."""
@@ -166,6 +175,20 @@ class _Frame:
                     return False
         (amount,) = statement.amounts
         return is_product_of(counts, amount)
+
+    def is_once(self, statement: Statement) -> bool:
+        """Whether all that it finds is there once, though equal rows may come apart."""
+        finds = [step for step in statement.steps if isinstance(step, Find)]
+        return (
+            self.is_positive(statement)
+            and statement.amounts == (const(1),)
+            and all(bool(self.sources.layout(step.source).key) and not step.counts for step in finds)
+        )
+
+    def most(self, statements: Sequence[Statement]) -> int:
+        """About how many rows ``statements`` find: those of the largest source."""
+        finds = (step.source for s in statements for step in s.steps if isinstance(step, Find))
+        return max(map(self.sources.rows, finds), default=0)
 
     def is_positive_source(self, source: str) -> bool:
         """Whether every row of it is there: of a table, unless what came and went still lies beside it."""
@@ -186,9 +209,16 @@ class _Frame:
         return found
 
     def nested(
-        self, rows: str, layout: Layout, width: int, element: Type, columns: Sequence[RowColumn]
+        self,
+        rows: str,
+        layout: Layout,
+        width: int,
+        element: Type,
+        columns: Sequence[RowColumn],
+        many: int = UNCOUNTED,
     ) -> str:
-        """``rows`` with every label replaced by its bag."""
+        """``rows``, of which there are about so ``many``, with every label replaced by its bag."""
+        is_once = rows in self.once
         attached: list[str] = []
         left = iter(columns)
 
@@ -204,11 +234,11 @@ class _Frame:
                     bags, types = self.bags(rows, layout, column, inner)
                     pairs = zip(column.places, enumerate(types), strict=True)
                     on = [
-                        joins(Sql(f"r.k{place}", layout.keys[place]), Sql(f"{name}.l{i}", type_))
+                        _found_by(Sql(f"r.k{place}", layout.keys[place]), Sql(f"{name}.l{i}", type_))
                         for place, (i, type_) in pairs
                     ]
                     attached.append(f"LEFT JOIN {bags} {name} ON {' AND '.join(on) or 'true'}")
-                    bag = f"coalesce({name}.bag, {_no_bag(inner)})"
+                    bag = f"coalesce({name}.bag, {no_bag(inner)})"
                     if is_list(type_):
                         return _in_order(bag)
                     return f"map_from_entries({bag})" if is_map(type_) else bag
@@ -221,10 +251,20 @@ class _Frame:
 
         nested = value(element)
         keys = "".join(f"r.k{i} AS o{i}, " for i in range(width))
-        there = "r.m0 <> 0"
-        return self.writer.cte(
-            f"SELECT {keys}{nested} AS v, r.m0 AS n FROM {rows} r {' '.join(attached)} WHERE {there}"
+        there = "" if is_once else " WHERE r.m0 <> 0"
+        hint = self.bags_hint(many, len(attached))
+        found = self.writer.cte(
+            f"SELECT {hint}{keys}{nested} AS v, r.m0 AS n FROM {rows} r {' '.join(attached)}{there}"
         )
+        if is_once:
+            self.once.add(found)
+        return found
+
+    def bags_hint(self, many: int, bags: int) -> str:
+        """How so ``many`` rows meet their bags. Spark judges by compressed bytes, and would send all of them around."""
+        if not bags or not limits.MAX_DRIVER_ROWS < many <= limits.MAX_PLANNED_ROWS:
+            return ""
+        return f"/*+ SHUFFLE_HASH({', '.join(f'b{i}' for i in range(bags))}) */ "
 
     def bags(self, rows: str, layout: Layout, column: RowColumn, element: Type) -> tuple[str, list[Type]]:
         """The bags of a column of ``rows``, ``bag``, by what finds them, ``l0, l1, …``; and the types of these."""
@@ -277,7 +317,7 @@ class _Frame:
             types = [column.type for column in decl.columns]
             if "." in name and types == wanted:
                 found.append(self.collected(self.dictionary(name, element, asked), 1, element))
-        empty = f"SELECT CAST(NULL AS STRING) AS l0, {_no_bag(element)} AS bag WHERE false"
+        empty = f"SELECT CAST(NULL AS STRING) AS l0, {no_bag(element)} AS bag WHERE false"
         return " UNION ALL ".join(found) or empty
 
     def dictionary(self, name: str, element: Type, asked: str) -> str:
@@ -288,13 +328,20 @@ class _Frame:
             labels = f"SELECT l AS g0 FROM ({asked})"
             text = summed(touched_by(self.sources.raw(name), layout, (0,), labels, self.near), layout)
         columns = [RowColumn((1 + i,)) for i in range(len(layout.keys) - 1)]
-        return self.nested(self.writer.cte(text), layout, 1, element, columns)
+        named = self.writer.cte(text)
+        if self.near is None and self.sources.is_once(name):
+            self.once.add(named)
+        return self.nested(named, layout, 1, element, columns, self.sources.rows(name))
 
     def collected(self, rows: str, width: int, element: Type) -> str:
         """The bags of ``rows`` by their first columns."""
         many = f"flatten(collect_list(array_repeat(v, {COPIES})))"
-        if isinstance(element, Record) and not is_optional(element):
-            # Most come once. No record is null, which a list of values would leave out.
+        # No record is null, which a list of values would leave out.
+        if rows in self.once:
+            is_record = isinstance(element, Record) and not is_optional(element)
+            many = "collect_list(v)" if is_record else "flatten(collect_list(array(v)))"
+        elif isinstance(element, Record) and not is_optional(element):
+            # Most come once.
             often = f"CASE WHEN n <> 1 THEN array_repeat(v, {COPIES}) END"
             many = f"concat(collect_list(CASE WHEN n = 1 THEN v END), flatten(collect_list({often})))"
         names = "".join(f"o{i} AS l{i}, " for i in range(width))
@@ -325,35 +372,15 @@ def freed(plan: Plan) -> Plan | None:
     return replace(plan, statements=tuple(found))
 
 
+def _found_by(own: Sql, bag: Sql) -> str:
+    """A row has the bag that is found by what it has; a label of a bag is never null."""
+    return f"{own.text} = {bag.text}" if own.type == LABEL else joins(own, bag)
+
+
 def _in_order(bag: str) -> str:
     """The items of a list, from its entries; its positions are all different."""
     at, item = sql_name(AT), sql_name(ITEM)
     return f"transform(array_sort({bag}, (a, b) -> CAST(signum(a.{at} - b.{at}) AS INT)), e -> e.{item})"
-
-
-def _no_bag(element: Type) -> str:
-    """An empty bag of a known type."""
-    return f"CAST(array() AS ARRAY<{_nested_type(element)}>)"
-
-
-def _nested_type(type_: Type) -> str:
-    if is_optional(type_):
-        return _nested_type(held(type_))
-    if is_map(type_):
-        return f"MAP<{', '.join(map(_nested_type, entry_types(type_)))}>"
-    if is_list(type_):
-        return f"ARRAY<{_nested_type(item_type(type_))}>"
-    match type_:
-        case Record(fields):
-            parts = (f"{sql_name(name)}: {_nested_type(field)}" for name, field in fields)
-            return f"STRUCT<{', '.join(parts)}>"
-        case Bag(element, False):
-            return f"ARRAY<{_nested_type(element)}>"
-        case Scalar("timedelta"):
-            return "INTERVAL DAY TO SECOND"
-        case Scalar("time"):
-            return "TIME"
-    return sql_type(type_)
 
 
 def _columns(type_: Type) -> list[Type]:

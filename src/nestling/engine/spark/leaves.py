@@ -52,6 +52,9 @@ class Leaves:
     def is_summed(self, name: str) -> bool:
         return False
 
+    def is_once(self, name: str) -> bool:
+        return False
+
     def is_empty(self, name: str) -> bool:
         return False
 

@@ -12,6 +12,7 @@ from typing import Any
 from nestling.calculus.types import FLOAT, INT, Bag, Record, Scalar
 from nestling.engine.spark import limits
 from nestling.engine.spark.columns import Layout
+from nestling.engine.spark.state import FLOATS
 from nestling.engine.spark.totals import totals
 from nestling.engine.spark.types import arrow_schema
 from nestling.errors import NoValue
@@ -55,6 +56,16 @@ def is_summed_here(layout: Layout) -> bool:
     return not any(isinstance(t, Record | Bag) for t in layout.keys) and all(
         measure in (INT, FLOAT, DECIMAL) for measure in layout.measures
     )
+
+
+def has_keys_once(rows: Any, layout: Layout) -> bool:
+    """Whether each of ``rows`` is there and has a key of its own, as in a base."""
+    import pyarrow.compute as pc
+
+    if not layout.keys or not is_summed_here(layout) or any(key in FLOATS for key in layout.keys):
+        return False
+    is_there = pc.min(rows.column("m0")).as_py() > 0
+    return bool(is_there and rows.group_by(layout.key_names).aggregate([]).num_rows == rows.num_rows)
 
 
 def _fits(column: Any, type_: Any) -> bool:

@@ -30,6 +30,9 @@ class Sources(Protocol):
     def is_summed(self, name: str) -> bool:
         """Whether its rows are known to be: each key once, so that none has a count below zero."""
 
+    def is_once(self, name: str) -> bool:
+        """Whether its rows are known to be there once each."""
+
     def rows(self, name: str) -> int:
         """How many rows it has, about; beyond all bounds if nobody knows, or if they are too wide to be sent around."""
 

@@ -163,6 +163,9 @@ class Doer(Protocol):
     ) -> list[Row] | None:
         """The entries of a source that have one of ``keys`` at ``positions``."""
 
+    def has_once(self, paths: Sequence[str]) -> bool:
+        """Whether each row in some files is there once, and they say so."""
+
     def events(
         self, moment: LakeState, name: str, aggregates: Sequence[str], added: Sequence[SourceChange]
     ) -> dict[str, list[Row]] | None:
@@ -279,6 +282,12 @@ class LakeState:
 
     def is_summed(self, name: str) -> bool:
         return name not in self.changes and self.stored[name].is_summed
+
+    def is_once(self, name: str) -> bool:
+        if not self.is_summed(name):
+            return False
+        paths = [path for part in self.stored[name].files if part.rows for path in part.paths]
+        return bool(self.layouts[name].key) or self.driver.has_once(paths)
 
     def summed(self, name: str) -> str:
         """The rows of a source, summed by key."""

@@ -271,9 +271,9 @@ class _Steps(Chain):
 
     def merged(self, rows: str, layout: Layout, step: Find) -> str:
         """``rows`` summed by key, of the keys that are asked for."""
-        if not step.known or not self.current:
-            return summed(rows, layout)
-        return summed(self.touched(rows, layout, step.known, [step.args[i] for i in step.known]), layout)
+        if step.known and self.current:
+            rows = self.touched(rows, layout, step.known, [step.args[i] for i in step.known])
+        return rows if self.sources.is_summed(step.source) else summed(rows, layout)
 
     def touched(self, rows: str, layout: Layout, positions: Sequence[int], args: Sequence[Term]) -> str:
         """The rows with the keys that are asked for, where these are few."""
@@ -299,7 +299,9 @@ class _Steps(Chain):
             rows = self.pruned(step.source, dict(enumerate(args)))
             rows = self.touched(rows, layout, range(len(args)), args)
             found = (
-                self.values(steps, layout, rows) if is_ordered(step.aggregate) else self.cells(layout, rows)
+                self.values(steps, layout, rows)
+                if is_ordered(step.aggregate)
+                else self.cells(step, layout, rows)
             )
             here = [Sql(f"a.k{i}", layout.keys[i]) for i in range(len(args))]
             pairs = list(zip(here, map(self.sql, args), strict=True))
@@ -313,15 +315,20 @@ class _Steps(Chain):
                 new[each.var.name] = read_cell(each.aggregate, [cell[m] for m in each.measures])
         self.attach(found, pairs, new, later)
 
-    def cells(self, layout: Layout, rows: str) -> str:
+    def cells(self, step: Measure, layout: Layout, rows: str) -> str:
         """The measures of every group."""
         names = [*layout.key_names, *(f"{m} AS m{i}" for i, m in enumerate(cleaned(layout)))]
-        return f"SELECT {', '.join(names)} FROM ({sums(rows, layout)})"
+        return f"SELECT {', '.join(names)} FROM ({self.once_each(step.source, layout, rows)})"
+
+    def once_each(self, source: str, layout: Layout, rows: str) -> str:
+        """``rows`` of a source, summed by key where they are not."""
+        return rows if self.sources.is_summed(source) else sums(rows, layout)
 
     def values(self, steps: Sequence[Measure], layout: Layout, rows: str) -> str:
         """The least, the first or the number of the values of every group."""
         *group, value = layout.key_names
-        found = taken(steps[0].aggregate, sums(rows, layout), layout, ("m0",))
+        each = self.once_each(steps[0].source, layout, rows)
+        found = taken(steps[0].aggregate, each, layout, ("m0",))
         columns = [f"{ordered(step.aggregate, value, 'm0')} AS m{i}" for i, step in enumerate(steps)]
         by = f" GROUP BY {', '.join(group)}" if group else ""
         return f"SELECT {', '.join([*group, *columns])} FROM ({found}){by}"

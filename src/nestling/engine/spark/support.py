@@ -37,6 +37,9 @@ class _Empty:
     def is_empty(self, name: str) -> bool:
         return False
 
+    def is_once(self, name: str) -> bool:
+        return False
+
     def is_summed(self, name: str) -> bool:
         return False
 

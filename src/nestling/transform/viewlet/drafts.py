@@ -57,6 +57,8 @@ class Drafts:
     one_by_one: bool = False
     #: Whether somebody asks which rules would store other components than those of declared keys.
     compares: bool = False
+    #: Whether maps are kept up to date, not only filled.
+    maintained: bool = True
     #: Those that were found since somebody emptied it.
     differently: set[Rule] = field(default_factory=set)
     _identified: dict[Hashable, Identified] = field(default_factory=dict)
@@ -66,13 +68,14 @@ class Drafts:
 
     def identified(self, query: Query, role: str, order_: Order = "") -> Identified:
         """What tells the map of ``query`` from others."""
-        # A nested map is added to late in a trigger and a component early, so the two are never one.
-        asked = query, role in NESTED, order_
+        # A nested map is added to late in a trigger and a component early, so the two are one only if both are filled.
+        is_apart = self.maintained and role in NESTED
+        asked = query, is_apart, order_
         if asked not in self._identified:
             reduced = tuple(without_implied(monomial, self.tables) for monomial in query.monomials)
             sorted_, order = in_order(Query(query.keys, reduced, query.width), bool(order_))
             split_ = parts(sorted_)
-            key = (split_.body, order_, role in NESTED, len(query.keys))
+            key = (split_.body, order_, is_apart, len(query.keys))
             self._identified[asked] = Identified(key, split_, sorted_, order)
         return self._identified[asked]
 

@@ -27,7 +27,7 @@ from nestling.program.traverse import parts
 from nestling.transform.lower import FlatView
 from nestling.transform.viewlet.compile import Compiler
 from nestling.transform.viewlet.deltas import replaced
-from nestling.transform.viewlet.drafts import NESTED, Drafts
+from nestling.transform.viewlet.drafts import Drafts
 from nestling.transform.viewlet.handles import Identity, MapHandle
 from nestling.transform.viewlet.naming import rename_apart
 from nestling.transform.viewlet.reading import compile_batches
@@ -79,7 +79,9 @@ def filling(name: str) -> str:
 def _filling(program: Program, taken: Iterable[str]) -> Compiler:
     columns = [column.name for table in program.tables.values() for column in table.columns]
     names = Names(frozenset([*columns, *program.tables, *program.maps, *taken, "times"]))
-    compiler = Compiler(dict(program.tables), Drafts(program.tables, names), names=names, maintains=False)
+    compiler = Compiler(
+        dict(program.tables), Drafts(program.tables, names, maintained=False), names=names, maintains=False
+    )
     for name, decl in program.maps.items():
         if decl.role != "watch":
             compiler.maps[name] = decl
@@ -91,7 +93,7 @@ def _filling(program: Program, taken: Iterable[str]) -> Compiler:
 
 
 def _identity(decl: MapDecl) -> Identity:
-    return parts(decl.query).body, decl.order, decl.role in NESTED, len(decl.query.keys)
+    return parts(decl.query).body, decl.order, False, len(decl.query.keys)
 
 
 def _pass_over(compiler: Compiler, target: str, monomial: Monomial) -> Statement | None:

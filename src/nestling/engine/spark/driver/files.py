@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import date
@@ -132,9 +132,9 @@ class Files:
         if found is None:
             metadata = pq.read_metadata(self._open(path))
             names = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
-            keys = {name: i for i, name in enumerate(names) if name.startswith("k") and "." not in name}
+            ended = {name: i for i, name in enumerate(names) if name[0] in "km" and "." not in name}
             found = [
-                RowGroup(path, number, metadata.row_group(number).num_rows, _ends(metadata, number, keys))
+                RowGroup(path, number, metadata.row_group(number).num_rows, _ends(metadata, number, ended))
                 for number in range(metadata.num_row_groups)
             ]
             with self._lock:
@@ -183,6 +183,10 @@ class Files:
                     self._bytes -= self._kept.popitem(last=False)[1].table.nbytes
             self._kept.move_to_end(place)
 
+    def has_once(self, paths: Iterable[str]) -> bool:
+        """Whether every row of some files is there once, by the ends of what counts them."""
+        return all(group.ends.get("m0") == (1, 1) for path in paths for group in self.groups(path))
+
     def remembered(self, asked: Asked, wanted: Set[Row]) -> dict[Row, list[Row]]:
         """What is known of ``wanted`` already: the rows that have it, not summed."""
         known = self._found.get(asked, {})
@@ -210,10 +214,10 @@ class Files:
         return self.store.open(path)
 
 
-def _ends(metadata: Any, number: int, keys: Mapping[str, int]) -> dict[str, tuple[Any, Any]]:
-    """The least and the greatest value of each key, of numbers, texts and dates, if none is null."""
+def _ends(metadata: Any, number: int, columns: Mapping[str, int]) -> dict[str, tuple[Any, Any]]:
+    """The least and the greatest value of each column, of numbers, texts and dates, if none is null."""
     found = {}
-    for name, place in keys.items():
+    for name, place in columns.items():
         known = metadata.row_group(number).column(place).statistics
         if known is not None and known.has_min_max and known.null_count == 0 and isinstance(known.min, ENDS):
             found[name] = known.min, known.max

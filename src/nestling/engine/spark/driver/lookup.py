@@ -15,7 +15,7 @@ from nestling.engine.spark.columns import Layout
 from nestling.engine.spark.driver.files import AskedRows, Files, RowGroup, Rows
 from nestling.engine.spark.driver.labelled import first_keys
 from nestling.engine.spark.state import SourceRows
-from nestling.engine.spark.types import arrow_table, values
+from nestling.engine.spark.types import arrow_schema, arrow_table, values
 
 #: Entries by the part of their key that was asked for: all columns, keys first.
 Found = dict[Row, list[Row]]
@@ -103,7 +103,12 @@ def _in_files(
 
     if not wanted:
         return []
-    asked = _asked(layout, positions, wanted) if positions else None
+    parts = _parts(files, stored, layout, _asked(layout, positions, wanted) if positions else None, budget)
+    return _values(layout, pa.concat_tables(parts)) if any(part.num_rows for part in parts) else []
+
+
+def _parts(files: Files, stored: SourceRows, layout: Layout, asked: Any, budget: Budget) -> list[Any]:
+    """The same as Arrow tables."""
     groups = _groups(files, stored, asked)
     budget.spend(sum(files.cost(group, layout, some) for group, some in groups))
     parts, number = [], 0
@@ -113,7 +118,20 @@ def _in_files(
             number += parts[-1].num_rows
             if number > budget.entries:
                 raise TooMuchError
-    return _values(layout, pa.concat_tables(parts)) if number else []
+    return parts
+
+
+def rows_at(files: Files, stored: SourceRows, layout: Layout, asked: Any, budget: Budget) -> Any:
+    """The rows, not summed, that have in the one column of ``asked`` some value that is there, as an Arrow table."""
+    import pyarrow as pa
+
+    if any(part.rows and not part.paths for part in stored.files):
+        raise TooMuchError
+    parts = [arrow_schema(layout.sql).empty_table(), *_parts(files, stored, layout, asked, budget)]
+    if stored.recent_rows:
+        budget.spend(stored.recent_rows)
+        parts.append(Rows(stored.recent.select(layout.names)).near(asked))
+    return pa.concat_tables(parts)
 
 
 def _recent(

@@ -22,7 +22,7 @@ from nestling.engine.spark.driver.events import event_rows
 from nestling.engine.spark.driver.exact import is_exact, is_kept_in_order, is_key
 from nestling.engine.spark.driver.files import Files
 from nestling.engine.spark.driver.labelled import is_labelled
-from nestling.engine.spark.driver.lookup import Budget, Found, TooMuchError, cells, entries
+from nestling.engine.spark.driver.lookup import Budget, Found, TooMuchError, cells, entries, rows_at
 from nestling.engine.spark.driver.values import add_up
 from nestling.engine.spark.driver.write import LookUp, Written, written
 from nestling.engine.spark.state import LakeState, SourceChange
@@ -151,6 +151,18 @@ class Driver:
         except TooMuchError:
             return None
         return [entry for group in found.values() for entry in group]
+
+    def rows_at(self, moment: LakeState, name: str, asked: Any, most: int) -> Any:
+        """The rows of a source, not summed, that have in the one column of ``asked`` some value that is there, as an
+        Arrow table, if they are no more than ``most``; ``None`` where that is for Spark."""
+        try:
+            return rows_at(self.files, moment.stored[name], moment.layouts[name], asked, Budget(entries=most))
+        except TooMuchError:
+            return None
+
+    def has_once(self, paths: Sequence[str]) -> bool:
+        """Whether each row in some files is there once, and they say so."""
+        return self.files.has_once(paths)
 
     # -- what changes in a map
 
