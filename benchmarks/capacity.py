@@ -265,6 +265,7 @@ def page(model: Model, sizes: Sequence[int], check: Sequence[Measured], fit: Seq
 def written(text: str, part: str) -> str:
     """A page with its part between the marks replaced."""
     begin, _, rest = text.partition(MARKS[0])
+    begin = begin.partition("Figures: none yet.")[0]
     return begin + part + rest.partition(MARKS[1])[2]
 
 

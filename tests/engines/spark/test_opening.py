@@ -101,9 +101,11 @@ def like(spark: Any, **attributes: Any) -> Any:
 SESSIONS: dict[str, Callable[[Any], Any]] = {
     "no SparkSession": lambda spark: "local[2]",
     "'x' is no SparkSession": lambda spark: "x",
-    "Connect": lambda spark: of_kind("pyspark.sql.connect.session", version="4.3.0"),
-    "Declarative Pipelines": lambda spark: of_kind("pyspark.sql.connect.session"),
+    "4.3 over Connect": lambda spark: of_kind(
+        "pyspark.sql.connect.session", version="4.2.0", is_stopped=False
+    ),
     "3.5.4": lambda spark: like(spark, version="3.5.4"),
+    "runs on Spark 4.2 or 4.3": lambda spark: like(spark, version="4.4.0"),
     "stopped": lambda spark: like(spark, sparkContext=of_kind("x", _jsc=None)),
     "has been stopped": lambda spark: like(spark, sparkContext=None),
 }

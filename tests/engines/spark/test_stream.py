@@ -108,9 +108,8 @@ def test_what_is_refused_stops_the_stream(spark, tmp_path):
     assert db.version == 1
     assert list(db.table("M")) == [("Rush", "Action")]
 
-    stream = db.stream(movies, checkpoint=tmp_path / "elsewhere")
     with pytest.raises(ChangeError, match="another checkpoint"):
-        stream.processAllAvailable()
+        db.stream(movies, checkpoint=tmp_path / "elsewhere")
     with pytest.raises(QueryError, match="no streaming DataFrame"):
         db.stream({"M": spark.createDataFrame([("a", "b")], MOVIES)})
     with pytest.raises(QueryError, match="no table 'N'"):
@@ -149,7 +148,9 @@ def test_a_checkpoint_of_another_stream_is_refused_before_the_start(spark, tmp_p
     db = opened(spark, tmp_path)
     movies = {"M": source(spark, tmp_path / "movies", MOVIES)}
     arrive(tmp_path / "movies", "1", [{"name": "Rush", "gen": "Action"}])
-    db.stream(movies, checkpoint=tmp_path / "place", trigger={"availableNow": True}).awaitTermination()
+    stream = db.stream(movies, checkpoint=tmp_path / "place", trigger={"availableNow": True})
+    stream.awaitTermination()
+    stream.stop()
     with pytest.raises(QueryError, match=r"another stream's.*\nhint: .*of its own"):
         db.stream(movies, name="other", checkpoint=tmp_path / "place")
     with pytest.raises(ChangeError, match="was fed from another checkpoint"):

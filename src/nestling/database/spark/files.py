@@ -8,6 +8,7 @@ from typing import Any
 
 from nestling.database.feed import FEED_COLUMNS
 from nestling.database.files import format_of
+from nestling.engine.spark.reached import rows_at
 from nestling.errors import StoreError
 from nestling.quoting import sql_name
 
@@ -43,16 +44,9 @@ def _suffix(path: Path | str) -> str:
 
 def _there(spark: Any, words: str, path: Path | str) -> Any:
     """The rows of a folder, or nothing where there is none; of an address only Spark can say which it is."""
-    from pyspark.errors import AnalysisException
-
     if isinstance(path, Path) and (not path.exists() or (path.is_dir() and not any(path.iterdir()))):
         return None
-    try:
-        return spark.read.format(words).load(str(path))
-    except AnalysisException as error:
-        if error.getCondition() in ("PATH_NOT_FOUND", "UNABLE_TO_INFER_SCHEMA"):
-            return None
-        raise
+    return rows_at(spark, words, str(path))
 
 
 def _last(spark: Any, folder: Path | str, words: str) -> int | None:

@@ -12,6 +12,7 @@ from nestling.calculus.types import Record
 from nestling.database.export import to_arrow
 from nestling.database.feed import Pairs, z_bag
 from nestling.database.languages import is_frame
+from nestling.engine.spark.conditions import is_column
 from nestling.errors import ChangeError
 from nestling.frontend.schema import (
     arrow_rows,
@@ -121,9 +122,7 @@ def as_frame(session: Any, record: Record, rows: Iterable[tuple[Any, int]]) -> A
 
 def kept(frame: Any, record: Record, where: Any) -> Any:
     """The rows of a table for which ``where`` holds: a condition of Spark, or a function of a row as embedded."""
-    from pyspark.sql import Column
-
-    if not callable(where) or isinstance(where, Column):
+    if not callable(where) or is_column(where):
         return frame.where(where)
 
     def batches(tables: Iterable[Any]) -> Iterator[Any]:

@@ -8,6 +8,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, functions
 
 from nestling.engine.spark.remote import is_connect
+from nestling.quoting import sql_name
 
 
 def condition(given: Any) -> Any:
@@ -17,6 +18,11 @@ def condition(given: Any) -> Any:
     if isinstance(given, str):
         return functions.expr(given)
     return given if isinstance(given, Column) else None
+
+
+def is_column(given: object) -> bool:
+    """Whether ``given`` is a condition as a column of Spark, and no function of a row."""
+    return isinstance(given, Column)
 
 
 def read_by(frame: Any, holds: Any) -> set[str]:
@@ -32,7 +38,7 @@ def read_by(frame: Any, holds: Any) -> set[str]:
 
 
 def _fails_without(frame: Any, name: str, holds: Any) -> bool:
-    others = [functions.col(f"`{other.replace('`', '``')}`") for other in frame.columns if other != name]
+    others = [functions.col(sql_name(other)) for other in frame.columns if other != name]
     try:
         return not frame.select(*others).select(holds).columns
     except PySparkException:

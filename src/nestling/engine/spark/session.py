@@ -10,7 +10,7 @@ from typing import Any
 from nestling.engine.spark import limits
 from nestling.engine.spark.relations import TOO_MANY
 from nestling.engine.spark.remote import is_connect
-from nestling.errors import NestlingError, NoValue
+from nestling.errors import NestlingError, NoValue, QueryError
 
 #: What our SQL relies on, or is made for. Batches are small: plans are not adapted while they run.
 SETTINGS = {
@@ -51,9 +51,23 @@ def own_session(spark: Any) -> Any:
     """A session beside ``spark``, with settings and temporary views of its own."""
     session = spark.newSession()
     for name, value in SETTINGS.items():
-        session.conf.set(name, value)
+        if not is_connect(session):
+            session.conf.set(name, value)
+        elif session.conf.get(name, None) != value:
+            _set_remotely(session, name, value)
     session.conf.set("spark.sql.shuffle.partitions", str(small_tasks(spark)))
     return session
+
+
+def _set_remotely(session: Any, name: str, value: str) -> None:
+    """Some servers, and Declarative Pipelines, let nothing be set."""
+    try:
+        session.conf.set(name, value)
+    except spark_errors() as error:
+        raise QueryError(
+            f"this session does not let {name} be {value}: {first_line(str(error))}",
+            hint="give a session whose settings may be changed; that of Declarative Pipelines is none",
+        ) from error
 
 
 def small_tasks(spark: Any) -> int:

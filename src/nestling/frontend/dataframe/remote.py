@@ -19,8 +19,8 @@ from nestling.frontend.dataframe.block import indented, labels_of
 from nestling.frontend.dataframe.leaves import PREFIX
 from nestling.frontend.dataframe.remote_terms import (
     GENERATORS,
-    Column,
-    Scope,
+    RemoteColumn,
+    RemoteScope,
     bare,
     expression,
     generator,
@@ -32,11 +32,11 @@ from nestling.quoting import sql_name
 
 
 @dataclass(frozen=True)
-class Rows:
+class RemoteRows:
     """What stands after FROM, and its columns; rows in an order are a query to its end."""
 
     source: str
-    columns: tuple[Column, ...]
+    columns: tuple[RemoteColumn, ...]
     order: str = ""
 
     @property
@@ -82,9 +82,9 @@ class _Plan:
         self.aliases, self.ids = count(1), count(1)
         self.texts: list[str] = []
         #: The columns of each part that the plan numbers.
-        self.outputs: dict[int, tuple[Column, ...]] = {}
+        self.outputs: dict[int, tuple[RemoteColumn, ...]] = {}
 
-    def rows(self, relation: Any) -> Rows:
+    def rows(self, relation: Any) -> RemoteRows:
         kind = relation.WhichOneof("rel_type")
         reader = _RELATIONS.get(kind)
         if reader is None:
@@ -97,7 +97,7 @@ class _Plan:
             self.outputs[number] = found.columns
         return found
 
-    def below(self, relation: Any) -> Rows:
+    def below(self, relation: Any) -> RemoteRows:
         """The rows of a part whose order says nothing."""
         found = self.rows(relation)
         if found.order and "LIMIT" not in found.order:
@@ -105,44 +105,48 @@ class _Plan:
             raise QueryError("rows inside a view have no order: orderBy alone says nothing", hint=hint)
         return self.table(found) if found.order else found
 
-    def scope(self, rows: Rows) -> Scope:
-        return Scope(rows.columns, self.outputs)
+    def scope(self, rows: RemoteRows) -> RemoteScope:
+        return RemoteScope(rows.columns, self.outputs)
 
     def schema(self, relation: Any) -> list[tuple[str, Any]]:
         """The columns of a part, as the server says them."""
         plan = type(self.plan)(root=relation)
         return [(f["name"], f["type"]) for f in self.client.schema(plan).jsonValue()["fields"]]
 
-    def table(self, rows: Rows, text: str | None = None, columns: Sequence[Column] | None = None) -> Rows:
+    def table(
+        self, rows: RemoteRows, text: str | None = None, columns: Sequence[RemoteColumn] | None = None
+    ) -> RemoteRows:
         """A SELECT as a table of the next one; ``columns`` are those that it yields."""
         alias, own = f"t{next(self.aliases)}", columns or rows.columns
         labels = labels_of(column.name for column in own)
         named = (replace(c, text=f"{alias}.{sql_name(label)}") for c, label in zip(own, labels, strict=True))
-        return Rows(f"({indented(text or rows.text)}) AS {alias}", tuple(named))
+        return RemoteRows(f"({indented(text or rows.text)}) AS {alias}", tuple(named))
 
     def made(
-        self, relation: Any, texts: Sequence[str], rows: Rows, kept: Sequence[Column | None]
-    ) -> list[Column]:
+        self, relation: Any, texts: Sequence[str], rows: RemoteRows, kept: Sequence[RemoteColumn | None]
+    ) -> list[RemoteColumn]:
         """The columns that a part yields; those that it passes on keep their number and their aliases."""
         fields = self.schema(relation)
         if len(fields) != len(texts):
             raise refused("this list of columns")
         return [
-            Column(old.id if old else next(self.ids), name, type_, text, old.aliases if old else frozenset())
+            RemoteColumn(
+                old.id if old else next(self.ids), name, type_, text, old.aliases if old else frozenset()
+            )
             for (name, type_), text, old in zip(fields, texts, kept, strict=True)
         ]
 
     # -- tables
 
-    def alias(self, relation: Any) -> Rows:
+    def alias(self, relation: Any) -> RemoteRows:
         name = relation.subquery_alias.alias
         if name in self.tables:
             alias = f"t{next(self.aliases)}"
             columns = tuple(
-                Column(next(self.ids), column, type_, f"{alias}.{sql_name(column)}")
+                RemoteColumn(next(self.ids), column, type_, f"{alias}.{sql_name(column)}")
                 for column, type_ in self.schema(relation)
             )
-            return Rows(f"{sql_name(self.tables[name])} AS {alias}", columns)
+            return RemoteRows(f"{sql_name(self.tables[name])} AS {alias}", columns)
         if name.startswith(PREFIX):
             raise QueryError(
                 f"{name.rpartition(':')[2]} is a table of another database", hint="read it as rows"
@@ -152,13 +156,13 @@ class _Plan:
             found, columns=tuple(replace(c, aliases=frozenset([name.lower()])) for c in found.columns)
         )
 
-    def sql(self, relation: Any) -> Rows:
+    def sql(self, relation: Any) -> RemoteRows:
         given = relation.sql
         if given.args or given.pos_args or given.named_arguments or given.pos_arguments:
             raise refused("spark.sql with arguments")
         return self._text(relation, given.query)
 
-    def read(self, relation: Any) -> Rows:
+    def read(self, relation: Any) -> RemoteRows:
         if relation.read.WhichOneof("read_type") != "named_table" or relation.read.is_streaming:
             raise QueryError(
                 "the DataFrame reads rows of no table of this database",
@@ -169,26 +173,26 @@ class _Plan:
         aliases = frozenset([names[-1].lower()])
         return replace(found, columns=tuple(replace(c, aliases=aliases) for c in found.columns))
 
-    def _text(self, relation: Any, text: str) -> Rows:
+    def _text(self, relation: Any, text: str) -> RemoteRows:
         self.texts.append(text)
         alias = f"t{next(self.aliases)}"
         columns = tuple(
-            Column(next(self.ids), name, type_, f"{alias}.{sql_name(name)}")
+            RemoteColumn(next(self.ids), name, type_, f"{alias}.{sql_name(name)}")
             for name, type_ in self.schema(relation)
         )
-        return Rows(f"({indented(text.rstrip().rstrip(';'))}) AS {alias}", columns)
+        return RemoteRows(f"({indented(text.rstrip().rstrip(';'))}) AS {alias}", columns)
 
     # -- columns
 
-    def project(self, relation: Any) -> Rows:
+    def project(self, relation: Any) -> RemoteRows:
         if not relation.project.HasField("input"):
             raise refused("a DataFrame that begins with constants")
         rows = self.below(relation.project.input)
         return self.selected(relation, rows, list(relation.project.expressions))
 
-    def selected(self, relation: Any, rows: Rows, items: list[Any]) -> Rows:
+    def selected(self, relation: Any, rows: RemoteRows, items: list[Any]) -> RemoteRows:
         texts: list[str] = []
-        kept: list[Column | None] = []
+        kept: list[RemoteColumn | None] = []
         source, scope = rows.source, self.scope(rows)
         for item in items:
             if item.WhichOneof("expr_type") == "unresolved_star":
@@ -211,10 +215,10 @@ class _Plan:
                 kept.append(_passed(item, scope))
         columns = self.made(relation, texts, rows, kept)
         if source is rows.source and all(kept):
-            return Rows(source, tuple(columns))
+            return RemoteRows(source, tuple(columns))
         return self.table(rows, f"{_select(columns)}\nFROM {source}", columns)
 
-    def with_columns(self, relation: Any) -> Rows:
+    def with_columns(self, relation: Any) -> RemoteRows:
         rows = self.below(relation.with_columns.input)
         fields, scope = self.schema(relation), self.scope(rows)
         new = {item.name[0].lower(): item.expr for item in relation.with_columns.aliases}
@@ -230,7 +234,7 @@ class _Plan:
         columns = self.made(relation, texts, rows, kept)
         return self.table(rows, f"{_select(columns)}\nFROM {rows.source}", columns)
 
-    def _with_rows(self, relation: Any, rows: Rows, new: Mapping[str, Any]) -> Rows:
+    def _with_rows(self, relation: Any, rows: RemoteRows, new: Mapping[str, Any]) -> RemoteRows:
         """``withColumn("x", explode(…))``: one new column, last."""
         if len(new) > 1 or {c.name.lower() for c in rows.columns} & set(new):
             raise refused("explode beside other new columns")
@@ -239,19 +243,19 @@ class _Plan:
         star.unresolved_star.SetInParent()
         return self.selected(relation, rows, [star, item])
 
-    def renamed(self, relation: Any) -> Rows:
+    def renamed(self, relation: Any) -> RemoteRows:
         rows = self.below(relation.with_columns_renamed.input)
         return self._named(relation, rows)
 
-    def to_df(self, relation: Any) -> Rows:
+    def to_df(self, relation: Any) -> RemoteRows:
         return self._named(relation, self.below(relation.to_df.input))
 
-    def _named(self, relation: Any, rows: Rows) -> Rows:
+    def _named(self, relation: Any, rows: RemoteRows) -> RemoteRows:
         fields = self.schema(relation)
         pairs = zip(rows.columns, fields, strict=True)
         return replace(rows, columns=tuple(replace(column, name=name) for column, (name, _) in pairs))
 
-    def drop(self, relation: Any) -> Rows:
+    def drop(self, relation: Any) -> RemoteRows:
         rows = self.below(relation.drop.input)
         gone = {name.lower() for name in relation.drop.column_names}
         ids = {
@@ -263,12 +267,12 @@ class _Plan:
             rows, columns=tuple(c for c in rows.columns if c.name.lower() not in gone and c.id not in ids)
         )
 
-    def filter(self, relation: Any) -> Rows:
+    def filter(self, relation: Any) -> RemoteRows:
         rows = self.below(relation.filter.input)
         test = expression(relation.filter.condition, self.scope(rows))
         return self.table(rows, f"{rows.text}\nWHERE {test}")
 
-    def aggregate(self, relation: Any) -> Rows:
+    def aggregate(self, relation: Any) -> RemoteRows:
         given = relation.aggregate
         if given.group_type != given.GROUP_TYPE_GROUPBY:
             raise refused("rollup, cube and pivot")
@@ -284,13 +288,13 @@ class _Plan:
 
     # -- several tables
 
-    def join(self, relation: Any) -> Rows:
+    def join(self, relation: Any) -> RemoteRows:
         given = relation.join
         word = _JOINS.get(given.join_type)
         if word is None:
             raise refused("this kind of join")
         left, right = self.below(given.left), self.below(given.right)
-        both = Rows("", (*left.columns, *right.columns))
+        both = RemoteRows("", (*left.columns, *right.columns))
         using = [name.lower() for name in given.using_columns]
         tests = []
         pairs = {
@@ -316,14 +320,14 @@ class _Plan:
             kept = [*keys, *(c for c in kept if c.name.lower() not in using)]
         return self.table(both, f"{_select(kept)}\nFROM {source}", kept)
 
-    def _key(self, word: str, left: Any, right: Any) -> Column:
+    def _key(self, word: str, left: Any, right: Any) -> RemoteColumn:
         """A column by which two tables were joined."""
         if word == "FULL JOIN":
-            return Column(next(self.ids), left.name, left.type, f"coalesce({left.text}, {right.text})")
-        found: Column = right if word == "RIGHT JOIN" else left
+            return RemoteColumn(next(self.ids), left.name, left.type, f"coalesce({left.text}, {right.text})")
+        found: RemoteColumn = right if word == "RIGHT JOIN" else left
         return found
 
-    def set_operation(self, relation: Any) -> Rows:
+    def set_operation(self, relation: Any) -> RemoteRows:
         given = relation.set_op
         word = _SETS.get(given.set_op_type)
         if word is None or given.by_name or given.allow_missing_columns:
@@ -333,7 +337,7 @@ class _Plan:
         columns = self.made(relation, [""] * len(parts[0].columns), parts[0], [None] * len(parts[0].columns))
         return self.table(parts[0], text, columns)
 
-    def distinct(self, relation: Any) -> Rows:
+    def distinct(self, relation: Any) -> RemoteRows:
         if not relation.deduplicate.all_columns_as_keys:
             raise QueryError(
                 "any of the rows would be kept", hint="group by these columns and aggregate the others"
@@ -343,27 +347,27 @@ class _Plan:
 
     # -- the first rows
 
-    def sort(self, relation: Any) -> Rows:
+    def sort(self, relation: Any) -> RemoteRows:
         rows = self.below(relation.sort.input)
         if not relation.sort.is_global:
             return rows
         keys = ", ".join(sort_key(key, self.scope(rows)) for key in relation.sort.order)
         return replace(rows, order=f"\nORDER BY {keys}")
 
-    def limit(self, relation: Any) -> Rows:
+    def limit(self, relation: Any) -> RemoteRows:
         rows = self.rows(relation.limit.input)
         if not rows.order or "LIMIT" in rows.order:
             raise QueryError("limit alone takes any rows", hint="say which: orderBy(…).limit(k)")
         return replace(rows, order=f"{rows.order} LIMIT {relation.limit.limit}")
 
 
-def _select(columns: Sequence[Column]) -> str:
+def _select(columns: Sequence[RemoteColumn]) -> str:
     labels = labels_of(column.name for column in columns)
     items = [f"{column.text} AS {sql_name(label)}" for column, label in zip(columns, labels, strict=True)]
     return f"SELECT {', '.join(items)}"
 
 
-def _starred(star: Any, rows: Rows) -> list[Column]:
+def _starred(star: Any, rows: RemoteRows) -> list[RemoteColumn]:
     """The columns that a star stands for."""
     target = star.unparsed_target.removesuffix("*").rstrip(".").strip("`").lower()
     found = [column for column in rows.columns if not target or target in column.aliases]
@@ -372,7 +376,7 @@ def _starred(star: Any, rows: Rows) -> list[Column]:
     return found
 
 
-def _passed(item: Any, scope: Scope) -> Column | None:
+def _passed(item: Any, scope: RemoteScope) -> RemoteColumn | None:
     """The column that an item passes on as it is, whatever it is called."""
     inner = bare(item)
     if inner.WhichOneof("expr_type") != "unresolved_attribute":
@@ -391,7 +395,7 @@ _JOINS = {
 }  # fmt: skip
 _SETS = {1: "INTERSECT", 2: "UNION", 3: "EXCEPT"}
 
-_RELATIONS: dict[str | None, Callable[[_Plan, Any], Rows]] = {
+_RELATIONS: dict[str | None, Callable[[_Plan, Any], RemoteRows]] = {
     "aggregate": _Plan.aggregate,
     "deduplicate": _Plan.distinct,
     "drop": _Plan.drop,

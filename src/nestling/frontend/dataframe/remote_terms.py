@@ -31,7 +31,7 @@ _SAYS = 'write the view as SQL: db.view(name, "SELECT …")'
 
 
 @dataclass(frozen=True)
-class Column:
+class RemoteColumn:
     """A column of rows: how it is written, its type as Spark says it in JSON, and the aliases that qualify it."""
 
     id: int
@@ -42,18 +42,18 @@ class Column:
 
 
 @dataclass
-class Scope:
+class RemoteScope:
     """The columns in reach, and the columns that each plan has."""
 
-    columns: Sequence[Column]
-    outputs: Mapping[int, Sequence[Column]]
+    columns: Sequence[RemoteColumn]
+    outputs: Mapping[int, Sequence[RemoteColumn]]
     lambdas: dict[str, str] = field(default_factory=dict)
 
-    def find(self, parts: Sequence[str], plan: int | None) -> tuple[Column, Sequence[str]]:
+    def find(self, parts: Sequence[str], plan: int | None) -> tuple[RemoteColumn, Sequence[str]]:
         """The column that a name means, and the fields in it that follow."""
         own = {column.id: column for column in self.columns}
         if plan is None:
-            known: Sequence[Column] = self.columns
+            known: Sequence[RemoteColumn] = self.columns
         else:
             known = [own[c.id] for c in self.outputs.get(plan, ()) if c.id in own]
         first = parts[0].lower()
@@ -64,7 +64,7 @@ class Scope:
         return _only([c for c in known if c.name.lower() == first], parts), parts[1:]
 
 
-def _only(found: Sequence[Column], parts: Sequence[str]) -> Column:
+def _only(found: Sequence[RemoteColumn], parts: Sequence[str]) -> RemoteColumn:
     name = ".".join(parts)
     if len({column.id for column in found}) == 1:
         return found[0]
@@ -83,7 +83,7 @@ def names_in(identifier: str) -> list[str]:
     return [(quoted.replace("``", "`") if quoted else plain) for quoted, plain in _PART.findall(identifier)]
 
 
-def expression(node: Any, scope: Scope) -> str:
+def expression(node: Any, scope: RemoteScope) -> str:
     """An expression as SQL, whole: it can stand between operators."""
     kind = node.WhichOneof("expr_type")
     writer = _WRITERS.get(kind)
@@ -114,7 +114,7 @@ def generator(node: Any) -> Any:
     )
 
 
-def _attribute(node: Any, scope: Scope) -> str:
+def _attribute(node: Any, scope: RemoteScope) -> str:
     given = node.unresolved_attribute
     parts = names_in(given.unparsed_identifier)
     column, fields = scope.find(parts, given.plan_id if given.HasField("plan_id") else None)
@@ -138,7 +138,7 @@ def field_of(text: str, type_: Any, name: str) -> tuple[str, Any]:
     return f"transform({text}, x -> x.{sql_name(found[0]['name'])})", made
 
 
-def _extract(node: Any, scope: Scope) -> str:
+def _extract(node: Any, scope: RemoteScope) -> str:
     child, part = node.unresolved_extract_value.child, node.unresolved_extract_value.extraction
     text = expression(child, scope)
     if part.WhichOneof("expr_type") != "literal" or part.literal.WhichOneof("literal_type") != "string":
@@ -146,7 +146,7 @@ def _extract(node: Any, scope: Scope) -> str:
     return f"{text}.{sql_name(part.literal.string)}"
 
 
-def _function(node: Any, scope: Scope) -> str:
+def _function(node: Any, scope: RemoteScope) -> str:
     given = node.unresolved_function
     name, arguments = given.function_name, list(given.arguments)
     if name in GENERATORS:
@@ -169,7 +169,7 @@ def _function(node: Any, scope: Scope) -> str:
     return f"{name}({'DISTINCT ' * given.is_distinct}{', '.join(texts)})"
 
 
-def _struct(arguments: Sequence[Any], scope: Scope) -> str:
+def _struct(arguments: Sequence[Any], scope: RemoteScope) -> str:
     parts = []
     for number, argument in enumerate(arguments):
         kind = argument.WhichOneof("expr_type")
@@ -204,7 +204,7 @@ _SHAPES: dict[str, Callable[[Sequence[str]], str]] = {
 }
 
 
-def _literal(node: Any, scope: Scope) -> str:
+def _literal(node: Any, scope: RemoteScope) -> str:
     given = node.literal
     kind = given.WhichOneof("literal_type")
     match kind:
@@ -229,7 +229,7 @@ def _literal(node: Any, scope: Scope) -> str:
     raise refused(f"a constant of the type {kind}")
 
 
-def _cast(node: Any, scope: Scope) -> str:
+def _cast(node: Any, scope: RemoteScope) -> str:
     given = node.cast
     if (
         not given.type_str
@@ -243,7 +243,7 @@ def _cast(node: Any, scope: Scope) -> str:
     return f"{word}({expression(given.expr, scope)} AS {given.type_str})"
 
 
-def _text(node: Any, scope: Scope) -> str:
+def _text(node: Any, scope: RemoteScope) -> str:
     """SQL within a DataFrame: its names are those of the columns, where each stands under its own."""
     text = node.expression_string.expression
     if "--" in text or "/*" in text:
@@ -259,14 +259,14 @@ def _text(node: Any, scope: Scope) -> str:
     return f"({_AS.sub('', text)})"
 
 
-def _lambda(node: Any, scope: Scope) -> str:
+def _lambda(node: Any, scope: RemoteScope) -> str:
     given = node.lambda_function
     names = [part.name_parts[0] for part in given.arguments]
     listed = names[0] if len(names) == 1 else f"({', '.join(names)})"
     return f"{listed} -> {expression(given.function, scope)}"
 
 
-def _window(node: Any, scope: Scope) -> str:
+def _window(node: Any, scope: RemoteScope) -> str:
     given = node.window
     if given.HasField("frame_spec"):
         raise refused("a window with a frame of its own")
@@ -276,14 +276,14 @@ def _window(node: Any, scope: Scope) -> str:
     return f"{expression(given.window_function, scope)} OVER ({' '.join(clauses)})"
 
 
-def sort_key(key: Any, scope: Scope) -> str:
+def sort_key(key: Any, scope: RemoteScope) -> str:
     """One part of ORDER BY."""
     direction = "DESC" if key.direction == key.SORT_DIRECTION_DESCENDING else "ASC"
     nulls = "LAST" if key.null_ordering == key.SORT_NULLS_LAST else "FIRST"
     return f"{expression(key.child, scope)} {direction} NULLS {nulls}"
 
 
-_WRITERS: dict[str | None, Callable[[Any, Scope], str]] = {
+_WRITERS: dict[str | None, Callable[[Any, RemoteScope], str]] = {
     "alias": lambda node, scope: expression(node.alias.expr, scope),
     "cast": _cast,
     "expression_string": _text,
